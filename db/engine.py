@@ -34,6 +34,7 @@ from themescope.core.errors import (
 from themescope.db.access import enforce
 from themescope.db.repositories.jobs import Jobs
 from themescope.db.settings import Settings, sqlite_path
+from themescope.db.sql import holds
 from themescope.db.tables import metadata
 
 _NAME = "logins.json"
@@ -126,11 +127,10 @@ def _sqlite(url: URL, foreign_keys: bool) -> Engine:
     @event.listens_for(engine, "connect")
     def _connect(db: sqlite3.Connection, _: Any) -> None:
         db.isolation_level = None  # _begin emits BEGIN
-        db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # for new files; see release_free_pages
         _use_wal(db)
         db.execute("PRAGMA synchronous=NORMAL")
         db.execute(f"PRAGMA foreign_keys={'ON' if foreign_keys else 'OFF'}")
-        db.create_function("holds", 2, _holds, deterministic=True)
+        db.create_function("holds", 2, holds, deterministic=True)
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -146,6 +146,7 @@ def _use_wal(db: sqlite3.Connection) -> None:
     until = time.monotonic() + TIMEOUT_SECONDS
     while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
+            db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file, see release_free_pages; needs a lock, too
             db.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
             if "readonly" in str(error):
@@ -163,11 +164,6 @@ def release_free_pages(settings: Settings) -> None:
     if path := sqlite_path(settings.database_url):
         with closing(sqlite3.connect(path, timeout=TIMEOUT_SECONDS, isolation_level=None)) as db:
             db.executescript("PRAGMA incremental_vacuum(25000)")  # execute() would release one page
-
-
-def _holds(text: str, lowered: str) -> bool:
-    """Return whether ``text`` contains ``lowered``, ignoring case; LIKE of SQLite folds ASCII letters only."""
-    return lowered in text.lower()
 
 
 _NOT_SET_UP = "The store is not set up yet. Start Themescope once (make run), or run: themescope doctor"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -13,6 +14,7 @@ import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, CursorResult
 
+from themescope.core.text.cleaning import SIGNS, clean, comparable
 from themescope.core.types import Ids, Split, split_of_bucket
 from themescope.db.access import check_write
 from themescope.db.types import clean_text
@@ -23,6 +25,10 @@ BATCH = 2_000
 ID_CHUNK = 50_000
 PATTERN_LIMIT = 1_000
 """Maximum length of a search pattern in characters; SQLite rejects long ones."""
+_SIGNS, _SAME = "".join(SIGNS), "".join(SIGNS.values())
+_SIGN = re.compile("[\"'-]|[.]{3}")
+_PLAIN = re.compile("[ !#-&(-,/-~]+")
+"""ASCII without signs that have other kinds."""
 
 SPLITS: tuple[Split, ...] = (Split.TRAIN, Split.VALIDATION, Split.TEST)
 """Splits in the order of their numbers in the tables."""
@@ -65,14 +71,32 @@ def id_chunks(ids: Iterable[int] | Ids) -> Iterator[list[int]]:
 
 
 def contains(connection: Connection, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
-    """Return the condition that ``column`` contains ``text``, ignoring case; ``%`` and ``_`` are literal."""
-    text = clean_text(text)
-    if connection.dialect.name == "sqlite" and (len(text) > PATTERN_LIMIT or not text.isascii()):
-        return sa.func.holds(column, text.lower()) == sa.true()
-    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    """Return the condition that ``column`` contains ``text``; ``%`` and ``_`` are literal.
+
+    Case, Unicode forms (NFC), and the kinds of apostrophes, quotation marks and dashes do not matter.
+    """
+    text = clean(clean_text(text)).translate(str.maketrans(_SIGNS, _SAME))
+    simple = text.isascii() and not _SIGN.search(text) and len(text) <= PATTERN_LIMIT
     if connection.dialect.name == "sqlite":
-        return column.like(f"%{escaped}%", escape="\\")
-    return column.ilike(f"%{escaped}%", escape="\\")
+        if simple:
+            return column.like(_pattern(text), escape="\\")
+        # This is compared in Python, which takes longer, so the longest part of plain letters is looked for first.
+        plain = max(_PLAIN.findall(text), key=len, default="")[:PATTERN_LIMIT]
+        first = column.like(_pattern(plain), escape="\\")
+        return sa.and_(first, sa.func.holds(column, comparable(text)) == sa.true())
+    if not simple:
+        column = sa.func.translate(sa.func.normalize(column), _SIGNS, _SAME)
+    return column.ilike(_pattern(text), escape="\\")
+
+
+def holds(text: str, form: str) -> bool:
+    """Return whether a text contains one with the comparable form ``form``; a function of SQLite."""
+    return form in comparable(text)
+
+
+def _pattern(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
 
 
 def bulk_insert(connection: Connection, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -516,6 +516,8 @@ class Sheet:
     """Row numbers in the file, counted from 1 including empty rows."""
     account: ReadAccount = field(default_factory=ReadAccount)
     """What was left out or changed."""
+    lines: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """(row number, index of the column) → cell of several lines, which ``rows`` have in one; if they were asked for."""
 
     def column(self, name: str) -> list[str]:
         """Return the cells of one column."""
@@ -527,8 +529,8 @@ class Sheet:
         return likely_column(self.columns, self.rows)
 
 
-def read_sheet(path: Path, most: int = MOST_ROWS, form: TableForm | None = None) -> Sheet:
-    """Read the first ``most`` rows of a file.
+def read_sheet(path: Path, most: int = MOST_ROWS, form: TableForm | None = None, keep_lines: bool = False) -> Sheet:
+    """Read the first ``most`` rows of a file; ``keep_lines``: also :attr:`Sheet.lines`.
 
     Raises :class:`ReadError` if the file is too large, damaged, ambiguous, or in another format.
     """
@@ -538,11 +540,19 @@ def read_sheet(path: Path, most: int = MOST_ROWS, form: TableForm | None = None)
         raise ReadError(path, f"this file is larger than {MOST_BYTES // 1_000_000} MB.", advice="Split it.")
     account = ReadAccount()
     table = open_table(path, form=form, account=account)
-    cells = ((number, tuple(one_line(as_text(value)) for value in row)) for number, row in table.rows)
+    lines: dict[tuple[int, int], str] = {}
+
+    def cell(number: int, place: int, value: Value) -> str:
+        text = as_text(value)
+        if keep_lines and "\n" in text.strip():
+            lines[number, place] = "\n".join(line.rstrip() for line in clean(text).split("\n")).strip()
+        return one_line(text)
+
+    cells = ((number, tuple(cell(number, at, value) for at, value in enumerate(row))) for number, row in table.rows)
     found = tuple(islice(((number, row) for number, row in cells if any(row)), most + 1))
     kept = found[:most]
     numbers = tuple(number for number, _ in kept)
-    return Sheet(table.columns, tuple(row for _, row in kept), len(found) > most, numbers, account)
+    return Sheet(table.columns, tuple(row for _, row in kept), len(found) > most, numbers, account, lines)
 
 
 def alternatives(path: Path, rows: int = 3) -> list[tuple[TableForm, Sheet]]:

@@ -12,8 +12,11 @@ import unicodedata
 _UNSEEN = re.compile("[\u0000\u00ad\u200b\u2060\ufeff]")
 """NUL, soft hyphen, zero-width space, word joiner, byte order mark. Joiners of scripts and emoji (U+200C/D) stay."""
 
-_ALIKE = str.maketrans(dict.fromkeys("‘’‚‛′‹›`´", "'") | dict.fromkeys("“”„‟″«»〝〞", '"')
-                       | dict.fromkeys("‐‑‒–—―−", "-") | {"…": "..."})  # fmt: skip
+SIGNS = {
+    **dict.fromkeys("‘’‚‛′‹›`´", "'"), **dict.fromkeys("“”„‟″«»〝〞", '"'), **dict.fromkeys("‐‑‒–—―−", "-")
+}  # fmt: skip
+"""Quotation marks, apostrophes and dashes → the ones of keyboards."""
+_ALIKE = str.maketrans(SIGNS | {"…": "..."})
 _OUTER = " .,;:!?\"'()[]{}<>*¡¿。、・「」『』،؛؟।"
 
 

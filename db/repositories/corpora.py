@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import count
@@ -450,9 +449,6 @@ def _split(paragraphs: Sequence[Paragraph], title: str) -> Iterator[Paragraph]:
             raise DataError(f"A paragraph of {title!r} was not split into sentences, so it cannot be stored.")
 
 
-_ASCII = re.compile(r"[ -~]+")
-
-
 class Where(Enum):
     """Corpora to search."""
 
@@ -479,11 +475,8 @@ class TextSearch(Repository):
         return [Sentence(*row) for row in self.connection.execute(query.order_by(t.sentence.c.id).limit(limit))]
 
     def _all(self, column: sa.Column[str], words: Sequence[str]) -> list[sa.ColumnElement[bool]]:
-        # The longest word is the rarest one in most cases. SQLite compares a word with other letters than ASCII in
-        # Python, which takes longer, so its longest ASCII part is looked for first.
-        parts = [max(_ASCII.findall(word), key=len, default="") for word in words if not word.isascii()]
-        wanted = [*(part for part in parts if part), *sorted(words, key=len, reverse=True)]
-        return [contains(self.connection, column, word) for word in wanted]
+        # The longest word is the rarest one in most cases.
+        return [contains(self.connection, column, word) for word in sorted(words, key=len, reverse=True)]
 
     def _corpora(self, corpus_id: int, where: Where) -> sa.ColumnElement[bool]:
         c = t.article.c

@@ -127,7 +127,7 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
     if files.is_saved(file):
         sheet = files.saved_labels(shell.store, corpus_id, article_id, file)
     else:
-        sheet = files.as_labels(read_sheet(file, starts.MOST_SENTENCES, form))
+        sheet = files.as_labels(read_sheet(file, starts.MOST_SENTENCES, form, keep_lines=True))
     how = options["together"], options["several"]
     found = tables.plan(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), *how)
     counts: dict[str, Any] = {

@@ -22,7 +22,7 @@ from themescope.core.compute.neighbours import CANDIDATES, NeighbourIndex, cosin
 from themescope.core.errors import DataError, ThemescopeError
 from themescope.core.records.answers import Match, SearchResult
 from themescope.core.records.stored import ModelRecord
-from themescope.core.text.cleaning import clean
+from themescope.core.text.cleaning import clean, comparable
 from themescope.core.text.tokens import tokenize
 from themescope.core.types import Ids, Matrix, Sentence
 from themescope.db.files.vector_files import VectorFiles
@@ -163,7 +163,7 @@ def sentences_with_words(store: Store, corpus_id: int, text: str) -> Ids:
 
 
 def _words(text: str) -> Sequence[str]:
-    return [token.lower() for token in tokenize(text) if any(letter.isalnum() for letter in token)]
+    return [token for token in tokenize(comparable(text)) if any(letter.isalnum() for letter in token)]
 
 
 def nearest(store: Store, model: ModelRecord, corpus_id: int, query: Matrix, count: int) -> Neighbours:
@@ -222,7 +222,7 @@ class SearchMethod(StrEnum):
     """What a search compares."""
 
     TEXT = "text"
-    """Sentences that contain the text; case is ignored."""
+    """Sentences that contain the text. Case, and kinds of apostrophes, quotation marks and dashes do not matter."""
     WORDS = "words"
     """Sentences with all its words."""
     MEANING = "meaning"

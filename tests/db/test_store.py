@@ -1,6 +1,8 @@
 import os
 import pickle
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,15 @@ class TestConcurrency:
         with store.reading() as r:
             assert r.corpora.get(busy.id).sentences == 15 * 20 * 100
             assert len(r.workers.alive(600)) == 80
+
+
+def test_a_connection_needs_no_lock(settings: Settings) -> None:
+    Store(settings).migrate()
+    with closing(sqlite3.connect(settings.home / "themescope.db", isolation_level=None)) as db:
+        assert db.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+        db.execute("BEGIN IMMEDIATE")
+        with Store(settings).reading() as r:
+            assert r.corpora.list() == []
 
 
 class TestTrouble:

@@ -1,5 +1,8 @@
 """Search in all texts: on both databases, with any letters, the rows of one corpus apart from the others."""
 
+import unicodedata
+from typing import Literal
+
 import pytest
 
 from themescope.core.types import Article, Paragraph, Section
@@ -59,3 +62,27 @@ def test_rows_are_limited_and_titles_found(filled: Store) -> None:
         here = r.text_search.articles(["danube"], corpus.id, Where.HERE, 10)
         elsewhere = r.text_search.articles(["danube"], corpus.id, Where.ELSEWHERE, 10)
     assert [a.corpus_id for a in here] == [corpus.id] and len(elsewhere) == 1
+
+
+@pytest.mark.parametrize("query", ["don't", "don’t", "DON'T"])
+def test_signs_that_programs_replace_are_the_same(store: Store, query: str) -> None:
+    assert found(store, query, ["I don't.", "I don’t.", "I donut."]) == ["I don't.", "I don’t."]
+    assert found(store, "“so” – yes", ['"so" - yes', "«so» — yes", "so, yes"]) == ['"so" - yes', "«so» — yes"]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_forms_of_unicode_are_the_same(store: Store, form: Literal["NFC", "NFD"]) -> None:
+    texts = [unicodedata.normalize(one, "un café noir") for one in ("NFC", "NFD")]
+    assert found(store, unicodedata.normalize(form, "Café n"), [*texts, "cafe noir"]) == texts
+
+
+def found(store: Store, query: str, texts: list[str]) -> list[str]:
+    """The texts that a search finds in a corpus of them, as they were stored by version 0.2."""
+    with store.writing() as w:
+        corpus = w.corpora.create(f"C{len(w.corpora.list(include_unready=True))}", "en")
+        section = Section("", 1, tuple(Paragraph("", (text,)) for text in texts), ())
+        w.corpora.add_articles(corpus.id, [Article("A", (section,))])
+        w.corpora.finish(corpus.id, {})
+    with store.reading() as r:
+        known = r.corpora.sentences_by_id(r.corpora.sentences_with(corpus.id, query))
+    return [sentence.text for sentence in known.values()]

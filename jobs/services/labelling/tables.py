@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling.code_sets import coded
 from themescope.core.labelling.partition import Cluster, start
@@ -31,7 +33,8 @@ _NOTE = ("note", "notes", "comment", "comments")
 _NUMBER, _OUTLIER = re.compile(r"-?\d+"), "-1"
 EACH_OR_ALL = "give each of them a row, or assign all of them (--together, “Include duplicates”)"
 _NOT_FOUND = "no sentence has this text"
-_SOURCE, _CODER, _PROBABILITY = ("source",), ("coder",), ("probability",)
+_SOURCE, _CODER, _PROBABILITY, _UNCERTAIN = ("source",), ("coder",), ("probability",), ("uncertain",)
+_MARKS = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class LabelColumns:
     """"human", "machine" or "imported", as exports of labellings have it."""
     coder: str = ""
     probability: str = ""
+    uncertain: str = ""
+    """Whether the sentence is marked as uncertain: "true" or "false", as exports have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,8 @@ class Plan:
     """Rows that match several sentences."""
     contradicting: tuple[RowProblem, ...]
     """Rows that contradict an earlier row."""
+    uncertain: frozenset[int] = frozenset()
+    """Sentences that are marked as uncertain."""
     remarks: tuple[str, ...] = ()
     """Cells that are read otherwise than they stand there."""
 
@@ -112,7 +119,10 @@ def likely_columns(sheet: Sheet) -> LabelColumns:
     source = named(_SOURCE)
     if source and not {*sheet.column(source)} <= {"", *Source}:
         source = ""  # a column about something else
-    about = source, named(_CODER), named(_PROBABILITY)
+    uncertain = named(_UNCERTAIN)
+    if uncertain and not {cell.lower() for cell in sheet.column(uncertain)} <= _MARKS.keys():
+        uncertain = ""
+    about = source, named(_CODER), named(_PROBABILITY), uncertain
     return LabelColumns(cluster if cluster != text else "", id, text, named(_NOTE), theme, *about)
 
 
@@ -166,7 +176,9 @@ def from_plan(found: Plan, origin: str, machine: bool = False) -> starts.Begin:
     def initial(store: Store, new: NewLabelling) -> starts.Beginning:
         with store.reading() as r:
             ids = [s.id for s in starts.sentences_of(r, new.corpus_id, new.article_id)]
-        first = replace(start(ids, None, _clusters(found)), notes=dict(found.notes))
+        bare = start(ids, None, _clusters(found))
+        uncertain = np.isin(bare.ids, sorted(found.uncertain))
+        first = replace(bare, notes=dict(found.notes), uncertain=uncertain)
         first = coded(first, {id: frozenset(place + 1 for place in places) for id, places in found.placed.items()})
         about: dict[str, Any] = {"from": "table", "name": origin}
         if machine:
@@ -236,6 +248,7 @@ class _Planner:
         self._placed: dict[int, frozenset[int]] = {}
         self._by_row: dict[int, int] = {}
         self._notes: dict[int, str] = {}
+        self._uncertain: set[int] = set()
         self._makers: dict[int, tuple[Maker, float | None]] = {}
         self._themes: dict[str, tuple[str, int]] = {}
         """Name of a cluster → name of its theme, and the row that says so."""
@@ -246,12 +259,16 @@ class _Planner:
         numbers_only = all(_NUMBER.fullmatch(label) for labels in found for label in labels)
         nothing = Counter(cell for cell in sheet.column(column) if cell.lower() in NOTHING)
         self._queues = self._one_by_one(sheet)
+        note = self._columns.note
+        place_of_note = sheet.columns.index(note) if note else None
         missing: list[RowProblem] = []
         ambiguous: list[RowProblem] = []
         contradicting: list[RowProblem] = []
         for number, cells, names in zip(sheet.numbers, sheet.rows, found, strict=True):
             names = [name for name in names if not (numbers_only and name == _OUTLIER)]
             row = dict(zip(sheet.columns, cells, strict=True))
+            if place_of_note is not None and (lines := sheet.lines.get((number, place_of_note))):
+                row[self._columns.note] = lines
             text = row.get(self._columns.text, "")
             ids, why = self._meant(row.get(self._columns.id, ""), text)
 
@@ -276,7 +293,9 @@ class _Planner:
         remarks = [f"{n:,} × “{cell}” is read as unassigned" for cell, n in nothing.items()]
         if numbers_only and (outliers := sum(names == [_OUTLIER] for names in found)):
             remarks.append(f"{outliers:,} × “{_OUTLIER}” is read as unassigned")
-        return Plan(tuple(self._names), self._placed, *about, rows, self._total, *problems, tuple(remarks))
+        counts = rows, self._total
+        marks = frozenset(self._uncertain)
+        return Plan(tuple(self._names), self._placed, *about, *counts, *problems, marks, tuple(remarks))
 
     def _one_by_one(self, sheet: Sheet) -> dict[str, deque[int]]:
         """Return the sentences of the texts that occur several times, and in as many rows."""
@@ -324,6 +343,8 @@ class _Planner:
             self._by_row.setdefault(id, number)
             if note:
                 self._notes.setdefault(id, note)
+            if _MARKS.get(row.get(self._columns.uncertain, "").lower(), False):
+                self._uncertain.add(id)
             if names and (self._columns.source or self._columns.coder):
                 self._makers.setdefault(id, self._maker(row))
         return 0

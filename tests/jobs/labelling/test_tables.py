@@ -40,13 +40,14 @@ def levels(store: Store, record: LabellingRecord) -> set[tuple[str, str]]:
 
 
 def said(store: Store, record: LabellingRecord) -> dict[str, tuple[str, str]]:
-    """Text → (cluster, note) of what is assigned or noted."""
+    """Text → (cluster, note with the mark) of what is assigned, noted or marked."""
     with store.reading() as r:
         now = r.labellings.snapshot(record.id).partition
         texts = r.corpora.sentences_by_id(now.ids)
     names = {UNASSIGNED: ""} | {number: c.name for number, c in now.clusters.items()}
     rows = zip(now.ids.tolist(), now.numbers.tolist(), strict=True)
-    found = {texts[i].text: (names[number], now.notes.get(i, "")) for i, number in rows}
+    marks = dict(zip(now.ids.tolist(), now.uncertain.tolist(), strict=True))
+    found = {texts[i].text: (names[number], now.notes.get(i, "") + " (uncertain)" * marks[i]) for i, number in rows}
     return {text: value for text, value in found.items() if any(value)}
 
 
@@ -114,6 +115,8 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
     session = LabellingSession(sqlite_store, record.id, "ada")
     session.do(op.create(session.partition, session.next_number, "=SUM(A1) <b>", session.partition.ids[3:9]))
     session.do(op.note(session.partition, session.partition.ids[4:5], "-1 is a note"))
+    session.do(op.note(session.partition, session.partition.ids[5:6], "a note\n\n= of lines"))
+    session.do(op.mark(session.partition, session.partition.ids[4:7], True))
     session.do(op.unassign(session.partition, session.partition.ids[-2:]))
     session.do(hierarchy.put_under(session.partition, [2], 1))
     session.do(hierarchy.group(session.partition, [hierarchy.ClusterGroup("Above", (3,))], session.next_number))
@@ -121,10 +124,10 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
     path = tmp_path / f"labels.{kind}"
     written = {"csv": csv_text, "jsonl": json_lines}.get(kind)
     path.write_bytes(written(files.HEADER, rows).encode() if written else excel_bytes(files.HEADER, rows))
-    table = read_sheet(path)
+    table = read_sheet(path, keep_lines=True)
     likely = tables.likely_columns(table)
     assert likely == tables.LabelColumns(
-        "cluster", "sentence_id", "sentence", "note", "theme", "source", "coder", "probability"
+        "cluster", "sentence_id", "sentence", "note", "theme", "source", "coder", "probability", "uncertain"
     )
     found = tables.plan(sqlite_store, corpus.id, None, table, likely)
     tables.check_whole(found)

@@ -285,7 +285,7 @@ def labels() -> None:
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=4)
 def _read(path: str) -> Sheet:
-    return files.as_labels(read_sheet(Path(path), starts.MOST_SENTENCES))
+    return files.as_labels(read_sheet(Path(path), starts.MOST_SENTENCES, keep_lines=True))
 
 
 def _columns(sheet: Sheet) -> tables.LabelColumns:
