@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.api import load
 from themescope.core.paths import DEFAULT
+from themescope.core.sentence_model import load
 from themescope.core.tasks.scb import ScbRules, build_scb
 from themescope.core.text.splitting import SentenceSplitter
 from themescope.core.triplets.rules import ArticleSentences, positioned

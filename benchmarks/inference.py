@@ -26,12 +26,12 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from themescope.core.api import load
 from themescope.core.errors import ConfigError
 from themescope.core.models.composite.concatenated import ConcatenatedModel
 from themescope.core.models.triplet_network.inference import Inference
 from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
+from themescope.core.sentence_model import load
 from themescope.core.text.encoders import installed_encoder
 from themescope.core.text.word_tables import read_glove_package
 from themescope.core.text.word_vectors import TokenIds

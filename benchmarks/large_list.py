@@ -20,10 +20,11 @@ import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
 from benchmarks._section_articles import _lines
-from themescope.core.api import load
 from themescope.core.protocols import SILENT
+from themescope.core.sentence_model import load
 from themescope.core.tasks.themes import ThemesConfig
 from themescope.core.text.splitting import SentenceSplitter
+from themescope.core.themes import themes_of
 
 T = TypeVar("T")
 
@@ -62,7 +63,7 @@ def main() -> None:
     vectors = measured("loaded and embedded", lambda: model.encode(texts))
     themes = measured(
         "find_themes, with embedding",
-        lambda: model.find_themes(texts, ThemesConfig(), 0, SILENT, in_order=False, lists=False),
+        lambda: themes_of(texts, model, ThemesConfig(), 0, SILENT),
     )
     k = len(themes.themes)
     measured(f"MiniBatchKMeans, k = {k}", lambda: MiniBatchKMeans(k, n_init=3, random_state=0).fit(vectors))

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._section_articles import SectionArticle, section_articles
-from themescope.core.api import load
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
 from themescope.core.metrics.statistics.intervals import bootstrap_mean
 from themescope.core.paths import DEFAULT
 from themescope.core.protocols import SILENT
+from themescope.core.sentence_model import load
 from themescope.core.tasks.themes import ThemesConfig, find_themes
 from themescope.core.types import Split
 

@@ -105,7 +105,7 @@ class AmbiguousFileError(ReadError):
     """A file that can be read in several ways, between which a person has to choose."""
 
 
-class DataError(ThemescopeError):
+class DataError(ThemescopeError, ValueError):
     """Input that was read but cannot be used: too few articles, no triplets, mismatched lengths."""
 
 

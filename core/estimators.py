@@ -7,22 +7,23 @@ sentence-transformers model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from themescope.core.api import EncoderLike, ModelLike, SentenceModel, encoder
 from themescope.core.clustering import REGISTRY as CLUSTERERS
-from themescope.core.clustering.inputs import canonical_labels, unit_rows
+from themescope.core.clustering.inputs import canonical_labels, row_order, unit_rows
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
 from themescope.core.clustering.repeats import distinct_texts
-from themescope.core.errors import ConfigError
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.sentence_model import EncoderLike, ModelLike, SentenceModel, encoder, vectors_of
 from themescope.core.tasks.theme_counts import suggest
+from themescope.core.text.sentence_lists import Invalid, SentenceList, Sentences, read_sentences
 from themescope.core.types import Labels, Matrix
 
 _MOST_CLUSTERS = 200
@@ -35,6 +36,8 @@ class SentenceVectorizer(TransformerMixin, BaseEstimator):
     ----------
     model
         Name of a pretrained model, folder of a saved model, or an object with an ``encode`` method.
+    text
+        Name of the column of a table.
 
     Attributes
     ----------
@@ -48,18 +51,24 @@ class SentenceVectorizer(TransformerMixin, BaseEstimator):
     (2, 384)
     """
 
-    def __init__(self, model: ModelLike = "default") -> None:
-        self.model = model
+    def __init__(self, model: ModelLike = "default", text: str | None = None) -> None:
+        self.model, self.text = model, text
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.requires_fit = True
+        return tags
 
     def fit(self, sentences: Any = None, y: Any = None) -> Self:
         """Load the model; nothing is learned. ``sentences`` and ``y`` are ignored."""
         self.model_ = encoder(self.model)
         return self
 
-    def transform(self, sentences: Sequence[str]) -> Matrix:
+    def transform(self, sentences: Sentences) -> Matrix:
         """Return (n, dim) vectors, dense or CSR; row i belongs to sentence i."""
         check_is_fitted(self)
-        vectors: Matrix = self.model_.encode(list(sentences))
+        vectors: Matrix = self.model_.encode(read_sentences(sentences, self.text, blank=True).items)
         return vectors
 
 
@@ -79,12 +88,18 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
     settings
         Settings of the clusterer in place of its defaults.
     seed
-        Seed of everything random. The same seed and input give the same labels.
+        Seed of everything random. The same seed and input, in any order, give the same clusters.
+    text
+        Name of the column of sentences in a table. A table of numbers without it has vectors in its rows.
+    invalid
+        Whether None, NaN, empty texts and numbers among sentences are an error, or (``"drop"``) get the label -1.
 
     Attributes
     ----------
     model_
         The loaded model; None after fitting vectors.
+    n_features_in_
+        Number of dimensions of the vectors.
     labels_
         (n,) int32 label of each sentence in order of first appearance, -1 for unassigned.
     n_clusters_
@@ -112,10 +127,18 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         clusterer: str = "iclust",
         settings: Mapping[str, Any] | None = None,
         seed: int = 0,
+        text: str | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         self.model, self.k, self.clusterer, self.settings, self.seed = model, k, clusterer, settings, seed
+        self.text, self.invalid = text, invalid
 
-    def fit(self, x: Sequence[str] | Matrix, y: Any = None) -> Self:
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, x: Sentences | Matrix, y: Any = None) -> Self:
         """Cluster (n,) sentences, or the rows of (n, dim) vectors. ``y`` is ignored.
 
         Identical sentences count once and share a cluster (:mod:`themescope.core.clustering.repeats`).
@@ -130,22 +153,26 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         if not (self.k == "auto" or (isinstance(self.k, int | np.integer) and not isinstance(self.k, bool))):
             raise ConfigError(f"k must be a whole number or 'auto', not {self.k!r}.")
         self.model_: EncoderLike | None = None
-        vectors = self._vectors(x)
-        rows = place = np.arange(vectors.shape[0])
-        if self.model_ is not None:
-            different = distinct_texts(list(x))
+        vectors, given = self._vectors(x, new=True)
+        if given is None:
+            rows = row_order(vectors)
+            vectors, place = vectors[rows], rows.argsort()
+        else:
+            different = distinct_texts(given.texts)
             vectors, rows, place = different.vectors(vectors), different.rows, different.place
+        self.n_features_in_ = int(vectors.shape[1])
         if self.k == "auto":
             model = self.model_
             calibration = model.calibration if isinstance(model, SentenceModel) else DEFAULT_CALIBRATION
-            found = suggest(vectors, calibration, _MOST_CLUSTERS, self.seed)
-            k, self.reason_ = found.k, found.reason
+            suggestion = suggest(vectors, calibration, _MOST_CLUSTERS, self.seed)
+            k, self.reason_ = suggestion.k, suggestion.reason
         else:
             k, self.reason_ = int(self.k), ""
         clustered = CLUSTERERS.build(self.clusterer, self.settings).fit_predict(vectors, k, self.seed)
-        self.labels_: Labels = canonical_labels(clustered[place])
-        self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
-        labels = self.labels_[rows]
+        found = canonical_labels(clustered[place])
+        self.labels_: Labels = _in_rows(found, given)
+        self.n_clusters_ = int(found.max(initial=-1)) + 1
+        labels = found[rows]
         assigned = np.flatnonzero(labels >= 0)
         places, shape = (labels[assigned], assigned), (self.n_clusters_, len(labels))
         sums: Any = sparse.csr_array((np.ones(len(assigned)), places), shape=shape) @ unit_rows(vectors)
@@ -154,20 +181,45 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         self.cluster_centers_: npt.NDArray[np.float64] = dense / sizes[:, None]
         return self
 
-    def predict(self, x: Sequence[str] | Matrix) -> Labels:
+    def predict(self, x: Sentences | Matrix) -> Labels:
         """Return the (n,) label of the cluster with the highest mean cosine to each sentence or vector."""
         check_is_fitted(self)
-        products: Any = unit_rows(self._vectors(x)) @ self.cluster_centers_.T
-        labels: Labels = np.asarray(products).argmax(axis=1).astype(np.int32)
-        return labels
+        vectors, given = self._vectors(x, new=False)
+        products: Any = unit_rows(vectors) @ self.cluster_centers_.T
+        return _in_rows(np.asarray(products).argmax(axis=1).astype(np.int32), given)
 
-    def _vectors(self, x: Sequence[str] | Matrix) -> Matrix:
-        """Return given vectors unchanged, or encode sentences; the model is loaded once per fit."""
-        if sparse.issparse(x):
-            return sparse.csr_array(x)
-        if isinstance(x, np.ndarray) and x.ndim == 2:
-            return x
+    def _vectors(self, x: Any, new: bool) -> tuple[Matrix, SentenceList | None]:
+        """Return given vectors after a check, or encode sentences; the model is loaded once per fit."""
+        if self.text is None and _are_vectors(x):
+            least = self.k if new and self.k != "auto" else 1
+            try:
+                vectors = validate_data(
+                    self, x, reset=new, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=least
+                )
+            except ValueError as error:
+                raise DataError(str(error)) from None
+            return sparse.csr_array(vectors) if sparse.issparse(vectors) else vectors, None
+        given = read_sentences(x, self.text, self.invalid)
         if self.model_ is None:
             self.model_ = encoder(self.model)
-        vectors: Matrix = self.model_.encode(list(x))
-        return vectors
+        return vectors_of(self.model_, given.texts), given
+
+
+def _are_vectors(x: Any) -> bool:
+    """Return whether these are rows of numbers: a matrix, a table of numbers or a list of lists."""
+    if sparse.issparse(x):
+        return True
+    if isinstance(x, list | tuple):
+        return bool(x) and isinstance(x[0], list | tuple | np.ndarray)
+    kind = np.asarray(x).dtype.kind if hasattr(x, "ndim") else ""
+    # A matrix of objects may have numbers or not, which the check tells; a table of objects has texts.
+    return kind in tuple("biufc") or (kind == "O" and x.ndim == 2 and not hasattr(x, "columns"))
+
+
+def _in_rows(labels: Labels, given: SentenceList | None) -> Labels:
+    """Return labels in the rows of what was given, -1 where a row was left out."""
+    if given is None:
+        return labels
+    placed = np.full(given.given, -1, np.int32)
+    placed[given.rows] = labels
+    return placed

@@ -10,12 +10,12 @@ from dataclasses import fields
 
 import numpy as np
 
-from themescope.core.api import load
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics.partition import ContingencyTable
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.models.con_s2v.config import EpochsConfig
 from themescope.core.protocols import SILENT
+from themescope.core.sentence_model import load
 from themescope.core.types import Corpus, Sentence
 
 _TEXT = ("The king lost the war.", "Rain fell all summer.", "The market closed.", "Her song was heard.")

@@ -23,15 +23,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from themescope.core.api import SentenceModel, encode, find_themes, load, reproduce
+    from themescope.core.api import encode, find_themes, reproduce
     from themescope.core.client.client import Client
     from themescope.core.estimators import SentenceClusterer, SentenceVectorizer
+    from themescope.core.sentence_model import SentenceModel, load
+    from themescope.core.themes import Themes
 
 __all__ = [
     "Client",
     "SentenceClusterer",
     "SentenceModel",
     "SentenceVectorizer",
+    "Themes",
     "encode",
     "find_themes",
     "load",
@@ -41,7 +44,10 @@ __all__ = [
 _MODULES = {
     "Client": "themescope.core.client.client",
     "SentenceClusterer": "themescope.core.estimators",
+    "SentenceModel": "themescope.core.sentence_model",
     "SentenceVectorizer": "themescope.core.estimators",
+    "Themes": "themescope.core.themes",
+    "load": "themescope.core.sentence_model",
 }
 """Module of a name; the others are in ``themescope.core.api``."""
 

@@ -90,6 +90,17 @@ def canonical_labels(labels: npt.ArrayLike) -> Labels:
     return numbered
 
 
+def row_order(x: Matrix) -> npt.NDArray[np.int64]:
+    """Return the (n,) rows of a dense or CSR matrix in ascending order of their bytes, whatever their order in it."""
+    if isinstance(x, sparse.csr_array):
+        sorted_x = x.sorted_indices()
+        parts = [np.split(values, sorted_x.indptr[1:-1]) for values in (sorted_x.indices, sorted_x.data)]
+        keys = [(columns.tobytes(), values.tobytes()) for columns, values in zip(*parts, strict=True)]
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+    rows = [row.tobytes() for row in np.ascontiguousarray(x)]
+    return np.array(sorted(range(len(rows)), key=rows.__getitem__), np.int64)
+
+
 def extended_labels(x: Matrix, rows: npt.NDArray[np.int64], labels: Labels, k: int) -> Labels:
     """Return labels of all rows of ``x``, given (m,) ``labels`` 0…k-1 of ``rows``.
 

@@ -44,14 +44,18 @@ class DistinctTexts:
     """(n,) number of the text of each row."""
     counts: Integers
     """(m,) number of rows with each text."""
+    order: Integers
+    """(n,) rows by text and spelling."""
 
     def vectors(self, x: Matrix) -> Matrix:
         """Return (m, dim) means of the (n, dim) dense or CSR rows of each text, in their type."""
         n, m = len(self.place), len(self.rows)
         if m == n:
             return x[self.rows]
-        mean = sparse.csr_array((1.0 / self.counts[self.place], (self.place, np.arange(n))), shape=(m, n))
-        found: Any = mean @ x
+        # Sums of the same numbers in another order differ in their last digit.
+        place = self.place[self.order]
+        mean = sparse.csr_array((1.0 / self.counts[place], (place, np.arange(n))), shape=(m, n))
+        found: Any = mean @ x[self.order]
         return found.astype(x.dtype)
 
     def usual(self, x: Matrix, least: int) -> Integers:
@@ -96,6 +100,7 @@ def distinct_texts(texts: Sequence[str]) -> DistinctTexts:
         np.array([first[text] for text in usual], np.int64),
         np.array([number[key] for key in keys], np.int64),
         np.array([spellings[key].total() for key in number], np.int64),
+        np.array(sorted(range(len(texts)), key=lambda row: (keys[row], texts[row])), np.int64),
     )
 
 

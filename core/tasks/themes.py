@@ -14,14 +14,14 @@ from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.inputs import extended_labels, unit_rows
 from themescope.core.clustering.naming import theme_names, theme_words
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
-from themescope.core.clustering.repeats import distinct_texts
+from themescope.core.clustering.repeats import DistinctTexts, distinct_texts
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.models.composite.hybrid import concatenate_with_tfidf, position_rows
 from themescope.core.protocols import Report, SubReport
 from themescope.core.tasks.density import dense_groups
 from themescope.core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, suggest
-from themescope.core.types import Ids, Labels, Matrix, Sentence
+from themescope.core.types import Float32, Ids, Labels, Matrix, Sentence
 
 FEWEST, MOST = 4, 100_000
 """Minimum and maximum number of sentences of a list; ``benchmarks/large_list.py`` measures 100,000."""
@@ -82,7 +82,7 @@ class Theme:
 
 
 @dataclass(frozen=True, slots=True)
-class Themes:
+class FoundThemes:
     """Result of finding themes; themes are in order of falling size, and label c is ``themes[c]``."""
 
     labels: Labels
@@ -106,8 +106,8 @@ class Themes:
     """Whether the themes are dense groups, see :mod:`themescope.core.tasks.density`."""
     distinct: int
     """Number of different texts."""
-    usual: int
-    """Number of different texts without frequent answers that are not clustered."""
+    usual: Ids
+    """Numbers of the different texts without frequent answers that are not clustered, ascending."""
     frequent: tuple[tuple[int, int], ...]
     """Row and number of copies of the most frequent texts that occur more than once."""
 
@@ -120,7 +120,7 @@ def find_themes(
     report: Report,
     calibration: PairCalibration = DEFAULT_CALIBRATION,
     positions: Ids | None = None,
-) -> Themes:
+) -> FoundThemes:
     """Cluster (n,) ``texts`` by their (n, dim) ``vectors``, name the clusters and order them by size.
 
     Identical texts share a theme. Each counts once in everything but the sizes of the themes, and frequent answers that
@@ -149,7 +149,6 @@ def find_themes(
     if m < config.k:
         raise DataError(f"{n:,} sentences with {m} different texts are too few for {config.k} themes. Ask for fewer.")
     texts, vectors = [texts[row] for row in different.rows.tolist()], different.vectors(vectors)
-    raw = vectors
     random = np.random.default_rng(seed)
     report.progress(0, 1, "estimating the number of themes")
     usual = different.usual(vectors, max(FEWEST, config.k))
@@ -168,40 +167,58 @@ def find_themes(
     shared = calibration.shared if config.shared is None else config.shared
     if sparse.issparse(vectors) or groups is not None:
         shared = 0.0
-    elif shared:
-        vectors = _with_words(texts, vectors, shared, usual)
-    order = config.order if positions is not None else 0.0
-    if positions is not None and order:
-        positions = positions[different.rows]
-        if follows_order(raw, positions, seed):
-            vectors = _with_order(texts, vectors, positions, order)
-        else:
-            order = 0.0
+    places = None if positions is None else positions[different.rows]
+    order = 0.0 if places is None or not config.order or not follows_order(vectors, places, seed) else config.order
+    x = features(texts, vectors, shared, usual, order, places)
     report.progress(0.7, 1, f"clustering {m:,} different sentences")
     found: Labels = np.arange(len(compared), dtype=np.int32) if groups is None else groups.labels
     if groups is None and k < len(compared):
-        found = CLUSTERERS.build(config.clusterer).fit_predict(vectors[compared], k, seed)
-    labels = _by_size(extended_labels(vectors, compared, found, k), different.counts, k)
+        found = CLUSTERERS.build(config.clusterer).fit_predict(x[compared], k, seed)
+    labels = by_size(extended_labels(x, compared, found, k), different.counts, k)
     report.progress(0.95, 1, "naming the themes")
-    own, other = mean_cosines(vectors, labels, k)
-    # In a theme of a single text, the mean over the other rows is 1 if there are any.
-    own[(np.bincount(labels, minlength=k)[labels] == 1) & (different.counts > 1)] = 1.0
-    words = theme_words(texts, labels, k, config.words)
-    sizes = np.bincount(labels, different.counts, k).astype(int).tolist()
-    central = [_central(texts, own, np.flatnonzero(labels == c), config.central) for c in range(k)]
-    themes = tuple(
-        Theme(name, found, size, tuple(different.rows[list(rows)].tolist()))
-        for name, found, size, rows in zip(theme_names(words), words, sizes, central, strict=True)
-    )
-    margins = (own - other).astype(np.float32)
+    themes, margins = described(texts, x, labels, different, config.words, config.central)
     reason = "" if config.k else reason
-    return Themes(
+    return FoundThemes(
         labels[different.place], themes, margins[different.place], curves, reason, interval, len(compared), shared,
-        order, groups is not None, m, len(usual), different.frequent(_FREQUENT),
+        order, groups is not None, m, usual, different.frequent(_FREQUENT),
     )  # fmt: skip
 
 
-def continued(themes: Themes, old: Labels) -> tuple[Themes, dict[int, int]]:
+def features(
+    texts: Sequence[str], vectors: Matrix, shared: float, usual: Ids, order: float, positions: Ids | None
+) -> Matrix:
+    """Return the rows by which (m,) different texts are clustered.
+
+    These are their (m, dim) ``vectors``, with shared words and positions in a running text where these have a weight.
+    """
+    if shared:
+        vectors = _with_words(texts, vectors, shared, usual)
+    return vectors if positions is None or not order else _with_order(texts, vectors, positions, order)
+
+
+def described(
+    texts: Sequence[str], x: Matrix, labels: Labels, different: DistinctTexts, words: int, central: int
+) -> tuple[tuple[Theme, ...], Float32]:
+    """Return the themes of (m,) ``labels``, all of 0 … k - 1, and the (m,) margins of the texts.
+
+    ``x`` are :func:`features`. Names have at most ``words`` words, and themes at most ``central`` central sentences,
+    rows of the list that ``different`` was made from.
+    """
+    k = int(labels.max()) + 1
+    own, other = mean_cosines(x, labels, k)
+    # In a theme of a single text, the mean over the other rows is 1 if there are any.
+    own[(np.bincount(labels, minlength=k)[labels] == 1) & (different.counts > 1)] = 1.0
+    found = theme_words(texts, labels, k, words)
+    sizes = np.bincount(labels, different.counts, k).astype(int).tolist()
+    rows = [list(_central(texts, own, np.flatnonzero(labels == c), central)) for c in range(k)]
+    themes = tuple(
+        Theme(name, own_words, size, tuple(different.rows[chosen].tolist()))
+        for name, own_words, size, chosen in zip(theme_names(found), found, sizes, rows, strict=True)
+    )
+    return themes, (own - other).astype(np.float32)
+
+
+def continued(themes: FoundThemes, old: Labels) -> tuple[FoundThemes, dict[int, int]]:
     """Match themes to the earlier (n,) labels of their sentences, -1 for none; return them in other places.
 
     A theme continues an earlier one if, of the sentences with earlier labels that are in either, at least half are in
@@ -270,7 +287,7 @@ def _with_order(texts: Sequence[str], vectors: Any, positions: Ids, weight: floa
     return sparse.csr_array(joined[:, np.flatnonzero(np.bincount(joined.indices, minlength=joined.shape[1]))])
 
 
-def _by_size(labels: Labels, counts: Ids, k: int) -> Labels:
+def by_size(labels: Labels, counts: Ids, k: int) -> Labels:
     """Renumber clusters of (m,) texts by falling number of rows, ties by first text."""
     first = np.full(k, len(labels))
     np.minimum.at(first, labels, np.arange(len(labels)))

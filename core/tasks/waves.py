@@ -84,8 +84,9 @@ class ThemeCentres:
         unit = _dense(x)[given >= 0]
         sums = np.zeros((len(self.themes), unit.shape[1]))
         np.add.at(sums, place, unit)
-        self._centres = _normalised(sums)
-        cosines = unit @ self._centres.T
+        self.centres = _normalised(sums)
+        """(k, dim) centres of length 1, in the order of ``themes``."""
+        cosines = unit @ self.centres.T
         own = _normalised(sums[place] - unit)  # without the sentence itself
         rows = np.flatnonzero(sizes[place] > 1)
         cosines[np.arange(len(place)), place] = np.einsum("ij,ij->i", own, unit)
@@ -95,7 +96,7 @@ class ThemeCentres:
 
     def assign(self, x: Matrix) -> Assigned:
         """Return the themes of (n, dim) vectors."""
-        cosines = _dense(x) @ self._centres.T
+        cosines = _dense(x) @ self.centres.T
         logs = cosines / self.temperature
         below = np.searchsorted(self._known, cosines.max(axis=1), side="right")
         return Assigned(self.themes, np.exp(logs - _log_sum(logs)[:, None]), (1 + below) / (1 + len(self._known)))

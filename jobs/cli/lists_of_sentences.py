@@ -35,7 +35,7 @@ from themescope.jobs.queue.foreground import Bar
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 
 if TYPE_CHECKING:
-    from themescope.core.api import SentenceModel
+    from themescope.core.sentence_model import SentenceModel
 
 METHOD = click.option("--method", default=DEFAULT, help=MODEL_HELP)
 _COLUMN = click.option(
@@ -139,6 +139,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     --out is .csv (default), .jsonl or .xlsx. To score clusters against sections, see `evaluate scb`.
     """
     from themescope.core.tasks.themes import ThemesConfig
+    from themescope.core.themes import themes_of
 
     config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else None)
     if not is_file(source):
@@ -154,7 +155,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     begun = time.monotonic()
     sheet, kept, texts = _read(Path(source), options)
     encoder, bar = _model(shell, method, options["precision"]), _BarReport(Bar("Find themes", quiet=shell.json))
-    found = encoder.find_themes(texts, config, seed, bar, options["in_order"], lists=method == DEFAULT)
+    found = themes_of(texts, encoder, config, seed, bar, options["in_order"], lists=method == DEFAULT)
     rows = [
         (sheet.numbers[row], *sheet.rows[row], int(label) + 1, found.themes[label].name, round(float(margin), 4))
         for row, label, margin in zip(kept, found.labels, found.margins, strict=True)

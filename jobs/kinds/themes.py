@@ -45,7 +45,7 @@ from themescope.jobs.common.vectors import embed_articles, method_of, rows_of
 from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
-    from themescope.core.tasks.themes import Themes
+    from themescope.core.tasks.themes import FoundThemes
 
 KIND = "themes"
 _NAMES = ("name", "description", "default_name", "naming")
@@ -171,7 +171,7 @@ class _Work:
     def keep(
         self,
         sentences: Sequence[Sentence],
-        themes: Themes,
+        themes: FoundThemes,
         settings: dict[str, Any],
         seconds: float,
         kept: Mapping[int, Mapping[str, Any]],
@@ -197,7 +197,7 @@ class _Work:
             "sentences": len(sentences),
             "compared": themes.compared,
             "distinct": themes.distinct,
-            "usual": themes.usual,
+            "usual": len(themes.usual),
             "frequent": [
                 {"id": int(ids[row]), "count": copies, "theme": int(themes.labels[row])}
                 for row, copies in themes.frequent

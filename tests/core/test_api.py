@@ -10,7 +10,7 @@ import pytest
 import themescope
 from themescope.core import paths
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
-from themescope.core.errors import ArtifactError, ConfigError, UnknownNameError
+from themescope.core.errors import ArtifactError, ConfigError, DataError, UnknownNameError
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import save_model
 from themescope.core.protocols import SILENT
@@ -125,6 +125,53 @@ def test_a_network_can_compute_with_bytes() -> None:
     exact, rounded = (themescope.load(network, precision).encode(TEXTS[:3]) for precision in ("fp32", "int8"))
     cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
     assert cosines.min() > 0.999
+
+
+def test_options_of_encoding(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = themescope.load(folder, device="cpu")
+    plain = model.encode(TEXTS)
+    assert (model.encode(TEXTS, batch_size=2, show_progress_bar=True, device="cpu:0") == plain).all()
+    assert "Encode" in capsys.readouterr().err
+    lengths = np.linalg.norm(themescope.encode(TEXTS, model, normalize_embeddings=True, precision="float32"), axis=1)
+    assert lengths == pytest.approx([1, 1, 1, 0])  # the last one has no words
+    assert model.device == "cpu" and model.encode(TEXTS[0], batch_size=1).shape == (50,)
+    refused = {
+        "batch_size must be a number from 1": {"batch_size": 0},
+        "vectors are not quantised": {"precision": "int8"},
+        "computes on 'cpu', not on 'cuda'": {"device": "cuda"},
+    }
+    for said, options in refused.items():
+        with pytest.raises(ConfigError, match=said):
+            model.encode(TEXTS, **options)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="auto, cpu or cuda, not 'tpu'"):
+        themescope.load(folder, device="tpu")  # type: ignore[arg-type]
+
+
+def test_a_model_of_whole_articles_encodes_all_sentences_together(folder: Path, tmp_path: Path) -> None:
+    centred = REGISTRY.build("centred", {}, seed=0)
+    centred.fit(Corpus(models=(themescope.load(folder).fitted,)), SILENT)
+    save_model(centred, "centred", tmp_path, {})
+    model = themescope.load(tmp_path, device="cpu")
+    assert (model.encode(TEXTS, batch_size=1) == model.encode(TEXTS)).all()
+
+
+def test_encoders_of_other_packages_get_the_options_that_are_given() -> None:
+    class Other:
+        def encode(self, sentences: str | list[str], **options: object) -> np.ndarray:
+            assert options == {"batch_size": 7}
+            return np.zeros((4, 3)) if isinstance(sentences, list) else np.zeros(3)
+
+    assert themescope.encode(TEXTS, Other(), batch_size=7).shape == (4, 3)
+    assert themescope.encode(TEXTS[0], Other(), batch_size=7).shape == (3,)
+
+
+def test_an_encoder_that_returns_other_rows_is_told(folder: Path) -> None:
+    class Wrong:
+        def encode(self, sentences: list[str]) -> np.ndarray:
+            return np.zeros(3)
+
+    with pytest.raises(DataError, match=r"returned an array of shape \(3,\) for 4 sentences"):
+        themescope.find_themes([*TEXTS[:3], "Rain"], Wrong(), 2)
 
 
 def test_nothing_heavy_before_a_model_is_loaded() -> None:

@@ -52,7 +52,8 @@ def test_identical_sentences_count_once_and_share_a_cluster(clusterer):
 def test_parameters_can_be_read_set_and_cloned():
     clusterer = themescope.SentenceClusterer("default", k=4, clusterer="ward", seed=3)
     assert clusterer.get_params() == {
-        "model": "default", "k": 4, "clusterer": "ward", "settings": None, "seed": 3,
+        "model": "default", "k": 4, "clusterer": "ward", "settings": None, "seed": 3, "text": None,
+        "invalid": "error",
     }  # fmt: skip
     copy = clone(clusterer).set_params(k=5)
     assert (copy.k, copy.clusterer, clusterer.k) == (5, "ward", 4)

@@ -11,7 +11,7 @@ from themescope.core.errors import DataError
 from themescope.db.label_records import Notebook
 
 if TYPE_CHECKING:
-    from themescope.core.api import SentenceModel
+    from themescope.core.sentence_model import SentenceModel
 
 FEWEST, MOST = 5, 2_000
 """Minimum and maximum number of cases with notes that are clustered."""
@@ -71,7 +71,7 @@ def check_number(n: int) -> None:
 
 @lru_cache(maxsize=1)
 def _default_model() -> SentenceModel:
-    from themescope.core.api import load
+    from themescope.core.sentence_model import load
 
     return load()
 

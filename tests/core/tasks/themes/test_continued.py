@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from themescope.core.metrics.matching import UNASSIGNED
 from themescope.core.tasks.theme_counts import Curves
-from themescope.core.tasks.themes import Theme, Themes, continued
+from themescope.core.tasks.themes import FoundThemes, Theme, continued
 
 
-def themes_of(labels: list[int]) -> Themes:
+def themes_of(labels: list[int]) -> FoundThemes:
     found = np.array(labels, np.int32)
     listed = tuple(Theme(f"theme {c}", (), int((found == c).sum()), ()) for c in range(int(found.max()) + 1))
     curves, margins = Curves((), (), (), (), 0), np.zeros(len(found), np.float32)
     n = len(found)
-    return Themes(found, listed, margins, curves, "", (1, len(listed)), n, 0.0, 0.0, False, n, n, ())
+    return FoundThemes(found, listed, margins, curves, "", (1, len(listed)), n, 0.0, 0.0, False, n, np.arange(n), ())
 
 
 def test_a_theme_that_is_found_again_has_its_place_and_a_new_one_a_free_place() -> None:

@@ -16,7 +16,7 @@ from themescope.core.errors import Cancelled, ConfigError, DataError
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.tasks.theme_counts import candidates, mean_cosines, measure, silhouette, suggest
-from themescope.core.tasks.themes import Themes, ThemesConfig, _central, find_themes
+from themescope.core.tasks.themes import FoundThemes, ThemesConfig, _central, find_themes
 
 EXACT = PairCalibration(count_intercept=0.0, count_slope=1.0)
 """Without noise, the number of themes of equal size."""
@@ -40,7 +40,7 @@ def wide(k: int, each: int = 30) -> tuple[list[str], np.ndarray, np.ndarray]:
     return [], centres[truth] + 0.05 * random.normal(size=(len(truth), 96)), truth
 
 
-def found(**settings: object) -> tuple[Themes, np.ndarray, list[str]]:
+def found(**settings: object) -> tuple[FoundThemes, np.ndarray, list[str]]:
     texts, vectors, truth = planted()
     config = ThemesConfig(most=8, subsamples=2, **settings)  # type: ignore[arg-type]
     return find_themes(texts, vectors, config, 0, SILENT, EXACT), truth, texts

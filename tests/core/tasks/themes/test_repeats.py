@@ -11,12 +11,12 @@ from tests.core.tasks.themes.test_find import EXACT, planted
 from themescope.core.errors import DataError
 from themescope.core.labelling.suggestions import clusterers
 from themescope.core.protocols import SILENT
-from themescope.core.tasks.themes import Themes, ThemesConfig, find_themes
+from themescope.core.tasks.themes import FoundThemes, ThemesConfig, find_themes
 
 CONFIG = ThemesConfig(most=8, subsamples=1)
 
 
-def themes_of(rows: list[int], refrain: int = 0, config: ThemesConfig = CONFIG) -> Themes:
+def themes_of(rows: list[int], refrain: int = 0, config: ThemesConfig = CONFIG) -> FoundThemes:
     """Return the themes of these rows of a list with four themes, after a text that is there ``refrain`` times."""
     texts, vectors, _ = planted((9, 8, 7, 6))
     vectors = np.concatenate([np.full((refrain, 12), 0.3, np.float32), vectors[rows]])
@@ -35,7 +35,7 @@ def test_repeats_and_order_change_nothing_but_sizes(copies: list[int], answers: 
     random.shuffle(rows)  # type: ignore[attr-defined]
     found = themes_of(rows, answers)
     assert (found.interval, found.curves, found.reason) == (plain.interval, plain.curves, plain.reason)
-    assert (found.distinct, found.usual, found.compared) == (30 + bool(answers), 30, 30)
+    assert (found.distinct, len(found.usual), found.compared) == (30 + bool(answers), 30, 30)
     assert len(found.themes) == len(plain.themes)
     assert len({*found.labels[:answers].tolist()}) == bool(answers)
     labels = found.labels[answers:]

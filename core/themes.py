@@ -1,0 +1,355 @@
+"""Themes of a list as the library returns them: tables, pictures, places of new sentences, changes, files."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from themescope.core.clustering.generated_names import made_unique
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+from themescope.core.clustering.repeats import DistinctTexts, distinct_texts
+from themescope.core.errors import ConfigError, DataError, UnknownNameError, optional_module
+from themescope.core.models.storage import damaged, read_json, read_tensors, write_json, write_tensors
+from themescope.core.protocols import SILENT, NullReport, Report
+from themescope.core.sentence_model import BASE, EncoderLike, ModelLike, SentenceModel, encoder, load, vectors_of
+from themescope.core.tasks.density import BASE_CALIBRATION, LEAST, is_list
+from themescope.core.tasks.theme_counts import Curves
+from themescope.core.tasks.themes import FoundThemes, Theme, ThemesConfig, by_size, described, features, find_themes
+from themescope.core.tasks.waves import Assigned, ThemeCentres
+from themescope.core.text.sentence_lists import SentenceList, Sentences, read_sentences
+from themescope.core.types import Floats, Index, Matrix
+
+if TYPE_CHECKING:
+    import pandas as pd
+_FORMAT = 1
+_FILE, _ARRAYS = "themes.json", "themes.safetensors"
+_SHOWN = 3
+"""Central sentences in the table of a notebook."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Themes(FoundThemes):
+    """Themes of the sentences that were given; they do not change, and methods return new ones.
+
+    Row i of ``labels`` and ``margins`` belongs to sentence i that was given; one that was left out has the label -1 and
+    the margin NaN. Methods take a theme by its label or by its name.
+
+    Examples
+    --------
+    >>> from themescope import find_themes
+    >>> themes = find_themes([
+    ...     "The river floods every spring.", "The stream runs into the river.",
+    ...     "The orchestra played a symphony.", "She plays the violin in an orchestra.",
+    ... ], k=2)
+    >>> themes = themes.rename({0: "Music", 1: "Rivers"})
+    >>> new = themes.predict(["A symphony for violins."])
+    >>> themes.themes[new.labels[0]].name
+    'Music'
+    """
+
+    sentences: tuple[str, ...]
+    """The sentences; "" for one that was left out."""
+    left_out: Mapping[str, int]
+    """Number of items that were left out, by reason."""
+    vectors: Matrix
+    """(m, dim) vectors of the different texts, in the order of :class:`.DistinctTexts`."""
+    encoder: EncoderLike | None = None
+    """The model of the vectors; None where saved themes were loaded without one."""
+    index: Any = None
+    """The index of the pandas object that was given."""
+
+    def __repr__(self) -> str:
+        return f"<Themes: {len(self.themes)} themes of {len(self._rows):,} sentences>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with the columns sentence, theme (label), name and margin, a row per sentence.
+
+        It has the index of the pandas object that was given. Raises :class:`.MissingExtraError` without pandas.
+        """
+        pandas = optional_module("pandas", "A table of themes", "pandas", "notebook")
+        names = [*(theme.name for theme in self.themes), None]  # the last one is that of the label -1
+        columns = {
+            "sentence": list(self.sentences),
+            "theme": self.labels,
+            "name": [names[label] for label in self.labels],
+            "margin": self.margins,
+        }
+        frame: pd.DataFrame = pandas.DataFrame(columns, index=self.index)
+        return frame
+
+    def predict(self, sentences: Sentences, text: str | None = None) -> Assigned:
+        """Return the themes of new sentences with calibrated probabilities.
+
+        A sentence gets the theme with the most similar centre by the model alone, without shared words. ``labels`` of
+        the result are labels of these themes, ``probabilities`` (n, k), and ``unusual`` says which sentences fit none.
+
+        Raises :class:`.DataError` if an item is no sentence, if no two themes have two different sentences, or without
+        a model.
+        """
+        if self.encoder is None:
+            raise DataError("These themes were loaded without their model. Load them with Themes.load(folder, model).")
+        texts = read_sentences(sentences, text).texts
+        if not texts:
+            return self._centres.assign(np.zeros((0, self.vectors.shape[1]), np.float32))
+        found = vectors_of(self.encoder, texts)
+        if found.shape[1] != self.vectors.shape[1]:
+            raise DataError(
+                f"The model has vectors of {found.shape[1]:,} dimensions; these themes have {self.vectors.shape[1]:,}. "
+                "Give the model that they were found with."
+            )
+        return self._centres.assign(found)
+
+    def rename(self, names: Mapping[int, str] | Mapping[str, str]) -> Themes:
+        """Return themes with other names: label or name → name. Raises :class:`.ConfigError` for a name twice."""
+        themes = list(self.themes)
+        for theme, name in names.items():
+            place = self._place(theme)
+            themes[place] = replace(themes[place], name=name.strip())
+        known = [theme.name for theme in themes]
+        if not all(known) or len(set(known)) < len(known):
+            raise ConfigError("Each theme needs a name of its own, which is not empty.")
+        return replace(self, themes=tuple(themes))
+
+    def merge(self, *themes: int | str, name: str = "") -> Themes:
+        """Return themes with two or more joined, in order of falling size, under ``name`` or one from their words.
+
+        The others keep their names. Margins and central sentences are computed again.
+        """
+        joined = sorted({self._place(theme) for theme in themes})
+        if len(joined) < 2:
+            raise ConfigError("Name at least two themes to merge.")
+        different, texts = self._different, self._texts
+        target = np.arange(len(self.themes))
+        target[joined] = joined[0]
+        old = self.labels[self._rows[different.rows]]
+        place = np.unique(target[old], return_inverse=True)[1].astype(np.int32)
+        labels = by_size(place, different.counts, int(place.max()) + 1)
+        positions = different.rows if self.order else None
+        x = features(texts, self.vectors, self.shared, self.usual, self.order, positions)
+        words, central = (
+            max(map(len, found)) for found in zip(*((t.words, t.central) for t in self.themes), strict=True)
+        )
+        found, margins = described(texts, x, labels, different, max(words, 1), central)
+        kept = {int(labels[old == c][0]): theme for c, theme in enumerate(self.themes) if c not in joined}
+        new = int(labels[old == joined[0]][0])
+        others = [theme.name for theme in kept.values()]
+        own = name.strip() or made_unique([found[new].name], [found[new].words], others)[0]
+        listed = [
+            replace(theme, name=kept[c].name, words=kept[c].words) if c in kept else replace(theme, name=own)
+            for c, theme in enumerate(found)
+        ]
+        plain = replace(self, labels=labels[different.place], margins=margins[different.place], reason="")
+        return plain._placed(listed, self._rows, len(self.sentences)).rename({})
+
+    def hierarchy(self) -> Floats:
+        """Return the (k - 1, 4) tree of themes for ``scipy.cluster.hierarchy.dendrogram``.
+
+        Themes are joined by the average cosine distance of their centres (UPGMA).
+        """
+        from scipy.cluster.hierarchy import linkage
+
+        tree: Floats = linkage(self._centres.centres, "average", metric="cosine")
+        return tree
+
+    def plot(self, seed: int = 0) -> Any:
+        """Return a plotly figure: a map of the different sentences (UMAP), coloured by theme, with their texts.
+
+        Raises :class:`.MissingExtraError` without plotly.
+        """
+        from themescope.core.projection.maps import UmapConfig, project
+
+        graph = optional_module("plotly.graph_objects", "A map of themes", "plotly", "notebook")
+        points = project(self.vectors, UmapConfig(), seed, SILENT)
+        labels = self.labels[self._rows[self._different.rows]]
+        figure = graph.Figure(layout={"template": "plotly_white", "legend": {"title": {"text": "Theme"}}})
+        for label, theme in enumerate(self.themes):
+            rows = np.flatnonzero(labels == label)
+            texts = [html.escape(self._texts[row]) for row in rows]
+            figure.add_scattergl(
+                x=points[rows, 0], y=points[rows, 1], mode="markers", name=html.escape(theme.name), text=texts,
+                hovertemplate="%{text}", marker={"size": 5},
+            )  # fmt: skip
+        # Axes of UMAP have no unit; only neighbourhoods mean something.
+        return figure.update_xaxes(visible=False).update_yaxes(visible=False, scaleanchor="x")
+
+    def save(self, folder: str | Path) -> None:
+        """Write the themes into ``folder``: JSON and safetensors; of the model only its name and digest."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        arrays: dict[str, Any] = {"labels": self.labels, "margins": self.margins, "usual": self.usual}
+        x: Any = self.vectors
+        parts = ("data", "indices", "indptr") if sparse.issparse(x) else ()
+        write_tensors(target / _ARRAYS, arrays | ({p: getattr(x, p) for p in parts} or {"vectors": x}))
+        model = self.encoder
+        named = {"model": _reference(model)} if isinstance(model, SentenceModel) else {}
+        values = {
+            "themes": [asdict(theme) for theme in self.themes], "curves": asdict(self.curves), "reason": self.reason,
+            "interval": self.interval, "compared": self.compared, "shared": self.shared, "order": self.order,
+            "by_density": self.by_density, "distinct": self.distinct, "frequent": self.frequent,
+            "sentences": self.sentences, "left_out": dict(self.left_out),
+        }  # fmt: skip
+        write_json(target / _FILE, {"format": _FORMAT, "values": values, "shape": x.shape} | named)
+
+    @classmethod
+    def load(cls, folder: str | Path, model: ModelLike | None = None) -> Self:
+        """Return the themes that :meth:`save` wrote, without the index of a pandas object.
+
+        ``model`` is the model that they were found with, by default the one whose name was saved.
+
+        Raises
+        ------
+        ArtifactError
+            If the files are missing or damaged, or the model has changed since.
+        UnknownNameError
+            If the model that was saved is not on this machine.
+        """
+        source = Path(folder)
+        found, arrays = read_json(source / _FILE), read_tensors(source / _ARRAYS, ("labels", "margins", "usual"))
+        if found.get("format") != _FORMAT:
+            raise damaged(source, f"it has format {found.get('format')!r:.50}, not {_FORMAT}")
+        try:
+            values = dict(found["values"])
+            x = arrays["vectors"] if "vectors" in arrays else sparse.csr_array(
+                tuple(arrays[name] for name in ("data", "indices", "indptr")), shape=tuple(found["shape"])
+            )  # fmt: skip
+            values["themes"] = tuple(
+                Theme(t["name"], tuple(t["words"]), t["size"], tuple(t["central"])) for t in values["themes"]
+            )
+            curves: dict[str, Any] = {
+                key: value if key == "sentences" else tuple(value) for key, value in values["curves"].items()
+            }
+            values |= {"curves": Curves(**curves), "interval": tuple(values["interval"])}
+            values |= {"frequent": tuple(map(tuple, values["frequent"])), "sentences": tuple(values["sentences"])}
+            plain = cls(**values, **{key: arrays[key] for key in ("labels", "margins", "usual")}, vectors=x)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise damaged(source, error) from None
+        return replace(plain, encoder=_model_of(found.get("model"), source) if model is None else encoder(model))
+
+    def _repr_html_(self) -> str:
+        """Return the table of themes that a notebook shows."""
+        rows = []
+        for label, theme in enumerate(self.themes):
+            texts = "<br>".join(html.escape(self.sentences[row]) for row in theme.central[:_SHOWN])
+            cells = f"<td>{label}</td><td>{html.escape(theme.name)}</td><td>{theme.size:,}</td>"
+            rows.append(f'<tr>{cells}<td style="text-align:left">{texts}</td></tr>')
+        out = "".join(f" {n:,} left out ({html.escape(reason)})." for reason, n in self.left_out.items())
+        head = "<tr><th>label</th><th>theme</th><th>sentences</th><th>central sentences</th></tr>"
+        about = f"{len(self.themes)} themes of {len(self._rows):,} sentences.{out} {html.escape(self.reason)}"
+        return f"<p>{about}</p><table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+
+    def _placed(self, themes: Sequence[Theme], rows: Index, given: int) -> Themes:
+        """Return the themes of sentences that are ``rows`` of ``given`` items."""
+        labels, margins = np.full(given, -1, np.int32), np.full(given, np.nan, np.float32)
+        labels[rows], margins[rows] = self.labels, self.margins
+        moved = [replace(theme, central=tuple(rows[list(theme.central)].tolist())) for theme in themes]
+        return replace(self, labels=labels, margins=margins, themes=tuple(moved))
+
+    def _place(self, theme: int | str) -> int:
+        """Return the label of a theme that is named by its label or name."""
+        names = [known.name for known in self.themes]
+        if isinstance(theme, str) and theme in names:
+            return names.index(theme)
+        if isinstance(theme, int | np.integer) and 0 <= theme < len(names):
+            return int(theme)
+        raise UnknownNameError("theme", str(theme), names)
+
+    @cached_property
+    def _rows(self) -> npt.NDArray[np.int64]:
+        """Rows of the sentences that were not left out."""
+        return np.flatnonzero(self.labels >= 0)
+
+    @cached_property
+    def _different(self) -> DistinctTexts:
+        return distinct_texts([self.sentences[row] for row in self._rows])
+
+    @property
+    def _texts(self) -> list[str]:
+        """The different texts."""
+        return [self.sentences[row] for row in self._rows[self._different.rows]]
+
+    @cached_property
+    def _centres(self) -> ThemeCentres:
+        return ThemeCentres(self.vectors, self.labels[self._rows[self._different.rows]].tolist())
+
+
+def themes_of(
+    texts: Sequence[str],
+    model: EncoderLike,
+    config: ThemesConfig,
+    seed: int,
+    report: Report,
+    in_order: bool = False,
+    lists: bool = False,
+) -> Themes:
+    """Return the themes of texts, see :func:`themescope.core.api.find_themes`.
+
+    With ``lists``, themes of a list are found by the vectors of the encoder from which the model was fine-tuned:
+    fine-tuning on the sections of articles helps on texts, and costs a little on lists. Unless the texts are
+    ``in_order``, each different one is encoded once, so that their order has no influence.
+    """
+    different = distinct_texts(texts)
+    ours = model if isinstance(model, SentenceModel) else None
+    calibration = ours.calibration if ours else DEFAULT_CALIBRATION
+    usable = ours is not None and lists and config.density and not config.k and not in_order and len(texts) >= LEAST
+    before = ours.base() if ours is not None and usable else None
+    vectors: Any = None
+    if before is not None:
+        vectors = vectors_of(before, texts)
+        if is_list(vectors[different.rows], seed, report):
+            model, calibration = before, BASE_CALIBRATION
+        else:
+            vectors = None
+    if vectors is None:
+        vectors = model.encode(texts) if in_order else vectors_of(model, texts)
+    positions = np.arange(len(texts)) if in_order else None
+    found = find_themes(list(texts), vectors, config, seed, report, calibration, positions)
+    known = {field.name: getattr(found, field.name) for field in fields(found)}
+    return Themes(**known, sentences=tuple(texts), left_out={}, vectors=different.vectors(vectors), encoder=model)
+
+
+def themes_of_list(given: SentenceList, found: Themes) -> Themes:
+    """Return the themes of the sentences of a list in its rows, with what was left out."""
+    rows = np.array(given.rows, np.int64)
+    sentences = [""] * given.given
+    for row, text in zip(given.rows, found.sentences, strict=True):
+        sentences[row] = text
+    frequent = tuple((int(rows[row]), copies) for row, copies in found.frequent)
+    placed = found._placed(found.themes, rows, given.given)
+    return replace(placed, frequent=frequent, sentences=tuple(sentences), left_out=given.left_out, index=given.index)
+
+
+class ProgressBar(NullReport):
+    """Report that shows progress as a bar of tqdm, in the terminal or the notebook."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        form = "{desc} {percentage:3.0f} %|{bar}| {elapsed}"
+        tqdm = optional_module("tqdm.auto", "A progress bar", "tqdm", "notebook")
+        self.bar = tqdm.tqdm(total=1.0, bar_format=form)
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        """Move the bar."""
+        self.bar.n = min(done / total, 1.0) if total else 0.0
+        self.bar.set_description(message)
+
+
+def _reference(model: SentenceModel) -> dict[str, Any]:
+    """Return what :func:`_model_of` finds a model by."""
+    return {"source": model.source, "digest": model.info.get("digest"), "base": BASE in model.info}
+
+
+def _model_of(saved: Mapping[str, Any] | None, folder: Path) -> EncoderLike | None:
+    if not saved:
+        return None
+    model = load(str(saved["source"]))
+    if model.info.get("digest") != saved.get("digest"):
+        raise damaged(folder, f"the model {saved['source']!r} has changed. Load with the former one as model")
+    return model.base() if saved.get("base") else model
