@@ -50,7 +50,7 @@ class Curves(NullReport):
 SMALL = {
     "vocabulary_limit": 3_000, "hidden": 8, "attention": 4, "epochs": 2, "batch_size": 8, "threads": 1,
     "device": "cpu", "word_dim": 12, "decoder": 8, "learning_rate": 0.02, "width": 8, "layers": 1, "heads": 2,
-    "least_count": 1, "precision": "fp32",
+    "least_count": 1, "precision": "fp32", "loss": "paper",
 }  # fmt: skip
 LEARNED = {"dim": 12, "epochs": 5, "learning_rate": 0.1, "memory_rate": 0.2, "subsampling": 0}
 
