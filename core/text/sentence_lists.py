@@ -7,7 +7,7 @@ of these packages is needed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any, Literal, Protocol, TypeAlias
@@ -124,7 +124,7 @@ def _iterated(column: Any) -> Iterable[Any]:
     if isinstance(column, str | Sentence):
         return [column]
     dimensions = getattr(column, "ndim", 1)
-    if isinstance(column, Set):
+    if isinstance(column, set | frozenset):
         raise DataError("A set has no order, so that results would belong to no sentence. Give sorted(sentences).")
     if dimensions == 1 and not isinstance(column, bytes | bytearray) and hasattr(column, "to_pylist"):
         values: Iterable[Any] = column.to_pylist()  # PyArrow, whose items are objects of its own

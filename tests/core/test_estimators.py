@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
 
 import themescope
 from themescope.core.errors import ConfigError, DataError
@@ -114,3 +115,29 @@ def test_the_clusterer_is_the_last_step_of_a_pipeline():
 def test_a_vectorizer_must_be_fitted():
     with pytest.raises(NotFittedError):
         themescope.SentenceVectorizer(LetterEncoder()).transform(SENTENCES)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("k", ["auto", 2])
+def test_the_checks_of_scikit_learn_pass(k):
+    """One is skipped without the environment variable SCIPY_ARRAY_API, all others pass."""
+    found = check_estimator(themescope.SentenceClusterer(k=k), on_skip=None, on_fail=None)
+    assert len(found) > 40
+    assert {(one["check_name"], one["status"]) for one in found if one["status"] != "passed"} <= {
+        ("check_array_api_input", "skipped")
+    }
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_vectorizer_is_checked_as_an_estimator_of_texts():
+    """Checks on matrices do not apply to it, as to the vectorizers of scikit-learn."""
+    found = check_estimator(themescope.SentenceVectorizer(LetterEncoder()), on_skip=None, on_fail=None)
+    assert {one["status"] for one in found} == {"passed"}
+
+
+def test_the_number_of_dimensions_is_kept_and_checked(clusterer):
+    assert clusterer.fit(SENTENCES).n_features_in_ == 2
+    with pytest.raises(DataError, match="X has 3 features, but SentenceClusterer is expecting 2"):
+        clusterer.predict(np.ones((1, 3)))
+    with pytest.raises(DataError, match="NaN"):
+        themescope.SentenceClusterer(k=2).fit(np.full((4, 2), np.nan))

@@ -1,0 +1,189 @@
+"""Scripts as users write them: ``mypy --strict`` accepts them, and they run."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.places import ROOT
+
+HEAD = """
+import themescope
+
+TEXTS = [
+    "The river floods every spring.", "The stream runs into the river.", "A flood fills the river.",
+    "The orchestra played a symphony.", "She plays the violin in an orchestra.", "A symphony needs violins.",
+]
+MODEL = "static-wikipedia"
+"""
+SCRIPTS = {
+    "encode_list": "vectors = themescope.encode(TEXTS, MODEL)\nassert vectors.shape[0] == 6",
+    "encode_one": "vector = themescope.encode(TEXTS[0], MODEL)\nassert vector.ndim == 1",
+    "encode_options": """
+        model = themescope.load(MODEL, device="cpu")
+        vectors = model.encode(TEXTS, batch_size=2, show_progress_bar=False, normalize_embeddings=True)
+        assert float(vectors[0].sum()) != 0
+    """,
+    "encode_options_of_function": "themescope.encode(TEXTS, MODEL, batch_size=2, device=None, precision='float32')",
+    "encode_iterables": """
+        from collections.abc import Iterator
+
+        import numpy as np
+
+        def lines() -> Iterator[str]:
+            yield from TEXTS
+
+        model = themescope.load(MODEL)
+        for given in (tuple(TEXTS), (text for text in TEXTS), dict.fromkeys(TEXTS).keys()):
+            model.encode(given)
+        model.encode(lines())
+        model.encode(np.array(TEXTS))
+    """,
+    "encode_sentences": """
+        from themescope.core.types import Sentence
+
+        model: themescope.SentenceModel = themescope.load(MODEL)
+        model.encode([Sentence(text, position=i) for i, text in enumerate(TEXTS)])
+        model.encode([Sentence(TEXTS[0]), TEXTS[1]])
+    """,
+    "series": """
+        import pandas as pd
+
+        themes = themescope.find_themes(pd.Series(TEXTS), MODEL, 2)
+        frame: pd.DataFrame = themes.to_frame()
+        assert frame["theme"].nunique() == 2
+    """,
+    "frame": """
+        import pandas as pd
+
+        frame = pd.DataFrame({"answer": TEXTS, "age": range(6)})
+        frame["theme"] = themescope.find_themes(frame, MODEL, k=2, text="answer").labels
+        frame["cluster"] = themescope.SentenceClusterer(MODEL, k=2, text="answer").fit_predict(frame)
+        themescope.encode(frame, MODEL, text="answer")
+    """,
+    "pyarrow": """
+        import pyarrow as pa  # type: ignore[import-untyped]
+
+        table = pa.table({"answer": TEXTS})
+        themescope.find_themes(table, MODEL, 2, text="answer")
+        themescope.find_themes(table["answer"], MODEL, 2)
+    """,
+    "missing": """
+        import pandas as pd
+
+        answers = pd.Series([*TEXTS, None, float("nan")], dtype=object)
+        themes = themescope.find_themes(answers, MODEL, 2, invalid="drop")
+        assert themes.left_out["no text"] == 2
+    """,
+    "themes": """
+        themes: themescope.Themes = themescope.find_themes(TEXTS, MODEL)
+        for label, theme in enumerate(themes.themes):
+            print(label, theme.name, theme.size, [TEXTS[row] for row in theme.central])
+        low, high = themes.interval
+        uncertain = [text for text, margin in zip(TEXTS, themes.margins.tolist()) if margin < 0.1]
+    """,
+    "predict": """
+        themes = themescope.find_themes(TEXTS, MODEL, 2)
+        found = themes.predict(["A flood."])
+        name: str = themes.themes[int(found.labels[0])].name
+        probability: float = float(found.probabilities[0].max())
+        if found.unusual[0]:
+            print("fits no theme")
+    """,
+    "changes": """
+        themes = themescope.find_themes(TEXTS, MODEL, 3)
+        themes = themes.rename({0: "Rivers"}).rename({"Rivers": "Water"}).merge(1, 2, name="Music")
+        assert sorted(theme.name for theme in themes.themes) == ["Music", "Water"]
+        assert themes.hierarchy().shape == (1, 4)
+    """,
+    "files": """
+        import tempfile
+        from pathlib import Path
+
+        folder = Path(tempfile.mkdtemp())
+        themescope.find_themes(TEXTS, MODEL, 2).save(folder)
+        again = themescope.Themes.load(folder)
+        print(again.predict(TEXTS).labels.tolist())
+        themescope.Themes.load(str(folder), MODEL)
+    """,
+    "settings": """
+        settings = {"words": 2, "clusterer": "kmeans"}
+        themescope.find_themes(TEXTS, MODEL, "auto", in_order=True, seed=1, settings=settings)
+    """,
+    "report": """
+        from themescope.core.protocols import NullReport
+
+        class Printer(NullReport):
+            def progress(self, done: float, total: float, message: str = "") -> None:
+                print(f"{done / total:.0%} {message}")
+
+        themescope.find_themes(TEXTS, MODEL, 2, report=Printer())
+    """,
+    "own_encoder": """
+        import numpy as np
+        import numpy.typing as npt
+
+        class Lengths:
+            def encode(self, sentences: list[str]) -> npt.NDArray[np.float32]:
+                return np.array([[len(text), text.count("o"), 1] for text in sentences], np.float32)
+
+        themescope.find_themes(TEXTS, Lengths(), 2)
+        themescope.SentenceClusterer(Lengths(), k=2).fit(TEXTS)
+    """,
+    "clusterer": """
+        clusterer = themescope.SentenceClusterer(MODEL, k=2, clusterer="ward", seed=3, invalid="drop").fit(TEXTS)
+        labels = clusterer.predict(["A flood."]).tolist()
+        print(clusterer.n_clusters_, clusterer.cluster_centers_.shape, labels)
+    """,
+    "clusterer_of_vectors": """
+        import numpy as np
+        from scipy import sparse  # type: ignore[import-untyped]
+
+        vectors = np.random.default_rng(0).normal(size=(20, 4))
+        themescope.SentenceClusterer(k=3).fit(vectors).predict(vectors[:2])
+        themescope.SentenceClusterer(k=3).fit(sparse.csr_array(vectors))
+    """,
+    "pipeline": """
+        from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
+
+        pipeline = make_pipeline(themescope.SentenceVectorizer(MODEL), themescope.SentenceClusterer(k="auto"))
+        print(pipeline.fit_predict(TEXTS))
+    """,
+    "similar": """
+        rows = [row for row, cosine in themescope.load(MODEL).similar("A flood.", TEXTS, top_k=2) if cosine > 0]
+        best: str = TEXTS[rows[0]]
+    """,
+    "errors": """
+        from themescope.core.errors import DataError, ThemescopeError
+
+        for given in ([None, *TEXTS], 5):
+            try:
+                themescope.encode(given, MODEL)  # type: ignore[arg-type]
+            except (DataError, ThemescopeError) as error:
+                print(error)
+    """,
+}
+
+
+def script(name: str) -> str:
+    return HEAD + textwrap.dedent(SCRIPTS[name])
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_script_runs(name: str) -> None:
+    exec(compile(script(name), name, "exec"), {"__name__": name})
+
+
+@pytest.mark.slow  # half a minute, since mypy reads the types of PyTorch and pandas
+def test_mypy_accepts_the_scripts(tmp_path: Path) -> None:
+    names = [f"use_{name}.py" for name in SCRIPTS]  # no script has the name of a package
+    for name, path in zip(SCRIPTS, names, strict=True):
+        (tmp_path / path).write_text(script(name), "utf-8")
+    options = ["--strict", "--no-error-summary", "--follow-imports=silent", "--config-file=", "--cache-dir=cache"]
+    environment = {**os.environ, "MYPYPATH": str(ROOT)}
+    command = [sys.executable, "-m", "mypy", *options, *names]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout + run.stderr) == (0, "")
