@@ -281,8 +281,7 @@ class Notebook:
 
 
 HIDDEN = (
-    "You label articles of this labelling in a blind task. Other people's labels are hidden until all your items of "
-    "these articles are done."
+    "You label articles of this labelling in a blind task. Other people's labels are hidden until the task is closed."
 )
 """Why a person cannot open a labelling yet."""
 

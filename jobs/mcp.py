@@ -76,12 +76,14 @@ class OperationTool:
         )
 
     async def call(self, client: httpx.AsyncClient, arguments: Mapping[str, Any]) -> httpx.Response:
-        """Send the request with these arguments."""
+        """Send the request with these arguments; raise ``ValueError`` if they cannot be sent."""
         left, parameters, path = dict(arguments), {}, self.path
         for one in self.operation.get("parameters", ()):
             if (value := left.pop(one["name"], None)) is None:
                 continue
             if one["in"] == "path":
+                if "/" in str(value):
+                    raise ValueError(f"{one['name']} is not an id")
                 path = path.replace(f"{{{one['name']}}}", quote(str(value), safe=""))
             else:
                 parameters[one["name"]] = value
@@ -148,10 +150,16 @@ def server_for(store: Store, actor: Callable[[], Actor], read_only: bool = False
         if tool is None:
             return _refused(f"There is no tool called {parameters.name!r}.")
         arguments = dict(parameters.arguments or {})
-        if CODER in tool.described().input_schema["properties"]:
+        known = tool.described().input_schema["properties"]
+        if unknown := sorted(arguments.keys() - known):
+            return _refused(f"{parameters.name} has no argument {unknown[0]!r}. It has: {', '.join(known) or 'none'}.")
+        if CODER in known:
             program = context.session.client_params
             arguments.setdefault(CODER, program.client_info.name if program and program.client_info.name else "mcp")
-        answer = await tool.call(client, arguments)
+        try:
+            answer = await tool.call(client, arguments)
+        except ValueError as error:  # numbers of thousands of digits, half characters, a path in place of an id
+            return _refused(f"An argument is invalid: {error}.")
         if answer.is_error:
             return _refused(answer.json()["detail"])
         value = answer.json() if answer.content else None

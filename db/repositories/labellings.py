@@ -105,10 +105,11 @@ class Labellings(NamedRepository[LabellingRecord]):
     def hidden_from(self, person: str) -> frozenset[int]:
         """Return the ids of the labellings that a person may not see yet.
 
-        These are other people's labellings of the articles in which the person has an item of a blind task to label.
+        These are other people's labellings of the articles in which the person has an item of a blind task that is not
+        closed. Items that are done count, since they can be taken back.
         """
         of, item, c = t.task.c, t.task_item.c, t.labelling.c
-        open_ones = of.blind & of.closed.is_(None) & (item.person == person) & item.done.is_(None)
+        open_ones = of.blind & of.closed.is_(None) & (item.person == person)
         left = sa.select(item.article_id).join(t.task, of.id == item.task_id).where(open_ones)
         if self._row(left.limit(1)) is None:
             return frozenset()

@@ -87,6 +87,9 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
     found = partition_queries.partitions(articles[0], corpus.created)
     assert "labelling" not in {partition.kind for partition in found}
     finish(filled_store, task, "ben", 0)
+    assert "blind task" in words_of(open_page("agreement", person="ben", scope="Task: secret"))
+    with filled_store.writing() as w:
+        w.tasks.close(w.tasks.list()[0].id, True)
     at = open_page("agreement", person="ben", scope="Task: secret")
     assert "blind task" not in words_of(at) and at.multiselect
 

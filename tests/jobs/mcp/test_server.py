@@ -137,6 +137,11 @@ def test_errors_are_messages(filled: Store) -> None:
         assert unknown.is_error and "no article" in unknown.content[0].text
         invalid = await client.call_tool("list_articles", {"corpus_id": 1, "limit": 0})
         assert invalid.is_error and "limit" in invalid.content[0].text
+        for id in ("seven", "1/sections", "..", "", 2**70, 10**5_000, "\ud800", [1], float("nan")):
+            refused = await client.call_tool("get_article", {"article_id": id})
+            assert refused.is_error and len(refused.content[0].text) < 300
+        unknown = await client.call_tool("list_jobs", {"state": "done"})
+        assert unknown.is_error and "no argument 'state'. It has: status" in unknown.content[0].text
         with pytest.raises(MCPError, match="no article"):
             await client.read_resource("themescope://articles/999999")
 
