@@ -42,7 +42,11 @@ _COLUMN = click.option(
     "--column", "--text-column", default="", help="Column of the sentences; default: the one with the most text."
 )
 PRECISION = click.option(
-    "--precision", type=click.Choice(("fp32", "int8")), default="fp32", show_default=True, help="int8 is faster."
+    "--precision",
+    type=click.Choice(("fp32", "int8")),
+    default="fp32",
+    show_default=True,
+    help="int8 is faster; only triplet networks, such as triplets-sen-titles-wikipedia, have it.",
 )
 OUT = click.option("--out", type=click.Path(path_type=Path), default=None, help="File to write.")
 Precision = Literal["fp32", "int8"]

@@ -111,6 +111,7 @@ def _section(table: str, profile: str, content: Json) -> Iterator[str]:
             sign = ">" if claim["relation"] == "better" else "≈"
             text = f"{claim['first']} {sign} {claim['second']}"
             yield _line(text, titles[claim["metric"]], *_outcome(claim))
+        yield ""
 
 
 def run_facts(profile: str, content: Json) -> str:
@@ -218,7 +219,7 @@ def _published(row: Json, column: Json) -> str:
 
 
 def _note(row: Json) -> str:
-    data = f"Not measured: {row['missing']}" if row["missing"] else f"Data: {row['data']}."
+    data = f"Not measured: {row['missing']}" if row["missing"] else f"Data: {row['data'].rstrip('.')}."
     return f"- **{_plain(row['title'])}.** {_plain(data)} {_plain(row['deviation'])}"
 
 
