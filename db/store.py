@@ -30,6 +30,7 @@ from themescope.db.files.vector_files import VectorFiles
 from themescope.db.repositories.accounts import ApiTokens, AuditLog, FailedSignIns, Logins, Sessions
 from themescope.db.repositories.blocks import Columns, Embeddings
 from themescope.db.repositories.corpora import Corpora, TextSearch
+from themescope.db.repositories.corpus_edits import CorpusEdits
 from themescope.db.repositories.error_notebook import ErrorCategories, ErrorNotebook, NotebookRows
 from themescope.db.repositories.jobs import Jobs, Workers
 from themescope.db.repositories.label_steps import LabelSteps
@@ -46,6 +47,7 @@ class Unit:
 
     def __init__(self, connection: Connection, vector_files: VectorFiles) -> None:
         self.corpora = Corpora(connection)
+        self.corpus_edits = CorpusEdits(connection)
         self.columns = Columns(connection)
         self.text_search = TextSearch(connection)
         self.triplets = Triplets(connection)

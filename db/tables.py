@@ -108,6 +108,8 @@ article = record_table(
     reference("corpus", index=False),
     sa.Column("topic", Text, nullable=False, server_default=_EMPTY),
     sa.Column("part", Text, nullable=False, server_default=_EMPTY),
+    # The edit that removed the article; queries of a corpus leave such articles out.
+    sa.Column("removed", Big),
     sa.UniqueConstraint("corpus_id", "position"),
     small=("position", "bucket", "sections", "sentences"),
 )
@@ -159,6 +161,15 @@ import_entry = sa.Table(
     required("reason", Text),
     required("place", Text),
     required("text", Text),
+)
+
+# What was removed from a corpus or corrected in it. "steps" has labelling → the step by which its sentences left.
+corpus_edit = record_table(
+    "corpus_edit",
+    stored.CorpusEditRecord,
+    reference("corpus"),
+    required("steps", Json),
+    small=("articles", "sentences", "labels"),
 )
 
 # --- background work ------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from themescope.core.errors import ThemescopeError
 from themescope.db.access import Actor, Right
 from themescope.jobs.common.monitoring.logs import about_person
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.shared import navigation, people, projects
+from themescope.webapp.shared import navigation, people, projects, queries
 from themescope.webapp.shared.choose import guarded
 from themescope.webapp.shared.components import ASSETS
 from themescope.webapp.shared.frame import header, tour
@@ -59,6 +59,7 @@ def _run() -> None:
         people.show_signed_out()
         return
     card, cards = REGISTRY.get(current), {id: found for id, (found, _) in offered.items()}
+    queries.follow_edits()
     navigation.arrive()
     header.sidebar(cards, card)
     header.header(cards, card, actor)

@@ -184,7 +184,7 @@ def apply(partition: Partition, change_set: ChangeSet) -> Partition:
             if change.new is None:
                 entries.pop(key, None)
             else:
-                partition.rows(change.new.sentences)
+                after.rows(change.new.sentences)
                 entries[key] = change.new
         else:
             after = _write(after, change)
@@ -372,12 +372,16 @@ class UndoState:
     redoable: tuple[int, ...] = ()
 
 
+WITHDRAW = "withdraw"
+"""Operation by which the sentences of removed documents leave; only the corpus can take it back."""
+
+
 def undo_state(steps: Iterable[Step], person: str | None = None) -> UndoState:
     """Return the undo state after ``steps`` in order, of one person if given. A new step clears what can be redone."""
     done: list[int] = []
     undone: list[int] = []
     for step in steps:
-        if person is not None and step.person != person:
+        if (person is not None and step.person != person) or step.operation == WITHDRAW:
             continue
         if step.kind is Kind.DO:
             done.append(step.id)

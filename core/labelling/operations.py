@@ -14,6 +14,7 @@ import numpy as np
 
 from themescope.core.errors import DataError, DuplicateNameError
 from themescope.core.labelling.changes import (
+    WITHDRAW,
     Change,
     ChangeSet,
     ClusterChange,
@@ -27,7 +28,15 @@ from themescope.core.labelling.changes import (
 from themescope.core.labelling.code_sets import check_codes, combinations, has_code, renamed, rewritten
 from themescope.core.labelling.codebook import entries as codebook
 from themescope.core.labelling.markup import counted
-from themescope.core.labelling.partition import COLOURS, NAME_LIMIT, UNASSIGNED, Cluster, Partition, free_colour
+from themescope.core.labelling.partition import (
+    COLOURS,
+    NAME_LIMIT,
+    UNASSIGNED,
+    Cluster,
+    EntryKind,
+    Partition,
+    free_colour,
+)
 from themescope.core.types import Ids
 
 NOTE_LIMIT = 5_000
@@ -61,6 +70,7 @@ class OperationKind(StrEnum):
     REOPEN = "take back"
     SMALL_CLUSTERS = "small clusters"
     EXTEND = "extend"
+    WITHDRAW = WITHDRAW
     ADD_CODE = "add code"
     REMOVE_CODE = "remove code"
     SEVERAL_CODES = "several codes"
@@ -124,6 +134,47 @@ def extend(partition: Partition, ids: Ids, what: str) -> Operation:
     new = np.setdiff1d(ids, partition.ids)
     summary = f"{len(new):,} sentence{'s' * (len(new) != 1)} of {what} added, unassigned"
     return Operation(OperationKind.EXTEND, summary, ChangeSet(tuple(membership(new, True))))
+
+
+def withdraw(partition: Partition, ids: Ids, what: str) -> Operation:
+    """Take sentences out of the labelling; ``what`` was removed, such as the name of a wave.
+
+    Codebook entries lose them as examples, and an answer about one of them, or an item to practise on, leaves with it.
+    """
+    gone = np.intersect1d(ids, partition.ids)
+    summary = f"{counted(len(gone), 'sentence')} of {what} left with it"
+    return Operation(OperationKind.WITHDRAW, summary, difference(partition, without(partition, gone)))
+
+
+def without(partition: Partition, ids: Ids) -> Partition:
+    """Return the partition without those of its sentences that are among ``ids``."""
+    kept = partition.only(np.setdiff1d(partition.ids, ids))
+    left = frozenset(kept.ids.tolist())
+    entries = codebook.entries_with(partition, left)
+    for (kind, key), entry in partition.entries.items():
+        if kind is EntryKind.DISMISSED:
+            entry = replace(entry, sentences=tuple(id for id in entry.sentences if id in left))
+        if kind not in codebook.KINDS and left.issuperset(entry.sentences):
+            entries[kind, key] = entry
+    return replace(kept, entries=entries)
+
+
+def returned(partition: Partition, withdrawn: ChangeSet) -> ChangeSet:
+    """Return the change set by which withdrawn sentences come back, as they were where that is still possible.
+
+    A sentence whose cluster no longer exists comes back unassigned, and an entry that was changed since stays.
+    """
+    found: list[Change] = []
+    for change in withdrawn.inverse():
+        if isinstance(change, EntryChange):
+            found += [change] if partition.entries.get((change.kind, change.key)) == change.old else []
+        elif isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:
+            kept = np.isin(np.asarray(change.new, np.int64), [*partition.clusters])
+            old, new = (np.asarray(side, np.int64)[kept] for side in (change.old, change.new))
+            found += [SentenceChanges(Field.CLUSTER, change.ids[kept], old, new)] if kept.any() else []
+        else:
+            found.append(change)
+    return ChangeSet(tuple(found))
 
 
 def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:

@@ -64,6 +64,52 @@ class CorpusRecord(CorpusSummary):
         return self.sections > self.articles
 
 
+class EditKind(StrEnum):
+    """What an edit of a corpus does."""
+
+    WAVE = "wave"
+    """A wave was removed."""
+    ARTICLES = "articles"
+    """Articles were removed."""
+    TEXT = "text"
+    """The text of a sentence was corrected."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusEditRecord(Described):
+    """An edit of a corpus after its import, which can be undone."""
+
+    id: int
+    corpus_id: int
+    kind: EditKind
+    what: str
+    """Name of the wave, title of the first article, or title of the article of the sentence."""
+    sentence_id: int
+    """Corrected sentence; 0 for a removal."""
+    before: str
+    """Text before the correction; "" for a removal."""
+    after: str
+    """Text after the correction; "" for a removal."""
+    articles: int
+    """Number of articles removed."""
+    sentences: int
+    """Number of sentences removed or corrected."""
+    labels: int
+    """Number of labels on these sentences, in all labellings."""
+    person: str
+    created: datetime
+    undone: datetime | None = None
+
+    @property
+    def summary(self) -> str:
+        """Return what was done in one line."""
+        if self.kind is EditKind.TEXT:
+            return f"text corrected in “{self.what}”: “{self.before}” → “{self.after}”"
+        of = f"wave “{self.what}”" if self.kind is EditKind.WAVE else f"“{self.what}”"
+        more = f" and {self.articles - 1:,} more" if self.kind is EditKind.ARTICLES and self.articles > 1 else ""
+        return f"{of}{more} removed: {self.sentences:,} sentence{'s' * (self.sentences != 1)}"
+
+
 @dataclass(frozen=True, slots=True)
 class ArticleRecord(Described):
     """A document without its text."""

@@ -222,7 +222,7 @@ def _unpacked(type: str, data: bytes, rows: int) -> Any:
 
 _BLOCK_COLUMNS = ("model_id", "article_id", "format", "dtype", "rows", "dim", "data")
 _IN_FILE = ("model_id", "article_id", "file_id", "first", "rows")
-_TABLES = (t.embedding, t.filed_embedding)
+TABLES_OF_VECTORS = (t.embedding, t.filed_embedding)
 
 
 class Embeddings(Repository):
@@ -255,7 +255,7 @@ class Embeddings(Repository):
 
     def _forget(self, model_id: int, article_ids: Sequence[int]) -> None:
         for chunk in id_chunks(article_ids):
-            for table in _TABLES:
+            for table in TABLES_OF_VECTORS:
                 chosen = within(self.connection, table.c.article_id, chunk)
                 self.connection.execute(table.delete().where(table.c.model_id == model_id, chosen))
             owners = sa.select(t.article.c.corpus_id).where(within(self.connection, t.article.c.id, chunk))
@@ -266,15 +266,15 @@ class Embeddings(Repository):
     def have(self, model_id: int, corpus_id: int) -> set[int]:
         """Return the ids of the embedded articles."""
         found: set[int] = set()
-        for table in _TABLES:
+        for table in TABLES_OF_VECTORS:
             query = sa.select(table.c.article_id).join(t.article, t.article.c.id == table.c.article_id)
-            chosen = query.where(table.c.model_id == model_id, t.article.c.corpus_id == corpus_id)
-            found.update(self.connection.execute(chosen).scalars())
+            there = (t.article.c.corpus_id == corpus_id) & t.article.c.removed.is_(None)
+            found.update(self.connection.execute(query.where(table.c.model_id == model_id, there)).scalars())
         return found
 
     def models(self, article_id: int) -> set[int]:
         """Return the ids of the models that have embedded an article."""
-        queries = (sa.select(table.c.model_id).where(table.c.article_id == article_id) for table in _TABLES)
+        queries = (sa.select(table.c.model_id).where(table.c.article_id == article_id) for table in TABLES_OF_VECTORS)
         return {id for query in queries for id in self.connection.execute(query).scalars()}
 
     def get(self, model_id: int, article_ids: Iterable[int] | Ids) -> dict[int, Matrix]:
@@ -306,7 +306,7 @@ class Embeddings(Repository):
 
     def delete(self, model_id: int) -> None:
         """Delete all vectors of a model; the next cleanup removes their files."""
-        for table in (*_TABLES, t.vector_file, t.vector_index):
+        for table in (*TABLES_OF_VECTORS, t.vector_file, t.vector_index):
             self.connection.execute(table.delete().where(table.c.model_id == model_id))
 
     def files(self) -> dict[str, int]:

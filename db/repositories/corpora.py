@@ -162,7 +162,7 @@ class Corpora(NamedRepository[CorpusRecord]):
         self._remove(*without)
         start = self.imported_articles(corpus_id)
         places = [{"moved": id, "position": position} for position, id in enumerate(self.article_ids(staged.id), start)]
-        more = self._counted(staged.id)
+        more = self.counted(staged.id)
         moved = t.article.update().where(c.id == sa.bindparam("moved"))
         self.connection.execute(moved.values(corpus_id=corpus_id, position=sa.bindparam("position")), places)
         self._delete(t.corpus, staged.id)
@@ -187,10 +187,10 @@ class Corpora(NamedRepository[CorpusRecord]):
                 self.connection.execute(moved.values(position=sa.bindparam("position")), places)
             self.connection.execute(t.article.update().where(t.article.c.id == owner).values(sentences=len(left)))
 
-    def _counted(self, corpus_id: int) -> dict[str, int]:
+    def counted(self, corpus_id: int) -> dict[str, int]:
         """Return the counts of a corpus as its rows give them."""
         c, s = t.article.c, t.sentence.c
-        own = c.corpus_id == corpus_id
+        own = there(corpus_id)
         sums = (sa.func.count(), sa.func.sum(c.sections), sa.func.sum(c.sentences))
         articles, sections, sentences = self.connection.execute(sa.select(*sums).where(own)).one()
         places = sa.select(s.article_id, s.section, s.paragraph).join(t.article, c.id == s.article_id).where(own)
@@ -209,16 +209,25 @@ class Corpora(NamedRepository[CorpusRecord]):
     # --- articles ---------------------------------------------------------------------------------------------------
 
     def articles(
-        self, corpus_id: int, search: str = "", split: Split | None = None, offset: int = 0, limit: int = 50
+        self,
+        corpus_id: int,
+        search: str = "",
+        split: Split | None = None,
+        offset: int = 0,
+        limit: int = 50,
+        positions: range | None = None,
     ) -> builtins.list[ArticleRecord]:
-        """Return a page of articles in store order, filtered by ``search`` in titles."""
+        """Return a page of articles in store order, filtered by ``search`` in titles and by their positions."""
         query = self._article_query(sa.select(*_ARTICLE), corpus_id, search, split)
+        if positions is not None:
+            query = query.where(t.article.c.position >= positions.start, t.article.c.position < positions.stop)
         query = query.order_by(t.article.c.position).offset(offset).limit(limit)
         return [ArticleRecord(*row) for row in self.connection.execute(query)]
 
-    def article_ids(self, corpus_id: int) -> Ids:
+    def article_ids(self, corpus_id: int, with_removed: bool = False) -> Ids:
         """Return the ids (n,) of all articles of a corpus in store order."""
-        query = sa.select(t.article.c.id).where(t.article.c.corpus_id == corpus_id).order_by(t.article.c.position)
+        own = t.article.c.corpus_id == corpus_id if with_removed else there(corpus_id)
+        query = sa.select(t.article.c.id).where(own).order_by(t.article.c.position)
         (ids,) = id_columns(self.connection.execute(query), 1)
         return ids
 
@@ -227,7 +236,7 @@ class Corpora(NamedRepository[CorpusRecord]):
         return self._number(self._article_query(sa.select(sa.func.count()), corpus_id, search, split))
 
     def _article_query(self, query: sa.Select[Any], corpus_id: int, search: str, split: Split | None) -> sa.Select[Any]:
-        query = query.select_from(t.article).where(t.article.c.corpus_id == corpus_id)
+        query = query.select_from(t.article).where(there(corpus_id))
         if search:
             query = query.where(contains(self.connection, t.article.c.title, search))
         if split is not None:
@@ -248,7 +257,7 @@ class Corpora(NamedRepository[CorpusRecord]):
         If none has the exact title, those whose title differs only in Unicode form or underscores are returned.
         """
         c = t.article.c
-        query = sa.select(*_ARTICLE).where(c.corpus_id == corpus_id, c.bucket == title_bucket(title))
+        query = sa.select(*_ARTICLE).where(there(corpus_id), c.bucket == title_bucket(title))
         found = [ArticleRecord(*row) for row in self.connection.execute(query.order_by(c.position))]
         folded = [article for article in found if fold_title(article.title) == fold_title(title)]
         return [article for article in folded if article.title == title] or folded
@@ -256,7 +265,7 @@ class Corpora(NamedRepository[CorpusRecord]):
     def topic_counts(self, corpus_id: int) -> dict[tuple[str, str], int]:
         """Return (topic, part) → number of articles; "" for articles without a topic or part."""
         c = t.article.c
-        query = sa.select(c.topic, c.part, sa.func.count()).where(c.corpus_id == corpus_id)
+        query = sa.select(c.topic, c.part, sa.func.count()).where(there(corpus_id))
         rows = self.connection.execute(query.group_by(c.topic, c.part).order_by(c.topic, c.part))
         return {(topic, part): count for topic, part, count in rows}
 
@@ -287,7 +296,7 @@ class Corpora(NamedRepository[CorpusRecord]):
         With ``first``, those of the articles from that position on.
         """
         query = sa.select(t.sentence.c.id).join(t.article, t.article.c.id == t.sentence.c.article_id)
-        query = query.where(t.article.c.corpus_id == corpus_id, t.article.c.position >= first)
+        query = query.where(there(corpus_id), t.article.c.position >= first)
         (ids,) = id_columns(self.connection.execute(query.order_by(t.article.c.position, t.sentence.c.position)), 1)
         return ids
 
@@ -295,7 +304,7 @@ class Corpora(NamedRepository[CorpusRecord]):
         """Return sentences from evenly spaced articles: about ``each`` of an article, more if there are few."""
         total = self.imported_articles(corpus_id)
         places = sorted({position * total // articles for position in range(articles)}) if total > articles else None
-        query = sa.select(t.article.c.id).where(t.article.c.corpus_id == corpus_id)
+        query = sa.select(t.article.c.id).where(there(corpus_id))
         chosen = query if places is None else query.where(t.article.c.position.in_(places))
         found = self.sentences_of(self.connection.execute(chosen).scalars().all())
         most = max(each, articles * each // max(len(found), 1))
@@ -324,7 +333,7 @@ class Corpora(NamedRepository[CorpusRecord]):
     def sentence_page(self, corpus_id: int, offset: int, limit: int) -> builtins.list[Sentence]:
         """Return a page of the sentences of a corpus, in reading order."""
         c, s = t.article.c, t.sentence.c
-        query = sa.select(c.id, c.sentences).where(c.corpus_id == corpus_id, c.sentences > 0).order_by(c.position)
+        query = sa.select(c.id, c.sentences).where(there(corpus_id), c.sentences > 0).order_by(c.position)
         ids, sizes = id_columns(self.connection.execute(query), 2)
         ends = np.cumsum(sizes)
         first, last = np.searchsorted(ends, (offset, offset + limit - 1), side="right")
@@ -354,7 +363,7 @@ class Corpora(NamedRepository[CorpusRecord]):
         query = (
             sa.select(*_SENTENCE)
             .join(t.article, t.article.c.id == t.sentence.c.article_id)
-            .where(t.article.c.corpus_id == corpus_id, contains(self.connection, t.sentence.c.text, search))
+            .where(there(corpus_id), contains(self.connection, t.sentence.c.text, search))
             .order_by(t.article.c.position, t.sentence.c.position)
         )
         return [Sentence(*row) for row in self.connection.execute(query.offset(offset).limit(limit))]
@@ -363,12 +372,12 @@ class Corpora(NamedRepository[CorpusRecord]):
         """Return the ascending ids of the sentences of a corpus that contain ``text``, ignoring case."""
         c = t.sentence.c
         query = sa.select(c.id).join(t.article, t.article.c.id == c.article_id)
-        return self._ids_with(query.where(t.article.c.corpus_id == corpus_id).order_by(c.id), c.text, text)
+        return self._ids_with(query.where(there(corpus_id)).order_by(c.id), c.text, text)
 
     def articles_with(self, corpus_id: int, text: str) -> Ids:
         """Return the ascending ids of the articles of a corpus with ``text`` in their title, ignoring case."""
         c = t.article.c
-        return self._ids_with(sa.select(c.id).where(c.corpus_id == corpus_id).order_by(c.id), c.title, text)
+        return self._ids_with(sa.select(c.id).where(there(corpus_id)).order_by(c.id), c.title, text)
 
     def _ids_with(self, query: sa.Select[Any], column: sa.Column[str], text: str) -> Ids:
         result = self.connection.execute(query.where(contains(self.connection, column, text)))
@@ -378,7 +387,7 @@ class Corpora(NamedRepository[CorpusRecord]):
         self, corpus_id: int, splits: Iterable[Split] | None = None, batch: int = 200
     ) -> Iterator[tuple[ArticleRecord, builtins.list[SectionRecord], builtins.list[Sentence]]]:
         """Yield every article with its text, in store order, ``batch`` articles in memory at a time."""
-        position, query = -1, sa.select(*_ARTICLE).where(t.article.c.corpus_id == corpus_id)
+        position, query = -1, sa.select(*_ARTICLE).where(there(corpus_id))
         if splits is not None:
             query = query.where(sa.or_(sa.false(), *(t.article.c.bucket.between(*bucket_range(s)) for s in splits)))
         while True:
@@ -399,6 +408,12 @@ class Corpora(NamedRepository[CorpusRecord]):
             query = sa.select(*columns).where(within(self.connection, key, chunk)).order_by(*order)
             for rows in self.connection.execute(query).partitions(BATCH):
                 yield from rows
+
+
+def there(corpus_id: int) -> sa.ColumnElement[bool]:
+    """Return the condition on the articles of a corpus that were not removed from it."""
+    c = t.article.c
+    return sa.and_(c.corpus_id == corpus_id, c.removed.is_(None))
 
 
 def _section(row: Any) -> SectionRecord:
@@ -481,6 +496,6 @@ class TextSearch(Repository):
     def _corpora(self, corpus_id: int, where: Where) -> sa.ColumnElement[bool]:
         c = t.article.c
         if where is Where.HERE:
-            return c.corpus_id == corpus_id
+            return there(corpus_id)
         ready = sa.select(t.corpus.c.id).where(t.corpus.c.ready, t.corpus.c.id != corpus_id)
-        return c.corpus_id.in_(ready)
+        return sa.and_(c.corpus_id.in_(ready), c.removed.is_(None))

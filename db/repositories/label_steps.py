@@ -52,9 +52,17 @@ class LabelSteps(Repository):
     """Repository of the steps of labellings, which are only appended and read."""
 
     def append(
-        self, labelling_id: int, draft: Draft, change_set: ChangeSet, snapshot: Snapshot
+        self,
+        labelling_id: int,
+        draft: Draft,
+        change_set: ChangeSet,
+        snapshot: Snapshot,
+        of_corpus: bool = False,
     ) -> tuple[Step, ChangeSet]:
         """Append a step: write events, state and versions in this transaction.
+
+        With ``of_corpus`` the step follows from an edit of the corpus, whose rights count; deleted labellings follow it
+        as well.
 
         ``snapshot`` is the state that the person saw. New clusters get other numbers than in ``change_set`` if another
         person created clusters meanwhile; the change set as written is returned.
@@ -69,7 +77,8 @@ class LabelSteps(Repository):
         # On PostgreSQL writers of one labelling wait for each other here, as all writers do on SQLite, so the steps of
         # a labelling are committed in the order of their ids, and a reader that continues after a step misses none.
         self._lock_row(t.labelling, labelling_id)
-        Labellings(self.connection).check_may_change(labelling_id, draft.person)
+        if not of_corpus:
+            Labellings(self.connection).check_may_change(labelling_id, draft.person)
         change_set = self._with_free_numbers(labelling_id, change_set, snapshot)
         apply(snapshot.partition, change_set)
         self._check(labelling_id, change_set, snapshot)

@@ -80,10 +80,15 @@ class Labellings(NamedRepository[LabellingRecord]):
         return found
 
     def list(self, corpus_id: int | None = None, deleted: bool = False) -> builtins.list[LabellingRecord]:
-        """Return the (deleted) labellings of complete corpora, or of one corpus, oldest first."""
+        """Return the (deleted) labellings of complete corpora, or of one corpus, oldest first.
+
+        Those of an article that was removed are left out.
+        """
         c = t.labelling.c
         ready = sa.select(s.corpus.c.id).where(s.corpus.c.ready)
+        removed = sa.select(s.article.c.id).where(s.article.c.removed.is_not(None))
         query = self._select().where(c.corpus_id.in_(ready)).order_by(c.id)
+        query = query.where(c.article_id.is_(None) | c.article_id.not_in(removed))
         query = query.where(c.deleted.is_not(None) if deleted else c.deleted.is_(None))
         if corpus_id is not None:
             query = query.where(c.corpus_id == corpus_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +95,28 @@ class Runs(ResultRepository[RunRecord]):
         references = {"benchmark_id": benchmark_id, "model_id": model_id, "triplet_set_id": triplet_set_id}
         return self._matching(**references, kind=kind, corpus_id=corpus_id)
 
+    def without_removed(self, runs: Iterable[RunRecord]) -> builtins.list[RunRecord]:
+        """Return runs with themes, whose sizes and central sentences leave out those of removed articles."""
+        removed = [*self.connection.scalars(sa.select(t.article.c.id).where(t.article.c.removed.is_not(None)))]
+        return [self._without(run, removed) if removed else run for run in runs]
+
+    def _without(self, run: RunRecord, removed: Sequence[int]) -> RunRecord:
+        c, s, config = t.assignment.c, t.sentence.c, run.config
+        query = sa.select(c.labels).where(c.run_id == run.id, within(self.connection, c.article_id, removed))
+        parts = [from_bytes(data, "<i4") for data in self.connection.scalars(query)]
+        if not parts:
+            return run
+        labels = np.concatenate(parts)
+        gone = np.bincount(labels[labels >= 0], minlength=len(config["themes"])).tolist()
+        central = [id for theme in config["themes"] for id in theme["central"]]
+        inside = within(self.connection, s.id, central) & within(self.connection, s.article_id, removed)
+        lost = {*self.connection.scalars(sa.select(s.id).where(inside))}
+        themes = [
+            {**theme, "size": theme["size"] - number, "central": [id for id in theme["central"] if id not in lost]}
+            for theme, number in zip(config["themes"], gone, strict=True)
+        ]
+        return replace(run, config={**config, "themes": themes, "sentences": config["sentences"] - len(labels)})
+
     def set_config(self, run_id: int, config: Json) -> None:
         """Replace the config of a run, where names of themes are; what was computed stays as it is."""
         self.connection.execute(t.run.update().where(t.run.c.id == run_id).values(config=config))
@@ -118,9 +141,14 @@ class Runs(ResultRepository[RunRecord]):
     # --- results ----------------------------------------------------------------------------------------------------
 
     def labels(self, run_id: int, article_id: int | None = None) -> dict[int, Labels]:
-        """Return article id → labels (of one article), in the order of the benchmark's sentences."""
-        c = t.assignment.c
-        query = sa.select(c.article_id, c.labels).where(c.run_id == run_id).order_by(c.article_id)
+        """Return article id → labels (of one article), in the order of the benchmark's sentences.
+
+        Without a benchmark, which tells what was measured, removed articles are left out.
+        """
+        c, of = t.assignment.c, t.article.c
+        measured = sa.select(t.run.c.benchmark_id).where(t.run.c.id == run_id).scalar_subquery()
+        query = sa.select(c.article_id, c.labels).join(t.article, of.id == c.article_id)
+        query = query.where(c.run_id == run_id, of.removed.is_(None) | measured.is_not(None)).order_by(c.article_id)
         if article_id is not None:
             query = query.where(c.article_id == article_id)
         return {article: from_bytes(data, "<i4") for article, data in self.connection.execute(query)}
@@ -395,5 +423,5 @@ class Maps(ResultRepository[MapRecord]):
         return MapPoints(from_bytes(row.sentence_ids, "<i8"), from_bytes(row.points, "<f4").reshape(-1, 2))
 
     def places(self, sentence_ids: Ids) -> SentencePlaces:
-        """Return the positions of sentences in the order of their ids; missing ones are skipped."""
+        """Return the positions of sentences in the order of their ids; missing and removed ones are skipped."""
         return sentence_places(self.connection, sentence_ids)

@@ -63,9 +63,10 @@ class Tasks(NamedRepository[TaskRecord]):
         return None if row is None else (self.get(row.task_id), str(row.person))
 
     def items(self, task_id: int, person: str | None = None) -> builtins.list[ItemRecord]:
-        """Return the items of a task (of one person), by person and place."""
+        """Return the items of a task (of one person), by person and place, without those of removed articles."""
         c = t.task_item.c
-        query = sa.select(*_item_columns()).where(c.task_id == task_id).order_by(c.person, c.place, c.id)
+        query = sa.select(*_item_columns()).join(s.article, s.article.c.id == c.article_id)
+        query = query.where(c.task_id == task_id, s.article.c.removed.is_(None)).order_by(c.person, c.place, c.id)
         if person is not None:
             query = query.where(c.person == person)
         return [_item(row) for row in self.connection.execute(query)]

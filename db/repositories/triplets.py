@@ -142,7 +142,10 @@ def _before(connection: Connection, places: Ids) -> Ids:
 
 
 def sentence_places(connection: Connection, sentence_ids: Ids) -> SentencePlaces:
-    """Return article, position and section title of existing sentences, in the order of the ids."""
+    """Return article, position and section title of existing sentences, in the order of the ids.
+
+    Sentences of removed articles are left out.
+    """
     c = t.sentence.c
     found = [np.empty((4, 0), np.int64)]
     for chunk in id_chunks(sentence_ids):
@@ -151,6 +154,8 @@ def sentence_places(connection: Connection, sentence_ids: Ids) -> SentencePlaces
         )
         found.append(np.stack(numbers))
     table = np.concatenate(found, axis=1)
+    (removed,) = id_columns(connection.execute(sa.select(t.article.c.id).where(t.article.c.removed.is_not(None))), 1)
+    table = table[:, ~np.isin(table[0], removed)]
     table = table[:, np.argsort(table[1], kind="stable")]
     at = np.minimum(np.searchsorted(table[1], sentence_ids), max(table.shape[1] - 1, 0))
     there = table[1][at] == sentence_ids if table.shape[1] else np.zeros(len(sentence_ids), bool)

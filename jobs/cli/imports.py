@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from themescope.core.config import options as settings_named
-from themescope.core.errors import ConfigError, ReadError
+from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.types import CodingUnit, ReadEntry
 from themescope.jobs.cli.shell import (
     Shell,
@@ -28,6 +28,7 @@ from themescope.jobs.common.files import whole
 from themescope.jobs.common.importing.waves import KEEP, OMIT
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.queue.control import enqueue
+from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.pipeline import follow_ups, queue_pipeline
 from themescope.jobs.services.table_files import csv_text
 
@@ -271,3 +272,46 @@ def _follow_ups(shell: Shell, corpus: str, language: str, job: int) -> dict[str,
         result = shell.run(kind, args)
         made |= {name: result[key] for name, key in _MADE.items() if key in result}
     return made
+
+
+@click.command()
+@click.argument("corpus")
+@click.option("--remove-wave", default="", metavar="WAVE", help="Remove a wave.")
+@click.option("--remove-article", "titles", multiple=True, metavar="TITLE", help="Remove an article (repeatable).")
+@click.option("--sentence", type=int, default=0, help="Id of a sentence whose text is corrected.")
+@click.option("--text", default="", help="Its corrected text.")
+@click.option("--undo", "undone", type=int, default=0, metavar="NUMBER", help="Undo an edit.")
+@click.option("--person", default="", help="Who edits; written into the history.")
+@common
+@pass_shell
+def edit(
+    shell: Shell, corpus: str, remove_wave: str, titles: tuple[str, ...], sentence: int, text: str, undone: int,
+    person: str,
+) -> None:  # fmt: skip
+    """Remove a wave or articles of CORPUS, or correct a text; without an option, list what was edited.
+
+    Removed sentences leave maps, themes, search, labellings and estimates. Undo brings them back with their labels.
+    """
+    if sum(map(bool, (remove_wave, titles, sentence, undone))) > 1:
+        raise ConfigError("Give one of --remove-wave, --remove-article, --sentence and --undo.")
+    with shell.store.reading() as r:
+        id = r.corpora.by_name(corpus).id
+        found = {title: [article.id for article in r.corpora.articles_by_title(id, title)] for title in titles}
+    if missing := [title for title, ids in found.items() if not ids]:
+        raise DataError(f"{corpus!r} has no article {missing[0]!r}.")
+    store, lost = shell.store, 0
+    if remove_wave:
+        corpus_edits.remove_wave(store, id, remove_wave, person)
+    elif titles:
+        corpus_edits.remove_articles(store, id, [one for ids in found.values() for one in ids], person)
+    elif sentence:
+        corpus_edits.correct_text(store, id, sentence, text, person)
+    elif undone:
+        lost = corpus_edits.undo(store, id, undone, person).unassigned
+    with store.reading() as r:
+        edits = r.corpus_edits.list(id)
+    rows = [{"number": e.id, "what": e.summary, "labels": e.labels, "person": e.person, "time": e.created.isoformat(),
+             "undone": e.undone.isoformat() if e.undone else ""} for e in edits]  # fmt: skip
+    shown = table(rows) if rows else f"Nothing was edited in {corpus}."
+    note = f"\n{lost:,} labels did not come back, because their clusters no longer exist." if lost else ""
+    shell.show({"edits": rows, "labels_lost": lost}, shown + note)

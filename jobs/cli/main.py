@@ -14,7 +14,7 @@ from themescope.jobs.cli.administration import backup, demo, doctor, mcp, restor
 from themescope.jobs.cli.coding import code
 from themescope.jobs.cli.estimates import estimate
 from themescope.jobs.cli.evaluate import evaluate
-from themescope.jobs.cli.imports import append, import_, place_wave, skipped
+from themescope.jobs.cli.imports import append, edit, import_, place_wave, skipped
 from themescope.jobs.cli.jobs import jobs_
 from themescope.jobs.cli.labels import labels, methods
 from themescope.jobs.cli.lists import list_
@@ -37,9 +37,9 @@ def main() -> None:
 
 
 COMMANDS = (
-    import_, append, place_wave, skipped, sample, triplets, train, add_model, export_model, embed, similar, cluster,
-    name_themes, code, estimate, evaluate, reproduce, map_, list_, labels, methods, bundle, dataset, mcp, people_,
-    jobs_, worker, backup, restore, demo, doctor,
+    import_, append, place_wave, edit, skipped, sample, triplets, train, add_model, export_model, embed, similar,
+    cluster, name_themes, code, estimate, evaluate, reproduce, map_, list_, labels, methods, bundle, dataset, mcp,
+    people_, jobs_, worker, backup, restore, demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

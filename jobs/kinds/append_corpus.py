@@ -22,6 +22,7 @@ from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
 from themescope.core.types import CodingUnit, Ids
 from themescope.db.repositories.blocks import packed_blocks
+from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST
 from themescope.db.sql import now
 from themescope.db.store import Unit
 from themescope.jobs.common.articles import ready_corpus
@@ -111,7 +112,7 @@ def append_corpus(args: AppendConfig, context: JobContext) -> dict[str, Any]:
     done = next((wave for wave in waves_of(corpus) if wave.get("job") == job), None)
     if done is not None:  # killed after the wave was stored
         return _result(corpus, done)
-    if args.wave.strip() in (FIRST, *(wave["name"] for wave in waves_of(corpus))):
+    if args.wave.strip() in (FIRST, *(wave["name"] for wave in corpus.report.get(WAVES, ()))):
         raise DuplicateNameError("wave", args.wave.strip())
     _check_alone(args, context)
     if args.unit not in ("", corpus.unit):
@@ -181,7 +182,8 @@ class _Wave:
             ids, found = values[column.id]
             self._count_unreadable(account, column, target, ids, found)
             kept = ~np.isin(ids, np.concatenate(without))
-            found = TypedColumn(found.type, found.values[kept], kept_column(found, kept))
+            found = replace(found, values=found.values[kept])
+            found = replace(found, about=kept_column(found))
             if target is not None:
                 grown.append((target, ids[kept], found))
             elif found.about["missing"] < len(found.values):
@@ -331,22 +333,24 @@ class _Wave:
         listed: Sequence[str],
     ) -> CorpusRecord:
         before = w.corpora.get(self.corpus.id)
-        old = w.corpora.article_ids(self.corpus.id)
+        old, first = w.corpora.article_ids(self.corpus.id, True), w.corpora.imported_articles(self.corpus.id)
         report = dict(before.report)
-        report["digest"] = _joint(str(report.get("digest", "")), self.digest)
+        for kind in ("digest", IMPORTED_DIGEST):
+            if kind in report or kind == "digest":
+                report[kind] = _joint(str(report.get(kind, "")), self.digest)
         record = w.corpora.absorb(self.corpus.id, self.staged, without, report)
-        new = w.corpora.article_ids(self.corpus.id)[len(old) :]
+        new = w.corpora.article_ids(self.corpus.id, True)[len(old) :]
         for target, ids, found in grown:
             w.columns.extend(target, merged_about(target.about, found.about), packed_blocks(ids, found))
         for name, level, ids, found in added:
             w.columns.add(self.corpus.id, level, name, found, packed_blocks(ids, found))
         names = self._write_wave(w, old, new)
         account = self.sources.report()
-        waves = waves_of(before) or [first_wave(before)]
+        waves = [*before.report.get(WAVES, ())] or [first_wave(before)]
         wave = {
             "name": self.args.wave.strip(),
             "date": self.args.date.strip(),
-            "first": before.articles,
+            "first": first,
             "added": now().isoformat(),
             "job": self.job,
             **{part: getattr(record, part) - getattr(before, part) for part in COUNTS},
@@ -358,7 +362,8 @@ class _Wave:
             "left_out": len(without[0]) + len(without[1]),
         }
         w.corpora.add_entries(self.corpus.id, self.sources.account.entries)
-        return w.corpora.finish(self.corpus.id, report | {WAVES: [*waves, wave], "wave_columns": names})
+        w.corpora.finish(self.corpus.id, report | {WAVES: [*waves, wave], "wave_columns": names})
+        return w.corpus_edits.refresh(self.corpus.id)
 
     def _missing_columns(self, grown: Iterable[tuple[ColumnRecord, Ids, TypedColumn]], own: Sequence[str]) -> list[str]:
         filled = {target.id for target, *_ in grown}

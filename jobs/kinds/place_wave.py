@@ -30,7 +30,7 @@ from themescope.core.types import Ids, Matrix, Split
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus
-from themescope.jobs.common.importing.waves import waves_of
+from themescope.jobs.common.importing.waves import places_of, waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled.clusterings import LabelledText, models_to_compare
 from themescope.jobs.common.results import whole_themes, work_digest
@@ -97,7 +97,7 @@ def _wave(store: Store, corpus: CorpusRecord, name: str) -> tuple[dict[str, Any]
     if wave is None:
         raise UnknownNameError("wave", name, [wave["name"] for wave in waves])
     with store.reading() as r:
-        articles = r.corpora.articles(corpus.id, offset=wave["first"], limit=wave["articles"])
+        articles = r.corpora.articles(corpus.id, limit=wave["articles"], positions=places_of(corpus, wave["name"]))
     return wave, [article for article in articles if article.sentences]
 
 
@@ -122,7 +122,7 @@ class _Placing:
     def models(self) -> list[ModelRecord]:
         """Return the models with vectors of all earlier sentences, and those of maps and themes of the whole corpus."""
         with self.context.store.reading() as r:
-            before = r.corpora.articles(self.corpus.id, limit=self.wave["first"])
+            before = r.corpora.articles(self.corpus.id, limit=self.wave["first"], positions=range(self.wave["first"]))
             old = {article.id for article in before if article.sentences}
             used = {record.model_id for record in r.maps.list(self.corpus.id) if not record.config.get("articles")}
             used |= {run.model_id or 0 for run in whole_themes(r, self.corpus.id)[-1:]}

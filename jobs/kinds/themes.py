@@ -24,6 +24,7 @@ from themescope.core.errors import ConfigError, DataError
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from themescope.core.types import Sentence, Split
+from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
 from themescope.jobs.common.importing.waves import waves_of
@@ -90,7 +91,7 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     articles = _articles(store, corpus, args)
     if len(articles) < corpus.articles:
         inputs["articles"] = [article.id for article in articles]
-    elif waves_of(corpus):
+    if IMPORTED_DIGEST in corpus.report or (waves_of(corpus) and len(articles) == corpus.articles):
         inputs["text"] = corpus.report["digest"]
     with store.reading() as r:
         earlier = None if args.article else _earlier(r, corpus)

@@ -151,7 +151,7 @@ THEMES = "themes"
 
 def theme_record(r: Unit, run_id: int) -> RunRecord:
     """Return a run that found themes; raise ``UnknownNameError`` if it found none, or its corpus was deleted."""
-    record = r.runs.get(run_id)
+    (record,) = r.runs.without_removed([r.runs.get(run_id)])
     known = {corpus.id for corpus in r.corpora.list()}
     if record.kind != THEMES or record.config.get("corpus_id") not in known:
         raise UnknownNameError("run with themes", str(run_id), [str(run.id) for run in r.runs.list(kind=THEMES)])
@@ -163,6 +163,8 @@ def theme_arrays(r: Unit, run_id: int) -> tuple[Ids, Ids, np.ndarray]:
     theme_record(r, run_id)
     ids, margins = r.runs.margins(run_id, Split.TEST)
     labels, places = r.runs.labels(run_id), r.maps.places(ids)
+    there = np.isin(ids, places.ids)  # the others were removed
+    ids, margins = ids[there], margins[there]
     themes = np.full(len(ids), -1, dtype=np.int64)
     for article in np.unique(places.articles).tolist():
         rows = np.flatnonzero(places.articles == article)

@@ -31,7 +31,7 @@ MANAGE = {
     "corpus", "article", "section", "sentence", "job", "job_metric", "worker", "triplet_set", "triplet", "model",
     "embedding", "benchmark", "benchmark_item", "run", "assignment", "score", "margin", "map", "paper_table", "login",
     "session", "failed_sign_in", "audit_event", "vector_file", "filed_embedding", "vector_index",
-    "api_token", "corpus_column", "column_block", "import_entry", "task", "prediction",
+    "api_token", "corpus_column", "column_block", "import_entry", "task", "prediction", "corpus_edit",
 }  # fmt: skip
 
 

@@ -232,7 +232,7 @@ def test_nobody_writes_what_they_may_only_read(filled: Store, person: str) -> No
     with filled.writing() as w:
         job = w.jobs.add("embed", "Embed", {"corpus": "Rivers", "model": "mean vectors"})
     before = LabellingSession(filled, private.id, "ada").snapshot
-    places = {"labelling_id": private.id, "cluster": 1, "job_id": job.id}
+    places = {"labelling_id": private.id, "cluster": 1, "job_id": job.id, "corpus_id": 1, "edit_id": 1}
     client = program(filled, person)
     for method, path in WRITING:
         if person == "lea" and path == "/labellings":
@@ -241,6 +241,21 @@ def test_nobody_writes_what_they_may_only_read(filled: Store, person: str) -> No
         answer = client.request(method, url, json=body_of(method, path), headers=JSON)
         assert answer.status_code == 403, (method, path, answer.text)
         assert LabellingSession(filled, private.id, "ada").snapshot.step == before.step, (method, path)
+
+
+def test_an_admin_corrects_a_text_and_removes_an_article_and_undoes_both(filled: Store) -> None:
+    ada = program(filled, "ada")
+    before = ada.get("/api/v1/corpora/1").json()
+    made = ada.post("/api/v1/corpora/1/edits", json={"sentence": 1, "text": "A corrected text."})
+    assert made.status_code == 201 and made.json()["after"] == ada.get("/api/v1/sentences/1").json()["text"]
+    removed = ada.post("/api/v1/corpora/1/edits", json={"articles": [1]}).json()
+    assert ada.get("/api/v1/corpora/1").json()["sentences"] == before["sentences"] - removed["sentences"]
+    assert ada.post("/api/v1/corpora/1/edits", json={"articles": [1], "wave": "spring"}).status_code == 422
+    for id in (removed["id"], made.json()["id"]):
+        assert ada.post(f"/api/v1/corpora/1/edits/{id}/undo").json()["undone"]
+    assert ada.get("/api/v1/corpora/1").json() == before
+    assert ada.post("/api/v1/corpora/1/edits/99/undo").status_code == 404
+    assert [edit["kind"] for edit in ada.get("/api/v1/corpora/1/edits").json()] == ["text", "articles"]
 
 
 def test_a_labeller_labels_and_an_admin_queues(filled: Store) -> None:

@@ -82,6 +82,19 @@ def write(change: Callable[[Unit], object]) -> bool:
     return succeeds(make)
 
 
+_EDITS: list[tuple[int, int]] = []
+"""Stamp of the edits of corpora that the caches of this process know."""
+
+
+def follow_edits() -> None:
+    """Empty the caches if texts or articles of a corpus were edited since: their keys do not tell of it."""
+    stamp = read(lambda r: r.corpus_edits.stamp())
+    if _EDITS and [stamp] != _EDITS:
+        st.cache_data.clear()
+        st.cache_resource.clear()
+    _EDITS[:] = [stamp]
+
+
 # ---------------------------------------------------------------- corpora
 
 

@@ -200,6 +200,10 @@ def versions(partition: Partition) -> list[Version]:
     return sorted(kept, key=lambda version: (version.number, version.key))
 
 
+KINDS = frozenset({EntryKind.CODE, EntryKind.VERSION, EntryKind.CODES})
+"""Kinds of entries that :func:`entries_with` returns."""
+
+
 def entries_with(partition: Partition, ids: Collection[int]) -> dict[EntryKey, Entry]:
     """Return the entries of the codebook and its versions, with the example sentences that are among ``ids``.
 

@@ -5,16 +5,29 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import Field
 
+from themescope.core.errors import DataError
 from themescope.core.records.answers import CaseInNotebook, Heading, LocatedSentence, Page, SearchResult
-from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusSummary, SelectionRecord
-from themescope.jobs.api.problems import MOST_ID, CallerNow, Id, Limit, Offset, responses
-from themescope.jobs.services import search
+from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusEditRecord, CorpusSummary, SelectionRecord
+from themescope.db.access import Right
+from themescope.jobs.api.problems import (
+    MOST_ID,
+    WRITING,
+    Body,
+    CallerNow,
+    Id,
+    Limit,
+    Offset,
+    SentenceId,
+    responses,
+)
+from themescope.jobs.services import corpus_edits, search
 from themescope.jobs.services.search import SearchMethod
 from themescope.jobs.services.sentences import known_corpus, known_sentence, located_sentences, sentences_of_ids
 
 router = APIRouter(tags=["corpora"], responses=responses())
-_FOUND = responses(404)
+_FOUND, _CHANGED = responses(404), responses(404, *WRITING)
 _Model = Annotated[
     int | None,
     Query(ge=1, le=MOST_ID, description="Model; by default the best validated one with vectors of the corpus."),
@@ -106,6 +119,46 @@ def list_error_cases(caller: CallerNow, corpus_id: Id, offset: Offset = 0, limit
         for case in notebook.cases[offset : offset + limit]
     ]
     return Page(cases, len(notebook.cases), offset)
+
+
+class CorpusEdit(Body):
+    """A wave or articles to remove, or the corrected text of a sentence: one of the three."""
+
+    wave: str = Field("", max_length=1_000, description="Name of a wave to remove.")
+    articles: list[SentenceId] = Field([], max_length=10_000, description="Articles to remove.")
+    sentence: SentenceId | None = Field(None, description="Sentence whose text is corrected.")
+    text: str = Field("", max_length=corpus_edits.TEXT_LIMIT, description="Its corrected text.")
+
+
+@router.get("/corpora/{corpus_id}/edits", responses=_FOUND)
+def list_edits(caller: CallerNow, corpus_id: Id) -> list[CorpusEditRecord]:
+    """List the removed waves and articles and the corrected texts of a corpus, oldest first, also those undone."""
+    with caller.store.reading() as r:
+        known_corpus(r, corpus_id)
+        return r.corpus_edits.list(corpus_id)
+
+
+@router.post("/corpora/{corpus_id}/edits", status_code=201, responses=_CHANGED)
+def edit_corpus(caller: CallerNow, corpus_id: Id, edit: CorpusEdit) -> CorpusEditRecord:
+    """Remove a wave or articles, or correct a text. Requires the admin role."""
+    caller.actor.require(Right.MANAGE)
+    with caller.store.reading() as r:
+        known_corpus(r, corpus_id)
+    if sum(map(bool, (edit.wave, edit.articles, edit.sentence))) != 1:
+        raise DataError("Give one of wave, articles and sentence.")
+    store, person = caller.acting, caller.actor.name
+    if edit.wave:
+        return corpus_edits.remove_wave(store, corpus_id, edit.wave, person)
+    if edit.articles:
+        return corpus_edits.remove_articles(store, corpus_id, edit.articles, person)
+    return corpus_edits.correct_text(store, corpus_id, edit.sentence or 0, edit.text, person)
+
+
+@router.post("/corpora/{corpus_id}/edits/{edit_id}/undo", responses=_CHANGED)
+def undo_edit(caller: CallerNow, corpus_id: Id, edit_id: Id) -> CorpusEditRecord:
+    """Undo an edit: removed sentences come back with their labels. Requires the admin role."""
+    caller.actor.require(Right.MANAGE)
+    return corpus_edits.undo(caller.acting, corpus_id, edit_id, caller.actor.name).edit
 
 
 @router.get("/articles/{article_id}", responses=_FOUND)

@@ -6,16 +6,19 @@ The waves are in the report of the corpus, and name and date of each in columns 
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, plain_values, summary
-from themescope.core.records.stored import CorpusRecord
+from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, Values, plain_values, summary
+from themescope.core.errors import UnknownNameError
+from themescope.core.records.stored import ColumnRecord, CorpusRecord
 from themescope.core.text.cleaning import text_key
 from themescope.core.types import Ids, Sentence, Value
+from themescope.db.repositories.corpus_edits import REMOVED_WAVES
 from themescope.db.store import Unit
 
 FIRST = "wave 1"
@@ -34,15 +37,32 @@ COUNTS = ("articles", "sections", "paragraphs", "sentences")
 def waves_of(corpus: CorpusRecord) -> list[dict[str, Any]]:
     """Return the waves of a corpus in order: name, date, position of the first article, and counts.
 
-    Without any that was added the corpus has none.
+    Without any that was added the corpus has none. Removed waves are left out.
     """
-    return list(corpus.report.get(WAVES, ()))
+    removed = corpus.report.get(REMOVED_WAVES, ())
+    return [wave for wave in corpus.report.get(WAVES, ()) if wave["name"] not in removed]
+
+
+def places_of(corpus: CorpusRecord, wave: str) -> range:
+    """Return the positions of the articles of a wave; raise ``UnknownNameError`` if there is none."""
+    waves = list(corpus.report.get(WAVES, ()))
+    names = [one["name"] for one in waves]
+    if wave not in names:
+        raise UnknownNameError("wave", wave, [one["name"] for one in waves_of(corpus)])
+    starts = [*(one["first"] for one in waves), sys.maxsize]
+    return range(starts[names.index(wave)], starts[names.index(wave) + 1])
 
 
 def added_sentences(r: Unit, corpus: CorpusRecord) -> Ids:
     """Return the ids (n,) of the sentences of all waves after the first one."""
-    waves = waves_of(corpus)
+    waves = corpus.report.get(WAVES, ())
     return r.corpora.sentence_ids(corpus.id, waves[1]["first"]) if waves else np.empty(0, np.int64)
+
+
+def lessened_about(column: ColumnRecord, left: Values, removed: Values) -> dict[str, Any]:
+    """Return what is known of the values of a column after some were removed; :func:`merged_about` takes it back."""
+    kept, gone = (kept_column(TypedColumn(ColumnType(column.type), part, column.about)) for part in (left, removed))
+    return {**column.about, **kept, "missing": column.about["missing"] - gone["missing"]}
 
 
 def without_waves(corpus: CorpusRecord, sentences: int, what: str) -> str:
@@ -120,11 +140,11 @@ def merged_about(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, An
     return about
 
 
-def kept_column(found: TypedColumn, kept: npt.NDArray[np.bool_]) -> dict[str, Any]:
-    """Return what is known of the kept values of a column."""
-    about = summary(found.type, found.values[kept])
+def kept_column(found: TypedColumn) -> dict[str, Any]:
+    """Return what is known of values of a column, of which ``about`` gives the categories."""
+    about = summary(found.type, found.values)
     if found.type is ColumnType.CATEGORY:
-        categories, codes = found.about["categories"], found.values[kept]
+        categories, codes = found.about["categories"], found.values
         counts = np.bincount(codes[codes >= 0], minlength=len(categories)).tolist()
         about |= {"categories": categories, "counts": counts}
     return about | ({"unreadable": found.about["unreadable"]} if "unreadable" in found.about else {})

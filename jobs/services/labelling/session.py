@@ -77,6 +77,7 @@ class LabellingSession:
             self.record: LabellingRecord = r.labellings.get(labelling_id)
             self.snapshot: Snapshot = r.labellings.snapshot(labelling_id)
             self.steps: list[Step] = r.label_steps.list(labelling_id)
+            self._edits = r.corpus_edits.stamp()
         self._texts: dict[int, str] = {}
 
     @property
@@ -86,7 +87,7 @@ class LabellingSession:
 
     @property
     def texts(self) -> dict[int, str]:
-        """Sentence id → text, for every sentence of the labelling; sentences never change."""
+        """Sentence id → text, for every sentence of the labelling."""
         if len(self._texts) != len(self.partition.ids):
             with self._store.reading() as r:
                 found = r.corpora.sentences_by_id(self.partition.ids)
@@ -108,6 +109,9 @@ class LabellingSession:
         with self._store.reading() as r:
             self.record = r.labellings.get(self.record.id)
             found = r.label_steps.since(self.record.id, self.snapshot.step)
+            edits = r.corpus_edits.stamp()
+        if edits != self._edits:
+            self._edits, self._texts = edits, {}
         for step, change_set in found:
             self.snapshot = self.snapshot.after(step, change_set)
             self.steps.append(step)
@@ -156,11 +160,17 @@ class LabellingSession:
         return self._again(Kind.REDO, redoable[-1], lambda change_set: change_set) if redoable else None
 
     def back_to(self, step_id: int) -> Step | None:
-        """Restore the state after a step (0: the start). This is a new step, which can be undone."""
+        """Restore the state after a step (0: the start). This is a new step, which can be undone.
+
+        Sentences of documents that were removed since stay away.
+        """
         step = next((step for step in self.steps if step.id == step_id), None)
         if step is None and step_id:
             raise DataError("This step is not in the history of this labelling.")
-        operation = op.back(self.partition, self.at(step_id), back_to(step))
+        then = self.at(step_id)
+        with self._store.reading() as r:
+            there = r.maps.places(then.ids).ids
+        operation = op.back(self.partition, op.without(then, np.setdiff1d(then.ids, there)), back_to(step))
         if not operation.change_set:
             return None
         draft = Draft(Kind.DO, operation.kind.value, operation.summary, self.person, step_id, "", "history")

@@ -21,7 +21,7 @@ from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligi
 from themescope.core.types import PARTS, CodingUnit, ReadEntry, SectionRecord, Sentence
 from themescope.jobs.common.model_choice import REPORTED, corpus_shares, splitting_language
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.corpora import state
+from themescope.webapp.features.corpora import edits, state
 from themescope.webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions, of_article, overview
 from themescope.webapp.shared import forms, queries
 from themescope.webapp.shared.choose import clickable, nothing
@@ -140,6 +140,7 @@ def report(corpus: CorpusRecord) -> None:
     if rest:
         with st.expander("Import settings", icon=":material/tune:"):
             forms.facts_table(rest)
+    edits.history(corpus)
     overview(corpus)
     topics = queries.topic_counts(corpus.id, corpus.created)
     if any(topic for topic, _ in topics):
@@ -235,6 +236,7 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
         inside = st.text_input(
             "Find in text", key="corpora_find_in_text", placeholder="find in text", label_visibility="collapsed"
         )
+        edits.menu(corpus, article, sentences, _wanted_sentence())
     of_article(corpus, article, sentences)
     clusters = actions(corpus, article, sentences)
     if len(kept) < rules.min_sections:

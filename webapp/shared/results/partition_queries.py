@@ -243,7 +243,7 @@ def article_clusters(article_id: int) -> list[Analysis]:
 def _all_analyses() -> list[Analysis]:
     """Return the analyses whose corpus and model exist, newest first."""
     with queries.store().reading() as r:
-        runs = r.runs.list(kind="themes")
+        runs = r.runs.without_removed(r.runs.list(kind="themes"))
         corpora, models = {c.id: c for c in r.corpora.list()}, {m.id: m for m in r.models.list()}
     return [
         Analysis(run, corpora[run.config["corpus_id"]], models[run.model_id])
@@ -271,6 +271,8 @@ def theme_listing(run_id: int, created: datetime) -> RunListing:
             article: [section.title for section in sections]
             for article, sections in r.corpora.sections_of(list(labels)).items()
         }
+    there = np.array([found[int(i)].article_id in labels for i in ids], bool)  # the others were removed
+    ids, margins = ids[there], margins[there]
     sentences = [found[int(i)] for i in ids]
     numbers = np.array([labels[s.article_id][s.position] for s in sentences], dtype=np.int32)
     return RunListing(ids, sentences, numbers, margins, [titles[s.article_id][s.section] for s in sentences])

@@ -1,0 +1,234 @@
+"""Waves and articles are removed, texts corrected, and both undone: everything is then as it was before."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.test_kinds import do
+from tests.jobs.test_placed_waves import MODEL, fill_with_wave, write
+from themescope.core.errors import ConflictError, DataError, UnknownNameError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.codebook.entries import CodebookEntry, change, entry_of
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.records.stored import EditKind
+from themescope.db import tables as t
+from themescope.db.repositories.corpora import Where
+from themescope.db.store import Store
+from themescope.jobs.bundles.labellings import export_document
+from themescope.jobs.cli.main import main
+from themescope.jobs.common.labelled.placed import provenance_of
+from themescope.jobs.services import corpus_edits, search
+from themescope.jobs.services.labelling.session import LabellingSession
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A list "C" of 180 sentences with vectors, map, themes and a labelling, and a placed wave of 50."""
+    folder = tmp_path_factory.mktemp("files")
+
+    def fill(store: Store) -> None:
+        fill_with_wave(store, folder)
+        do(store, "place-wave", corpus="C")
+        session = opened(store)
+        session.extend()
+        with store.reading() as r:
+            wave = r.corpora.sentence_ids(session.record.corpus_id, 1)
+        session.do(op.assign(session.partition, wave[:10], 1))
+        session.do(op.mark(session.partition, wave[:2], True))
+        session.do(op.note(session.partition, wave[:3], "a note"))
+        entry = CodebookEntry("about rents", examples=(int(wave[0]), int(session.partition.ids[0])))
+        session.do(op.entries(op.OperationKind.CODEBOOK, "text", [change(session.partition, 1, entry)]))
+
+    return make_home(fill)
+
+
+@pytest.fixture
+def store(copy_home: CopyHome, home: Path) -> Store:
+    return copy_home(home)
+
+
+def opened(store: Store, person: str = "") -> LabellingSession:
+    with store.reading() as r:
+        (record,) = r.labellings.list()
+    return LabellingSession(store, record.id, person)
+
+
+def corpus_of(store: Store) -> Any:
+    with store.reading() as r:
+        return r.corpora.by_name("C")
+
+
+def contents(store: Store) -> dict[str, list[Any]]:
+    """All that undo must bring back: rows of every table but the edits, the history and indexes."""
+    with store.reading() as r:
+        tables = (t.article, t.section, t.sentence, t.corpus_column, t.column_block, t.map_, t.run, t.assignment)
+        tables += (t.embedding, t.triplet_set, t.benchmark)
+        found = {table.name: [tuple(row) for row in r.corpora.connection.execute(sa.select(table))] for table in tables}
+    corpus = corpus_of(store)
+    report = {k: v for k, v in corpus.report.items() if k not in ("digest_without_edits", "removed_waves")}
+    return found | {"corpus": [corpus.articles, corpus.sections, corpus.paragraphs, corpus.sentences, report]}
+
+
+def test_a_removed_wave_is_out_of_everything_and_undo_brings_all_of_it_back(store: Store) -> None:
+    corpus, before, state = corpus_of(store), contents(store), opened(store).partition
+    with store.reading() as r:
+        wave = r.corpora.sentence_ids(corpus.id, 1)
+        (map_record,) = r.maps.list()
+        column = next(c for c in r.columns.list(corpus.id) if c.name == "wave")
+        run = r.runs.list(kind="themes")[-1]
+        made = provenance_of(r, opened(store).record, state)
+    edit = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    assert (edit.kind, edit.sentences, edit.labels, edit.person) == (EditKind.WAVE, 50, 10, "ann")
+    now, session = corpus_of(store), opened(store)
+    assert (now.sentences, now.articles) == (180, 1) and now.report["digest"] != corpus.report["digest"]
+    assert not np.isin(wave, session.partition.ids).any() and len(session.new_sentences()) == 0
+    assert entry_of(session.partition, 1).examples == (int(state.ids[0]),)
+    with store.reading() as r:
+        assert len(r.maps.places(r.maps.points(map_record.id).sentence_ids).ids) == 180
+        assert r.columns.get(column.id).about["counts"] == [1, 0]
+        assert len(r.runs.labels(run.id)) == 1
+        (listed,) = r.runs.without_removed([run])
+        assert listed.config["sentences"] == sum(theme["size"] for theme in listed.config["themes"]) == 180
+        assert not {id for theme in listed.config["themes"] for id in theme["central"]} & {*wave.tolist()}
+        assert r.text_search.sentences(["vaccine"], corpus.id, Where.HERE, 5) == []
+    found = search.find_similar(store, corpus.id, "the vaccine and the epidemic", limit=10)
+    assert len(found.items) == 10 and not np.isin([match.sentence.id for match in found.items], wave).any()
+    undone = corpus_edits.undo(store, corpus.id, edit.id, "ann")
+    assert undone.unassigned == 0 and undone.edit.undone is not None
+    assert contents(store) == before
+    assert opened(store).partition.to_bytes() == state.to_bytes()
+    with store.reading() as r:
+        again = provenance_of(r, opened(store).record, state)
+    assert [again.cells(row) for row in range(len(state.ids))] == [made.cells(row) for row in range(len(state.ids))]
+    with pytest.raises(ConflictError, match="undone already"):
+        corpus_edits.undo(store, corpus.id, edit.id, "ann")
+
+
+def test_labels_whose_cluster_is_gone_come_back_unassigned_and_are_counted(store: Store) -> None:
+    corpus = corpus_of(store)
+    edit = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    session = opened(store)
+    session.do(op.merge(session.partition, [1, 2], 2))
+    undone = corpus_edits.undo(store, corpus.id, edit.id, "ann")
+    partition = opened(store).partition
+    with store.reading() as r:
+        wave = r.corpora.sentence_ids(corpus.id, 1)
+    assert undone.unassigned == 10 and (partition.numbers[partition.rows(wave)] == UNASSIGNED).all()
+    assert partition.uncertain[partition.rows(wave[:2])].all() and partition.notes[int(wave[0])] == "a note"
+
+
+def test_removal_is_no_step_of_a_person_and_going_back_does_not_bring_removed_sentences_back(store: Store) -> None:
+    corpus, session = corpus_of(store), opened(store, "ann")
+    before = session.steps[-1].id
+    corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    session.sync()
+    assert session.steps[-1].operation == op.OperationKind.WITHDRAW and session.undo_state.undoable == ()
+    assert session.undo() is None
+    session.back_to(before)
+    with store.reading() as r:
+        wave = np.setdiff1d(r.corpora.sentence_ids(corpus.id), session.partition.ids)
+    assert len(wave) == 0 and len(session.partition.ids) == 180
+    assert len(export_document(store, session.record.id).end().ids) == 180
+
+
+def test_a_wave_can_be_added_after_one_was_removed_and_both_are_there_after_undo(store: Store, tmp_path: Path) -> None:
+    corpus = corpus_of(store)
+    edit = corpus_edits.remove_wave(store, corpus.id, "spring", "")
+    args = {"corpus": "C", "reader": "table", "settings": {"text": "text", "rows": "sentences"}}
+    file = write(tmp_path / "more.csv", ["The tenant left the flat.", "No train came to the station."])
+    do(store, "append-corpus", files=[file], wave="summer", **args)
+    placed = do(store, "place-wave", corpus="C")
+    assert (placed["wave"], placed["sentences"]) == ("summer", 2)
+    with pytest.raises(UnknownNameError, match="spring"):
+        corpus_edits.remove_wave(store, corpus.id, "spring", "")
+    with pytest.raises(UnknownNameError):
+        do(store, "place-wave", corpus="C", wave="spring")
+    corpus_edits.undo(store, corpus.id, edit.id, "")
+    with store.reading() as r:
+        column = next(c for c in r.columns.list(corpus.id) if c.name == "wave")
+        found = r.columns.values(column, r.corpora.article_ids(corpus.id))
+    assert [column.categories[code] for code in found] == ["wave 1", "spring", "summer"]
+    assert column.about["counts"] == [1, 1, 1] and corpus_of(store).sentences == 232
+
+
+def test_only_articles_of_the_corpus_are_removed_and_some_must_stay(store: Store) -> None:
+    corpus = corpus_of(store)
+    with store.reading() as r:
+        first, second = r.corpora.article_ids(corpus.id).tolist()
+    with pytest.raises(DataError, match="not in 'C'"):
+        corpus_edits.remove_articles(store, corpus.id, [first, 10_000], "")
+    with pytest.raises(DataError, match="Nothing would be left"):
+        corpus_edits.remove_articles(store, corpus.id, [first, second], "")
+    edit = corpus_edits.remove_articles(store, corpus.id, [first], "")
+    assert edit.sentences == 180 and edit.articles == 1
+    with pytest.raises(DataError, match="Nothing would be left"):
+        corpus_edits.remove_wave(store, corpus.id, "spring", "")
+
+
+def test_a_corrected_text_is_found_and_its_article_is_embedded_again(store: Store) -> None:
+    corpus, session = corpus_of(store), opened(store)
+    assert session.texts
+    with store.reading() as r:
+        sentence = r.corpora.sentences_by_id(r.corpora.sentence_ids(corpus.id, 1)[:1]).popitem()[1]
+        labelling = r.labellings.snapshot(session.record.id).partition.to_bytes()
+    edit = corpus_edits.correct_text(store, corpus.id, sentence.id, "  Rents are\ttoo high. ", "ann")
+    assert (edit.before, edit.after, edit.labels) == (sentence.text, "Rents are too high.", 1)
+    session.sync()
+    assert session.texts[sentence.id] == "Rents are too high." and session.partition.to_bytes() == labelling
+    assert do(store, "embed", corpus="C", model=MODEL)["embedded"] == 1
+    again = corpus_edits.correct_text(store, corpus.id, sentence.id, "Rents are high.", "ann")
+    with pytest.raises(ConflictError, match="Undo the later correction first"):
+        corpus_edits.undo(store, corpus.id, edit.id, "ann")
+    corpus_edits.undo(store, corpus.id, again.id, "ann")
+    corpus_edits.undo(store, corpus.id, edit.id, "ann")
+    with store.reading() as r:
+        assert r.corpora.sentences_by_id([sentence.id])[sentence.id] == sentence
+    assert corpus_of(store).report["digest"] == corpus.report["digest"]
+    for text, problem in ((" ", "empty"), (sentence.text, "same as before"), ("x" * 200_000, "may have")):
+        with pytest.raises(DataError, match=problem):
+            corpus_edits.correct_text(store, corpus.id, sentence.id, text, "ann")
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_is_edited_undo_in_the_other_order_restores_everything(data: st.DataObject, store: Store) -> None:
+    """Corrections and removals in any order, taken back last first."""
+    corpus, state = corpus_of(store), opened(store).partition.to_bytes()
+    before = contents(store) | {"embedding": []}
+    done = []
+    for edit in data.draw(st.lists(st.sampled_from(["wave", "text", "other text"]), max_size=4)):
+        with store.reading() as r:
+            ids = r.corpora.sentence_ids(corpus.id)
+        try:
+            if edit == "wave":
+                done.append(corpus_edits.remove_wave(store, corpus.id, "spring", ""))
+            else:
+                place = data.draw(st.integers(0, len(ids) - 1))
+                done.append(corpus_edits.correct_text(store, corpus.id, int(ids[place]), f"An {edit}.", ""))
+        except (UnknownNameError, DataError):  # removed already; the same text
+            continue
+    for one in reversed(done):
+        corpus_edits.undo(store, corpus.id, one.id, "")
+    assert contents(store) | {"embedding": []} == before and opened(store).partition.to_bytes() == state
+
+
+def test_the_command_lists_edits_and_undoes_them(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEMESCOPE_HOME", str(store.settings.home))
+
+    def command(*args: str) -> Result:
+        return CliRunner().invoke(main, ["edit", "C", *args])
+
+    assert "Nothing was edited" in command().output
+    removed = command("--remove-wave", "spring", "--person", "ann")
+    assert "wave “spring” removed: 50 sentences" in removed.output and "ann" in removed.output
+    assert command("--undo", "1").exit_code == 0 and corpus_of(store).sentences == 230
+    wrong = command("--undo", "1", "--remove-wave", "spring")
+    assert wrong.exit_code == 2 and "Give one of" in wrong.output
+    assert "has no article 'x'" in command("--remove-article", "x").output
