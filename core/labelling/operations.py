@@ -6,7 +6,7 @@ reused and only the history contains all numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -33,6 +33,7 @@ from themescope.core.labelling.partition import (
     NAME_LIMIT,
     UNASSIGNED,
     Cluster,
+    Entry,
     EntryKind,
     Partition,
     free_colour,
@@ -150,13 +151,35 @@ def without(partition: Partition, ids: Ids) -> Partition:
     """Return the partition without those of its sentences that are among ``ids``."""
     kept = partition.only(np.setdiff1d(partition.ids, ids))
     left = frozenset(kept.ids.tolist())
-    entries = codebook.entries_with(partition, left)
-    for (kind, key), entry in partition.entries.items():
-        if kind is EntryKind.DISMISSED:
-            entry = replace(entry, sentences=tuple(id for id in entry.sentences if id in left))
-        if kind not in codebook.KINDS and left.issuperset(entry.sentences):
-            entries[kind, key] = entry
-    return replace(kept, entries=entries)
+    entries = {key: _entry_of(key[0], entry, left) for key, entry in partition.entries.items()}
+    return replace(kept, entries={key: entry for key, entry in entries.items() if entry is not None})
+
+
+def only_about(change_set: ChangeSet, ids: Collection[int]) -> ChangeSet:
+    """Return the changes of the sentences ``ids``, and those of clusters and entries, without other sentences."""
+    found: list[Change] = []
+    for change in change_set:
+        if isinstance(change, EntryChange):
+            old, new = (entry and _entry_of(change.kind, entry, ids) for entry in (change.old, change.new))
+            found += [replace(change, old=old, new=new)] if old != new else []
+        elif isinstance(change, SentenceChanges):
+            kept = np.isin(change.ids, [*ids])
+            old_values, new_values = (np.asarray(side)[kept] for side in (change.old, change.new))
+            sure = None if change.probability is None else change.probability[kept]
+            some = SentenceChanges(change.field, change.ids[kept], old_values, new_values, sure)
+            found += [some] if kept.any() else []
+        else:
+            found.append(change)
+    return ChangeSet(tuple(found))
+
+
+def _entry_of(kind: EntryKind, entry: Entry, ids: Collection[int]) -> Entry | None:
+    """Return an entry about the sentences ``ids`` alone; None if it cannot be."""
+    if kind in codebook.KINDS:
+        return codebook.only_known(kind, entry, ids)
+    if kind is EntryKind.DISMISSED:
+        return replace(entry, sentences=tuple(id for id in entry.sentences if id in ids))
+    return entry if all(id in ids for id in entry.sentences) else None
 
 
 def returned(partition: Partition, withdrawn: ChangeSet) -> ChangeSet:

@@ -30,7 +30,7 @@ from themescope.core.labelling.changes import (
     replay,
     rewind,
 )
-from themescope.core.labelling.operations import OperationKind
+from themescope.core.labelling.operations import OperationKind, only_about, without
 from themescope.core.labelling.partition import (
     COLOURS,
     UNASSIGNED,
@@ -81,13 +81,18 @@ class LabellingDocument:
 
 
 def export_document(store: Store, labelling_id: int) -> LabellingDocument:
-    """Return a labelling with its complete history. What was approved in a task is a step of it."""
+    """Return a labelling with its complete history. What was approved in a task is a step of it.
+
+    Sentences that were removed from the corpus are left out of the state and of every step.
+    """
     with store.reading() as r:
         record, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
         log, approvals = tuple(r.label_steps.since(labelling_id, 0)), approvals_of(r, record)
         labels = start_provenance(r, record, snapshot.partition.ids)
         touched = [change_set.sentences() for _, change_set in log]
-        sentences = r.corpora.sentences_by_id(np.unique(np.concatenate([snapshot.partition.ids, *touched])))
+        every = np.unique(np.concatenate([snapshot.partition.ids, *touched]))
+        there = r.maps.places(every).ids
+        sentences = r.corpora.sentences_by_id(there)
         titles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
         corpus = r.corpora.get(record.corpus_id).name
     about = {
@@ -101,6 +106,9 @@ def export_document(store: Store, labelling_id: int) -> LabellingDocument:
     }
     places = {i: SentencePlace(titles[s.article_id].title, s.position, s.text) for i, s in sentences.items()}
     first = rewind(snapshot.partition, [change_set for _, change_set in log])
+    if len(there) < len(every):
+        first, kept = without(first, np.setdiff1d(first.ids, there)), frozenset(there.tolist())
+        log = tuple((step, only_about(change_set, kept)) for step, change_set in log)
     if not approvals:
         return LabellingDocument(about, first, log, places, labels)
     return numbered(LabellingDocument(about, first, tuple(with_approvals(first, log, approvals)), places, labels))

@@ -232,3 +232,18 @@ def test_the_command_lists_edits_and_undoes_them(store: Store, monkeypatch: pyte
     wrong = command("--undo", "1", "--remove-wave", "spring")
     assert wrong.exit_code == 2 and "Give one of" in wrong.output
     assert "has no article 'x'" in command("--remove-article", "x").output
+
+
+def test_a_bundle_has_the_corpus_as_it_is_now(store: Store, copy_home: CopyHome, tmp_path: Path) -> None:
+    corpus = corpus_of(store)
+    corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    state = opened(store).partition
+    file = str(tmp_path / "c.themescope")
+    do(store, "export-bundle", corpus="C", file=file)
+    do(store, "import-bundle", file=file, corpus="D")
+    with store.reading() as r:
+        other = r.corpora.by_name("D")
+        (record,) = [one for one in r.labellings.list() if one.corpus_id == other.id]
+        again = r.labellings.snapshot(record.id).partition
+    assert (other.sentences, len(again.ids)) == (180, 180)
+    assert again.numbers.tolist() == state.numbers.tolist()

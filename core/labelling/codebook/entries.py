@@ -209,14 +209,19 @@ def entries_with(partition: Partition, ids: Collection[int]) -> dict[EntryKey, E
 
     Those about several codes per sentence are kept, too.
     """
-    found = {key: entry for key, entry in partition.entries.items() if key[0] is EntryKind.CODES}
-    for key, entry in partition.entries.items():
-        if key[0] is EntryKind.CODE and (kept := packed(only_examples(unpacked(entry), ids))) is not None:
-            found[key] = kept
-    for version in versions(partition):
+    kept = {key: only_known(key[0], entry, ids) for key, entry in partition.entries.items() if key[0] in KINDS}
+    return {key: entry for key, entry in kept.items() if entry is not None}
+
+
+def only_known(kind: EntryKind, entry: Entry, ids: Collection[int]) -> Entry | None:
+    """Return an entry of one of the :data:`KINDS` with the example sentences among ``ids``; None if nothing is left."""
+    if kind is EntryKind.CODE:
+        return packed(only_examples(unpacked(entry), ids))
+    if kind is EntryKind.VERSION:
+        version = _version("", entry)
         listed = [Code(code.cluster, only_examples(code.entry, ids)) for code in version.codes]
-        found[EntryKind.VERSION, version.key] = packed_version(version.number, version.name, listed)
-    return found
+        return packed_version(version.number, version.name, listed)
+    return entry
 
 
 def packed_version(number: int, name: str, listed: Sequence[Code]) -> Entry:
