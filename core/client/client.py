@@ -29,6 +29,7 @@ from themescope.core.records.answers import (
 from themescope.core.records.stored import (
     ArticleRecord,
     ColumnRecord,
+    CorpusEditRecord,
     CorpusSummary,
     JobSummary,
     LabellingRecord,
@@ -98,6 +99,22 @@ class Client:
     def columns(self, corpus_id: int) -> list[ColumnRecord]:
         """Return the columns of a corpus with their types, those of articles first."""
         return self._http.get(list[ColumnRecord], f"/corpora/{corpus_id}/columns")
+
+    def edits(self, corpus_id: int) -> list[CorpusEditRecord]:
+        """Return what was removed from a corpus or corrected in it, oldest first, also what was undone."""
+        return self._http.get(list[CorpusEditRecord], f"/corpora/{corpus_id}/edits")
+
+    def edit_corpus(
+        self, corpus_id: int, *, wave: str = "", articles: Sequence[int] = (), sentence: int | None = None,
+        text: str = "",
+    ) -> CorpusEditRecord:  # fmt: skip
+        """Remove a wave or articles, or correct the text of a sentence: one of the three."""
+        body = {"wave": wave, "articles": [*articles], "sentence": sentence, "text": text}
+        return self._http.send(CorpusEditRecord, "POST", f"/corpora/{corpus_id}/edits", body)
+
+    def undo_edit(self, corpus_id: int, edit_id: int) -> CorpusEditRecord:
+        """Undo an edit: removed sentences come back with their labels."""
+        return self._http.send(CorpusEditRecord, "POST", f"/corpora/{corpus_id}/edits/{edit_id}/undo")
 
     def selections(self, corpus_id: int) -> list[SelectionRecord]:
         """Return the named selections of a corpus, newest first."""

@@ -47,7 +47,8 @@ class CorpusEdits(RecordRepository[CorpusEditRecord]):
     def stamp(self) -> tuple[int, int]:
         """Return numbers that change with every edit and every undo, by which others find out that texts changed."""
         c = t.corpus_edit.c
-        return self._number(sa.select(sa.func.max(c.id))), self._number(sa.select(sa.func.count(c.undone)))
+        newest, undone = self.connection.execute(sa.select(sa.func.max(c.id), sa.func.count(c.undone))).one()
+        return newest or 0, undone
 
     def steps(self, edit_id: int) -> dict[int, int]:
         """Return labelling → the step by which the sentences of a removal left it."""

@@ -35,6 +35,13 @@ def test_three_lines_list_the_corpora(client: Client) -> None:
     assert (corpus.name, corpus.sentences, corpus.created.tzinfo is not None) == ("Rivers", 72, True)
 
 
+def test_a_corpus_is_edited(client: Client) -> None:
+    made = client.edit_corpus(1, sentence=1, text="Another text.")
+    assert client.sentence(1).text == "Another text." and client.undo_edit(1, made.id).undone is not None
+    (edit,) = client.edits(1)
+    assert client.sentence(1).text == edit.before
+
+
 def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:
     made = client.create_labelling(1, "mine", "sections", shared=True)
     assert client.rename_labelling(made.id, "ours").name == "ours" and client.labellings() != []
