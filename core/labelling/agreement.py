@@ -7,7 +7,6 @@ whose clusters have no common names are compared by pairs of sentences: together
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -24,6 +23,7 @@ from themescope.core.metrics.coding_agreement import Agreement, Categories
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
 from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Estimate, Ids, Labels
 
 MISSING = -1
@@ -137,14 +137,14 @@ def common_codes(labels: Sequence[Labels], names: Sequence[Mapping[int, str]], s
     """
     sets = sets or [{}] * len(names)
     known = [{n: name for n, name in own.items() if n not in held} for own, held in zip(names, sets, strict=True)]
-    folded = [{number: _folded(name) for number, name in own.items() if name.strip()} for own in known]
+    folded = [{number: folded_name(name) for number, name in own.items() if name.strip()} for own in known]
     shared = set.intersection(*({*own.values()} for own in folded)) if folded else set[str]()
     if not shared:
         return None
     spelled: dict[str, str] = {}
     for own in known:
         for name in own.values():
-            spelled.setdefault(_folded(name), name)
+            spelled.setdefault(folded_name(name), name)
     place: dict[frozenset[str], int] = {}
     coded: list[Labels] = []
     for own, held, given in zip(folded, sets, labels, strict=True):
@@ -198,10 +198,6 @@ def replacement_test(
     *codings, own = found.codings()[0]
     coded = [frozenset[int]() if asked and code is None else code for code, asked in zip(own, abstained, strict=True)]
     return alternative_annotator_test(codings, coded, epsilon)
-
-
-def _folded(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def agreement_on_codes(

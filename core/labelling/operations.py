@@ -38,6 +38,7 @@ from themescope.core.labelling.partition import (
     Partition,
     free_colour,
 )
+from themescope.core.text.cleaning import clean, folded_name
 from themescope.core.types import Ids
 
 NOTE_LIMIT = 5_000
@@ -400,14 +401,16 @@ def new_cluster(partition: Partition, number: int, name: str, colour: int | None
 
 
 def _free(partition: Partition, name: str, but: int | None = None) -> str:
-    """Return ``name`` trimmed; reject an empty, overlong or taken name."""
-    name = " ".join(_storable(name).split())
-    if not name:
-        raise DataError("A cluster needs a name.")
+    """Return ``name`` trimmed; reject an empty or overlong name, and one that looks like that of another cluster."""
+    name = " ".join(clean(_storable(name)).split())
     if len(name) > NAME_LIMIT:
         raise DataError(f"The name of a cluster may have {NAME_LIMIT} characters; this one has {len(name)}.")
-    if any(c.name == name and c.number != but for c in partition.clusters.values()):
-        raise DuplicateNameError("cluster", name)
+    form = folded_name(name)
+    if not form:
+        raise DataError("A cluster needs a name.")
+    for cluster in partition.clusters.values():
+        if cluster.number != but and folded_name(cluster.name) == form:
+            raise DuplicateNameError("cluster", cluster.name)
     return name
 
 

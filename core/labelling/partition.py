@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import DataError
+from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Ids
 
 
@@ -237,10 +238,10 @@ def free_colour(partition: Partition) -> int:
 
 def free_name(partition: Partition, wanted: str) -> str:
     """Return ``wanted``, with the first free number appended if it is taken: ``wanted 2``."""
-    taken = {c.name for c in partition.clusters.values()}
+    taken = {folded_name(c.name) for c in partition.clusters.values()}
     base = wanted.strip()[: NAME_LIMIT - 8].strip() or "Cluster"
     name, number = base, 1
-    while name in taken:
+    while folded_name(name) in taken:
         number += 1
         name = f"{base} {number}"
     return name

@@ -35,6 +35,17 @@ def comparable(text: str) -> str:
     return clean(text).translate(_ALIKE).replace("''", '"').casefold()
 
 
+def folded_name(name: str) -> str:
+    """Return the form of a name in which names that look the same are equal. It is compared, never stored.
+
+    Letter case, spaces, compatible characters (NFKC) and characters that are not seen do not count.
+    """
+    seen = (
+        c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) not in ("Cf", "Cc") or c.isspace()
+    )
+    return " ".join("".join(seen).casefold().split())
+
+
 def text_key(text: str) -> str:
     """Return a text without letter case, repeated spaces and punctuation around it: identical texts have the same.
 

@@ -51,7 +51,9 @@ def fill(store: Store, model: bool = False) -> None:
         new = NewLabelling(corpus.id, name, owner, Sharing.SHARED, of is not None, of)
         session = LabellingSession(store, starts.begin(store, new, starts.from_sections).id, owner)
         session.do(
-            op.create(session.partition, session.next_number, HOSTILE, session.partition.ids[1:3]), "because", "lasso"
+            op.create(session.partition, session.next_number, f"{HOSTILE} again", session.partition.ids[1:3]),
+            "because",
+            "lasso",
         )
         session.do(op.note(session.partition, session.partition.ids[:1], HOSTILE))
         session.undo()

@@ -34,6 +34,7 @@ from themescope.core.labelling.partition import (
     free_colour,
 )
 from themescope.core.labelling.task_items import EXPLANATION_LIMIT, ITEM_LIMIT, TrainingItem, training_items
+from themescope.core.text.cleaning import clean, folded_name
 from themescope.core.types import Ids
 
 MOST_CODES = 2_000
@@ -194,33 +195,33 @@ def _clusters(
     if not codes or len(codes) > MOST_CODES:
         raise DataError(f"A codebook needs 1 to {MOST_CODES:,} codes; this file has {len(codes):,}.")
     clusters = dict(partition.clusters)
-    by_name = {cluster.name: number for number, cluster in clusters.items()}
+    by_name = {folded_name(cluster.name): number for number, cluster in clusters.items()}
     known: dict[int, int] = {}
     for place, name in sorted(enumerate(_names(codes)), key=lambda pair: bool(codes[pair[0]].theme)):
-        code = codes[place]
-        if name not in by_name:
+        code, form = codes[place], folded_name(name)
+        if form not in by_name:
             now = replace(partition, clusters=clusters)
-            above = clusters.get(by_name.get(code_name(code.theme), -1)) if code.theme else None
+            above = clusters.get(by_name.get(folded_name(code_name(code.theme)), -1)) if code.theme else None
             parent = None if above is None else above.number if above.parent is None else above.parent
             colour = free_colour(now) if code.colour not in range(COLOURS) else int(code.colour or 0)
             cluster = Cluster(first_number + len(clusters) - len(partition.clusters), name, colour, parent)
-            clusters[cluster.number], by_name[name] = cluster, cluster.number
-        known[place] = by_name[name]
+            clusters[cluster.number], by_name[form] = cluster, cluster.number
+        known[place] = by_name[form]
     return [cluster for number, cluster in clusters.items() if number not in partition.clusters], known
 
 
 def _names(codes: Iterable[PortableCode]) -> Iterator[str]:
-    """Yield the name of the cluster of each code; repeated names are numbered."""
+    """Yield the name of the cluster of each code; names that are repeated, or look the same, are numbered."""
     taken: set[str] = set()
     for code in codes:
         name, base, number = code_name(code.name), code_name(code.name), 1
-        while name in taken:
+        while folded_name(name) in taken:
             number += 1
             name = f"{base[: NAME_LIMIT - 8]} ({number})"
-        taken.add(name)
+        taken.add(folded_name(name))
         yield name
 
 
 def code_name(name: str) -> str:
     """Return the name of a cluster for a name in a file."""
-    return one_line(name)[:NAME_LIMIT].strip() or "Code"
+    return clean(one_line(name))[:NAME_LIMIT].strip() or "Code"

@@ -14,6 +14,7 @@ from typing import Any
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.codebook.entries import SENTENCES, TEXTS, Code
+from themescope.core.text.cleaning import folded_name
 
 NO_CODE = 0
 """Code of an answer for a sentence that none of the codes fits."""
@@ -60,7 +61,7 @@ def coding_prompt(codes: Sequence[Code], texts: Mapping[int, str], instructions:
     )
     if len(names) < 2:
         raise DataError("A language model needs at least two codes to choose from. Add codes to the codebook.")
-    if repeated := {name for name in names if [*map(_folded, names)].count(_folded(name)) > 1}:
+    if repeated := {name for name in names if [*map(folded_name, names)].count(folded_name(name)) > 1}:
         raise DataError(f"Several codes are called “{min(repeated)}”. Rename them, so that an answer can name one.")
     named = zip(names, codes, strict=True)
     entries = [_entry(f"{number}. {name}", code, texts) for number, (name, code) in enumerate(named, 1)]
@@ -79,10 +80,6 @@ def _entry(title: str, code: Code, texts: Mapping[int, str]) -> str:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-def _folded(name: str) -> str:
-    return " ".join(name.casefold().split())
 
 
 def batches(texts: Sequence[str], most: int) -> list[tuple[int, ...]]:
@@ -111,8 +108,8 @@ def parsed_codes(answer: str, sentences: int, names: Sequence[str]) -> list[int 
     A code may be named instead of numbered. Raises :class:`UnusableAnswer` if the answer has no JSON object with
     exactly one code for each sentence: a refusal, a cut answer, or another number of sentences.
     """
-    known = {_folded(name): number for number, name in enumerate(names, 1)}
-    known |= {_folded(f"{number}. {name}"): number for number, name in enumerate(names, 1)}
+    known = {folded_name(name): number for number, name in enumerate(names, 1)}
+    known |= {folded_name(f"{number}. {name}"): number for number, name in enumerate(names, 1)}
     known |= {str(number): number for number in range(len(names) + 1)}
     wanted = [str(number) for number in range(1, sentences + 1)]
     reason = f"no JSON object with codes in “{_shown(answer)}”"
@@ -120,7 +117,7 @@ def parsed_codes(answer: str, sentences: int, names: Sequence[str]) -> list[int 
         given = [number for number, _ in pairs]
         if sorted(given) == sorted(wanted):
             codes = dict(pairs)
-            return [known.get(_folded(str(codes[number])), _shown(str(codes[number]))) for number in wanted]
+            return [known.get(folded_name(str(codes[number])), _shown(str(codes[number]))) for number in wanted]
         if all(number.isdecimal() for number in given):
             reason = (
                 f"{len(given):,} codes for {len(set(given)):,} different numbers, not one for each of {sentences:,}"

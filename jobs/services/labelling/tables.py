@@ -19,7 +19,7 @@ from themescope.core.labelling.code_sets import coded
 from themescope.core.labelling.partition import Cluster, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
 from themescope.core.readers.tables import Sheet, likely_column, one_line, raw_cell
-from themescope.core.text.cleaning import comparable
+from themescope.core.text.cleaning import comparable, folded_name
 from themescope.core.types import Sentence
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
@@ -92,7 +92,7 @@ class Plan:
     uncertain: frozenset[int] = frozenset()
     """Sentences that are marked as uncertain."""
     remarks: tuple[str, ...] = ()
-    """Cells that are read otherwise than they stand there."""
+    """Cells that are read otherwise than they stand there, and names of clusters that look the same."""
 
     @property
     def several(self) -> int:
@@ -291,6 +291,13 @@ class _Planner:
         themes = {name: theme for name, (theme, _) in self._themes.items() if theme}
         about = self._notes, themes, self._makers
         remarks = [f"{n:,} × “{cell}” is read as unassigned" for cell, n in nothing.items()]
+        forms: dict[str, list[str]] = {}
+        for name in self._names:
+            forms.setdefault(folded_name(name), []).append(name)
+        alike = (" and ".join(f"“{name}”" for name in same) for same in forms.values() if len(same) > 1)
+        remarks += [
+            f"{names} look the same, but are different clusters; merge them if they mean the same" for names in alike
+        ]
         if numbers_only and (outliers := sum(names == [_OUTLIER] for names in found)):
             remarks.append(f"{outliers:,} × “{_OUTLIER}” is read as unassigned")
         counts = rows, self._total

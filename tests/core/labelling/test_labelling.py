@@ -43,6 +43,7 @@ from themescope.core.labelling.partition import (
     start,
 )
 from themescope.core.labelling.suggestions import adopted
+from themescope.core.text.cleaning import clean
 from themescope.core.types import Ids
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -389,3 +390,19 @@ def test_sentences_enter_and_leave_exactly(ids: list[int], labels: list[int]) ->
     with pytest.raises(StaleChangeError):
         apply(grown, entered)
     assert not rebased(grown, entered) and apply(first, rebased(first, entered)).to_bytes() == grown.to_bytes()
+
+
+@pytest.mark.parametrize("name", ["café", "CAFÉ", "cafe\u0301", "ca\u200bfé", "caf\u00e9\u202e", "ｃａｆé", " café "])
+def test_names_of_clusters_that_look_the_same_are_refused(name: str) -> None:
+    p = start(list(range(3)), [UNASSIGNED] * 3, [Cluster(1, "Café", 0), Cluster(2, "C++", 1)])
+    with pytest.raises(DuplicateNameError, match="A cluster called 'Café' exists already"):
+        op.create(p, 3, name, np.array([0]))
+    with pytest.raises(DuplicateNameError):
+        op.rename(p, 2, name)
+    assert apply(p, op.rename(p, 1, name).change_set).clusters[1].name == clean(" ".join(name.split()))
+    assert free_name(p, name).endswith(" 2") and apply(p, op.create(p, 3, "C", np.array([0])).change_set)
+
+
+def test_a_name_needs_characters_that_are_seen() -> None:
+    with pytest.raises(DataError, match="needs a name"):
+        op.create(start([0]), 1, "\u200b\u200d", np.array([0]))

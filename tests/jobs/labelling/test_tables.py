@@ -226,3 +226,15 @@ def test_the_command(sqlite_store: Store, tmp_path: Path) -> None:
     assert json.loads(whole.read_text(encoding="utf-8").splitlines()[0])["about"]["owner"] == "ada"
     assert imported(path, "--corpus", "demo", "--article", "Nowhere").exit_code == 2
     assert call("labels", "export", "mine", tmp_path / "x.pdf").exit_code == 2
+
+
+def test_names_that_look_the_same_are_told(sqlite_store: Store) -> None:
+    corpus = repeated(sqlite_store)
+    table = sheet(("Same.", "Yes"), ("Other.", "YES"), columns=("sentence", "cluster"))
+    found = tables.plan(
+        sqlite_store, corpus, None, table, tables.LabelColumns("cluster", "", "sentence"), together=True
+    )
+    assert found.names == ("Yes", "YES")
+    assert found.remarks == (
+        "“Yes” and “YES” look the same, but are different clusters; merge them if they mean the same",
+    )

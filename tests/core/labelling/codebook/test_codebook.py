@@ -324,3 +324,16 @@ def test_the_place_of_a_reference_is_found_in_linear_time() -> None:
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_a_reference_holds_the_text(text: str, title: str) -> None:
     assert text_of(reference(text, title, 3)).startswith(reference(text, "", 3).removesuffix(" (, sentence 3)"))
+
+
+def test_codes_that_look_like_a_cluster_are_taken_for_it() -> None:
+    p = start([10], None, [Cluster(1, "Weather", 0)])
+    listed = [
+        PortableCode("WEATHER", texts={"definition": "rain"}),
+        PortableCode("weather\u200b"),
+        PortableCode("x", "weather"),
+    ]
+    done = book.adopt(p, listed, {}.get, 2)
+    assert (done.created, done.changed, done.numbers) == (2, 1, {0: 1, 1: 2, 2: 3})
+    after = apply(p, done.operation.change_set)
+    assert {c.name: c.parent for c in after.clusters.values()} == {"Weather": None, "weather (2)": None, "x": 1}
