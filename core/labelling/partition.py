@@ -239,7 +239,8 @@ def free_colour(partition: Partition) -> int:
 def free_name(partition: Partition, wanted: str) -> str:
     """Return ``wanted``, with the first free number appended if it is taken: ``wanted 2``."""
     taken = {folded_name(c.name) for c in partition.clusters.values()}
-    base = wanted.strip()[: NAME_LIMIT - 8].strip() or "Cluster"
+    base = wanted.strip()[: NAME_LIMIT - 8].strip()
+    base = base if folded_name(base) else "Cluster"
     name, number = base, 1
     while folded_name(name) in taken:
         number += 1

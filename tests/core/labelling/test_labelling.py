@@ -406,3 +406,4 @@ def test_names_of_clusters_that_look_the_same_are_refused(name: str) -> None:
 def test_a_name_needs_characters_that_are_seen() -> None:
     with pytest.raises(DataError, match="needs a name"):
         op.create(start([0]), 1, "\u200b\u200d", np.array([0]))
+    assert free_name(start([0]), "\u200b\u200d") == "Cluster"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from themescope.core.errors import DataError
+from themescope.core.errors import DataError, ReadError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ClusterChange
 from themescope.core.labelling.codebook import operations as book
@@ -19,6 +19,7 @@ from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
+from themescope.jobs.common.importing import reading
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.labelling import codebook, qda_projects, starts
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -106,6 +107,22 @@ def test_a_project_comes_back_identical(store: Store, tmp_path: Path, titles: li
     twice = tmp_path / "again.qdpx"
     twice.write_bytes(qda_projects.qdpx(store, again.id))
     assert facts(partition_of(store, imported(store, corpus, twice)[1])) == facts(session.partition)
+
+
+def test_a_large_project_is_planned_in_another_process(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = stored(store, "One")
+    session = session_of(store, corpus)
+    labelled(session)
+    path = tmp_path / "first.qdpx"
+    path.write_bytes(qda_projects.qdpx(store, session.record.id))
+    monkeypatch.setattr(reading, "SMALL_BYTES", 0)
+    assert facts(partition_of(store, imported(store, corpus, path)[1])) == facts(session.partition)
+    assert qda_projects.write_texts(path, tmp_path / "texts.jsonl") == 1
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(ReadError, match="not a REFI-QDA project"):
+        qda_projects.plan_project(store, corpus, path)
 
 
 names = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cn"]), min_size=1, max_size=6)
