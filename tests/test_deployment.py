@@ -104,6 +104,10 @@ def test_the_commands_of_services_exist(name: str) -> None:
 def test_the_settings_of_services_are_valid(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     environment: dict[str, str] = SERVICES[name]["environment"]
     assert set(environment) <= SETTINGS | OTHERS
+    if name.startswith("ray-"):
+        assert set(environment) == {"THEMESCOPE_HOME", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "GRPC_ENABLE_FORK_SUPPORT"}
+        assert SERVICES[name]["volumes"] == ["data:/data:ro"]
+        return
     given = {key: re.sub(r"\$\{(\w+):[?-][^}]*\}", "example", value) for key, value in environment.items()}
     settings = Settings.from_environment(given)
     assert settings.login == "always" and settings.home == Path("/data")

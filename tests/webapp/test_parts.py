@@ -53,6 +53,21 @@ def test_a_download_made_on_click_survives_the_script_runs_of_other_sessions(mon
     assert [file and file.content for file in found] == [b"a,b", b"zip"]
 
 
+def test_the_files_that_are_kept_for_downloads_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = MediaFileManager(MemoryMediaFileStorage("/media"))
+    monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(media_file_mgr=manager))
+    made: list[Callable[[], bytes]] = []
+    monkeypatch.setattr(components.st, "download_button", lambda label, data, **options: made.append(data))
+    monkeypatch.setattr(components, "_KEPT_BYTES", 10)
+    monkeypatch.setattr(components, "_kept_downloads", {})
+    for size in (4, 6, 7, 20, 3):
+        components.download("CSV", lambda size=size: "x" * size, "table.csv")  # type: ignore[misc]
+        made[-1]()
+        for _ in range(2):
+            manager.remove_orphaned_files()
+    assert sum(len(file.content) for file in manager._storage._files_by_id.values()) == 3  # type: ignore[attr-defined]
+
+
 @given(st.text(max_size=60))
 def test_names_of_uploads_are_no_paths(name: str) -> None:
     safe = input_files.safe_name(name)

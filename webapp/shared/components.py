@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
 from pathlib import Path, PurePath
+from threading import Lock
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -36,12 +37,15 @@ _MIME = {
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     ".zip": "application/zip",
 }
-_KEPT_DOWNLOADS = 16
+_KEPT_DOWNLOADS, _KEPT_BYTES = 16, 64_000_000
 _NO_FIELDS: Mapping[str, Any] = {}
 _COUNTED = st.column_config.NumberColumn(format="localized")
 ASSETS = Path(__file__).parent / "assets"
 """Folder of the scripts, styles and templates that pages share."""
 _download_numbers = count()
+_kept_downloads: dict[str, int] = {}
+"""Name → bytes of the files that are kept, the oldest first."""
+_KEEPING = Lock()
 
 
 @cache
@@ -155,14 +159,22 @@ def download(label: str, data: Callable[[], str | bytes], file: str, **options: 
 
 
 def _keep_download(content: bytes, mime: str, file: str) -> None:
-    """Keep the last :data:`_KEPT_DOWNLOADS` files on the server.
+    """Keep the last :data:`_KEPT_DOWNLOADS` files on the server, or the last one and others of :data:`_KEPT_BYTES`.
 
     Streamlit 1.67 deletes a file made on click when any two script runs have ended, of whichever session. With several
     open pages, which refresh by themselves, that is often before the browser has requested the file. A file that is
     registered under a name stays until another one takes the name.
     """
-    name = f"download-{next(_download_numbers) % _KEPT_DOWNLOADS}"
-    runtime.get_instance().media_file_mgr.add(content, mime, name, file_name=file, is_for_static_download=True)
+    files = runtime.get_instance().media_file_mgr
+    with _KEEPING:
+        name = f"download-{next(_download_numbers) % _KEPT_DOWNLOADS}"
+        _kept_downloads.pop(name, None)
+        while _kept_downloads and sum(_kept_downloads.values()) + len(content) > _KEPT_BYTES:
+            oldest = next(iter(_kept_downloads))
+            del _kept_downloads[oldest]
+            files.add(b"", mime, oldest)
+        _kept_downloads[name] = len(content)
+        files.add(content, mime, name, file_name=file, is_for_static_download=True)
 
 
 # --- action keys ------------------------------------------------------------------------------------------------------
