@@ -21,6 +21,7 @@ from themescope.core.records.stored import LabellingRecord, ModelRecord, RunReco
 from themescope.core.types import Ids, Labels
 from themescope.db.records import SentencePlaces
 from themescope.db.store import Store
+from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.common.vectors import stacked
 from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -48,6 +49,8 @@ class SelectedSentences:
     themes: Labels
     """Index in ``theme_names``, or :data:`NO_THEME`."""
     theme_names: Sequence[str]
+    of_list: bool = False
+    """Whether the corpus is a list of sentences."""
 
     def article(self, row: int) -> str:
         """Return the title of the article of a row."""
@@ -56,6 +59,10 @@ class SelectedSentences:
     def section(self, row: int) -> str:
         """Return the title of the section of a row."""
         return self.titles[self.sections[row]]
+
+    def place(self, row: int) -> str:
+        """Return article and section of a row; "" in a list, where they are the same for all."""
+        return "" if self.of_list else f"{self.article(row)} › {self.section(row)}"
 
     def theme(self, row: int) -> str:
         """Return the name of the theme of a row; "" without one."""
@@ -95,6 +102,8 @@ def read_sentences(
         places = known_places if known_places is not None else r.maps.places(ids)
         known = r.corpora.articles_by_id(np.unique(places.articles))
         labels = r.runs.labels(run.id) if run is not None else {}
+        corpora = {article.corpus_id for article in known.values()}
+        of_list = all(is_list(r.corpora.get(id)) for id in corpora)
     at = np.array([known[int(a)].position for a in places.articles], dtype=np.int64)
     order = np.lexsort((places.positions, at))
     articles, positions = places.articles[order], places.positions[order]
@@ -107,6 +116,7 @@ def read_sentences(
         {id: article.title for id, article in known.items()},
         _themes_of(articles, positions, labels),
         [str(theme["name"]) for theme in run.config["themes"]] if run is not None else [],
+        of_list,
     )
 
 

@@ -9,11 +9,12 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from itertools import chain
-from typing import Any
+from itertools import chain, count
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -68,23 +69,86 @@ def json_pieces(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterato
         yield json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False, default=date.isoformat) + "\n"
 
 
-def excel_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "themes") -> bytes:
-    """Return an Excel workbook with one sheet; no cell is a formula, characters invalid in XML are removed."""
-    return excel_sheets({title: [header, *rows]})
+_ID, _TEXT, _CODES = "sentence_id", "sentence", ("cluster", "name", "theme")
+"""Columns of ids and of texts, and columns with names of codes, of which a sheet counts the first."""
+_LAST = ("article", "section", "position", "paragraph", "start", _ID)
+_MOST_GROUPS = 50
+_WIDTHS, _TEXT_WIDTH, _MEASURED = (8, 32), 70, 200
+"""Least and greatest width of a column in characters, width of texts, and number of rows that widths follow from."""
+_NOT_IN_TITLES = re.compile(r"[\[\]:*?/\\]")
+Table: TypeAlias = Sequence[Sequence[Any]]
+Types: TypeAlias = Mapping[str, ColumnType]
+"""Column of a corpus → its type."""
 
 
-def excel_sheets(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
-    """Return an Excel workbook with a sheet for each name and its rows, as safe as :func:`excel_bytes`."""
+def excel_bytes(
+    header: Sequence[str],
+    rows: Table,
+    title: str = "themes",
+    types: Types | None = None,
+    more: Mapping[str, Table] | None = None,
+) -> bytes:
+    """Return an Excel workbook for people; no cell is a formula, characters invalid in XML are removed.
+
+    The first sheet has the rows in reading order: first the columns of the corpus, which ``types`` names, the text and
+    its code, then the others; those without any value are left out. Then follow a sheet with the shares of the codes
+    for each column of categories, and the sheets ``more``.
+    """
+    own = types or {}
+    ordered = sorted(rows, key=lambda row: row[header.index(_ID)]) if _ID in header else rows
+    rank = {_TEXT: 1} | dict.fromkeys(_CODES, 2) | dict.fromkeys(_LAST, 4) | dict.fromkeys(own, 0)
+    filled = {name for at, name in enumerate(header) if name in own or any(row[at] not in ("", None) for row in rows)}
+    shown = sorted((name for name in header if name in filled or not rows), key=lambda name: rank.get(name, 3))
+    places = [header.index(name) for name in shown]
+    sheets = {title: [shown, *([row[at] for at in places] for row in ordered)]}
+    code = next((name for name in _CODES if name in shown), None)
+    groups = [name for name, type in own.items() if type is ColumnType.CATEGORY]
+    for name in groups if code is not None else []:
+        values, codes = ([row[header.index(one)] for row in rows] for one in (name, code))
+        if len(set(values)) <= _MOST_GROUPS:
+            sheets[_sheet_title(f"by {name}", sheets)] = _shares(name, values, codes)
+    return excel_sheets(sheets | dict(more or {}))
+
+
+def _shares(name: str, values: Sequence[Any], codes: Sequence[Any]) -> list[list[Any]]:
+    """Return the share of each code among the sentences of each value, in the order of their frequency."""
+    held = [json.loads(code) if str(code).startswith("[") else [code] for code in codes]
+    of, every = Counter(values), [code for code, _ in Counter(chain.from_iterable(held)).most_common() if code != ""]
+    both = Counter((value, code) for value, own in zip(values, held, strict=True) for code in own)
+    return [
+        [name, "sentences", *every],
+        *([value if value not in ("", None) else "(none)", n, *(both[value, code] / n for code in every)]
+          for value, n in of.most_common()),
+    ]  # fmt: skip
+
+
+def _sheet_title(wanted: str, taken: Iterable[str]) -> str:
+    """Return a title of at most 31 characters that Excel accepts and no other sheet has."""
+    plain, others = _NOT_IN_TITLES.sub(" ", wanted)[:27].strip(), {name.casefold() for name in taken}
+    return next(name for name in (plain, *(f"{plain} {n}" for n in count(2))) if name.casefold() not in others)
+
+
+def excel_sheets(sheets: Mapping[str, Table]) -> bytes:
+    """Return an Excel workbook with a sheet for each name, whose first row is its header, as safe as one of a table.
+
+    The header is bold and stays in view, the columns have filters and widths. Fractions are shares, shown in percent.
+    """
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import Font
+    from openpyxl.utils import get_column_letter
 
     book = openpyxl.Workbook(write_only=True)
 
-    def cell(sheet: Any, value: Any) -> Any:
+    def cell(sheet: Any, value: Any, share: bool) -> Any:
         if isinstance(value, date) and value.year < _EXCEL_FROM:
             return value.isoformat()
         if isinstance(value, datetime):
             return value.replace(tzinfo=None)  # Excel knows no zones
+        if share and isinstance(value, float):
+            written = WriteOnlyCell(sheet, value=value)
+            written.number_format = "0.0%"
+            return written
         if not isinstance(value, str):
             return value
         if value.startswith("'"):
@@ -93,18 +157,26 @@ def excel_sheets(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
         written.data_type = "s"  # never a formula
         return written
 
-    for title, rows in sheets.items():
+    for place, (title, rows) in enumerate(sheets.items()):
         sheet = book.create_sheet(title)
-        for row in rows:
-            sheet.append([cell(sheet, value) for value in row])
+        last = get_column_letter(max(len(rows[0]), 1))
+        sheet.freeze_panes, sheet.auto_filter.ref = "A2", f"A1:{last}{len(rows)}"
+        for at, name in enumerate(rows[0]):
+            longest = max(len(str(row[at])) for row in rows[:_MEASURED])
+            width = _TEXT_WIDTH if name == _TEXT else min(max(longest + 2, _WIDTHS[0]), _WIDTHS[1])
+            sheet.column_dimensions[get_column_letter(at + 1)].width = width
+        heads = [cell(sheet, str(name), False) for name in rows[0]]
+        for head in heads:
+            head.font = Font(bold=True)
+        sheet.append(heads)
+        for row in rows[1:]:
+            sheet.append([cell(sheet, value, place > 0) for value in row])
     out = io.BytesIO()
     book.save(out)
     return out.getvalue()
 
 
-def parquet_bytes(
-    header: Sequence[str], rows: Sequence[Sequence[Any]], types: Mapping[str, ColumnType] | None = None
-) -> bytes:
+def parquet_bytes(header: Sequence[str], rows: Sequence[Sequence[Any]], types: Types | None = None) -> bytes:
     """Return the table as a Parquet file with unchanged values.
 
     ``types`` are those of columns of a corpus: numbers become float64, dates timestamps in UTC, categories
@@ -209,6 +281,6 @@ def file_content(
     further = zip(*(column.values for column in columns), strict=True)
     wide = [(*row, *more) for row, more in zip(rows, further, strict=True)]
     names = (*header, *(column.name for column in columns))
-    if write is parquet_bytes:
-        return write(names, wide, types={column.name: column.type for column in columns})
-    return write(names, wide)
+    if write in (csv_text, json_lines):
+        return write(names, wide)
+    return write(names, wide, types={column.name: column.type for column in columns})

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from themescope.core.columns import ColumnType
 from themescope.core.errors import ReadError
 from themescope.core.readers import tables as reading
 from themescope.core.readers.tables import read_sheet
@@ -149,3 +150,34 @@ def test_json_lines_stay_as_they_are(texts: list[str]) -> None:
 
 def test_numbers_stay_numbers() -> None:
     assert csv_text(["x"], [[-1.5]]) == "x\r\n-1.5\r\n"
+
+
+def test_a_workbook_is_for_people() -> None:
+    """Own columns first, rows in reading order, a bold header that stays in view, and shares by group."""
+    header = ("sentence_id", "article", "sentence", "cluster", "theme", "party", "row")
+    rows = [
+        (3, "x", "c", '["A", "B"]', "", "Green", 4),
+        (1, "x", "a", "A", "", "Green", 2),
+        (2, "x", "b", "", "", None, 3),
+    ]
+    types = {"party": ColumnType.CATEGORY, "row": ColumnType.NUMBER}
+    book = openpyxl.load_workbook(io.BytesIO(excel_bytes(header, rows, "labels", types, {"summary": [["n"], [3]]})))
+    assert book.sheetnames == ["labels", "by party", "summary"]
+    first = book["labels"]
+    assert [[cell.value for cell in row] for row in first.iter_rows()] == [
+        ["party", "row", "sentence", "cluster", "article", "sentence_id"],
+        ["Green", 2, "a", "A", "x", 1], [None, 3, "b", None, "x", 2], ["Green", 4, "c", '["A", "B"]', "x", 3],
+    ]  # fmt: skip
+    assert first.freeze_panes == "A2" and first.auto_filter.ref == "A1:F4" and first["A1"].font.bold
+    assert [[cell.value for cell in row] for row in book["by party"].iter_rows()] == [
+        ["party", "sentences", "A", "B"], ["Green", 2, 1, 0.5], ["(none)", 1, 0, 0],
+    ]  # fmt: skip
+    assert book["by party"]["D2"].number_format == "0.0%"
+
+
+def test_titles_of_sheets_are_accepted_by_excel() -> None:
+    names = ["a/b: [c]*?", "x" * 60, "X" * 60]
+    header, rows = ("sentence_id", "cluster", *names), [(1, "A", "p", "q", "r"), (2, "B", "p", "q", "r")]
+    types = dict.fromkeys(names, ColumnType.CATEGORY)
+    titles = openpyxl.load_workbook(io.BytesIO(excel_bytes(header, rows, "labels", types))).sheetnames
+    assert len(titles) == 4 and all(len(title) <= 31 for title in titles) and len({t.casefold() for t in titles}) == 4

@@ -66,14 +66,14 @@ def test_scattered_categories_and_others_have_no_name() -> None:
 
 
 def test_many_categories_are_named_in_groups_and_in_parts() -> None:
-    points, categories = clusters(24, 60)
-    found = names_of(points, categories, [f"theme {i}" for i in range(24)], texts_of(categories))
+    points, categories = clusters(48, 60)
+    found = names_of(points, categories, [f"theme {i}" for i in range(48)], texts_of(categories))
     by_level = {level: [name for name in found if name.level == level] for level in (GROUPS, CATEGORIES, PARTS)}
-    assert sorted(kind for name in by_level[GROUPS] for kind in name.kinds) == list(range(24))
+    assert sorted(kind for name in by_level[GROUPS] for kind in name.kinds) == list(range(48))
     assert 4 <= len(by_level[GROUPS]) <= 9 and all(name.text for name in found)
-    assert {name.kinds[0] for name in by_level[CATEGORIES]} == set(range(24))
-    assert len(by_level[PARTS]) >= 24
-    assert found == names_of(points, categories, [f"theme {i}" for i in range(24)], texts_of(categories))
+    assert {name.kinds[0] for name in by_level[CATEGORIES]} == set(range(48))
+    assert len(by_level[PARTS]) >= 48
+    assert found == names_of(points, categories, [f"theme {i}" for i in range(48)], texts_of(categories))
 
 
 def test_few_categories_need_no_groups_and_without_texts_there_are_only_categories() -> None:

@@ -99,7 +99,7 @@ def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open)
     assert listing(at)["total"] == 12
     row = listed(at)[0]
     assert (row["text"], row["theme"], row["note"]) == ("Sentence 6 of the list.", HOSTILE, "0.23")
-    assert row["place"] == "My list › talks"
+    assert row["place"] == ""
     for element in at.markdown:
         assert "*bold*" not in element.value.replace("\\*", "")
     at.selectbox(key=state.THEME).set_value("2. two").run()

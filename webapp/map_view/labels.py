@@ -45,8 +45,8 @@ _SAMPLE, _TEXTS = 10_000, 2_000
 """Number of points and of texts that names are made from."""
 _NAMED = 0.5
 """Share of the points that must be in categories with an anchor, so that categories are named and not regions."""
-_MANY = 10
-"""Number of categories above which they are also named in groups."""
+_MANY = 40
+"""Number of categories above which groups of them are named from afar."""
 _REGIONS, _SMALLEST = (72, 26, 8), 12
 """Maximum number of regions of each level, and mean number of points of the smallest ones."""
 

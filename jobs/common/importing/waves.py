@@ -53,6 +53,11 @@ def places_of(corpus: CorpusRecord, wave: str) -> range:
     return range(starts[names.index(wave)], starts[names.index(wave) + 1])
 
 
+def is_list(corpus: CorpusRecord) -> bool:
+    """Return whether a corpus is a list of sentences: each wave has one document, without headings."""
+    return corpus.articles <= max(len(waves_of(corpus)), 1) and not corpus.has_sections
+
+
 def added_sentences(r: Unit, corpus: CorpusRecord) -> Ids:
     """Return the ids (n,) of the sentences of all waves after the first one."""
     waves = corpus.report.get(WAVES, ())

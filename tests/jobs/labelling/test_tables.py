@@ -126,8 +126,9 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
     path.write_bytes(written(files.HEADER, rows).encode() if written else excel_bytes(files.HEADER, rows))
     table = read_sheet(path, keep_lines=True)
     likely = tables.likely_columns(table)
+    sure = "" if kind == "xlsx" else "probability"  # workbooks leave empty columns out
     assert likely == tables.LabelColumns(
-        "cluster", "sentence_id", "sentence", "note", "theme", "source", "coder", "probability", "uncertain"
+        "cluster", "sentence_id", "sentence", "note", "theme", "source", "coder", sure, "uncertain"
     )
     found = tables.plan(sqlite_store, corpus.id, None, table, likely)
     tables.check_whole(found)

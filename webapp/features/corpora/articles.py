@@ -19,6 +19,7 @@ from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.text.languages import UNSPACED, frequent, language_name, shares_text
 from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
 from themescope.core.types import PARTS, CodingUnit, ReadEntry, SectionRecord, Sentence
+from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.common.model_choice import REPORTED, corpus_shares, splitting_language
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.corpora import edits, state
@@ -37,8 +38,8 @@ _ASSETS = Path(__file__).parent / "assets"
 class Marks:
     """What the reader marks in the text."""
 
-    eligible: Collection[int] = ()
-    """Ids of the sentences that are eligible for triplets."""
+    eligible: Collection[int] | None = ()
+    """Ids of the sentences that are eligible for triplets; None in a list, where nothing is marked."""
     query: str = ""
     """Text whose matches are highlighted; the first one is scrolled into view."""
     sentence: int = 0
@@ -62,7 +63,7 @@ def _sentence(sentence: Sentence, marks: Marks) -> dict[str, Any]:
         found["focus"] = True
     if marks.clusters.legend:
         return found | {"cluster": marks.clusters.of.get(sentence.id, -1)}
-    if not sentence.opens_paragraph:
+    if not sentence.opens_paragraph or marks.eligible is None:
         return found
     eligible = sentence.id in marks.eligible
     why = f"Opens its paragraph; {'' if eligible else 'not '}eligible for triplets"
@@ -221,15 +222,17 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
     sections, sentences = queries.article_text(article.id, corpus.created)
     rules = TripletRules()
     text = ArticleSentences(article.id, article.title, article.bucket, tuple(sections), tuple(sentences))
-    kept = kept_sections(text, rules, Counter())
+    kept, plain_list = kept_sections(text, rules, Counter()), is_list(corpus)
     usable = {s.id for section in kept for s, _ in eligible(section, rules, Counter())}
     st.header(plain(article.title), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(article.split.value, color="gray", help="The split depends only on the title")
+        if not plain_list:
+            st.badge(article.split.value, color="gray", help="The split depends only on the title")
         if article.topic:
             part = f", in the {article.part} part of its source" if article.part else ""
             st.badge(plain(article.topic), color="primary", help=f"Topic given by the source{part}")
-        st.caption(f"{count(article.sections, 'section')}, {count(article.sentences, 'sentence')}")
+        parts = "" if plain_list else f"{count(article.sections, 'section')}, "
+        st.caption(parts + count(article.sentences, corpus.unit.value))
         if article.url.startswith(("https://", "http://")):
             st.link_button("Source", article.url, icon=":material/open_in_new:", type="tertiary")
         st.space("stretch")
@@ -241,10 +244,10 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
     clusters = actions(corpus, article, sentences)
     if len(kept) < rules.min_sections:
         usable = set()
-    if not clusters.legend:
+    if not clusters.legend and not plain_list:
         st.caption(_eligibility(len(kept), len(usable), rules))
     _selectable(corpus, article, sections, sentences, (inside or "").strip())
-    marks = Marks(usable, inside or "", _wanted_sentence(), clusters)
+    marks = Marks(None if plain_list else usable, inside or "", _wanted_sentence(), clusters)
     draw_component("reader", _ASSETS, data=reader_data(sections, sentences, marks), key="corpora_reader")
 
 
@@ -265,6 +268,10 @@ def _selectable(
             for ids, where in ((here, f"in {article.title}"), (everywhere, "in the project")):
                 origin = Origin("search", (f"search “{inside}”", where))
                 selections.offer_button(f"Select {len(ids):,} found {plain(where)}", corpus.id, ids.tolist, origin)
+        if is_list(corpus):
+            every, origin = [s.id for s in sentences], Origin("article", (article.title,))
+            selections.offer_button(f"Select all ({len(every):,})", corpus.id, lambda: every, origin)
+            return
         titles = {s.position: s.title or LEAD for s in sections}
         position = st.selectbox("Section", list(titles), format_func=titles.__getitem__, key="corpora_selected_section")
         own = [s.id for s in sentences if s.section == position]

@@ -24,7 +24,7 @@ from themescope.jobs.common.language_models.theme_naming import materials_of_run
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, corpus_shares, language_note, within_article
 from themescope.jobs.kinds.themes import restored
 from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
-from themescope.jobs.services.table_files import excel_sheets
+from themescope.jobs.services.table_files import Table, Types, excel_bytes
 from themescope.webapp.features.themes import by_column, new_list, repeated_texts, state, theme_sentences
 from themescope.webapp.features.themes.theme_sentences import Shown
 from themescope.webapp.map_view import component
@@ -302,8 +302,8 @@ def summary(analysis: Analysis) -> list[tuple[Any, ...]]:
     ]
 
 
-def _workbook(analysis: Analysis, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
-    return excel_sheets({"themes": [header, *rows], "summary": [SUMMARY, *summary(analysis)]})
+def _workbook(analysis: Analysis, header: Sequence[str], rows: Table, types: Types | None = None) -> bytes:
+    return excel_bytes(header, rows, types=types, more={"summary": [SUMMARY, *summary(analysis)]})
 
 
 CURVES = {

@@ -3,7 +3,7 @@
 // map, or does not fit into the view, is moved a little or left out. labels.py places names in pictures by the same rules.
 const GROUPS = 0, CATEGORIES = 1, PARTS = 2, CLOSER = 1.6, CLOSEST = 4.5;
 const LABEL_GAP = 4, LABEL_SHIFTS = [0, -0.4, 0.4].flatMap((aside) => [0, -1, 1, -2, 2].map((lines) => [aside, lines])), MOST_LABELS = 60;
-const TYPE_SIZES = [19, 18, 12], CROWDED = 14; // pixels, for each level, and for many categories
+const TYPE_SIZES = [19, 18, 12], CROWDED = 13, FEW = 8; // pixels, for each level, and for many categories
 
 /** @type {Labels & ThisType<MapView>} */
 const LABELS = {
@@ -38,7 +38,7 @@ const LABELS = {
 
   // Whether categories are too many for names in large type.
   crowded() {
-    return this.data.names.some(([level]) => level === GROUPS);
+    return new Set(this.data.names.filter(([level]) => level === CATEGORIES).map((name) => name[5])).size > FEW;
   },
 
   labelSize(text, size) {

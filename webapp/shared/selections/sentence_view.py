@@ -108,7 +108,7 @@ def group_rows(listing: Listing, number: int) -> list[dict[str, Any]]:
         {
             "id": int(found.ids[row]),
             "text": shorten(" ".join(text.split()), _LONGEST),
-            "place": " › ".join(part for part in (found.article(row), found.section(row)) if part),
+            "place": found.place(row),
             "theme": found.theme(row),
             "note": notes[place] if notes else "",
         }

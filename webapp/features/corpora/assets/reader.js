@@ -39,12 +39,14 @@ function legendOf(article, entries) {
 }
 
 function section(article, nav, part, query, legend) {
-  const title = part.title || "Introduction", heading = make("h4", part.level > 2 ? "deep" : "", title, { dir: "auto" });
-  article.append(heading);
-  const link = make("button", "", title, { dir: "auto" });
-  link.style.paddingLeft = `${0.4 + 0.8 * Math.max(0, part.level - 2)}rem`;
-  link.onclick = () => article.scrollTo({ top: heading.offsetTop - article.offsetTop, behavior: "smooth" });
-  nav.append(link);
+  if (nav) {
+    const title = part.title || "Introduction", heading = make("h4", part.level > 2 ? "deep" : "", title, { dir: "auto" });
+    article.append(heading);
+    const link = make("button", "", title, { dir: "auto" });
+    link.style.paddingLeft = `${0.4 + 0.8 * Math.max(0, part.level - 2)}rem`;
+    link.onclick = () => article.scrollTo({ top: heading.offsetTop - article.offsetTop, behavior: "smooth" });
+    nav.append(link);
+  }
   for (const paragraph of part.paragraphs) {
     const block = make("p", "", "", { dir: "auto" });
     let before = -1;
@@ -62,8 +64,9 @@ function section(article, nav, part, query, legend) {
 
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".reader");
-  const nav = make("nav"), article = make("article", "", "", { tabindex: "0" });
+  const headed = data.sections.length > 1 || data.sections.some((part) => part.title);
+  const nav = headed ? make("nav") : null, article = make("article", "", "", { tabindex: "0" });
   for (const part of data.sections) section(article, nav, part, data.query, data.legend);
-  root.replaceChildren(...(data.legend.length ? [legendOf(article, data.legend)] : []), nav, article);
+  root.replaceChildren(...(data.legend.length ? [legendOf(article, data.legend)] : []), ...(nav ? [nav] : []), article);
   reveal(article, article.querySelector(".focus") ?? article.querySelector("mark"));
 }
