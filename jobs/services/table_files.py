@@ -125,7 +125,7 @@ def _shares(name: str, values: Sequence[Any], codes: Sequence[Any]) -> list[list
 def _sheet_title(wanted: str, taken: Iterable[str]) -> str:
     """Return a title of at most 31 characters that Excel accepts and no other sheet has."""
     plain, others = _NOT_IN_TITLES.sub(" ", wanted)[:27].strip(), {name.casefold() for name in taken}
-    return next(name for name in (plain, *(f"{plain} {n}" for n in count(2))) if name.casefold() not in others)
+    return next(name for name in chain([plain], (f"{plain} {n}" for n in count(2))) if name.casefold() not in others)
 
 
 def excel_sheets(sheets: Mapping[str, Table]) -> bytes:

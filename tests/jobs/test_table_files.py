@@ -165,8 +165,8 @@ def test_a_workbook_is_for_people() -> None:
     assert book.sheetnames == ["labels", "by party", "summary"]
     first = book["labels"]
     assert [[cell.value for cell in row] for row in first.iter_rows()] == [
-        ["party", "row", "sentence", "cluster", "article", "sentence_id"],
-        ["Green", 2, "a", "A", "x", 1], [None, 3, "b", None, "x", 2], ["Green", 4, "c", '["A", "B"]', "x", 3],
+        ["party", "row", "sentence", "cluster", "sentence_id", "article"],
+        ["Green", 2, "a", "A", 1, "x"], [None, 3, "b", None, 2, "x"], ["Green", 4, "c", '["A", "B"]', 3, "x"],
     ]  # fmt: skip
     assert first.freeze_panes == "A2" and first.auto_filter.ref == "A1:F4" and first["A1"].font.bold
     assert [[cell.value for cell in row] for row in book["by party"].iter_rows()] == [
