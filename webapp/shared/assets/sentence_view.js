@@ -61,7 +61,7 @@ class SentenceView {
     const item = make("li", "", "", { "data-id": String(id), tabindex: "-1" });
     const body = make("p", "text", "", { dir: "auto" }), where = make("p", "where");
     highlight(body, text, [this.data.mark]);
-    where.append(make("span", "place", place, { title: place }));
+    if (place) where.append(make("span", "place", place, { title: place }));
     if (theme) where.append(make("span", "theme", theme, { title: theme }));
     if (note) where.append(make("span", "note", note));
     item.append(body, where);
