@@ -25,7 +25,7 @@ from themescope.core.tasks.theme_counts import Curves
 from themescope.core.tasks.themes import FoundThemes, Theme, ThemesConfig, by_size, described, features, find_themes
 from themescope.core.tasks.waves import Assigned, ThemeCentres
 from themescope.core.text.sentence_lists import SentenceList, Sentences, read_sentences
-from themescope.core.types import Floats, Index, Matrix
+from themescope.core.types import Floats, Index, Labels, Matrix, Points
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,33 +119,52 @@ class Themes(FoundThemes):
         return replace(self, themes=tuple(themes))
 
     def merge(self, *themes: int | str, name: str = "") -> Themes:
-        """Return themes with two or more joined, in order of falling size, under ``name`` or one from their words.
+        """Return themes with two or more joined under ``name``, or a name from their words.
 
-        The others keep their names. Margins and central sentences are computed again.
+        Themes are put in order of falling size again, and their words, central sentences and margins computed; the
+        others keep their names.
         """
         joined = sorted({self._place(theme) for theme in themes})
         if len(joined) < 2:
             raise ConfigError("Name at least two themes to merge.")
-        different, texts = self._different, self._texts
-        target = np.arange(len(self.themes))
-        target[joined] = joined[0]
-        old = self.labels[self._rows[different.rows]]
-        place = np.unique(target[old], return_inverse=True)[1].astype(np.int32)
-        labels = by_size(place, different.counts, int(place.max()) + 1)
+        target = self.different_labels
+        target[np.isin(target, joined)] = joined[0]
+        names = {place: theme.name for place, theme in enumerate(self.themes) if place not in joined}
+        return self._regrouped(target, names | {joined[0]: name.strip()})
+
+    def move(self, rows: Sequence[int] | Index, theme: int | str) -> Themes:
+        """Return themes with the sentences of some rows in one theme; a name that no theme has makes a new one.
+
+        Sentences that are identical to them move too, and a theme without sentences is no longer there. Everything else
+        is as after :meth:`merge`. Raises :class:`.DataError` for a row that was left out or is not there.
+        """
+        wanted = np.asarray(rows, np.int64).ravel()
+        if not len(wanted) or wanted.min() < 0 or wanted.max() >= len(self.labels) or self.labels[wanted].min() < 0:
+            raise DataError("Name at least one row, of sentences that have themes.")
+        names = {place: known.name for place, known in enumerate(self.themes)}
+        new = isinstance(theme, str) and theme not in names.values()
+        place = len(names) if new else self._place(theme)
+        target = self.different_labels
+        target[self._different.place[np.searchsorted(self._rows, wanted)]] = place
+        return self._regrouped(target, names | {place: str(theme).strip()} if new else names)
+
+    def _regrouped(self, target: Labels, names: Mapping[int, str]) -> Themes:
+        """Return themes of (m,) groups of the different texts with their names, "" for one from words."""
+        different = self._different
+        numbers, place = np.unique(target, return_inverse=True)
+        labels = by_size(place.astype(np.int32), different.counts, len(numbers))
         positions = different.rows if self.order else None
-        x = features(texts, self.vectors, self.shared, self.usual, self.order, positions)
-        words, central = (
-            max(map(len, found)) for found in zip(*((t.words, t.central) for t in self.themes), strict=True)
-        )
-        found, margins = described(texts, x, labels, different, max(words, 1), central)
-        kept = {int(labels[old == c][0]): theme for c, theme in enumerate(self.themes) if c not in joined}
-        new = int(labels[old == joined[0]][0])
-        others = [theme.name for theme in kept.values()]
-        own = name.strip() or made_unique([found[new].name], [found[new].words], others)[0]
-        listed = [
-            replace(theme, name=kept[c].name, words=kept[c].words) if c in kept else replace(theme, name=own)
-            for c, theme in enumerate(found)
-        ]
+        x = features(self.different_sentences, self.vectors, self.shared, self.usual, self.order, positions)
+        words = max(1, *(len(theme.words) for theme in self.themes))
+        central = max(len(theme.central) for theme in self.themes)
+        found, margins = described(self.different_sentences, x, labels, different, words, central)
+        number_of = {int(label): int(number) for label, number in zip(labels, target, strict=True)}
+        given = [names[number_of[label]] for label in range(len(found))]
+        free = iter(made_unique(
+            [theme.name for theme, own in zip(found, given, strict=True) if not own],
+            [theme.words for theme, own in zip(found, given, strict=True) if not own], given,
+        ))  # fmt: skip
+        listed = [replace(theme, name=own or next(free)) for theme, own in zip(found, given, strict=True)]
         plain = replace(self, labels=labels[different.place], margins=margins[different.place], reason="")
         return plain._placed(listed, self._rows, len(self.sentences)).rename({})
 
@@ -159,20 +178,23 @@ class Themes(FoundThemes):
         tree: Floats = linkage(self._centres.centres, "average", metric="cosine")
         return tree
 
+    def layout(self, seed: int = 0) -> Points:
+        """Return the (m, 2) places of the different sentences on a map (UMAP)."""
+        from themescope.core.projection.maps import UmapConfig, project
+
+        return project(self.vectors, UmapConfig(), seed, SILENT)
+
     def plot(self, seed: int = 0) -> Any:
         """Return a plotly figure: a map of the different sentences (UMAP), coloured by theme, with their texts.
 
         Raises :class:`.MissingExtraError` without plotly.
         """
-        from themescope.core.projection.maps import UmapConfig, project
-
         graph = optional_module("plotly.graph_objects", "A map of themes", "plotly", "notebook")
-        points = project(self.vectors, UmapConfig(), seed, SILENT)
-        labels = self.labels[self._rows[self._different.rows]]
+        points, sentences, labels = self.layout(seed), self.different_sentences, self.different_labels
         figure = graph.Figure(layout={"template": "plotly_white", "legend": {"title": {"text": "Theme"}}})
         for label, theme in enumerate(self.themes):
             rows = np.flatnonzero(labels == label)
-            texts = [html.escape(self._texts[row]) for row in rows]
+            texts = [html.escape(sentences[row]) for row in rows]
             figure.add_scattergl(
                 x=points[rows, 0], y=points[rows, 1], mode="markers", name=html.escape(theme.name), text=texts,
                 hovertemplate="%{text}", marker={"size": 5},
@@ -271,13 +293,22 @@ class Themes(FoundThemes):
         return distinct_texts([self.sentences[row] for row in self._rows])
 
     @property
-    def _texts(self) -> list[str]:
-        """The different texts."""
+    def different_sentences(self) -> list[str]:
+        """The m different sentences, in the order of ``vectors``."""
         return [self.sentences[row] for row in self._rows[self._different.rows]]
+
+    @property
+    def different_labels(self) -> Labels:
+        """(m,) label of each different sentence."""
+        return self.labels[self._rows[self._different.rows]]
+
+    def rows_of(self, different: npt.ArrayLike) -> Index:
+        """Return the ascending rows of all sentences that are identical to some of the m different ones."""
+        return np.asarray(self._rows[np.isin(self._different.place, different)])
 
     @cached_property
     def _centres(self) -> ThemeCentres:
-        return ThemeCentres(self.vectors, self.labels[self._rows[self._different.rows]].tolist())
+        return ThemeCentres(self.vectors, self.different_labels.tolist())
 
 
 def themes_of(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from themescope.core.estimators import SentenceClusterer, SentenceVectorizer
     from themescope.core.sentence_model import SentenceModel, load
     from themescope.core.themes import Themes
+    from themescope.webapp.map_view.widget import show
 
 __all__ = [
     "Client",
@@ -39,6 +40,7 @@ __all__ = [
     "find_themes",
     "load",
     "reproduce",
+    "show",
 ]
 
 _MODULES = {
@@ -48,6 +50,7 @@ _MODULES = {
     "SentenceVectorizer": "themescope.core.estimators",
     "Themes": "themescope.core.themes",
     "load": "themescope.core.sentence_model",
+    "show": "themescope.webapp.map_view.widget",
 }
 """Module of a name; the others are in ``themescope.core.api``."""
 

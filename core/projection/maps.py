@@ -350,6 +350,8 @@ def load_umap() -> Any:
         warnings.simplefilter("ignore")  # umap-learn warns about optional packages that are not needed here
         import umap.layouts
         import umap.umap_
+    # In a notebook, tqdm would draw a widget instead of writing to the file; its base class writes.
+    umap.layouts.tqdm = [kind for kind in umap.layouts.tqdm.__mro__ if kind.__name__ == "tqdm"][-1]
     # A cancelled layout raises while tqdm holds its lock, so the lock is replaced by one that never blocks.
     umap.layouts.tqdm.set_lock(threading.Semaphore(1_000_000))
     for module in (umap.umap_, umap.layouts):

@@ -53,8 +53,8 @@ def extras(*chosen: str) -> set[str]:
 def test_the_library_imports_what_it_declares() -> None:
     library = names(PROJECT["dependencies"])
     assert library - imported("core") == {"sentence-splitter"}
-    assert imported("core") - library == extras("files", "documents", "client", "search", "sib", "notebook") | (
-        extras("encoder") & imported("core")
+    assert imported("core") - library == extras("files", "documents", "client", "search", "sib") | (
+        extras("encoder", "notebook") & imported("core")
     )
 
 

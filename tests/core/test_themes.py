@@ -98,6 +98,23 @@ def test_merged_themes_are_ordered_and_described_again(themes: Themes) -> None:
             themes.merge(*wrong)
 
 
+def test_sentences_are_moved_with_those_that_are_identical(themes: Themes) -> None:
+    named = themes.rename({0: "Rivers", 1: "Opera", 2: "Taxes"})
+    moved = named.move([0, 5], "New")
+    assert [(theme.name, theme.size) for theme in moved.themes] == [
+        ("Rivers", 4), ("Opera", 3), ("New", 3), ("Taxes", 3),
+    ]  # fmt: skip
+    assert moved.labels.tolist() == [2, *[0] * 4, 2, *[1] * 3, *[3] * 3, -1, 2]
+    assert moved.move([13], "Rivers").labels[[0, 13]].tolist() == [0, 0]
+    gone = named.move(np.flatnonzero(named.labels == 2), 1)
+    assert [(theme.name, theme.size) for theme in gone.themes] == [("Opera", 7), ("Rivers", 6)]
+    for rows in ([], [12], [-1], [99]):
+        with pytest.raises(DataError, match="at least one row"):
+            themes.move(rows, "New")
+    with pytest.raises(UnknownNameError, match="no theme called '3'"):
+        themes.move([0], 3)
+
+
 def test_merging_changes_nothing_about_the_others() -> None:
     """The margins follow from the same features: those with shared words and the order of a text."""
     text = [f"The {noun} {verb} the {noun}." for noun in ("river", "violin", "tax") for verb in VERBS]

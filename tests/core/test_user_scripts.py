@@ -99,6 +99,14 @@ SCRIPTS = {
         assert sorted(theme.name for theme in themes.themes) == ["Music", "Water"]
         assert themes.hierarchy().shape == (1, 4)
     """,
+    "show": """
+        themes = themescope.find_themes(TEXTS, MODEL, 2)
+        chart = themescope.show(themes, height=300, theme="dark")
+        if len(chart.rows):
+            themes = themes.move(chart.rows, "Selected")
+        themes = themes.move([0, 1], 0)
+        print(chart.selection["sentence"].tolist())
+    """,
     "files": """
         import tempfile
         from pathlib import Path

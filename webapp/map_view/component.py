@@ -28,7 +28,6 @@ from themescope.webapp.map_view.levels import Levels, density, levels_of
 from themescope.webapp.map_view.parts import SHAPE, part_of
 from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState, camera_of
-from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import asset
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.text import count, shorten
@@ -213,7 +212,7 @@ def view(canvas: Canvas, state: MapState) -> None:
         if value is not None:
             handle(canvas, state, name, value)
 
-    changes: dict[str, Any] = {f"on_{name}_change": partial(read, name) for name in _EVENTS}
+    changes: dict[str, Any] = {f"on_{name}_change": partial(read, name) for name in EVENTS}
     draw(data=view_data(canvas, state), key=key, **changes)
 
 
@@ -286,17 +285,21 @@ def _picture(canvas: Canvas, state: MapState) -> dict[str, str]:
     largest = sorted(sizes, key=lambda name: -sizes[name])[:5]
     groups = ", ".join(f"{shorten(name, 60)} ({sizes[name]:,})" for name in largest if sizes[name])
     alt = f"Picture of {count(len(canvas.scene.ids), 'sentence')} on the map."
-    png = _png(canvas.digest, canvas.tones.paper, tuple(state.hidden), canvas)
+    png = base64.b64encode(picture_png(canvas, state)).decode("ascii")
     return {"source": f"data:image/png;base64,{png}", "alt": f"{alt} Largest groups: {groups}." if groups else alt}
 
 
+def picture_png(canvas: Canvas, state: MapState) -> bytes:
+    """Return the PNG image of the points of the categories that are not hidden."""
+    return _png(canvas.digest, canvas.tones.paper, tuple(state.hidden), canvas)
+
+
 @st.cache_data(show_spinner=False, max_entries=8)
-def _png(digest: str, paper: str, hidden: tuple[int, ...], _canvas: Canvas) -> str:
+def _png(digest: str, paper: str, hidden: tuple[int, ...], _canvas: Canvas) -> bytes:
     colouring, tones = _canvas.colouring, _canvas.tones
     colours = [colouring.paint(tones, category)[0] for category in (*range(len(colouring.names)), -1)]
     shown = np.flatnonzero(~np.isin(colouring.categories, np.array(hidden, dtype=np.int64)))
-    png = map_png(_canvas.units[shown], colouring.categories[shown], colours, paper, _canvas.frame, _canvas.size)
-    return base64.b64encode(png).decode("ascii")
+    return map_png(_canvas.units[shown], colouring.categories[shown], colours, paper, _canvas.frame, _canvas.size)
 
 
 def appearance(canvas: Canvas) -> dict[str, Any]:
@@ -315,7 +318,7 @@ def appearance(canvas: Canvas) -> dict[str, Any]:
 # ---------------------------------------------------------------- events from the browser
 
 
-_EVENTS = ("area", "point", "hover", "clear", "hidden", "camera", "tiles", "picture", "outline")
+EVENTS = ("area", "point", "hover", "clear", "hidden", "camera", "tiles", "picture", "outline")
 
 
 def handle(canvas: Canvas, state: MapState, name: str, event: Any) -> None:
@@ -370,7 +373,7 @@ def _tip(canvas: Canvas, sentence: int) -> dict[str, Any] | None:
     if not len(rows):
         return None
     row = int(rows[0])
-    text = queries.sentences(np.array([sentence]))[sentence].text
+    text = "" if canvas.texts is None else canvas.texts(rows)[0]
     head = [shorten(scene.article(row), 60), shorten(scene.section(row), 60)]
     group, kind = shorten(canvas.colouring.name(row), 60), int(canvas.colouring.categories[row])
     return {

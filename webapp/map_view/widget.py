@@ -1,0 +1,146 @@
+"""The map of themes as a widget of notebooks: the component of the pages, without a server.
+
+Events of the browser change a :class:`~themescope.webapp.map_view.view_state.MapState`, as on a page, and what the
+browser needs is sent after each. Nothing is loaded from other hosts.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from themescope.core.errors import optional_module
+from themescope.core.records.stored import ArticleRecord
+from themescope.core.types import Index
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from themescope.core.themes import Themes
+
+_FEATURE = "The map in a notebook"
+anywidget: Any = optional_module("anywidget", _FEATURE, "anywidget", "app,notebook")
+traitlets: Any = optional_module("traitlets", _FEATURE, "anywidget", "app,notebook")
+streamlit: Any = optional_module("streamlit", _FEATURE, "streamlit", "app,notebook")
+if not streamlit.runtime.exists():
+    streamlit.logger.set_log_level("ERROR")  # its caches warn that there is no server, which is so on purpose
+
+from themescope.webapp.map_view import component, geometry  # noqa: E402
+from themescope.webapp.map_view.scene import Colouring, Scene  # noqa: E402
+from themescope.webapp.map_view.view_state import MapState  # noqa: E402
+from themescope.webapp.shared.figures import tones  # noqa: E402
+
+_SCRIPT = """
+const points = (() => { %s return main; })();
+const view = (() => { %s return main; })();
+export default {
+  render({ model, el }) {
+    const root = document.createElement("div");
+    root.className = "map-view";
+    el.append(root);
+    const send = (name, value) => model.send({ name, value });
+    const show = () => view({ data: model.get("view"), parentElement: el, setTriggerValue: send, setStateValue: send });
+    points({ data: model.get("points") });
+    model.on("change:view", show);
+    show();
+    return () => model.off("change:view", show);
+  },
+};
+"""
+
+
+def _module(*names: str) -> str:
+    return component.source(*names).replace("export default function", "const main = function")
+
+
+class ThemesMap(anywidget.AnyWidget):
+    """A map of the different sentences of themes, with lasso, legend, texts under the pointer and names of regions.
+
+    A selected sentence stands for all that are identical to it.
+    """
+
+    _esm = _SCRIPT % (_module(*component.POINTS_SOURCE), _module(*component.VIEW_SOURCE))
+    _css = component.source(component.STYLE)
+    points = traitlets.Dict().tag(sync=True)
+    view = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, themes: Themes, height: int, theme: Literal["light", "dark"], seed: int) -> None:
+        self.themes, self.state = themes, MapState()
+        drawn, labels, texts = themes.layout(seed), themes.different_labels, themes.different_sentences
+        n = len(texts)
+        zeros, grid = np.zeros(n, np.int64), geometry.Grid.around(drawn)
+        units = grid.units(drawn)
+        document = ArticleRecord(0, 0, 0, "", "", "", 0, 0, n)
+        scene = Scene(
+            np.arange(n), drawn, units, zeros, np.arange(n), zeros.astype(np.int32), [""], {0: document}, grid
+        )
+        self.canvas = component.Canvas(
+            scene=scene,
+            colouring=Colouring(labels.astype(np.int64), [one.name for one in themes.themes], "no theme"),
+            units=units,
+            found=np.empty(0, np.intp),
+            tones=tones(theme),
+            size=geometry.point_size(n),
+            opacity=0.8,
+            height=height,
+            name="themes",
+            frame=geometry.frame_of(units),
+            texts=lambda rows: [texts[row] for row in rows],
+        )
+        super().__init__(points=component.points_data(self.canvas), view=component.view_data(self.canvas, self.state))
+        self.on_msg(self._handle)
+
+    @property
+    def rows(self) -> Index:
+        """Rows of the selected sentences; none without a selection."""
+        return self.themes.rows_of(self.state.rows(self.canvas.scene))
+
+    @property
+    def selection(self) -> pd.DataFrame:
+        """The selected sentences, see :meth:`~themescope.core.themes.Themes.to_frame`."""
+        return self.themes.to_frame().iloc[self.rows]
+
+    def _handle(self, _: Any, event: Any, __: Any) -> None:
+        if isinstance(event, dict) and event.get("name") in component.EVENTS:
+            component.handle(self.canvas, self.state, event["name"], event.get("value"))
+            self.view = component.view_data(self.canvas, self.state)
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget, and a picture for viewers that run no scripts."""
+        data, metadata = super()._repr_mimebundle_(**options)
+        return data | {"image/png": base64.b64encode(component.picture_png(self.canvas, self.state)).decode()}, metadata
+
+
+def show(themes: Themes, height: int = 480, theme: Literal["light", "dark"] = "light", seed: int = 0) -> ThemesMap:
+    """Show the labelled map of themes in a notebook, and return it; whose ``selection`` is what the lasso selected.
+
+    Parameters
+    ----------
+    themes
+        Themes of at least 3 different sentences.
+    height
+        Height in pixels.
+    theme
+        Colours on a light or a dark ground.
+    seed
+        Seed of the layout (UMAP).
+
+    Raises
+    ------
+    MissingExtraError
+        If the extras ``app`` and ``notebook`` are not installed.
+
+    Examples
+    --------
+    >>> from themescope import find_themes, show
+    >>> themes = find_themes([
+    ...     "The river floods every spring.", "The stream runs into the river.",
+    ...     "The orchestra played a symphony.", "She plays the violin in an orchestra.",
+    ... ], k=2)
+    >>> chart = show(themes)
+    >>> len(chart.selection)  # until something is selected
+    0
+    """
+    return ThemesMap(themes, height, theme, seed)
