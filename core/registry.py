@@ -40,6 +40,8 @@ class Card:
     """``"module:Name"`` of its config dataclass."""
     tags: frozenset[str] = frozenset()
     """Properties that other code checks; behaviour never depends on an id."""
+    languages: frozenset[str] = frozenset()
+    """ISO 639-1 codes of the languages that a method reads; empty: any, or those of what its settings name."""
     revision: int = 1
     """Raised whenever the results of the implementation change for the same input, settings and seed.
 

@@ -53,13 +53,14 @@ def _card(
     factory: str,
     config: str = "",
     tags: Iterable[str] = (),
+    languages: str = "",
     revision: int = 1,
 ) -> Card:
     """Return a card; ``factory`` and ``config`` are given below this package, the config by default ``…Config``."""
     return Card(
         id=id, title=title, summary=summary, source=source,
         factory=f"{__name__}.{factory}", config=f"{__name__}.{config or factory + 'Config'}", tags=frozenset(tags),
-        revision=revision,
+        languages=frozenset(languages.split()), revision=revision,
     )  # fmt: skip
 
 
@@ -354,6 +355,16 @@ _CARDS = (
         "Reimers and Gurevych 2019, Sentence-BERT; Wang et al. 2020, MiniLM",
         factory="sentence_encoder:SentenceEncoder",
         tags=("pretrained", "encoder"),
+    ),
+    _card(
+        "universal-sentence-encoder",
+        "Universal Sentence Encoder",
+        "A pretrained convolutional encoder of 15 languages, fast without a GPU; nothing is learned.",
+        "Yang et al. 2020, Multilingual Universal Sentence Encoder for Semantic Retrieval; version 3 of its weights",
+        factory="universal_encoder:UniversalEncoder",
+        config="universal_encoder:Config",
+        tags=("pretrained", "stateless", "one-core"),
+        languages="ar de en es fr it ja ko nl pl pt ru th tr zh",
     ),
     _card(
         "thematic-encoder",

@@ -2,13 +2,14 @@
 
 The best validated model comes first, never merely the newest:
 
-1. for text that is not English, models that a person marked as multilingual;
+1. for text that is not English, models that a person marked as multilingual, then those made for its languages;
 2. models that were evaluated on a benchmark of at least six articles, by their best score;
 3. the pretrained models, the default one first;
 4. all others, the newest first.
 
-Models that cannot read the language come after all others, and so do those whose vectors depend on the article where
-sentences of several articles are compared. Languages are detected at the import of a corpus and kept in its report.
+Models whose packages are not installed come last, before them those that cannot read the language, and before these
+those whose vectors depend on the article where sentences of several articles are compared. Languages are detected at
+the import of a corpus and kept in its report.
 """
 
 from __future__ import annotations
@@ -22,7 +23,15 @@ from themescope.core.models import REGISTRY
 from themescope.core.paths import default_models, lacks_packages
 from themescope.core.records.stored import CorpusRecord, ModelRecord, RunRecord
 from themescope.core.registry import Card
-from themescope.core.text.languages import Shares, frequent, language_shares, main_language, sampled, shares_text
+from themescope.core.text.languages import (
+    Shares,
+    frequent,
+    language_name,
+    language_shares,
+    main_language,
+    sampled,
+    shares_text,
+)
 from themescope.core.text.splitting import LANGUAGES
 from themescope.core.text.word_tables import english_only
 from themescope.core.types import Article
@@ -35,12 +44,14 @@ WITHIN_ARTICLE = (
     "across articles mean less."
 )
 """Note on models for which :func:`within_article` holds."""
-_ENGLISH = 0.9
-"""Share of English from which a model for English reads a text."""
+ENGLISH = frozenset({"en"})
+_LEAST_READ = 0.9
+"""Share of its languages from which a model reads a text."""
 ADVICE = (
-    "Expect poor results: it knows few words of other languages. Use tf-idf, CON-S2V trained on this text, or a "
-    "multilingual sentence-transformers encoder, whose folder you name when you train “Sentence encoder”. A model that "
-    "reads this language is marked as multilingual on the page Models."
+    "Expect poor results: it knows few words of other languages. Use universal-sentence-encoder if it reads this "
+    "language, tf-idf, CON-S2V trained on this text, or a multilingual sentence-transformers encoder, whose folder you "
+    "name when you train “Sentence encoder”. A model that reads this language is marked as multilingual on the page "
+    "Models."
 )
 
 
@@ -51,20 +62,27 @@ def within_article(model: ModelRecord) -> bool:
 
 def language_note(store: Store, model: ModelRecord, shares: Shares) -> str:
     """Return what a user gets who applies ``model`` to text with these ``shares`` of languages; "" if they fit."""
-    if is_english(shares) or not english_model(store, model):
-        return ""
-    return f"“{model.name}” is for English text only, and this text is {shares_text(shares)}. {ADVICE}"
+    languages = languages_of(store, model)
+    return "" if reads(languages, shares) else f"“{model.name}” {_limit(languages, shares)} {ADVICE}"
 
 
 def method_note(card: Card, shares: Shares) -> str:
     """Return what a user gets who trains a method with its default settings on such a text; "" if they fit."""
-    if is_english(shares) or "english" not in card.tags:
+    if not reads(card.languages, shares):
+        return f"“{card.title}” {_limit(card.languages, shares)}"
+    if "english" not in card.tags or reads(ENGLISH, shares):
         return ""
     return (
         f"“{card.title}” builds on English word vectors or an English encoder, and this text is "
         f"{shares_text(shares)}. Name word vectors or an encoder for this language in the settings, or choose a method "
         "that learns from this text alone, such as CON-S2V."
     )
+
+
+def _limit(languages: frozenset[str], shares: Shares) -> str:
+    named = sorted(map(language_name, languages))
+    listed = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
+    return f"is for {listed} text only, and this text is {shares_text(shares)}."
 
 
 def base_note(store: Store, model: ModelRecord) -> str:
@@ -77,18 +95,25 @@ def base_note(store: Store, model: ModelRecord) -> str:
     return f"Built on {names}. Its files contain {copies}, so it also works elsewhere and after a deletion."
 
 
-def is_english(shares: Shares) -> bool:
-    """Return whether less than a tenth of a text is in other languages."""
-    return set(frequent(shares)) == {"en"} and shares.get("en", 1.0) >= _ENGLISH
+def reads(languages: frozenset[str], shares: Shares) -> bool:
+    """Return whether less than a tenth of a text is in languages other than these; empty stands for all languages."""
+    known = sum(shares.get(code, 0.0) for code in languages) or 1.0
+    return not languages or (languages.issuperset(frequent(shares)) and known >= _LEAST_READ)
 
 
-def english_model(store: Store, model: ModelRecord) -> bool:
-    """Return whether a model, or one that it is built on, is for English only; not if it is marked as multilingual."""
+def languages_of(store: Store, model: ModelRecord) -> frozenset[str]:
+    """Return the languages that a model, and each one that it is built on, reads.
+
+    Empty if it reads any, if they are not known, and if it is marked as multilingual.
+    """
     if model.method not in REGISTRY or model.multilingual:
-        return False
+        return frozenset()
     card = REGISTRY.get(model.method)
     parts = built_on(store, model) if "needs-models" in card.tags else []
-    return any(english_model(store, part) for part in parts) if parts else english_only(card, model.config)
+    if parts:
+        known = [languages for part in parts if (languages := languages_of(store, part))]
+        return frozenset.intersection(*known) if known else frozenset()
+    return ENGLISH if english_only(card, model.config) else card.languages
 
 
 LEAST_ARTICLES = 6
@@ -111,16 +136,17 @@ def best_first(
     """
     found = list(models) or selectable_models(store)
     scores = validated(store, corpus_id)
-    english = is_english(shares)
+    english = reads(ENGLISH, shares)
     preferred = {name: place for place, name in enumerate(default_models())}
 
     def key(model: ModelRecord) -> tuple[object, ...]:
-        poor = bool(language_note(store, model, shares)), across and within_article(model), lacks_packages(model.name)
+        languages = languages_of(store, model)
+        poor = lacks_packages(model.name), not reads(languages, shares), across and within_article(model)
         score = scores.get(model.id)
         pretrained = preferred.get(model.name, len(preferred))
         return (
             *poor,
-            english or not model.multilingual,
+            0 if english or model.multilingual else 1 if languages else 2,
             score is None,
             -(score or 0.0),
             pretrained,

@@ -2,13 +2,23 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from themescope.core.paths import default_models
 from themescope.core.records.stored import CorpusRecord, ScoreRecord
 from themescope.core.types import Article, BenchmarkItem, Paragraph, Section
 from themescope.db.store import Store
-from themescope.jobs.common.model_choice import LEAST_ARTICLES, best_first, validated
+from themescope.jobs.common.model_choice import (
+    LEAST_ARTICLES,
+    best_first,
+    language_note,
+    languages_of,
+    reads,
+    validated,
+)
 
+MANY = "universal-sentence-encoder"
 ENGLISH, GERMAN = {"en": 1.0}, {"de": 0.82, "en": 0.18}
 
 
@@ -78,7 +88,40 @@ def test_scores_are_compared_on_one_benchmark(store: Store, corpus: CorpusRecord
     assert validated(store, corpus.id) == {ids["good"]: 0.4, ids["newest"]: 0.3}
 
 
-def test_models_for_english_come_last_for_another_language(store: Store, corpus: CorpusRecord) -> None:
+def test_models_for_english_come_last_for_another_language(
+    store: Store, corpus: CorpusRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("themescope.jobs.common.model_choice.lacks_packages", lambda name: False)
     evaluate(store, corpus, "B", LEAST_ARTICLES, {"newest": 0.9})
     found = names(store, GERMAN, corpus)
-    assert found[:2] == ["good", "old"] and found.index("newest") < found.index(default_models()[0])
+    assert found[:3] == [MANY, "good", "old"] and found.index("newest") < found.index(default_models()[0])
+    with store.writing() as w:
+        w.models.set_multilingual(w.models.by_name("old").id, True)
+    assert names(store, GERMAN, corpus)[:3] == ["old", MANY, "good"]
+    assert names(store, ENGLISH, corpus)[0] == "newest"
+    finnish = names(store, {"fi": 1.0}, corpus)
+    assert finnish[:2] == ["old", "good"] and finnish.index(MANY) > 1
+
+
+def test_a_model_reads_what_all_parts_of_it_read(
+    store: Store, corpus: CorpusRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.writing() as w:
+        many = w.models.add(name=MANY, method=MANY, config={}, seed=0, digest="u", artifact="u")
+        both = w.models.add(name="both", method="hybrid", config={}, seed=0, digest="h", artifact="h")
+        english, words = (w.models.by_name(name) for name in ("newest", "good"))
+    for parts, expected in (((many, words), languages_of(store, many)), ((many, english), {"en"}), ((words,), set())):
+        monkeypatch.setattr("themescope.jobs.common.model_choice.built_on", lambda *_, parts=parts: parts)
+        assert languages_of(store, both) == expected
+    note = language_note(store, many, {"fi": 1.0})
+    assert "Arabic, Chinese" in note and "this text is Finnish" in note
+    assert not language_note(store, many, {"de": 0.95, "fi": 0.05})
+    assert language_note(store, many, {"de": 0.85, "fi": 0.1, "other": 0.05})
+
+
+@given(shares=st.dictionaries(st.sampled_from(["en", "de", "fi", "other"]), st.floats(0.01, 1), min_size=1))
+def test_a_model_for_more_languages_reads_no_less(shares: dict[str, float]) -> None:
+    total = sum(shares.values())
+    shares = {code: share / total for code, share in sorted(shares.items(), key=lambda item: -item[1])}
+    assert reads(frozenset(), shares)
+    assert reads(frozenset({"en", "de"}), shares) or not reads(frozenset({"en"}), shares)

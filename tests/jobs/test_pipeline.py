@@ -51,7 +51,7 @@ def test_each_job_waits_for_the_one_before(imported: Store) -> None:
 
 
 def test_text_that_no_model_reads_gets_tfidf(imported: Store) -> None:
-    jobs = queue_pipeline(imported, "C", "zh")
+    jobs = queue_pipeline(imported, "C", "fi")
     assert [job.kind for job in jobs] == ["train", *KINDS]
     assert jobs[0].args["method"] == "tfidf" and jobs[1].args["model"] == jobs[0].args["name"]
 
@@ -59,8 +59,18 @@ def test_text_that_no_model_reads_gets_tfidf(imported: Store) -> None:
 def test_a_model_that_is_not_for_english_only_is_used_for_other_languages(imported: Store) -> None:
     with imported.writing() as w:
         w.models.add(name="many", method="minilm", config={"folder": "/x"}, seed=0, digest="m", artifact="a")
-    assert pipeline.default_for(imported, "de") == "many"
+    assert pipeline.default_for(imported, "fi") == "many"
     assert pipeline.default_for(imported, "en") != "many"
+
+
+def test_languages_of_the_universal_encoder_have_it_by_default(
+    imported: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("themescope.jobs.common.model_choice.lacks_packages", lambda name: False)
+    assert {pipeline.default_for(imported, code) for code in ("de", "zh", "ar")} == {"universal-sentence-encoder"}
+    assert pipeline.default_for(imported, "en") != "universal-sentence-encoder"
+    monkeypatch.setattr("themescope.jobs.common.model_choice.lacks_packages", lambda name: "universal" in name)
+    assert pipeline.default_for(imported, "de") == ""
 
 
 def test_states_follow_the_jobs(imported: Store) -> None:
