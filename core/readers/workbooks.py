@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +41,34 @@ def cell_value(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
 
 
+_MEMORY, _SECONDS = 2 << 30, 300.0
+_TRIAL = """
+import resource, sys
+from python_calamine import CalamineWorkbook
+resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[2]), resource.getrlimit(resource.RLIMIT_DATA)[1]))
+with CalamineWorkbook.from_path(sys.argv[1]) as book:
+    for place in range(len(book.sheet_names)):
+        book.get_sheet_by_index(place)
+"""
+
+
+@lru_cache(maxsize=64)
+def _opens(path: str, changed: int) -> bool:
+    """Return whether all sheets of a workbook fit into :data:`_MEMORY`, tried in a process of its own.
+
+    calamine makes a table of all cells up to the last one, so that two cells of a small file can need 500 GB, and ends
+    its process where it gets no memory. ``changed`` is the time of the last change of the file, for the cache.
+    """
+    if not sys.executable or sys.platform == "win32":  # no limits of memory
+        return True
+    command = [sys.executable, "-c", _TRIAL, path, str(_MEMORY)]
+    try:
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode >= 0 and b"MemoryError" not in done.stderr  # other errors are told when the file is read
+
+
 @contextmanager
 def open_workbook(path: Path) -> Iterator[Any]:
     """Open a workbook; damage is told wherever in the block it is met."""
@@ -46,6 +77,9 @@ def open_workbook(path: Path) -> Iterator[Any]:
         packed = stream.read(4) == b"PK\x03\x04"  # also of a damaged ZIP file
     if packed and (size := excessive_size(_parts(path), _MOST_UNPACKED)):
         raise ReadError(path, f"this Excel file has {size} when decompressed, which is too much.")
+    if not _opens(str(path), path.stat().st_mtime_ns):
+        problem = f"the table up to its last cell needs more than {_MEMORY >> 30} GB of memory."
+        raise ReadError(path, problem, advice="Delete cells far below or beside the others, or save it as CSV.")
     try:
         with calamine.CalamineWorkbook.from_path(path) as book:
             yield book

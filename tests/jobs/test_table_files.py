@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 import zipfile
 from pathlib import Path
 
@@ -99,6 +100,22 @@ def entities(folder: Path) -> Path:
                 data = dtd + data.split(b"?>", 1)[-1].replace(b"<sheetData>", b"<sheetData>&e;")
             target.writestr(part, data)
     return bad
+
+
+def far(folder: Path) -> Path:
+    """A workbook of 5 kB whose table has 17 billion cells."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet["A1"], sheet["XFD1048576"] = "text", "x"
+    book.save(folder / "far.xlsx")
+    return folder / "far.xlsx"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+def test_a_cell_far_away_does_not_end_the_process(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match=r"needs more than 2 GB of memory. Delete cells far below"):
+        read_sheet(far(tmp_path))
 
 
 def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
