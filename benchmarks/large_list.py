@@ -24,7 +24,7 @@ from themescope.core.protocols import SILENT
 from themescope.core.sentence_model import load
 from themescope.core.tasks.themes import ThemesConfig
 from themescope.core.text.splitting import SentenceSplitter
-from themescope.core.themes import themes_of
+from themescope.core.theme_finding import themes_of
 
 T = TypeVar("T")
 

@@ -112,7 +112,7 @@ def find_themes(
     from themescope.core.protocols import SILENT
     from themescope.core.tasks.themes import ThemesConfig
     from themescope.core.text.sentence_lists import read_sentences
-    from themescope.core.themes import ProgressBar, themes_of, themes_of_list
+    from themescope.core.theme_finding import ProgressBar, themes_of, themes_of_list
 
     config = config_from_dict(ThemesConfig, {**(settings or {}), "k": 0 if k == "auto" else k})
     given, found = read_sentences(sentences, text, invalid), encoder(model)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -13,18 +13,25 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.generated_names import made_unique
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
 from themescope.core.clustering.repeats import DistinctTexts, distinct_texts
 from themescope.core.errors import ConfigError, DataError, UnknownNameError, optional_module
 from themescope.core.models.storage import damaged, read_json, read_tensors, write_json, write_tensors
-from themescope.core.protocols import SILENT, NullReport, Report
+from themescope.core.protocols import SILENT, Report
 from themescope.core.sentence_model import BASE, EncoderLike, ModelLike, SentenceModel, encoder, load, vectors_of
-from themescope.core.tasks.density import BASE_CALIBRATION, LEAST, is_list
-from themescope.core.tasks.theme_counts import Curves
-from themescope.core.tasks.themes import FoundThemes, Theme, ThemesConfig, by_size, described, features, find_themes
+from themescope.core.tasks.density import dense_groups
+from themescope.core.tasks.theme_counts import Curves, theme_stability
+from themescope.core.tasks.themes import (
+    COMPARED,
+    FoundThemes,
+    Theme,
+    by_size,
+    described,
+    features,
+)
 from themescope.core.tasks.waves import Assigned, ThemeCentres
-from themescope.core.text.sentence_lists import SentenceList, Sentences, read_sentences
+from themescope.core.text.sentence_lists import Sentences, read_sentences
 from themescope.core.types import Floats, Index, Labels, Matrix, Points
 
 if TYPE_CHECKING:
@@ -61,6 +68,8 @@ class Themes(FoundThemes):
     """Number of items that were left out, by reason."""
     vectors: Matrix
     """(m, dim) vectors of the different texts, in the order of :class:`.DistinctTexts`."""
+    clusterer: str
+    """Clusterer that found the themes, unless they are dense groups."""
     encoder: EncoderLike | None = None
     """The model of the vectors; None where saved themes were loaded without one."""
     index: Any = None
@@ -153,8 +162,7 @@ class Themes(FoundThemes):
         different = self._different
         numbers, place = np.unique(target, return_inverse=True)
         labels = by_size(place.astype(np.int32), different.counts, len(numbers))
-        positions = different.rows if self.order else None
-        x = features(self.different_sentences, self.vectors, self.shared, self.usual, self.order, positions)
+        x = self._features()
         words = max(1, *(len(theme.words) for theme in self.themes))
         central = max(len(theme.central) for theme in self.themes)
         found, margins = described(self.different_sentences, x, labels, different, words, central)
@@ -166,7 +174,7 @@ class Themes(FoundThemes):
         ))  # fmt: skip
         listed = [replace(theme, name=own or next(free)) for theme, own in zip(found, given, strict=True)]
         plain = replace(self, labels=labels[different.place], margins=margins[different.place], reason="")
-        return plain._placed(listed, self._rows, len(self.sentences)).rename({})
+        return plain.placed(listed, self._rows, len(self.sentences)).rename({})
 
     def hierarchy(self) -> Floats:
         """Return the (k - 1, 4) tree of themes for ``scipy.cluster.hierarchy.dendrogram``.
@@ -177,6 +185,27 @@ class Themes(FoundThemes):
 
         tree: Floats = linkage(self._centres.centres, "average", metric="cosine")
         return tree
+
+    def stability(self, samples: int = 10, seed: int = 0, report: Report = SILENT) -> Floats:
+        """Return the (k,) stability of each theme, 0…1 (:func:`.theme_stability`).
+
+        Different sentences are grouped again in random samples of 70 %, as the themes were found; a theme that is found
+        in every sample has 1. Values below .5 are those of themes that dissolve, above .75 of stable ones (Hennig
+        2007). Each sample takes as long as finding themes. Raises :class:`.DataError` where the model is missing.
+        """
+        if self.by_density and not isinstance(self.encoder, SentenceModel):
+            raise DataError("Dense groups depend on their model. Load the themes with it: Themes.load(folder, model).")
+        compared = np.sort(np.random.default_rng(seed).permutation(self.usual)[:COMPARED])
+        x, k = self._features()[compared], len(self.themes)
+
+        def regroup(rows: Index, number: int) -> Labels:
+            if isinstance(self.encoder, SentenceModel) and self.by_density:
+                groups = dense_groups(x[rows], self.encoder.calibration, number, SILENT)
+                return np.zeros(len(rows), np.int32) if groups is None else groups.labels
+            found: Labels = CLUSTERERS.build(self.clusterer).fit_predict(x[rows], min(k, len(rows)), number)
+            return found
+
+        return theme_stability(self.different_labels[compared], regroup, samples, seed, report)
 
     def layout(self, seed: int = 0) -> Points:
         """Return the (m, 2) places of the different sentences on a map (UMAP)."""
@@ -216,7 +245,7 @@ class Themes(FoundThemes):
             "themes": [asdict(theme) for theme in self.themes], "curves": asdict(self.curves), "reason": self.reason,
             "interval": self.interval, "compared": self.compared, "shared": self.shared, "order": self.order,
             "by_density": self.by_density, "distinct": self.distinct, "frequent": self.frequent,
-            "sentences": self.sentences, "left_out": dict(self.left_out),
+            "sentences": self.sentences, "left_out": dict(self.left_out), "clusterer": self.clusterer,
         }  # fmt: skip
         write_json(target / _FILE, {"format": _FORMAT, "values": values, "shape": x.shape} | named)
 
@@ -267,7 +296,7 @@ class Themes(FoundThemes):
         about = f"{len(self.themes)} themes of {len(self._rows):,} sentences.{out} {html.escape(self.reason)}"
         return f"<p>{about}</p><table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
 
-    def _placed(self, themes: Sequence[Theme], rows: Index, given: int) -> Themes:
+    def placed(self, themes: Sequence[Theme], rows: Index, given: int) -> Themes:
         """Return the themes of sentences that are ``rows`` of ``given`` items."""
         labels, margins = np.full(given, -1, np.int32), np.full(given, np.nan, np.float32)
         labels[rows], margins[rows] = self.labels, self.margins
@@ -306,70 +335,13 @@ class Themes(FoundThemes):
         """Return the ascending rows of all sentences that are identical to some of the m different ones."""
         return np.asarray(self._rows[np.isin(self._different.place, different)])
 
+    def _features(self) -> Matrix:
+        positions = self._different.rows if self.order else None
+        return features(self.different_sentences, self.vectors, self.shared, self.usual, self.order, positions)
+
     @cached_property
     def _centres(self) -> ThemeCentres:
         return ThemeCentres(self.vectors, self.different_labels.tolist())
-
-
-def themes_of(
-    texts: Sequence[str],
-    model: EncoderLike,
-    config: ThemesConfig,
-    seed: int,
-    report: Report,
-    in_order: bool = False,
-    lists: bool = False,
-) -> Themes:
-    """Return the themes of texts, see :func:`themescope.core.api.find_themes`.
-
-    With ``lists``, themes of a list are found by the vectors of the encoder from which the model was fine-tuned:
-    fine-tuning on the sections of articles helps on texts, and costs a little on lists. Unless the texts are
-    ``in_order``, each different one is encoded once, so that their order has no influence.
-    """
-    different = distinct_texts(texts)
-    ours = model if isinstance(model, SentenceModel) else None
-    calibration = ours.calibration if ours else DEFAULT_CALIBRATION
-    usable = ours is not None and lists and config.density and not config.k and not in_order and len(texts) >= LEAST
-    before = ours.base() if ours is not None and usable else None
-    vectors: Any = None
-    if before is not None:
-        vectors = vectors_of(before, texts)
-        if is_list(vectors[different.rows], seed, report):
-            model, calibration = before, BASE_CALIBRATION
-        else:
-            vectors = None
-    if vectors is None:
-        vectors = model.encode(texts) if in_order else vectors_of(model, texts)
-    positions = np.arange(len(texts)) if in_order else None
-    found = find_themes(list(texts), vectors, config, seed, report, calibration, positions)
-    known = {field.name: getattr(found, field.name) for field in fields(found)}
-    return Themes(**known, sentences=tuple(texts), left_out={}, vectors=different.vectors(vectors), encoder=model)
-
-
-def themes_of_list(given: SentenceList, found: Themes) -> Themes:
-    """Return the themes of the sentences of a list in its rows, with what was left out."""
-    rows = np.array(given.rows, np.int64)
-    sentences = [""] * given.given
-    for row, text in zip(given.rows, found.sentences, strict=True):
-        sentences[row] = text
-    frequent = tuple((int(rows[row]), copies) for row, copies in found.frequent)
-    placed = found._placed(found.themes, rows, given.given)
-    return replace(placed, frequent=frequent, sentences=tuple(sentences), left_out=given.left_out, index=given.index)
-
-
-class ProgressBar(NullReport):
-    """Report that shows progress as a bar of tqdm, in the terminal or the notebook."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        form = "{desc} {percentage:3.0f} %|{bar}| {elapsed}"
-        tqdm = optional_module("tqdm.auto", "A progress bar", "tqdm", "notebook")
-        self.bar = tqdm.tqdm(total=1.0, bar_format=form)
-
-    def progress(self, done: float, total: float, message: str = "") -> None:
-        """Move the bar."""
-        self.bar.n = min(done / total, 1.0) if total else 0.0
-        self.bar.set_description(message)
 
 
 def _reference(model: SentenceModel) -> dict[str, Any]:

@@ -517,7 +517,7 @@ class Sheet:
     account: ReadAccount = field(default_factory=ReadAccount)
     """What was left out or changed."""
     lines: Mapping[tuple[int, int], str] = field(default_factory=dict)
-    """(row number, index of the column) → cell of several lines, which ``rows`` have in one; if they were asked for."""
+    """(row number, index of the column) → cell of several lines, which ``rows`` have in one; with ``keep_lines``."""
 
     def column(self, name: str) -> list[str]:
         """Return the cells of one column."""

@@ -126,6 +126,16 @@ def test_merging_changes_nothing_about_the_others() -> None:
     assert (merged.margins[outside] >= found.margins[outside] - 1e-6).all()  # the nearest other theme is a mean now
 
 
+def test_stable_themes_are_told_from_others(tmp_path: Path) -> None:
+    texts = [f"{noun} {i}{'abc'[i % 3]}" for noun in ("river", "opera", "tax") for i in range(12)]
+    found = themescope.find_themes(texts, Subjects(), 3)
+    assert found.stability(samples=4) == pytest.approx([1, 1, 1])
+    mixed = found.move(np.flatnonzero(found.labels == 0)[:6], 1)
+    assert sorted(mixed.stability(samples=4).round(1)) == pytest.approx([0.5, 0.7, 1], abs=0.15)
+    found.save(tmp_path)
+    assert (Themes.load(tmp_path).stability(samples=2) == found.stability(samples=2)).all()
+
+
 def test_saved_themes_are_loaded(themes: Themes, model: SentenceModel, tmp_path: Path) -> None:
     themes.save(tmp_path / "other")
     assert {path.suffix for path in (tmp_path / "other").iterdir()} == {".json", ".safetensors"}
@@ -178,6 +188,11 @@ def test_a_list_of_the_default_model_keeps_its_encoder(tmp_path: Path) -> None:
     assert isinstance(found.encoder, SentenceModel) and found.encoder.info["before fine-tuning"]
     found.save(tmp_path)
     assert (Themes.load(tmp_path).predict(texts).labels == found.predict(texts).labels).all()
+    if found.by_density:
+        assert found.stability(samples=2).shape == (len(found.themes),)
+        Themes.load(tmp_path, Subjects())
+        with pytest.raises(DataError, match="Dense groups depend on their model"):
+            Themes.load(tmp_path, Subjects()).stability()
 
 
 def test_a_notebook_shows_a_table() -> None:
