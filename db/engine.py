@@ -187,6 +187,7 @@ _STATES = {
     "42501": "The account in DATABASE_URL lacks a permission in the store. Grant it.",
     "53100": "The disk with the store is full. Free space and try again.",
 }
+_FAULT = "The database reports an error. Check it with `themescope doctor`."
 _UNREACHABLE = "The store cannot be reached. Check that the server runs and that DATABASE_URL is right."
 
 
@@ -213,7 +214,8 @@ def as_store_error(error: Exception, settings: Settings) -> StoreError | None:
         why = (text.strip() or "no reason given").splitlines()[0].rstrip(".")
         # On SQLite nothing but a lock passes by itself.
         passing = not settings.database_url.startswith("sqlite")
-        return (StoreUnavailableError if passing else StoreError)(_UNREACHABLE, f"{where}: {why}")
+        place = f"{where}: {why}"
+        return StoreUnavailableError(_UNREACHABLE, place) if passing else StoreError(_FAULT, place)
     return None
 
 

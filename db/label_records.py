@@ -281,7 +281,8 @@ class Notebook:
 
 
 HIDDEN = (
-    "You label articles of this labelling in a blind task. Other people's labels are hidden until the task is closed."
+    "You label articles of this labelling in a blind task. Other people's labels are hidden until its maker or an "
+    "admin closes the task (page Tasks, tab All tasks)."
 )
 """Why a person cannot open a labelling yet."""
 

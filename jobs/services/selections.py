@@ -61,8 +61,8 @@ class SelectedSentences:
         return self.titles[self.sections[row]]
 
     def place(self, row: int) -> str:
-        """Return article and section of a row; "" in a list, where they are the same for all."""
-        return "" if self.of_list else f"{self.article(row)} › {self.section(row)}"
+        """Return article and section of a row, as far as known; "" in a list, where they are the same for all."""
+        return "" if self.of_list else " › ".join(part for part in (self.article(row), self.section(row)) if part)
 
     def theme(self, row: int) -> str:
         """Return the name of the theme of a row; "" without one."""

@@ -88,7 +88,7 @@ class TestPath:
         artifacts.delete(digest)
 
     def test_missing(self, artifacts: Artifacts) -> None:
-        with pytest.raises(ArtifactError, match="are missing from"):
+        with pytest.raises(ArtifactError, match="are missing"):
             artifacts.path("0" * 32)
 
     def test_damage_is_found(self, artifacts: Artifacts) -> None:

@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from tests.db.processes import at_once, migrate
 from tests.db.stores import empty_of_0_1, empty_of_0_2
 from tests.db.texts import add_corpus
-from themescope.core.errors import StoreError
+from themescope.core.errors import StoreError, with_place
 from themescope.core.records.stored import JobStatus
 from themescope.db.engine import configuration, current_revision, newest, open_engine, up_to_date
 from themescope.db.settings import Settings
@@ -161,8 +161,9 @@ def test_a_newer_store_is_left_alone(empty: Store) -> None:
 
 def test_a_failed_migration_leaves_nothing_behind(empty: Store) -> None:
     query(empty, "CREATE TABLE score (id INTEGER)")  # in the way of the last revision
-    with pytest.raises((StoreError, sa.exc.ProgrammingError), match="score"):
+    with pytest.raises((StoreError, sa.exc.ProgrammingError)) as failed:
         empty.migrate()
+    assert "score" in with_place(failed.value)
     engine = open_engine(empty.settings)
     with engine.connect() as connection:
         assert current_revision(connection) is None
