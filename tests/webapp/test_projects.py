@@ -18,7 +18,7 @@ from themescope.db.store import Store
 from themescope.jobs.queue import control as commands
 from themescope.jobs.services.labelling import starts
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.shared.pages import MENU, MORE, PLACES, by_place, place_of
+from themescope.webapp.shared.pages import MENU, MORE, PLACES, RESEARCH, by_place, place_of
 
 Open = Callable[..., AppTest]
 OTHER = "Mountains"
@@ -119,7 +119,27 @@ def test_every_page_has_a_place_or_is_in_the_menu() -> None:
     assert [place.title for place in placed] == ["Data", "Explore", "Label", "Evaluate", "Models"]
     assert {card.id for card in REGISTRY if place_of(card) is None} == {"home", "jobs", "people"}
     named = {card.group for card in REGISTRY} - {MENU}
-    assert named == {place.title for place in PLACES if place is not MORE}
+    assert named == {place.title for place in PLACES if place not in (MORE, RESEARCH)}
+
+
+def links_of(at: AppTest) -> set[str]:
+    """The labels of the links on a page."""
+    assert not at.exception and not at.error
+    return {link.proto.label for link in at.get("page_link")}
+
+
+def test_a_project_without_sections_has_the_pages_about_sections_in_a_place_of_their_own(
+    two: Store, open_page: Open
+) -> None:
+    placed = by_place(REGISTRY, sections=False)
+    assert [place.title for place in placed] == ["Data", "Explore", "Label", "Research"]
+    everything = {card.id for cards in by_place(REGISTRY).values() for card in cards}
+    assert {card.id for cards in placed.values() for card in cards} == everything
+    at = open_page("home", corpus=OTHER)
+    assert "Largest themes" in words_of(at) and "Read the themes" in links_of(at)
+    assert "Research" in links_of(at) and not {"Evaluate", "Models", "Compare methods"} & links_of(at)
+    assert {"Evaluate", "Models"} <= links_of(open_page("home", corpus=CORPUS))
+    assert {"Compare", "Train"} <= links_of(open_page("triplets", corpus=OTHER))
 
 
 def test_a_cancelled_training_stays_on_its_page_and_goes_on(filled_store: Store, open_page: Open) -> None:

@@ -11,12 +11,15 @@ from themescope.db.access import Right
 from themescope.webapp.shared.pages import DATA, EVALUATE, EXPLORE, LABEL, MENU, MODELS, PageCard
 
 
-def _page(id: str, title: str, summary: str, icon: str, group: str, right: Right = Right.LOOK) -> PageCard:
+def _page(
+    id: str, title: str, summary: str, icon: str, group: str, right: Right = Right.LOOK, sections: bool = False
+) -> PageCard:
     """Return the card of a page with view state; ``group`` is its place."""
     package = f"themescope.webapp.features.{id}"
     script, keys = f"{package}.page", f"{package}.state:KEYS"
     return PageCard(
         id=id, title=title, summary=summary, factory=script, keys=keys, icon=icon, group=group, right=right,
+        sections=sections,
         documentation=f"pages.html#{title.lower().replace(' ', '-')}",
     )  # fmt: skip
 
@@ -56,6 +59,7 @@ REGISTRY = Registry(
             "Summarise documents with any model and score the summaries.",
             ":material/short_text:",
             EXPLORE.title,
+            sections=True,
         ),
         _page("relabel", "Relabel", "Correct the clusters of sentences.", ":material/edit_note:", LABEL.title),
         _page(
@@ -76,6 +80,7 @@ REGISTRY = Registry(
             "Score methods on a benchmark and test their differences.",
             ":material/leaderboard:",
             EVALUATE.title,
+            sections=True,
         ),
         _page(
             "triplets",
@@ -83,6 +88,7 @@ REGISTRY = Registry(
             "Sample triplets, inspect them and review them.",
             ":material/change_history:",
             EVALUATE.title,
+            sections=True,
         ),
         _page(
             "notebook",
@@ -90,6 +96,7 @@ REGISTRY = Registry(
             "Collect what models get wrong, find categories of errors, and write a report.",
             ":material/bug_report:",
             EVALUATE.title,
+            sections=True,
         ),
         _page(
             "paper_tables",
@@ -97,8 +104,11 @@ REGISTRY = Registry(
             "Published results and their reproduction.",
             ":material/science:",
             EVALUATE.title,
+            sections=True,
         ),
-        _page("train", "Train", "Train models and look them up.", ":material/model_training:", MODELS.title),
+        _page(
+            "train", "Train", "Train models and look them up.", ":material/model_training:", MODELS.title, sections=True
+        ),
         _page("jobs", "Jobs", "Follow, cancel and retry background jobs.", ":material/work_history:", MENU),
         _page("people", "People", "Add people and set their roles.", ":material/group:", MENU, right=Right.MANAGE),
     ],

@@ -12,6 +12,7 @@ from themescope.core.errors import MissingExtraError
 from themescope.core.records.stored import CorpusRecord, JobRecord, ModelRecord, ScoreRecord
 from themescope.db.access import Right
 from themescope.db.records import BenchmarkRecord
+from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.common.model_choice import LEAST_ARTICLES, articles_of
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.installation import demo
@@ -24,7 +25,8 @@ from themescope.webapp.shared.job_status import follow, no_worker
 from themescope.webapp.shared.navigation import open_project, page_link, switch_page
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.queries import HEADLINE
-from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results import compare_queries, partition_queries
+from themescope.webapp.shared.results.partition_queries import Analysis
 from themescope.webapp.shared.text import ago, count, plain, shorten, with_half_width
 
 
@@ -106,12 +108,16 @@ def _first_start(shown: CorpusRecord | None, working: bool) -> _Start:
         "Lasso sentences on the map to read them."
     )
     icon, compare = ":material/explore:", ("Compare methods", "compare")
+    if shown is not None and not shown.has_sections:
+        compare = "Read the themes", "themes"
     if shown is not None:
         is_demo = shown.name == demo.CORPUS
         start = ("Open the map", "map") if queries.maps(shown.id) else ("Read the articles", "corpora")
         title = "Explore the demo" if is_demo else f"Explore {plain(shorten(shown.name, 24))}"
-        what = f"{count(shown.articles, 'article')} with {count(shown.sentences, 'sentence')}. Read them, or lasso "
-        return _Start(title, icon, about if is_demo else what + "sentences on the map.", *start, *compare, first=True)
+        what = count(shown.sentences, shown.unit.value)
+        what = what if is_list(shown) else f"{count(shown.articles, 'article')} with {what}"
+        text = about if is_demo else f"{what}. Read them, or lasso some on the map."
+        return _Start(title, icon, text, *start, *compare, first=True)
     if working:
         watch = ("Follow its jobs", "jobs")
         return _Start("The demo is being built", icon, about, *watch, *compare, first=True)
@@ -121,13 +127,13 @@ def _first_start(shown: CorpusRecord | None, working: bool) -> _Start:
 
 _OTHERS = (
     _Start(
-        "Import a corpus",
+        "Import files",
         ":material/library_add:",
-        "Wikipedia dumps, Markdown, HTML, JSON lines. Headings supply training data and ground truth.",
+        "Tables, Word and PDF documents, interviews, subtitles, Wikipedia dumps, and projects of other programs.",
         "Import files",
         "corpora",
-        "See the triplets",
-        "triplets",
+        "Search all projects",
+        "search",
         query={"view": "Import"},
     ),
     _Start(
@@ -153,7 +159,8 @@ def totals(
         st.metric("Articles", f"{sum(c.articles for c in corpora):,}", border=True)
         st.metric("Sentences", f"{sum(c.sentences for c in corpora):,}", border=True)
         st.metric("Models", len(models), border=True)
-        st.metric("Benchmarks", len(benchmarks), border=True)
+        if benchmarks:
+            st.metric("Benchmarks", len(benchmarks), border=True)
 
 
 _text = st.column_config.TextColumn
@@ -166,6 +173,18 @@ def _table(heading: str, columns: Mapping[str, Sequence[Any]], empty: str, **con
         draw_table(columns, column_config=config)
     else:
         st.caption(empty)
+
+
+def themes_table(found: Sequence[Analysis]) -> None:
+    """Draw the largest themes of the newest result of the project."""
+    largest = found[0].themes[:_NEWEST] if found else []
+    columns = {
+        "Theme": [theme["name"] for theme in largest],
+        "Sentences": [theme["size"] for theme in largest],
+    }
+    _table("Largest themes", columns, "No themes yet. They follow an import by themselves.", Theme=_text(width=300))
+    if found:
+        page_link("themes", f"All {count(len(found[0].themes), 'theme')}", view={"result": found[0].name})
 
 
 def results_table() -> None:
@@ -257,7 +276,7 @@ def recent_activity(ended: Sequence[JobRecord]) -> None:
 
 _POLL_S = 2.0
 
-st.caption("Find sentences that share a theme: train on sections, cluster, compare, explore.")
+st.caption("Find the themes of sentences, name and correct them, and measure what they say.")
 known = queries.fingerprint()
 
 
@@ -279,8 +298,12 @@ gallery_of(corpora)
 totals(corpora, models, benchmarks)
 left, right = st.columns([10, 11.4], gap="small")
 with left:
-    results_table()
+    if projects.has_sections():
+        results_table()
+    else:
+        themes_table(partition_queries.analyses(projects.current_id()))
     projects_table(corpora)
 with right:
-    models_table(models)
+    if projects.has_sections():
+        models_table(models)
     recent_activity([job for job in jobs if job.status.ended])

@@ -52,14 +52,15 @@ _SWITCH, _FIND = "frame_project", "frame_find_project"
 
 def sidebar(cards: Mapping[str, PageCard], current: PageCard) -> None:
     """Draw the links to Home and to the places; a place opens at the page that was open in it last."""
-    here, visited = place_of(current), st.session_state.setdefault(navigation.VISITED, {})
+    sections = projects.has_sections()
+    here, visited = place_of(current, sections), st.session_state.setdefault(navigation.VISITED, {})
     if here is not None:
         visited[here.title] = current.id
     with st.sidebar, st.container(key="frame-places", gap="xxsmall"):
         home = cards.get(_HOME)
         if home is not None:
             _link(home, home.title, home.icon, current.id == _HOME)
-        for place, pages in by_place(cards.values()).items():
+        for place, pages in by_place(cards.values(), sections).items():
             named = {card.id: card for card in pages}
             card = named.get(visited.get(place.title, ""), pages[0])
             _link(card, place.title, place.icon, place == here)
@@ -67,7 +68,8 @@ def sidebar(cards: Mapping[str, PageCard], current: PageCard) -> None:
 
 def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None:
     """Draw the breadcrumb with the title of the page and the menu, and below the links to the pages of its place."""
-    place = place_of(current)
+    sections = projects.has_sections()
+    place = place_of(current, sections)
     row: dict[str, Any] = {"horizontal": True, "vertical_alignment": "center", "gap": "xxsmall", "wrap": False}
     with st.container(key="frame-header", **row):
         with st.container(key="frame-breadcrumb", **row):
@@ -83,7 +85,7 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
         # Runs the page again when the browser turns light or dark: Streamlit redraws its own elements only.
         draw_component("theme_watch", key="theme_watch", on_theme_change=lambda: None)
         draw_component("tab_focus", key="tab_focus")  # keeps the keyboard on a tab that is drawn anew
-    pages = by_place(cards.values()).get(place, []) if place is not None else []
+    pages = by_place(cards.values(), sections).get(place, []) if place is not None else []
     if len(pages) > 1:
         with st.container(key="frame-tabs", horizontal=True, gap="xxsmall", wrap=False):
             for card in pages:
