@@ -287,7 +287,7 @@ def commands_page() -> str:
 
 def _commands(group: click.Group, context: click.Context) -> Iterator[str]:
     for name in sorted(group.list_commands(context)):
-        command = group.get_command(context, name)
+        command = group.resolve_command(context, [name])[1]
         if command is None or command.hidden:
             continue
         own = click.Context(command, info_name=name, parent=context)

@@ -12,20 +12,15 @@ from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.errors import ReadError
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.jobs.cli.shell import (
+from themescope.jobs.cli.arguments import (
     MODEL_HELP,
-    Shell,
     benchmark_for,
-    common,
-    interval,
     looks_like_file,
     model_for,
-    pass_shell,
-    seed_option,
     settings_of,
     settings_option,
-    table,
 )
+from themescope.jobs.cli.shell import Shell, common, interval, pass_shell, seed_option, table
 from themescope.jobs.common.models import find_model
 
 METHODS = click.option("--method", "methods", multiple=True, required=True, help=f"{MODEL_HELP} (Repeat it.)")

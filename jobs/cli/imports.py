@@ -11,18 +11,8 @@ import click
 from themescope.core.config import options as settings_named
 from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.types import CodingUnit, ReadEntry
-from themescope.jobs.cli.shell import (
-    Shell,
-    background,
-    common,
-    form_of,
-    form_options,
-    pairs,
-    pass_shell,
-    settings_of,
-    settings_option,
-    table,
-)
+from themescope.jobs.cli.arguments import form_of, form_options, settings_of, settings_option
+from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, table
 from themescope.jobs.cli.work import done
 from themescope.jobs.common.files import whole
 from themescope.jobs.common.importing.waves import KEEP, OMIT

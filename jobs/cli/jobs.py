@@ -8,17 +8,8 @@ from typing import Any
 import click
 
 from themescope.core.records.stored import JobRecord, JobStatus
-from themescope.jobs.cli.shell import (
-    CANCELLED,
-    FAILED,
-    Shell,
-    background,
-    common,
-    pass_shell,
-    settings_of,
-    settings_option,
-    table,
-)
+from themescope.jobs.cli.arguments import settings_of, settings_option
+from themescope.jobs.cli.shell import CANCELLED, FAILED, Shell, background, common, pass_shell, table
 from themescope.jobs.cli.shell import pairs as fields
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.queue.control import cancel, forget, retry, worker_alive

@@ -17,7 +17,8 @@ from themescope.core.readers.tables import Sheet, read_sheet
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.cli.shell import Shell, common, form_of, form_options, pairs, pass_shell, table
+from themescope.jobs.cli.arguments import form_of, form_options
+from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell, table
 from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.services.labelling import files, qda_projects, starts, tables

@@ -13,20 +13,8 @@ import numpy as np
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.paths import DEFAULT
 from themescope.core.readers.tables import KINDS, Sheet, distinct_names, read_sheet
-from themescope.jobs.cli.shell import (
-    MODEL_HELP,
-    F,
-    Shell,
-    background,
-    common,
-    form_of,
-    form_options,
-    model_for,
-    pairs,
-    pass_shell,
-    seed_option,
-    table,
-)
+from themescope.jobs.cli.arguments import MODEL_HELP, form_of, form_options, model_for
+from themescope.jobs.cli.shell import F, Shell, background, common, pairs, pass_shell, seed_option, table
 from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.language_models.client import Endpoint
 from themescope.jobs.common.language_models.theme_naming import ThemeMaterial, agreed_digest, amount, materials_of_run

@@ -10,25 +10,101 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import click
 
-from themescope.jobs.cli.administration import backup, demo, doctor, mcp, restore, worker
-from themescope.jobs.cli.coding import code
-from themescope.jobs.cli.estimates import estimate
-from themescope.jobs.cli.evaluate import evaluate
-from themescope.jobs.cli.imports import append, edit, import_, place_wave, skipped
-from themescope.jobs.cli.jobs import jobs_
-from themescope.jobs.cli.labels import labels, methods
-from themescope.jobs.cli.lists import list_
-from themescope.jobs.cli.lists_of_sentences import cluster, embed, name_themes, similar
-from themescope.jobs.cli.people import people_
-from themescope.jobs.cli.reproduce import reproduce
-from themescope.jobs.cli.samples import sample
-from themescope.jobs.cli.shell import Commands
-from themescope.jobs.cli.work import add_model, bundle, dataset, export_model, map_, train, triplets
-from themescope.jobs.common.results import code_version
+from themescope.jobs.cli.shell import Commands, DeferredCommand
+
+COMMANDS = {
+    "import": ("imports:import_", "Import FILES as a new corpus."),
+    "append": ("imports:append", "Add FILES to a corpus as a wave."),
+    "place": (
+        "imports:place_wave",
+        "Place a wave of CORPUS: embed it, add it to the maps, predict its codes and find new themes.",
+    ),
+    "edit": (
+        "imports:edit",
+        "Remove a wave or articles of CORPUS, or correct a text; without an option, list what was edited.",
+    ),
+    "skipped": (
+        "imports:skipped",
+        "Show what the import of CORPUS left out or changed, with the place and text of each.",
+    ),
+    "sample": ("samples:sample", "Draw units of CORPUS at random and give them to people as TASK."),
+    "triplets": ("work:triplets", "Sample weakly labelled triplets from CORPUS."),
+    "train": ("work:train", "Fit METHOD and store it as a model."),
+    "add-model": (
+        "work:add_model",
+        "Add the saved model, or the sentence-transformers encoder, in FOLDER to the store.",
+    ),
+    "export-model": ("work:export_model", "Write MODEL to FOLDER."),
+    "embed": ("lists_of_sentences:embed", "Compute the vectors of SOURCE."),
+    "similar": ("lists_of_sentences:similar", "Find the nearest neighbours of SENTENCE in a corpus or a file."),
+    "cluster": (
+        "lists_of_sentences:cluster",
+        "Find the themes of SOURCE: a file, written with a theme for each sentence to --out, or a corpus.",
+    ),
+    "name-themes": (
+        "lists_of_sentences:name_themes",
+        "Name the newest themes of CORPUS by the language model at LLM_URL.",
+    ),
+    "code": ("coding:code", "Code the sentences of LABELLING by its codebook with the language model at LLM_URL."),
+    "estimate": (
+        "estimates:estimate",
+        "Estimate the share of codes from the labels in LABELLINGS and the machine's predictions.",
+    ),
+    "evaluate": (
+        "evaluate:evaluate",
+        "Measure models: clustering against sections, triplets, sentence pairs, topics, or summaries.",
+    ),
+    "reproduce": ("reproduce:reproduce", "Reproduce the tables of PAPER and compare them with the published numbers."),
+    "map": ("work:map_", "Compute a map of CORPUS, or of some of its articles."),
+    "list": (
+        "lists:list_",
+        "List what is registered (methods, clusterers, readers, metrics, summarizers, kinds of jobs) or stored.",
+    ),
+    "labels": ("labels:labels", "List, export and import labellings."),
+    "methods": ("labels:methods", "Describe for a paper how LABELLINGS were made."),
+    "bundle": ("work:bundle", "Move a corpus with its labellings, their history, and vectors to another installation."),
+    "dataset": ("work:dataset", "Write corpora as Hugging Face datasets; `import` reads them."),
+    "mcp": (
+        "administration:mcp",
+        "Serve a program, such as a language model, on standard input and output (Model Context Protocol).",
+    ),
+    "people": ("people:people_", "Manage accounts and roles (viewer, labeller, admin)."),
+    "jobs": ("jobs:jobs_", "Run, list, follow, cancel and retry jobs."),
+    "worker": ("administration:worker", "Run queued jobs until stopped."),
+    "backup": (
+        "administration:backup",
+        "Write a backup of the whole store to the new FILE, while people work, and compare it with its checksums.",
+    ),
+    "restore": (
+        "administration:restore",
+        "Restore the backup FILE into an empty data folder and an empty database, and compare it with its checksums.",
+    ),
+    "demo": ("administration:demo", "Queue the demo: Wikipedia articles, triplets, models, comparison, maps."),
+    "doctor": (
+        "administration:doctor",
+        "Check the installation: Python, packages, store, queue, worker, disk, word vectors.",
+    ),
+}
+"""Function in a module of this package, and the first sentence of its help, by name of the command."""
+
+
+def _show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from themescope.jobs.common.results import code_version
+
+        click.echo(f"themescope, version {code_version()}")
+        context.exit()
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(code_version(), prog_name="themescope")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
 def main() -> None:
     """Train, cluster with and evaluate sentence embeddings for thematic clustering.
 
@@ -36,13 +112,8 @@ def main() -> None:
     """
 
 
-COMMANDS = (
-    import_, append, place_wave, edit, skipped, sample, triplets, train, add_model, export_model, embed, similar,
-    cluster, name_themes, code, estimate, evaluate, reproduce, map_, list_, labels, methods, bundle, dataset, mcp,
-    people_, jobs_, worker, backup, restore, demo, doctor,
-)  # fmt: skip
-for command in COMMANDS:
-    main.add_command(command)
+for name, (function, summary) in COMMANDS.items():
+    main.add_command(DeferredCommand(name, f"{__package__}.{function}", summary))
 
 if __name__ == "__main__":
     main()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from themescope.core.papers import PAPERS
-from themescope.jobs.cli.shell import Shell, background, common, model_for, pass_shell, table
+from themescope.jobs.cli.arguments import model_for
+from themescope.jobs.cli.shell import Shell, background, common, pass_shell, table
 from themescope.jobs.queue.foreground import resume_here
 
 if TYPE_CHECKING:

@@ -11,18 +11,8 @@ import click
 
 from themescope.core.errors import ArtifactError, ConfigError
 from themescope.core.types import FittedModel
-from themescope.jobs.cli.shell import (
-    MODEL_HELP,
-    Shell,
-    background,
-    common,
-    model_for,
-    pairs,
-    pass_shell,
-    seed_option,
-    settings_of,
-    settings_option,
-)
+from themescope.jobs.cli.arguments import MODEL_HELP, model_for, settings_of, settings_option
+from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option
 from themescope.jobs.common.models import announcement, find_model
 
 KINDS = click.Choice(("sentences", "titles"))

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -21,6 +22,7 @@ from tests.jobs.helpers import (
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
+from themescope.jobs.queue import foreground
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.installation import demo
 
@@ -179,17 +181,36 @@ def test_error_as_json() -> None:
 
 
 def test_what_packages_print_is_kept_out_of_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from themescope.jobs.cli import shell
-
-    run = shell.run_here
+    run = foreground.run_here
 
     def run_and_print(*args: Any, **kwargs: Any) -> dict[str, Any]:
         sys.stdout.write("The node with node id 1 has been marked dead.\n")
         return run(*args, **kwargs)
 
-    monkeypatch.setattr(shell, "run_here", run_and_print)
+    monkeypatch.setattr(foreground, "run_here", run_and_print)
     result = call("import", write_articles(tmp_path, 2), "--corpus", "C", "--json")
     assert json.loads(result.stdout)["corpus"] == "C" and "marked dead" in result.stderr
+
+
+def test_summaries_are_those_of_the_commands() -> None:
+    context = click.Context(main)
+    for name, summary in main.commands.items():
+        command = main.resolve_command(context, [name])[1]
+        assert command is not None and command.name == name and not command.hidden
+        assert summary.get_short_help_str(1_000) == command.get_short_help_str(1_000)
+
+
+def test_help_and_completion_import_nothing_heavy() -> None:
+    completion = {"_THEMESCOPE_COMPLETE": "bash_complete", "COMP_WORDS": "themescope ", "COMP_CWORD": "1"}
+    script = "from themescope.__main__ import command; command()"
+    for arguments, variables in ((["--help"], {}), ([], completion)):
+        env = program_environment() | variables | {"PYTHONPROFILEIMPORTTIME": "1"}
+        code = f"import sys; sys.argv = ['themescope', *{arguments}]; {script}"
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        assert "doctor" in done.stdout
+        imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+        assert "themescope.jobs.cli.shell" in imported
+        assert not imported & {"numpy", "sqlalchemy", "themescope.jobs.cli.work"}
 
 
 def test_as_a_program(tmp_path: Path) -> None:
