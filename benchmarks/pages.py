@@ -15,24 +15,20 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import psutil
-from playwright.sync_api import Page, Playwright, ViewportSize, sync_playwright
+from playwright.sync_api import Page, Playwright, sync_playwright
 
+from benchmarks._browser import FLAGS, VIEWPORT, browser_cpu_seconds, chromium, cpu_seconds, load_averages, server
 from themescope.core.records.stored import ScoreRecord
 from themescope.core.types import Article, BenchmarkItem, Paragraph, Section, Split, TripletRows
 from themescope.db.records import MapPoints, Verdict
@@ -44,13 +40,6 @@ _THEMES, _SENTENCES = 8, 5
 _TRIPLET_SENTENCES = 16
 _SHARES = {Split.TRAIN: 0.8, Split.VALIDATION: 0.1, Split.TEST: 0.1}
 METRICS = ("mi", "ami", "ami-arithmetic", "ri", "ari", "v")
-_BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
-_VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
-_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-          "--disable-component-update", "--disable-sync"]  # fmt: skip
-_IDLE_SECONDS = 3
-"""Consecutive idle seconds after which the server is assumed to have imported its pages."""
-
 
 # ---------------------------------------------------------------- data
 
@@ -169,60 +158,6 @@ def _article(number: int, random: np.random.Generator) -> Article:
 # ---------------------------------------------------------------- server, browser, timer
 
 
-@contextmanager
-def server(home: Path, script: str = "") -> Iterator[tuple[str, psutil.Process]]:
-    """Run a server of ``script``, or of the app, in a new process; yield its URL and process once it is idle."""
-    if script:
-        (home / "bare.py").write_text(script, encoding="utf-8")
-    module = ["streamlit", "run", str(home / "bare.py")] if script else ["themescope.webapp.server"]
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    flags = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
-    inherited = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"}
-    environment = {**inherited, "THEMESCOPE_HOME": str(home), "OMP_NUM_THREADS": "1"}
-    with (home / "log.txt").open("ab") as log:
-        process = subprocess.Popen([sys.executable, "-m", *module, *flags], env=environment, stdout=log, stderr=log)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        _wait_until_idle(url, psutil.Process(process.pid))
-        yield url, psutil.Process(process.pid)
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-def _wait_until_idle(url: str, process: psutil.Process) -> None:
-    while True:
-        try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1):
-                break
-        except OSError:
-            time.sleep(0.1)
-    idle = 0
-    while idle < _IDLE_SECONDS:
-        before = _cpu_seconds(process)
-        time.sleep(1)
-        idle = idle + 1 if _cpu_seconds(process) - before < 0.05 else 0
-
-
-def _cpu_seconds(process: psutil.Process) -> float:
-    used = process.cpu_times()
-    return float(used.user + used.system)
-
-
-def _browser_cpu_seconds() -> float:
-    """Return the CPU seconds of the browsers that this process has started."""
-    total = 0.0
-    for child in psutil.Process().children(recursive=True):
-        try:
-            if "chrom" in child.name():
-                total += _cpu_seconds(child)
-        except psutil.NoSuchProcess:
-            continue
-    return total
-
-
 class Timer:
     """Timer for repeated steps: wall-clock seconds, CPU seconds of the server and of the browser."""
 
@@ -233,9 +168,9 @@ class Timer:
     def __call__(self, step: str, work: Callable[[], object]) -> None:
         """Run ``work`` and record its times."""
         assert self.server is not None
-        before = time.perf_counter(), _cpu_seconds(self.server), _browser_cpu_seconds()
+        before = time.perf_counter(), cpu_seconds(self.server), browser_cpu_seconds()
         work()
-        after = time.perf_counter(), _cpu_seconds(self.server), _browser_cpu_seconds()
+        after = time.perf_counter(), cpu_seconds(self.server), browser_cpu_seconds()
         self.times.setdefault(step, []).append(tuple(b - a for a, b in zip(before, after, strict=True)))  # type: ignore[arg-type]
 
     def table(self) -> str:
@@ -395,10 +330,9 @@ def main() -> None:
 
 def _repetition(playwright: Playwright, home: Path, measured: MeasuredPage, timer: Timer, more: int) -> None:
     """Measure the first visit with a new server and browser, then ``more`` repetitions of the other steps."""
-    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _BROWSERS)), None)
     with server(home, measured.script) as (url, timer.server):
-        browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
-        page = browser.new_context(viewport=_VIEWPORT).new_page()
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        page = browser.new_context(viewport=VIEWPORT).new_page()
         page.set_default_timeout(120_000)
         page.wait_for_timeout(500)
         timer(f"{measured.name}: first visit", lambda: visit(page, measured, url))
@@ -419,11 +353,6 @@ def ensure_filled(home: Path) -> None:
         print("Filling the store …", flush=True)
         fill_store(store)
     store.close()
-
-
-def load_averages() -> str:
-    """Return the load averages over 1, 5 and 15 minutes."""
-    return f"load {' '.join(f'{x:.1f}' for x in os.getloadavg())}"
 
 
 if __name__ == "__main__":
