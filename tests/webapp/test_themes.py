@@ -18,7 +18,7 @@ from themescope.core.types import Article, Paragraph, Section, Split
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.themes import results, state
+from themescope.webapp.features.themes import numbers, results, state
 from themescope.webapp.features.themes.new_list import EXAMPLE
 from themescope.webapp.shared.results import partition_queries
 
@@ -195,7 +195,7 @@ def test_a_browser_that_has_not_drawn_the_new_result_does_not_undo_it(analysed: 
     assert choice(at, state.RESULT).value.endswith("3 themes") and at.metric[1].value == "3"
 
 
-def with_three_themes(store: Store) -> int:
+def with_three_themes(store: Store, k: int = 0) -> int:
     """A stored result with one theme more; returns its id."""
     with store.writing() as w:
         (run,) = w.runs.list(kind="themes")
@@ -203,7 +203,8 @@ def with_three_themes(store: Store) -> int:
         ids, margins = w.runs.margins(run.id, Split.TEST)
         return w.runs.add(
             kind="themes", digest="th2", model_id=run.model_id, clusterer="iclust", seconds=1.0,
-            config={**run.config, "themes": themes}, assignments=w.runs.labels(run.id),
+            config={**run.config, "themes": themes, "settings": {"k": k, "shared": 2.0}},
+            assignments=w.runs.labels(run.id),
             margins={Split.TEST: (ids, margins)},
         ).id  # fmt: skip
 
@@ -226,3 +227,34 @@ def test_the_page_opens_at_the_themes_of_the_project(analysed: Store, open_page:
     without = open_page("themes", corpus=CORPUS, themes_view=state.RESULTS)
     assert "Find themes and draw the map" in [button.label for button in without.button]
     assert open_page("themes", corpus="My list", themes_view=state.NEW).text_area
+
+
+def test_more_themes_are_a_click_away_and_what_differs_is_shown(analysed: Store, open_page: Open) -> None:
+    at = open_page("themes", corpus="My list", view="Results")
+    assert [b.label for b in at.button if str(b.key).startswith("themes_step_")] == ["Suggested: 2", "More: 4"]
+    press(at, "More: 4")
+    with analysed.reading() as r:
+        asked = next(job for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "find-themes")
+    assert asked.args["settings"] == {"k": 4, "shared": 2.0}
+    end(analysed, asked.id, with_three_themes(analysed, k=4))
+    at.run()
+    assert at.metric[1].value == "3"
+    at.session_state["themes_differs_th2"] = True
+    at.run()
+    assert "2 of 3 themes have at least 90 % of their sentences from one of the suggested themes" in words_of(at)
+    press(at, "Suggested: 2")
+    assert not at.exception and choice(at, state.RESULT).value.endswith("2 themes")
+
+
+@pytest.mark.parametrize(
+    ("k", "interval", "offered"),
+    [(39, (22, 68), [22, 39, 68]), (22, (20, 29), [13, 22, 37]), (2, (2, 2), [2, 3]), (12, (12, 12), [7, 12, 20])],
+)
+def test_numbers_around_the_suggested_one(k: int, interval: tuple[int, int], offered: list[int]) -> None:
+    assert list(numbers.steps(k, interval).values()) == offered
+
+
+def test_parts_of_a_theme_are_those_of_the_common_sentences() -> None:
+    first = np.array([1, 2, 3, 4, 5, 9]), np.array([0, 0, 0, 0, 1, 2])
+    second = np.array([5, 4, 3, 2, 1]), np.array([0, 2, 2, 2, 1])
+    assert numbers.parts(first, second, 3) == [[(2, 0.75), (1, 0.25)], [(0, 1.0)], []]

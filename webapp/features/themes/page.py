@@ -25,6 +25,6 @@ with tab:
             new_list.form()
     elif found:
         best = partition_queries.best_first(found)
-        results.show(by_name("Result", best, state.RESULT, lambda analysis: analysis.name))
+        results.show(by_name("Result", best, state.RESULT, lambda analysis: analysis.name), found)
     else:
         nothing("No themes yet.", "Find the themes of this project, or open the tab “New list” and paste sentences.")

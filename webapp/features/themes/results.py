@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
-from plotly.subplots import make_subplots
 
 from themescope.core.clustering.generated_names import NameState
 from themescope.core.records.answers import LocatedSentence
@@ -25,7 +23,7 @@ from themescope.jobs.common.model_choice import WITHIN_ARTICLE, corpus_shares, l
 from themescope.jobs.kinds.themes import restored
 from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.table_files import Table, Types, excel_bytes
-from themescope.webapp.features.themes import by_column, new_list, repeated_texts, state, theme_sentences
+from themescope.webapp.features.themes import by_column, numbers, repeated_texts, state, theme_sentences
 from themescope.webapp.features.themes.theme_sentences import Shown
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
@@ -34,7 +32,6 @@ from themescope.webapp.map_view.view_state import MapState, forget_replaced, ope
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import bound
 from themescope.webapp.shared.components import draw_table
-from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.forms import table_files
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.labelling import model_requests
@@ -86,9 +83,9 @@ def show_naming(analysis: Analysis) -> None:
             return
         names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes, 1)]
         chosen = st.multiselect("Themes to name", names, placeholder="all themes", key="themes_to_name")
-        numbers = [names.index(name) for name in chosen]
-        materials = materials_of_run(queries.store(), analysis.run, numbers)
-        target = {"run": analysis.run.id, "numbers": numbers}
+        places = [names.index(name) for name in chosen]
+        materials = materials_of_run(queries.store(), analysis.run, places)
+        target = {"run": analysis.run.id, "numbers": places}
         model_requests.consent(target, materials, model, f"themes_naming_{analysis.run.digest}")
 
 
@@ -127,8 +124,9 @@ _LIST_IS_ARTICLE = "The vectors of this model are computed within the article, w
 _TEXT_CHARS = 240
 
 
-def show(analysis: Analysis) -> None:
-    """Draw everything about one result."""
+def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
+    """Draw everything about one result of those ``found`` in the project."""
+    numbers.choose(analysis, found)
     listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
     low_confidence = int((listed.margins < 0).sum())
     unread = language_note(queries.store(), analysis.model, corpus_shares(analysis.corpus))
@@ -141,8 +139,12 @@ def show(analysis: Analysis) -> None:
         st.metric("Time", duration(analysis.run.seconds), border=True)
     if unread:
         st.warning(plain(unread), icon=":material/translate:")
-    words = " plus word overlap" if _word_overlap(analysis) else ""
-    st.caption(" ".join(filter(None, [f"Clustered with “{plain(analysis.model.name)}”{words}.", _interval(analysis)])))
+    words = " plus word overlap" if numbers.word_overlap(analysis) else ""
+    st.caption(
+        " ".join(
+            filter(None, [f"Clustered with “{plain(analysis.model.name)}”{words}.", numbers.interval_note(analysis)])
+        )
+    )
     if within_article(analysis.model):
         st.caption(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
     frequent = repeated_texts.frequent(analysis)
@@ -171,7 +173,7 @@ def show(analysis: Analysis) -> None:
     if len(analysis.themes) > len(shown):
         st.caption(f"and {len(analysis.themes) - len(shown)} smaller themes; choose one below")
     show_naming(analysis)
-    _how_many(analysis)
+    numbers.why(analysis)
     st.subheader("Map and sentences", anchor=False)
     _map_and_sentences(analysis, listed)
     by_column.show(analysis, listed)
@@ -191,43 +193,6 @@ def _about_waves(analysis: Analysis) -> None:
         if wave := theme.get("wave"):
             what = f"**{place}. {plain(theme['name'])}**, {count(theme['size'], 'sentence')}"
             st.markdown(f":material/new_releases: New in “{plain(wave)}”: {what}")
-
-
-def _interval(analysis: Analysis) -> str | None:
-    """Return the interval of the number of themes in words; results of earlier versions have none."""
-    if not (interval := analysis.run.config.get("interval")):
-        return None
-    low, high = interval
-    if analysis.run.config["settings"].get("density"):
-        return f"Suggested from the similarities: groupings of other sizes have {low} to {high} themes."
-    return f"Suggested from the similarities: {low} to {high} themes (90 % interval)."
-
-
-def _word_overlap(analysis: Analysis) -> float:
-    """Return the weight of word overlap; early results have none."""
-    return float(analysis.run.config["settings"].get("shared", 0))
-
-
-def _how_many(analysis: Analysis) -> None:
-    curves, reason, k = analysis.run.config["curves"], analysis.run.config["reason"], len(analysis.themes)
-    with st.expander(f"Why {count(k, 'theme')}?", icon=":material/show_chart:", expanded=True):
-        st.markdown(plain(reason or " ".join(filter(None, [f"You chose {k} themes.", _interval(analysis)]))))
-        if len(curves["ks"]) > 1:
-            figure = curves_figure(curves, k, tones(st.context.theme.type))
-            st.plotly_chart(figure, key=f"themes_curves_{analysis.run.digest}", config={"displayModeBar": False})
-        st.caption(
-            ". ".join(f"{title}: {about}" for title, about in CURVES.values())
-            + f". Measured on {count(curves['sentences'], 'sentence')}."
-        )
-        left, middle, right = st.columns([1, 2, 3], vertical_alignment="bottom")
-        other = left.number_input("Number of themes", 2, 500, max(k, 2), key=f"themes_number_{analysis.run.digest}")
-        if middle.button("Recluster", icon=":material/replay:", disabled=int(other) == k):
-            new_list.request(
-                analysis.corpus.name, analysis.model.name, {"k": int(other), "shared": _word_overlap(analysis)}
-            )
-        if right.toggle("Show values", key=f"themes_show_numbers_{analysis.run.digest}"):
-            columns = {"Themes": curves["ks"], **{title: curves[name] for name, (title, _) in CURVES.items()}}
-            draw_table(pd.DataFrame(columns).round(3), height=240)
 
 
 def _subtitle(theme: Mapping[str, Any], texts: Mapping[int, str]) -> tuple[str, list[int]]:
@@ -304,39 +269,6 @@ def summary(analysis: Analysis) -> list[tuple[Any, ...]]:
 
 def _workbook(analysis: Analysis, header: Sequence[str], rows: Table, types: Types | None = None) -> bytes:
     return excel_bytes(header, rows, types=types, more={"summary": [SUMMARY, *summary(analysis)]})
-
-
-CURVES = {
-    "silhouette": ("Silhouette", "how much closer a sentence is to its own theme than to the nearest other one"),
-    "gain": ("Gain in similarity", "how much more similar sentences of one theme are than any two; look for the "
-             "elbow"),
-    "stability": ("Stability", "agreement of the themes of random subsamples with those of the whole list"),
-}  # fmt: skip
-
-
-def curves_figure(curves: Mapping[str, Any], chosen: int, tones: Tones) -> go.Figure:
-    """Return the three curves side by side, each with its own scale; the chosen number is marked."""
-    ks: Sequence[int] = curves["ks"]
-    titles = [title for title, _ in CURVES.values()]
-    figure = make_subplots(rows=1, cols=len(CURVES), subplot_titles=titles, horizontal_spacing=0.06)
-    for column, name in enumerate(CURVES, 1):
-        line = {"color": tones.accent, "width": 2}
-        shown = go.Scatter(
-            x=np.array(ks),
-            y=np.array(curves[name]),
-            mode="lines+markers",
-            line=line,
-            marker={"size": [11 if k == chosen else 5 for k in ks], "color": tones.accent},
-            hovertemplate="%{x} themes: %{y:.3f}<extra></extra>",
-            showlegend=False,
-        )
-        figure.add_trace(shown, row=1, col=column)
-        figure.add_vline(x=chosen, line={"color": tones.ink, "width": 1, "dash": "dot"}, row=1, col=column)
-    figure.update_annotations(font={"size": 13, "color": tones.ink})
-    figure.update_xaxes(title={"text": "themes", "font": {"size": 12}}, showgrid=False, automargin=True)
-    figure.update_yaxes(automargin=True, nticks=5)
-    figure.update_layout(height=240, margin={"l": 8, "r": 8, "t": 30, "b": 8})
-    return figure
 
 
 ALL_THEMES, LOW_CONFIDENCE = "All themes", "Low confidence"
