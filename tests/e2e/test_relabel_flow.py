@@ -230,6 +230,7 @@ def out_and_in(page: Page, app: App) -> None:
     page.get_by_role("tab", name="History").click()
     expect(page.get_by_text("Showing 17 of 17 steps")).to_be_visible()
     page.get_by_role("tab", name="Files and settings").click()
+    page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as download:
         page.get_by_test_id("stDownloadButton").filter(has_text="Whole labelling").get_by_role("button").click()
     text = Path(download.value.path()).read_text(encoding="utf-8")

@@ -33,11 +33,11 @@ _ROWS, _LONG = 8, 12
 """Numbers of rows that are shown without scrolling, and without a search box."""
 
 
-def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], str], help: str = "") -> R:
+def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], str], **more: Any) -> R:
     """Choose one of ``records`` (at least one) in a select box with the URL key ``param``; equal names are numbered."""
     named = dict(zip(distinct(map(name, records)), records, strict=True))
     value, key = _held(param, list(named), next(iter(named)))
-    st.selectbox(label, list(named), key=key, help=help or None)
+    st.selectbox(label, list(named), key=key, **more)
     return named[value]
 
 

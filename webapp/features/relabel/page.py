@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.results.partition_queries import EDIT
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
+STYLE = Path(__file__).parent / "assets" / "layout.css"
 _MAX_ROWS = 1_000
 _ALL_OPERATIONS, _EVERYONE = "all", "everyone"
 _EXAMPLES = 8
@@ -185,8 +187,11 @@ def show_rest(state: RelabelState) -> None:
 # --- page -------------------------------------------------------------------------------------------------------------
 
 labellings = sorted(partition_queries.labellings(projects.current_id()), key=partition_queries.precedence)
-with st.container(width=400):
-    chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name) if labellings else None
+st.html(STYLE)
+chosen = None
+if labellings:
+    with st.container(key="relabel_labelling"):
+        chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name, label_visibility="collapsed")
 views = {EDIT: workspace.show, REST: show_rest, HISTORY: show_history, SETTINGS: settings.show}
 view, tab = open_tab([*views, NEW], VIEW)
 with tab:

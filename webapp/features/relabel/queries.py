@@ -30,7 +30,7 @@ from themescope.core.labelling.suggestions import Centres, ClusterPair
 from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
 from themescope.db.label_records import Presence
-from themescope.jobs.common.importing.waves import waves_of
+from themescope.jobs.common.importing.waves import is_list, waves_of
 from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.services import search
@@ -65,6 +65,7 @@ class Texts:
     """Sentence id → row."""
     several_articles: bool
     several_sections: bool
+    """Both are False for a list, whose waves are its articles."""
 
     def article_ids(self) -> set[int]:
         """Return the ids of their articles."""
@@ -83,6 +84,7 @@ def texts(labelling_id: int, members: Members) -> Texts:
         known = r.corpora.sentences_by_id(ids)
         articles = r.corpora.articles_by_id({s.article_id for s in known.values()})
         sections = r.corpora.sections_of(list(articles))
+        of_list = is_list(r.corpora.get(r.labellings.get(labelling_id).corpus_id))
         of_task = r.tasks.of_labelling(labelling_id)
         items = r.tasks.items(of_task[0].id, of_task[1]) if of_task else []
     place = {at: item.place for item in items for at in places_of([item.range])}
@@ -95,8 +97,8 @@ def texts(labelling_id: int, members: Members) -> Texts:
         [articles[s.article_id].title for s in ordered],
         [titles[s.article_id].get(s.section, LEAD) for s in ordered],
         {s.id: row for row, s in enumerate(ordered)},
-        len(articles) > 1,
-        len({(s.article_id, s.section) for s in ordered}) > 1,
+        len(articles) > 1 and not of_list,
+        len({(s.article_id, s.section) for s in ordered}) > 1 and not of_list,
     )
 
 

@@ -191,8 +191,6 @@ def _colouring(state: RelabelState, ids: Ids) -> Colouring:
 _MAX_IN_COLUMN, _MIN_IN_COLUMN, _MAX_TOGETHER = 600, 6, 1_800
 """Bounds on the sentences of one column, and about how many all columns show together."""
 _MAX_TEXT, _MAX_NOTE, _MAX_SUGGESTION = 700, 120, 40
-_MIN_HEIGHT = 290
-"""Height of a column in pixels; columns grow with the window."""
 
 
 def show_columns(state: RelabelState, ids: Ids) -> None:
@@ -214,7 +212,6 @@ def columns_data(state: RelabelState, ids: Ids) -> dict[str, Any]:
         "selected": state.selected.tolist(),
         "session": state.browser_session,
         "acknowledged": state.acknowledged,
-        "height": _MIN_HEIGHT,
         "palette": palette(shades),
         "words": WORDS,
     }

@@ -139,8 +139,19 @@ def show(state: RelabelState) -> None:
         f"{count(record.sentences, 'sentence')} · created by {people.shown(record.owner)} {ago(record.created)} · "
         f"started from {plain(origin)} · {count(len(state.session.steps), 'step')}"
     )
-    store = queries.store()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.popover("Download", icon=":material/download:"):
+            _downloads(record)
+        with st.popover("Settings", icon=":material/settings:"):
+            _settings(state)
+    learning.show_naming(state)
+    method_choice.show(state)
+    method_choice.show_metric(state)
+    learning.show(record)
 
+
+def _downloads(record: LabellingRecord) -> None:
+    store = queries.store()
     with st.container(horizontal=True, vertical_alignment="center"):
         download("Whole labelling", lambda: files.export_lines(store, record.id), "labelling.jsonl")
         excel = partial(excel_bytes, title="labels")
@@ -157,11 +168,11 @@ def show(state: RelabelState) -> None:
         "sentence. A scheme has the clusters with their themes, sizes and codebook entries, and can be the start of "
         "another labelling."
     )
-    learning.show_naming(state)
-    method_choice.show(state)
-    method_choice.show_metric(state)
-    learning.show(record)
-    with st.form(f"relabel_settings_{record.id}", border=True):
+
+
+def _settings(state: RelabelState) -> None:
+    record = state.record
+    with st.form(f"relabel_settings_{record.id}", border=False):
         name = st.text_input("Name", value=record.name, max_chars=200)
         sharing = st.selectbox(
             "Access", list(_ACCESS), index=list(_ACCESS).index(record.kind), format_func=_ACCESS.__getitem__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -125,18 +125,18 @@ LAYOUTS: dict[str, Callable[[RelabelState, Ids], None]] = {
 }
 NO_MODEL = "no suggestions"
 _MAX_CONFLICTS, _MAX_CONFLICT_TEXT = 5, 220
+_NO_LABEL: Any = {"label_visibility": "collapsed"}
+"""One row holds all controls; assistive technology still reads the labels."""
 _TOP_K = 5
 _MAX_CONTEXT, _MAX_TEXT, _MAX_NAME = 180, 5_400, 40
 _MAX_LABELLINGS = 4
 _CLEAR_MARGIN = 0.1
-_STYLE = Path(__file__).parent / "assets" / "layout.css"
 
 
 @st.fragment
 def show(state: RelabelState) -> None:
     """Draw the tab, up to date with what others have committed."""
     state.session.sync()
-    st.html(_STYLE)
     show_task_bar(state)
     new_sentences.offer(state)
     if state.read_only:
@@ -182,7 +182,7 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str] | None]:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
         layout: str = st.segmented_control(
-            "Layout", list(LAYOUTS), key=LAYOUT, bind="query-params", default=COLUMNS, required=True
+            "Layout", list(LAYOUTS), key=LAYOUT, bind="query-params", default=COLUMNS, required=True, **_NO_LABEL
         )
         if layout == CLUSTERS and clusters.choose(state) == QUESTIONS:
             _choose_model(state)
@@ -190,17 +190,20 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str] | None]:
     if layout == CLUSTERS:  # all controls are too wide for one row
         row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
-        name = st.selectbox("Filter", sentences.filters(state), key=FILTER, bind="query-params", width=205)
-        search = st.text_input("Search", key=SEARCH, bind="query-params", icon=":material/search:", width=170)
-        match = st.selectbox(
-            "Match",
-            sentences.MATCHES,
-            key=MATCH,
-            bind="query-params",
-            width=115,
-            help="Sentences that contain the text, or the sentences most similar in meaning by the chosen model.",
-        )
-        _choose_model(state)
+        name = st.selectbox("Filter", sentences.filters(state), key=FILTER, bind="query-params", width=205, **_NO_LABEL)
+        search = st.text_input(
+            "Search", key=SEARCH, bind="query-params", icon=":material/search:", placeholder="Search", width=205,
+            **_NO_LABEL,
+        )  # fmt: skip
+        with st.popover("Options", icon=":material/tune:"):
+            match = st.selectbox(
+                "Match",
+                sentences.MATCHES,
+                key=MATCH,
+                bind="query-params",
+                help="Sentences that contain the text, or the sentences most similar in meaning by the chosen model.",
+            )
+            _choose_model(state)
     model = records.model_by_id(state.model_id)
     if model is not None:
         corpus = records.read(lambda r: r.corpora.get(state.record.corpus_id))
@@ -220,7 +223,6 @@ def _choose_model(state: RelabelState) -> None:
         "Suggestions from",
         [*models, NO_MODEL],
         key=f"relabel_model_{state.record.id}",
-        width=175,
         help="The model suggests a cluster for every sentence. Nothing changes until you accept a suggestion.",
     )
     state.model_id = models[chosen].id if chosen in models else None
@@ -240,7 +242,8 @@ def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], v
         nothing("No matching sentences.", "Choose “All sentences” and clear the search to see all of them.")
         return
     draw(state, ids)
-    st.caption(f"Showing {len(ids):,} of {count(len(state.partition.ids), 'sentence')}.")
+    with st.container(key="relabel_shown"):
+        st.caption(f"Showing {len(ids):,} of {count(len(state.partition.ids), 'sentence')}.")
 
 
 # ---------------------------------------------------------------- unsaved changes and conflicts
@@ -296,7 +299,7 @@ def show_sentence_card(state: RelabelState) -> None:
             parts[0] += f", by {by}"
         if p.uncertain[row]:
             parts.append("marked as uncertain")
-        if not state.record.blind:
+        if texts.several_sections and not state.record.blind:
             parts.append(f"section: {texts.sections[place]}")
         if texts.several_articles:
             parts.append(texts.articles[place])

@@ -8,6 +8,13 @@ class Columns {
     this.last = null;
     this.flush = () => this.pushPicked();
     actionQueue.beforePush.add(this.flush);
+    // A card below takes a part of their height; the sentence that it is about stays in view.
+    new ResizeObserver(() => this.chosen()?.scrollIntoView({ block: "nearest", inline: "nearest" })).observe(root);
+  }
+
+  // The element of the only selected sentence.
+  chosen() {
+    return this.selected.size === 1 ? this.root.querySelector(`li[data-id="${[...this.selected][0]}"]`) : null;
   }
 
   show(data) {
@@ -24,7 +31,6 @@ class Columns {
     const position = this.position();
     const columns = this.data.columns.map((column) => this.column(column));
     this.root.replaceChildren(...columns);
-    this.root.style.setProperty("--columns-height", `${this.data.height}px`);
     this.restore(position);
     this.reveal();
   }
