@@ -41,10 +41,10 @@ class ConfigError(ThemescopeError):
 
 
 class UnknownNameError(ThemescopeError):
-    """An unknown name; the message suggests the nearest known names."""
+    """An unknown name; the message suggests the nearest known names. ``None``: there are too many to list."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        self.kind, self.name, self.known = kind, name, sorted(known)
+    def __init__(self, kind: str, name: str, known: Iterable[str] | None) -> None:
+        self.kind, self.name, self.known = kind, name, sorted(known or ())
         near = difflib.get_close_matches(name, self.known, n=3, cutoff=0.5)
         if near:
             hint = "Did you mean " + " or ".join(repr(n) for n in near) + "?"
@@ -52,7 +52,7 @@ class UnknownNameError(ThemescopeError):
             shown = ", ".join(self.known[:12]) + (", …" if len(self.known) > 12 else "")
             hint = f"Known: {shown}."
         else:
-            hint = f"There is no {kind} yet."
+            hint = "Check it." if known is None else f"There is no {kind} yet."
         super().__init__(f"There is no {kind} called {name!r}. {hint}")
 
 

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from themescope.core.client.connection import Connection
+from themescope.core.errors import ConfigError
 from themescope.core.labelling.changes import Step
 from themescope.core.records.answers import (
     ArticleClustering,
@@ -109,7 +110,8 @@ class Client:
         text: str = "",
     ) -> CorpusEditRecord:  # fmt: skip
         """Remove a wave or articles, or correct the text of a sentence: one of the three."""
-        body = {"wave": wave, "articles": [*articles], "sentence": sentence, "text": text}
+        given = {"wave": wave, "articles": [*articles], "sentence": sentence, "text": text}
+        body = {name: value for name, value in given.items() if value not in ("", [], None)}
         return self._http.send(CorpusEditRecord, "POST", f"/corpora/{corpus_id}/edits", body)
 
     def undo_edit(self, corpus_id: int, edit_id: int) -> CorpusEditRecord:
@@ -138,6 +140,8 @@ class Client:
 
     def sentences(self, *, corpus_id: int | None = None, article_id: int | None = None) -> Iterator[LocatedSentence]:
         """Yield the sentences of a corpus or of an article in reading order."""
+        if (corpus_id is None) is (article_id is None):
+            raise ConfigError("Name a corpus or an article: client.sentences(corpus_id=…) or (article_id=…).")
         owner = f"/corpora/{corpus_id}" if article_id is None else f"/articles/{article_id}"
         return self._http.pages(Page[LocatedSentence], f"{owner}/sentences")
 

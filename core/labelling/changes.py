@@ -55,6 +55,15 @@ class SentenceChanges:
     probability: npt.NDArray[np.float64] | None = None
     """(m,) probabilities of new clusters that a model chose; None without any. A change back has none of its own."""
 
+    def only(self, ids: Ids) -> SentenceChanges:
+        """Return the change of some sentences, as far as it concerns them."""
+        kept = np.isin(self.ids, ids)
+        if kept.all():
+            return self
+        probability = None if self.probability is None else self.probability[kept]
+        old, new = np.asarray(self.old)[kept], np.asarray(self.new)[kept]
+        return replace(self, ids=self.ids[kept], old=old, new=new, probability=probability)
+
     def inverse(self) -> SentenceChanges:
         """Return the inverse change."""
         return replace(self, old=self.new, new=self.old, probability=None)

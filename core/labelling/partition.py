@@ -239,10 +239,9 @@ def free_colour(partition: Partition) -> int:
 def free_name(partition: Partition, wanted: str) -> str:
     """Return ``wanted``, with the first free number appended if it is taken: ``wanted 2``."""
     taken = {folded_name(c.name) for c in partition.clusters.values()}
-    base = wanted.strip()[: NAME_LIMIT - 8].strip()
-    base = base if folded_name(base) else "Cluster"
-    name, number = base, 1
+    name, number = wanted.strip()[:NAME_LIMIT].strip(), 1
+    base = name = name if folded_name(name) else "Cluster"
     while folded_name(name) in taken:
         number += 1
-        name = f"{base} {number}"
+        name = f"{base[: NAME_LIMIT - 8].strip()} {number}"
     return name

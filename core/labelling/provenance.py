@@ -110,10 +110,10 @@ def provenance(
 ) -> Provenance:
     """Return the provenance of the labels of a partition, from its ``start`` and its complete history.
 
-    ``log`` may lack changes of other sentences. A person's move makes a human label and a re-clustering a machine's.
-    An answer makes human labels of the sentences that it is about. A merge changes the cluster of a label, not its
-    maker. Undo and the return to an earlier state restore the provenance that there was. Approval makes a machine's
-    label a human one.
+    ``log`` may lack changes of other sentences, or have them, as of sentences that were removed since. A person's move
+    makes a human label and a re-clustering a machine's. An answer makes human labels of the sentences that it is about.
+    A merge changes the cluster of a label, not its maker. Undo and the return to an earlier state restore the
+    provenance that there was. Approval makes a machine's label a human one.
     """
     entries = list(log)
     replay = _Replay(partition, start, entries, approvals)
@@ -147,7 +147,8 @@ class _Replay:
     def add(self, step: Step, change_set: ChangeSet) -> None:
         while self._waiting and self._waiting[0].when < step.when:
             self._approve_next()
-        moves = [c for c in change_set if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER]
+        changes = (c for c in change_set if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER)
+        moves = [change.only(self._partition.ids) for change in changes]
         if not moves:
             return
         if step.kind is Kind.UNDO:

@@ -152,12 +152,12 @@ class NamedRepository(RecordRepository[R]):
 
     def usable_name(self, wanted: str) -> str:
         """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
-        wanted = (clean_text(wanted).strip() or noun(self.table))[: NAME_LIMIT - 8]
+        wanted = (clean_text(wanted).strip() or noun(self.table))[:NAME_LIMIT]
         taken = set(self.connection.execute(sa.select(self.table.c.name)).scalars())
         name, number = wanted, 1
         while name in taken:
             number += 1
-            name = f"{wanted} {number}"
+            name = f"{wanted[: NAME_LIMIT - 8].strip()} {number}"
         return name
 
 

@@ -96,9 +96,9 @@ class Runs(ResultRepository[RunRecord]):
         return self._matching(**references, kind=kind, corpus_id=corpus_id)
 
     def without_removed(self, runs: Iterable[RunRecord]) -> builtins.list[RunRecord]:
-        """Return runs with themes, whose sizes and central sentences leave out those of removed articles."""
+        """Return the runs; sizes and central sentences of themes leave out those of removed articles."""
         removed = [*self.connection.scalars(sa.select(t.article.c.id).where(t.article.c.removed.is_not(None)))]
-        return [self._without(run, removed) if removed else run for run in runs]
+        return [self._without(run, removed) if removed and "themes" in run.config else run for run in runs]
 
     def _without(self, run: RunRecord, removed: Sequence[int]) -> RunRecord:
         c, s, config = t.assignment.c, t.sentence.c, run.config

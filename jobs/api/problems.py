@@ -10,9 +10,10 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Path, Query, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+from starlette.routing import Match
 
 from themescope.core.errors import (
     AccessError,
@@ -45,18 +46,22 @@ _STATUS: tuple[tuple[type[ThemescopeError], int], ...] = (
     (ArtifactError, 409),
     (MissingExtraError, 409),
     (ConfigError, 422),
-    (DataError, 422),
+    (DataError, 409),
     (ReadError, 422),
     (ExecutorError, 503),
 )
-"""Class of an error → status of the answer; the first class that fits."""
+"""Class of an error → status of the answer; the first class that fits.
+
+A request that its description allows is not answered with 422: what the data do not allow conflicts with the store.
+Settings and files are described elsewhere, by the kind of the job and by the reader.
+"""
 MEANINGS = {
     400: "The body is not JSON in UTF-8.",
     401: "The token is missing or wrong, has expired or was revoked.",
     403: "Your role does not allow it, or the request comes from another web site.",
     404: "There is no object with this id.",
     405: "The path does not have this method.",
-    409: "The change conflicts with the state of the store, for example with a change by another person.",
+    409: "The store does not allow it as it is, for example after a change by another person, or without vectors.",
     413: "The request is too large.",
     415: "A request without a token that writes needs the content type application/json.",
     422: "A parameter or the body is invalid.",
@@ -65,6 +70,7 @@ MEANINGS = {
 }
 WRITING = (400, 409, 413, 415)
 """Statuses of operations that write, besides those of all."""
+_METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _INVALID = "The request is invalid: {}."
 
 
@@ -134,7 +140,13 @@ async def _of_validation(request: Request, error: Exception) -> JSONResponse:
 
 async def _of_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return problem(error.status_code, MEANINGS.get(error.status_code, str(error.detail)), error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == 405:  # Starlette names the methods of the first of several routes with this path
+        routes = request.app.routes
+        wanted = ((method, {**request.scope, "method": method}) for method in _METHODS)
+        allowed = [method for method, scope in wanted if any(r.matches(scope)[0] is Match.FULL for r in routes)]
+        headers["Allow"] = ", ".join(allowed)
+    return problem(error.status_code, MEANINGS.get(error.status_code, str(error.detail)), headers)
 
 
 async def _of_defect(request: Request, error: Exception) -> JSONResponse:
@@ -144,21 +156,32 @@ async def _of_defect(request: Request, error: Exception) -> JSONResponse:
 
 MOST_ITEMS = 1_000
 """Maximum number of items of a page."""
-MOST_ID = 2**63 - 1
-_MOST_OFFSET = 2**53 - 1
-"""The largest integer that every JSON parser keeps; sums with it fit into a column."""
+MOST_ID = 2**53 - 1
+"""The largest integer that every JSON parser keeps (RFC 8259, section 6); sums with it fit into a column."""
 MOST_SENTENCES = 200_000
 """Maximum number of sentences of a change: that of a labelling."""
 
 Id = Annotated[int, Path(ge=1, le=MOST_ID, examples=[1])]
 SomeId = Annotated[int | None, Query(ge=1, le=MOST_ID)]
-Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="Number of items to skip.")]
+Offset = Annotated[int, Query(ge=0, le=MOST_ID, description="Number of items to skip.")]
 Limit = Annotated[int, Query(ge=1, le=MOST_ITEMS, description="Maximum number of items.")]
 WithColumns = Annotated[bool, Query(description="Whether the columns of the corpus follow those of the export.")]
-SentenceId = Annotated[int, Field(ge=1, le=MOST_ID)]
-ClusterNumber = Annotated[int, Field(ge=1, le=MOST_ID)]
+
+
+def _whole(value: Any) -> Any:
+    """Refuse what is no integer in JSON, where 1.0 is one, and "1" and true are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("Input should be an integer")
+    return value
+
+
+Flag = Annotated[bool, Field(strict=True)]
+"""A value of a body that is true or false, and not 0 or "no"."""
+WHOLE = BeforeValidator(_whole)
+"""For integers of a body."""
+BodyId = Annotated[int, Field(ge=1, le=MOST_ID), WHOLE]
 Sentences = Annotated[
-    list[SentenceId],
+    list[BodyId],
     Field(min_length=1, max_length=MOST_SENTENCES, description="Ids of sentences of the labelling.", examples=[[1, 2]]),
 ]
 

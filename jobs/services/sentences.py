@@ -22,11 +22,17 @@ def known_corpus(r: Unit, corpus_id: int) -> CorpusRecord:
     return record
 
 
+def check_corpus(r: Unit, corpus_id: int | None) -> None:
+    """Raise ``UnknownNameError`` for a corpus by which a list is filtered, and which does not exist."""
+    if corpus_id is not None:
+        known_corpus(r, corpus_id)
+
+
 def known_sentence(r: Unit, sentence_id: int) -> types.Sentence:
     """Return a sentence; raise ``UnknownNameError`` if there is none."""
     found = r.corpora.sentences_by_id([sentence_id]).get(sentence_id)
     if found is None:
-        raise UnknownNameError("sentence", str(sentence_id), ())
+        raise UnknownNameError("sentence", str(sentence_id), None if r.corpora.list() else ())
     return found
 
 

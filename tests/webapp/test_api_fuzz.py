@@ -6,10 +6,13 @@ token, may change anything. Half of the ids are replaced by those of the store, 
 
 import hashlib
 import logging
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +23,9 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from tests.webapp.browsers import browser
+from tests.places import ROOT
+from tests.served import served as listening
+from tests.webapp.browsers import APP, browser
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import fill
 from themescope.core.labelling.selections import Origin, selected
@@ -180,6 +185,21 @@ def test_no_request_ends_in_a_server_error_or_writes_without_the_right(served: S
 @pytest.mark.parametrize("person", [*ROLES, NOBODY])
 def test_nor_do_many_requests(served: Store, person: str) -> None:
     _check(served, person, MANY_CASES)
+
+
+@pytest.mark.slow
+def test_schemathesis_finds_no_failure(served: Store, tmp_path: Path) -> None:
+    """All its checks, also that valid requests are accepted and invalid ones refused, as from the command line."""
+    token = api_tokens.create(served, "ada", "schemathesis").secret
+    with listening(APP) as address:
+        program, config = Path(sys.executable).with_name("schemathesis"), ROOT / "tests" / "schemathesis.toml"
+        command = [
+            str(program), "--config-file", str(config), "run", f"{address}{API}/openapi.json", "--seed", "1",
+            "--max-examples", "30", "--continue-on-failure", "--phases", "examples,coverage,fuzzing",
+            "-H", f"Authorization: Bearer {token}",
+        ]  # fmt: skip
+        found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout[-20_000:] + found.stderr
 
 
 def _check(store: Store, person: str, cases: int) -> None:

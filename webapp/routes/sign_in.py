@@ -268,7 +268,7 @@ async def _create_token(request: Request, token: str, form: Mapping[str, str]) -
 async def _revoke_token(request: Request, token: str, form: Mapping[str, str]) -> Response:
     number = form.get("token", "")
     if not (number.isascii() and number.isdigit() and len(number) < 19):
-        raise UnknownNameError("token", number, ())
+        raise UnknownNameError("token", number, None)
 
     store, own = await run_in_threadpool(_signed_in, token)
     await run_in_threadpool(api_tokens.revoke, store, int(number), own.person, by=own.person)

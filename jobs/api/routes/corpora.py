@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from themescope.core.errors import DataError
 from themescope.core.records.answers import CaseInNotebook, Heading, LocatedSentence, Page, SearchResult
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusEditRecord, CorpusSummary, SelectionRecord
 from themescope.db.access import Right
@@ -15,11 +14,11 @@ from themescope.jobs.api.problems import (
     MOST_ID,
     WRITING,
     Body,
+    BodyId,
     CallerNow,
     Id,
     Limit,
     Offset,
-    SentenceId,
     responses,
 )
 from themescope.jobs.services import corpus_edits, search
@@ -83,7 +82,7 @@ def list_sentences(caller: CallerNow, corpus_id: Id, offset: Offset = 0, limit: 
 def search_sentences(
     caller: CallerNow,
     corpus_id: Id,
-    text: Annotated[str, Query(min_length=1, max_length=5_000, description="Text to search for.", examples=["river"])],
+    text: Annotated[str, Query(pattern=r"\S", max_length=5_000, description="Text to search for.", examples=["river"])],
     method: Annotated[
         SearchMethod,
         Query(
@@ -121,13 +120,23 @@ def list_error_cases(caller: CallerNow, corpus_id: Id, offset: Offset = 0, limit
     return Page(cases, len(notebook.cases), offset)
 
 
-class CorpusEdit(Body):
-    """A wave or articles to remove, or the corrected text of a sentence: one of the three."""
+class WaveRemoval(Body):
+    """A wave to remove."""
 
-    wave: str = Field("", max_length=1_000, description="Name of a wave to remove.")
-    articles: list[SentenceId] = Field([], max_length=10_000, description="Articles to remove.")
-    sentence: SentenceId | None = Field(None, description="Sentence whose text is corrected.")
-    text: str = Field("", max_length=corpus_edits.TEXT_LIMIT, description="Its corrected text.")
+    wave: str = Field(min_length=1, max_length=1_000, description="Name of the wave.")
+
+
+class ArticleRemoval(Body):
+    """Articles to remove."""
+
+    articles: list[BodyId] = Field(min_length=1, max_length=10_000)
+
+
+class TextCorrection(Body):
+    """A sentence and its corrected text."""
+
+    sentence: BodyId
+    text: str = Field(min_length=1, max_length=corpus_edits.TEXT_LIMIT)
 
 
 @router.get("/corpora/{corpus_id}/edits", responses=_FOUND)
@@ -139,19 +148,19 @@ def list_edits(caller: CallerNow, corpus_id: Id) -> list[CorpusEditRecord]:
 
 
 @router.post("/corpora/{corpus_id}/edits", status_code=201, responses=_CHANGED)
-def edit_corpus(caller: CallerNow, corpus_id: Id, edit: CorpusEdit) -> CorpusEditRecord:
+def edit_corpus(
+    caller: CallerNow, corpus_id: Id, edit: WaveRemoval | ArticleRemoval | TextCorrection
+) -> CorpusEditRecord:
     """Remove a wave or articles, or correct a text. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
     with caller.store.reading() as r:
         known_corpus(r, corpus_id)
-    if sum(map(bool, (edit.wave, edit.articles, edit.sentence))) != 1:
-        raise DataError("Give one of wave, articles and sentence.")
     store, person = caller.acting, caller.actor.name
-    if edit.wave:
+    if isinstance(edit, WaveRemoval):
         return corpus_edits.remove_wave(store, corpus_id, edit.wave, person)
-    if edit.articles:
+    if isinstance(edit, ArticleRemoval):
         return corpus_edits.remove_articles(store, corpus_id, edit.articles, person)
-    return corpus_edits.correct_text(store, corpus_id, edit.sentence or 0, edit.text, person)
+    return corpus_edits.correct_text(store, corpus_id, edit.sentence, edit.text, person)
 
 
 @router.post("/corpora/{corpus_id}/edits/{edit_id}/undo", responses=_CHANGED)

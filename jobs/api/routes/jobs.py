@@ -5,17 +5,16 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 from fastapi import APIRouter
 from pydantic import Field
 
 from themescope.core.config import default_of, options
-from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.records.answers import JobKind, JobSetting, Me, Page
 from themescope.core.records.stored import JobStatus, JobSummary
 from themescope.db.access import Right
-from themescope.jobs.api.problems import MOST_ID, WRITING, Body, Caller, CallerNow, Id, Limit, Offset, responses
+from themescope.jobs.api.problems import WRITING, Body, BodyId, Caller, CallerNow, Id, Limit, Offset, responses
 from themescope.jobs.common.results import code_version
 from themescope.jobs.kinds import REGISTRY, JobCard
 from themescope.jobs.queue import control
@@ -36,9 +35,7 @@ class NewJob(Body):
     arguments: dict[str, Any] = Field(
         default_factory=dict, description="Settings of the kind.", examples=[{"corpus": "Claims", "model": "default"}]
     )
-    after: Annotated[int, Field(ge=1, le=MOST_ID)] | None = Field(
-        None, description="Id of a job that has to be done before this one starts."
-    )
+    after: BodyId | None = Field(None, description="Id of a job that has to be done before this one starts.")
 
 
 @router.get("/me", tags=["account"])
@@ -72,14 +69,11 @@ def list_jobs(
     return Page([_shown(caller, job) for job in found[offset:]], total, offset)
 
 
-@router.post("/jobs", status_code=201, responses=responses(*WRITING))
+@router.post("/jobs", status_code=201, responses=_CHANGED)
 def queue_job(caller: CallerNow, new: NewJob) -> JobSummary:
     """Queue a job. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
-    try:
-        return control.enqueue(caller.acting, new.kind, new.arguments, after=new.after)
-    except UnknownNameError as error:
-        raise DataError(str(error)) from None  # in the body, not in the path
+    return control.enqueue(caller.acting, new.kind, new.arguments, after=new.after)
 
 
 @router.get("/jobs/{job_id}", responses=_FOUND)

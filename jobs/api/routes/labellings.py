@@ -29,15 +29,16 @@ from themescope.jobs.api import exports
 from themescope.jobs.api.exports import FILE, ExportFormat, download
 from themescope.jobs.api.problems import (
     MOST_ID,
+    WHOLE,
     WRITING,
     Body,
+    BodyId,
     Caller,
     CallerNow,
-    ClusterNumber,
+    Flag,
     Id,
     Limit,
     Offset,
-    SentenceId,
     Sentences,
     SomeId,
     WithColumns,
@@ -48,7 +49,7 @@ from themescope.jobs.services.everything import theme_record
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import known_labelling, visible_labelling
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.sentences import known_corpus, sentences_of_ids
+from themescope.jobs.services.sentences import check_corpus, known_corpus, sentences_of_ids
 
 SELECTED = "api"
 """Selection method of steps that come from outside of the pages."""
@@ -73,21 +74,17 @@ class LabellingStart(StrEnum):
 class LabellingToCreate(Body):
     """A labelling to create."""
 
-    corpus_id: Annotated[int, Field(ge=1, le=MOST_ID)]
+    corpus_id: BodyId
     name: _Name
-    article_id: Annotated[int, Field(ge=1, le=MOST_ID)] | None = Field(
-        None, description="The article to label; by default the whole corpus."
-    )
-    shared: bool = Field(False, description="Whether everybody may change it.")
+    article_id: BodyId | None = Field(None, description="The article to label; by default the whole corpus.")
+    shared: Flag = Field(False, description="Whether everybody may change it.")
     start: LabellingStart = Field(
         LabellingStart.NOTHING,
         description="Initial state: “nothing” assigned, the “sections” of the text, the “themes” of a run, or the "
         "current state of another “labelling”.",
     )
-    source_id: Annotated[int, Field(ge=1, le=MOST_ID)] | None = Field(
-        None, description="Id of the run or the labelling that “start” copies."
-    )
-    several_codes: bool = Field(False, description="Whether a sentence may have several codes.")
+    source_id: BodyId | None = Field(None, description="Id of the run or the labelling that “start” copies.")
+    several_codes: Flag = Field(False, description="Whether a sentence may have several codes.")
 
 
 class NewName(Body):
@@ -100,7 +97,7 @@ class NewChange(Body):
     """What every change may say about itself."""
 
     reason: str = Field("", max_length=NOTE_LIMIT, description="Reason for the history.")
-    seen: Annotated[int, Field(ge=0, le=MOST_ID)] | None = Field(
+    seen: Annotated[int, Field(ge=0, le=MOST_ID), WHOLE] | None = Field(
         None,
         description="Id of the last step that you know. If somebody changed the same sentences or clusters after it, "
         "nothing is written, and the status is 409.",
@@ -117,15 +114,15 @@ class Assignment(NewChange):
     """Sentences to put into a cluster."""
 
     sentences: Sentences
-    cluster: ClusterNumber
+    cluster: BodyId
 
 
 class CodeChange(NewChange):
     """Sentences to give a code, or to take it from."""
 
     sentences: Sentences
-    code: ClusterNumber
-    remove: bool = Field(False, description="Take the code away; the other codes of the sentences stay.")
+    code: BodyId
+    remove: Flag = Field(False, description="Take the code away; the other codes of the sentences stay.")
 
 
 class SentenceChange(NewChange):
@@ -138,7 +135,7 @@ class NewCluster(NewChange):
     """A cluster to create."""
 
     name: _Name
-    sentences: list[SentenceId] = Field(default_factory=list, max_length=200_000, description="Possibly none.")
+    sentences: list[BodyId] = Field(default_factory=list, max_length=200_000, description="Possibly none.")
 
 
 class ClusterName(NewChange):
@@ -150,14 +147,14 @@ class ClusterName(NewChange):
 class Merge(NewChange):
     """Clusters to merge into one of them."""
 
-    clusters: list[ClusterNumber] = Field(min_length=1, max_length=10_000, examples=[[2, 3]])
-    into: ClusterNumber
+    clusters: list[BodyId] = Field(min_length=1, max_length=10_000, examples=[[2, 3]])
+    into: BodyId
 
 
 class NewMark(SentenceChange):
     """Sentences to mark."""
 
-    uncertain: bool
+    uncertain: Flag
 
 
 class NewNote(SentenceChange):
@@ -166,10 +163,11 @@ class NewNote(SentenceChange):
     text: str = Field(max_length=NOTE_LIMIT, description="The note; “” removes it.")
 
 
-@router.get("/labellings")
+@router.get("/labellings", responses=_FOUND)
 def list_labellings(caller: CallerNow, corpus_id: SomeId = None) -> list[LabellingRecord]:
     """List all labellings (of one corpus), oldest first."""
     with caller.store.reading() as r:
+        check_corpus(r, corpus_id)
         return r.labellings.list(corpus_id)
 
 
@@ -182,7 +180,7 @@ def create_labelling(caller: CallerNow, new: LabellingToCreate) -> LabellingReco
     with caller.store.reading() as r:
         known_corpus(r, new.corpus_id)
         if article_id is not None and r.corpora.article(article_id).corpus_id != new.corpus_id:
-            raise UnknownNameError("article of this corpus", str(article_id), ())
+            raise UnknownNameError("article of this corpus", str(article_id), None)
         of_source = new.corpus_id
         if new.start is LabellingStart.THEMES:
             of_source = int(theme_record(r, source_id).config["corpus_id"])

@@ -12,6 +12,7 @@ from themescope.core.records.stored import MapRecord, ModelRecord
 from themescope.jobs.api.problems import CallerNow, Id, Offset, SomeId, responses
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, base_note, within_article
 from themescope.jobs.common.models import pretrained_folder
+from themescope.jobs.services.sentences import check_corpus
 
 MOST_POINTS = 50_000
 router = APIRouter(responses=responses())
@@ -44,10 +45,11 @@ def get_model_card(caller: CallerNow, model_id: Id) -> ModelDescription:
     )
 
 
-@router.get("/maps", tags=["maps"])
+@router.get("/maps", responses=_FOUND, tags=["maps"])
 def list_maps(caller: CallerNow, corpus_id: SomeId = None) -> list[MapRecord]:
     """List all maps (of one corpus), oldest first."""
     with caller.store.reading() as r:
+        check_corpus(r, corpus_id)
         return r.maps.list(corpus_id)
 
 

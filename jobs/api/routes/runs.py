@@ -16,13 +16,13 @@ from themescope.jobs.api import exports
 from themescope.jobs.api.exports import FILE, ExportFormat, download
 from themescope.jobs.api.problems import MOST_ID, CallerNow, Id, Limit, Offset, SomeId, WithColumns, responses
 from themescope.jobs.services.everything import THEMES, theme_arrays, theme_record, theme_run
-from themescope.jobs.services.sentences import sentences_of_ids
+from themescope.jobs.services.sentences import check_corpus, sentences_of_ids
 
 router = APIRouter(responses=responses())
 _FOUND = responses(404)
 
 
-@router.get("/runs", tags=["runs"])
+@router.get("/runs", responses=_FOUND, tags=["runs"])
 def list_runs(
     caller: CallerNow,
     kind: Annotated[str | None, Query(max_length=100, examples=["clustering"])] = None,
@@ -32,6 +32,8 @@ def list_runs(
 ) -> Page[RunRecord]:
     """List runs (of one kind, of one model) with their scores, oldest first."""
     with caller.store.reading() as r:
+        if model_id is not None:
+            r.models.get(model_id)
         found = r.runs.list(kind=kind, model_id=model_id)
         page = found[offset : offset + limit]
         scores = r.runs.scores([run.id for run in page])
@@ -61,17 +63,18 @@ def get_clustering(caller: CallerNow, run_id: Id, article_id: Id) -> ArticleClus
         benchmark = r.runs.get(run_id).benchmark_id
         labels = r.runs.labels(run_id, article_id).get(article_id)
         if labels is None:
-            raise UnknownNameError("article of this run", str(article_id), ())
+            raise UnknownNameError("article of this run", str(article_id), map(str, r.runs.labels(run_id)))
         # The labels are those of the sentences of the benchmark, or of all.
         item = None if benchmark is None else r.benchmarks.items_of(article_id).get(benchmark)
         ids = [s.id for s in r.corpora.sentences(article_id)] if item is None else item.sentence_ids.tolist()
     return ArticleClustering(run_id=run_id, article_id=article_id, sentence_ids=ids, clusters=labels.tolist())
 
 
-@router.get("/themes", tags=["themes"])
+@router.get("/themes", responses=_FOUND, tags=["themes"])
 def list_theme_runs(caller: CallerNow, corpus_id: SomeId = None) -> list[ThemeRun]:
     """List the runs that found themes (in one corpus) with their themes, oldest first."""
     with caller.store.reading() as r:
+        check_corpus(r, corpus_id)
         ready = {corpus.id for corpus in r.corpora.list()}
         kept = ready if corpus_id is None else ready & {corpus_id}
         return [theme_run(r, run) for run in r.runs.list(kind=THEMES) if run.config.get("corpus_id") in kept]
@@ -94,6 +97,9 @@ def list_theme_members(
 ) -> Page[ThemeMember]:
     """List the sentences of a theme, the most typical first, or of all themes, one theme after the other."""
     with caller.store.reading() as r:
+        count = len(theme_record(r, run_id).config["themes"])
+        if theme is not None and theme >= count:
+            raise UnknownNameError("theme of this run", str(theme), [str(number) for number in range(count)])
         ids, themes, margins = theme_arrays(r, run_id)
         rows = np.arange(len(ids)) if theme is None else np.flatnonzero(themes == theme)
         rows = rows[np.lexsort((-margins[rows], themes[rows]))]

@@ -38,7 +38,7 @@ from themescope.jobs.api.routes.labellings import (
     NewNote,
     SentenceChange,
 )
-from themescope.jobs.services import search
+from themescope.jobs.services import corpus_edits, search
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.files import HEADER
 from themescope.jobs.services.tasks import making
@@ -171,6 +171,28 @@ def test_a_sentence_has_several_codes_where_that_is_allowed(filled: Store) -> No
     one = labellings.create_labelling(caller, LabellingToCreate(corpus_id=1, name="one", start=LabellingStart.SECTIONS))
     with pytest.raises(DataError, match="one code per sentence"):
         labellings.give_code(caller, one.id, CodeChange(sentences=[1], code=2))
+
+
+def test_labels_are_read_after_some_of_the_sentences_were_removed(filled: Store) -> None:
+    id, caller = new(filled, "shrunk"), lea(filled)
+    labellings.assign(caller, id, Assignment(sentences=[1, 2, 30], cluster=3))
+    edit = corpus_edits.remove_articles(filled, 1, [1], "ada")
+    rows = _read(exports.ExportFormat.JSONL, b"".join(exports.labels(filled, LEA, id).stream("jsonl")))
+    with pytest.raises(UnknownNameError):  # of a run without themes, too
+        runs.get_theme_run(caller, 1)
+    corpus_edits.undo(filled, 1, edit.id, "ada")
+    coders = {row["sentence_id"]: row["coder"] for row in rows}
+    assert [*coders] == [*range(25, 73)] and [i for i, coder in coders.items() if coder == "lea"] == [30]
+    assert labellings.list_labels(caller, id).items[0].coder == "lea"
+
+
+def test_a_name_is_kept_whole(filled: Store) -> None:
+    name, caller = "x" * 200, lea(filled)
+    for expected in (name, f"{name[:192]} 2"):  # the second one is taken
+        id = new(filled, name)
+        labellings.create_cluster(caller, id, NewCluster(name=name))
+        state = labellings.get_labelling(caller, id)
+        assert (state.labelling.name, state.clusters[-1].name) == (expected, name)
 
 
 def test_a_change_of_what_others_changed_is_a_conflict(filled: Store) -> None:
