@@ -29,6 +29,8 @@ class Cite:
     key: str
 
 
+NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+"""Characters that no XML document can hold."""
 Part: TypeAlias = str | Foreign | Cite
 Sentence: TypeAlias = Sequence[Part]
 
@@ -132,6 +134,20 @@ def markdown(paragraphs: Iterable[Iterable[Sentence]], references: Mapping[str, 
     return "\n\n".join([*text, *end]) + "\n"
 
 
+def paragraph_blocks(paragraphs: Iterable[Iterable[Sentence]], references: Mapping[str, Reference]) -> list[Block]:
+    """Return paragraphs of sentences as blocks, with the references that they cite in the last ones."""
+    found = [list(paragraph) for paragraph in paragraphs]
+
+    def part(one: Part) -> str:
+        if isinstance(one, Cite):
+            return f"({references[one.key].short})"
+        return _flat(one.text) if isinstance(one, Foreign) else one
+
+    text = (" ".join("".join(map(part, sentence)) for sentence in paragraph) for paragraph in found)
+    listed = [references[key].line() for key in cited(found)]
+    return [*map(ParagraphBlock, text), *([Explained("References", listed)] if listed else [])]
+
+
 def latex_text(paragraphs: Iterable[Iterable[Sentence]]) -> str:
     """Return paragraphs of sentences as LaTeX, with commands for the citations."""
 
@@ -155,7 +171,8 @@ def cited(paragraphs: Iterable[Iterable[Sentence]]) -> list[str]:
 _STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1f2a33;
 background:#fdfcf9}table{border-collapse:collapse;margin:1rem 0}th,td{border:1px solid #b9bcc0;padding:.3rem .6rem;
 text-align:left;vertical-align:top}blockquote{margin:.5rem 0;padding:.2rem 1rem;border-left:4px solid #1b7f79}
-figure{margin:1rem 0}a{color:#0b6b6b}@media(prefers-color-scheme:dark){body{color:#e6e8ea;background:#12171c}
+figure{margin:1rem 0}img{max-width:100%}a{color:#0b6b6b}
+@media(prefers-color-scheme:dark){body{color:#e6e8ea;background:#12171c}
 a{color:#4fc3b8}th,td{border-color:#5d6873}}"""
 
 
@@ -207,6 +224,14 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture as PNG, with its content in words."""
+
+    png: bytes
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
 class Explained:
     """A term with its explanation: a text of several lines, or a list."""
 
@@ -221,7 +246,9 @@ class Together:
     blocks: Sequence[Block]
 
 
-Block: TypeAlias = "HeadingBlock | ParagraphBlock | Quotation | LinkTargets | Table | Figure | Explained | Together"
+Block: TypeAlias = (
+    "HeadingBlock | ParagraphBlock | Quotation | LinkTargets | Table | Figure | Picture | Explained | Together"
+)
 
 
 def as_markdown(blocks: Sequence[Block]) -> str:
@@ -247,6 +274,8 @@ def _markdown(block: Block) -> str:
             return "\n".join(f"| {' | '.join(line)} |" for line in lines)
         case Figure(svg, caption):
             return f"![{markdown_text(caption)}](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})"
+        case Picture(png, caption):
+            return f"![{markdown_text(caption)}](data:image/png;base64,{b64encode(png).decode()})"
         case Explained(term, str(text)):
             # Single line ends are kept as line breaks, empty lines as paragraphs.
             parts = (part.split("\n") for part in re.split(r"\n\s*\n", text))
@@ -288,6 +317,9 @@ def _html(block: Block) -> str:
             return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         case Figure(svg, caption):
             return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+        case Picture(png, caption):
+            image = f'<img src="data:image/png;base64,{b64encode(png).decode()}" alt="{escape(caption)}">'
+            return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
         case Explained(term, text):
             items = f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in text)}</ul>"
             return f"<dl><dt>{escape(term)}</dt><dd>{escape(text) if isinstance(text, str) else items}</dd></dl>"

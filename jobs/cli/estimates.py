@@ -1,4 +1,4 @@
-"""Command `estimate`: how much of a project has a code, from people's labels and the machine's predictions."""
+"""Commands `estimate` and `report`: shares of codes in a project, and everything about a project as a document."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from themescope.core.metrics.crosstabs import PERIODS
 from themescope.core.types import Estimate
 from themescope.jobs.cli.shell import Shell, common, pass_shell, table
 from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, open_study
+from themescope.jobs.services.report.project import report_file
 
 
 @click.command("estimate")
@@ -100,3 +101,22 @@ def _cell(found: Estimate | None) -> str:
     if found is None:
         return "–"
     return f"{100 * found.value:.1f} % [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+
+
+@click.command("report")
+@click.argument("corpus")
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write: .html, .docx (Word) or .md (Markdown).",
+)  # fmt: skip
+@click.option("--labelling", "names", multiple=True, help="Labelling to report (repeatable); default: all.")
+@common
+@pass_shell
+def report(shell: Shell, corpus: str, out: Path, names: tuple[str, ...]) -> None:
+    """Write the report of CORPUS: data, themes, map, shares by column with intervals, labels, methods, limits."""
+    with shell.store.reading() as r:
+        record = r.corpora.by_name(corpus)
+        labellings = [r.labellings.by_name(name) for name in names] or r.labellings.list(record.id)
+    content = report_file(shell.store, record, labellings, out.suffix)
+    out.write_bytes(content)
+    shell.show({"written": str(out), "bytes": len(content)}, f"Written: {out}")

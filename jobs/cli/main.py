@@ -50,6 +50,10 @@ COMMANDS = {
         "estimates:estimate",
         "Estimate the share of codes from the labels in LABELLINGS and the machine's predictions.",
     ),
+    "report": (
+        "estimates:report",
+        "Write the report of CORPUS: data, themes, map, shares by column with intervals, labels, methods, limits.",
+    ),
     "evaluate": (
         "evaluate:evaluate",
         "Measure models: clustering against sections, triplets, sentence pairs, topics, or summaries.",

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import CORPUS
+from tests.webapp.filled import CORPUS, danube
 from tests.webapp.hands import plain_words_of, press
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
+from themescope.webapp.features.corpora import bundles
 from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
@@ -47,3 +48,20 @@ def test_a_bundle_is_looked_into_and_imported(filled_store: Store, open_page: Op
     with filled_store.reading() as r:
         (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "import-bundle"]
     assert job.args == {"file": str(path), "corpus": f"{CORPUS} 2"}
+
+
+def test_the_report_has_only_labellings_that_the_person_may_see(
+    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labelling = danube(filled_store, blind=True)
+    made: dict[str, Callable[[], bytes]] = {}
+    monkeypatch.setattr(bundles, "download", lambda label, data, file, **options: made.update({file: data}))
+
+    def reports(person: str) -> list[bytes]:
+        at = open_page("corpora", view="All projects", details=CORPUS, person=person)
+        assert not at.exception
+        return [data() for data in made.values()]
+
+    html, word = reports("")
+    assert labelling.name in html.decode() and word.startswith(b"PK") and [*made][1].endswith(".docx")
+    assert labelling.name not in reports("ben")[0].decode()

@@ -24,6 +24,7 @@ T = TypeVar("T")
 _MIME = {
     ".bib": "text/plain",
     ".csv": "text/csv",
+    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     ".gz": "application/gzip",
     ".html": "text/html",
     ".json": "application/json",

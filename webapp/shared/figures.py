@@ -17,9 +17,9 @@ import plotly.graph_objects as go
 
 from themescope.core.records.stored import ScoreRecord
 from themescope.db.records import MetricPoint
+from themescope.jobs.services.report.picture import PALETTE
 from themescope.webapp.shared.text import figure_text, interval
 
-LIGHT = ("#1b7f79", "#c2542d", "#4a5fb0", "#a8891b", "#8a2f6b", "#3f8f3f", "#2f89c5", "#c0587e", "#6b6b2a")
 DARK = ("#4fc3b8", "#f28e5c", "#8fa5f0", "#e0c250", "#d98cc0", "#86d07d", "#78c3f2", "#f2a0b8", "#c9c97a")
 # The scales are viridis (van der Walt and Smith 2015) without the end that is close to the background.
 LIGHT_SCALE = ("#440154", "#3b528b", "#21918c", "#46a84f", "#b59c00")
@@ -52,7 +52,7 @@ class Tones:
 
 
 THEMES = {
-    "light": Tones(LIGHT, "#b9bcc0", "#1f2a33", "#d9d5c9", "#0b6b6b", "#fdfcf9", LIGHT_SCALE),
+    "light": Tones(PALETTE, "#b9bcc0", "#1f2a33", "#d9d5c9", "#0b6b6b", "#fdfcf9", LIGHT_SCALE),
     "dark": Tones(DARK, "#5d6873", "#e6e8ea", "#35414c", "#4fc3b8", "#12171c", DARK_SCALE),
 }
 

@@ -18,6 +18,7 @@ from typing import Any
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import EntryChange
 from themescope.core.labelling.code_sets import code_clusters
+from themescope.core.labelling.markup import NOT_IN_XML
 from themescope.core.labelling.partition import Cluster, Entry, EntryKey, EntryKind, Partition
 
 TEXT_LIMIT, EXAMPLE_LIMIT = 20_000, 50
@@ -31,8 +32,6 @@ TEXTS: Mapping[str, str] = {
 """Fields that are texts, with their titles."""
 SENTENCES: Mapping[str, str] = {"examples": "Examples", "counter_examples": "Counter-examples"}
 """Fields that are sentences, with their titles."""
-NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
-"""Characters that XML 1.0 cannot hold (section 2.2)."""
 _COUNT = "examples"
 """Key in the data of the number of sentences that are examples; the others are counter-examples."""
 

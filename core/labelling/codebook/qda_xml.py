@@ -12,8 +12,8 @@ from typing import IO, Any
 from xml.sax.saxutils import escape, quoteattr
 
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.labelling.codebook.entries import NOT_IN_XML
 from themescope.core.labelling.codebook.portable import PortableCode, described, description, hex_colour, nearest_colour
+from themescope.core.labelling.markup import NOT_IN_XML
 from themescope.core.readers.account import ReadAccount
 
 CODEBOOK, PROJECT = "urn:QDA-XML:codebook:1.0", "urn:QDA-XML:project:1.0"

@@ -1,8 +1,9 @@
-"""Exports of a corpus as a bundle and as a Hugging Face dataset, and the import of bundles."""
+"""Report of a corpus, exports as a bundle and as a Hugging Face dataset, and the import of bundles."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,34 @@ from themescope.jobs.bundles.parts import BUNDLE, Contents, contents
 from themescope.jobs.common.archive import ArchiveReader
 from themescope.jobs.kinds import export_bundle
 from themescope.jobs.kinds import exports as export_dataset
+from themescope.jobs.services.report.project import report_file
 from themescope.webapp.features.corpora import state
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import attempt, download
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.people import UNNAMED, may
-from themescope.webapp.shared.text import ago, count, plain
+from themescope.webapp.shared.people import UNNAMED, current_person, may
+from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.text import ago, count, file_name, plain
 
 _MOST_MB, _LISTED = 500, 500
 _NONE, _THEMES = "none", "newest themes"
+
+
+def reports(corpus: CorpusRecord) -> None:
+    """Draw the downloads of the report of a project."""
+    person = current_person()
+    known = [one for one in partition_queries.labellings(corpus.id) if not one.blind or one.owner == person]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for name, suffix, more in (("Report (HTML)", ".html", {"type": "primary"}), ("Report (Word)", ".docx", {})):
+            file = file_name(f"Report of {corpus.name}", suffix[1:])
+            download(
+                name,
+                partial(report_file, queries.store(), corpus, known, suffix),
+                file,
+                key=f"corpora_report{suffix}",
+                **more,
+            )
+        st.caption("Data, themes, map, shares by column with intervals, labels, methods and limits in one file.")
 
 
 def exports(corpus: CorpusRecord) -> None:

@@ -28,6 +28,7 @@ with tab:
     elif current is not None:
         chosen = articles.table(queries.corpora())
         st.subheader(plain(chosen.name), anchor=False)
+        bundles.reports(chosen)
         articles.report(chosen)
         bundles.exports(chosen)
         along = f"{chosen.articles:,} articles with all triplets, vectors, benchmarks and maps based on them"

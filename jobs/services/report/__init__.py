@@ -1,0 +1,1 @@
+"""Report of a project, and the files that it is written as."""
