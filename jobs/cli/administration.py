@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -34,14 +37,17 @@ def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
 
     logs.set_up("worker", Settings.from_environment().log_format)
     process = Worker(shell.store, queue_name, warm_up)
-    if not shell.store.settings.status_address:
-        process.run(workers)
-        return
-    from themescope.jobs.services.installation.health import Health, serving_status
+    with ExitStack() as stack:
+        if shell.store.settings.status_address:
+            from themescope.jobs.services.installation.health import Health, serving_status
 
-    health = Health(shell.store, lambda: process.heartbeat_age)
-    with serving_status(shell.store.settings, health):
-        process.run(workers)
+            health = Health(shell.store, lambda: process.heartbeat_age)
+            stack.enter_context(serving_status(shell.store.settings, health))
+        renewed = process.run(workers)
+    if renewed and os.name != "nt":  # on Windows, the new program would be another process
+        shell.store.close()
+        # What maps need has been compiled by now, and importing it again would take back the memory.
+        os.execv(sys.executable, [*sys.orig_argv, *([] if "--no-warm-up" in sys.orig_argv else ["--no-warm-up"])])
 
 
 @click.command()

@@ -31,6 +31,9 @@ PRESENCE_S = 2.0
 IDLE_S = 20.0
 """Seconds without a job after which a new worker precompiles."""
 
+RENEWAL_S = 300.0
+"""Seconds without a job after which a worker that has run some starts anew, without the models that they loaded."""
+
 CLEANUP_S = 60.0
 """Seconds between two cleanups after killed jobs, and between two checks whether a backup is due."""
 
@@ -62,14 +65,16 @@ class Worker:
         self.outdated: SchemaError | None = None
         """Why this worker stops, once the store has the tables of another version."""
         self._cleaned, self._files_cleaned = -CLEANUP_S, -CLEANUP_FILES_S
-        self._idle_since = time.monotonic()
+        self._idle_since, self._used = time.monotonic(), False
+        self._renewed = False
 
-    def run(self, workers: int = 1) -> None:
+    def run(self, workers: int = 1) -> bool:
         """Run jobs in ``workers`` threads until the process is stopped (SIGTERM, SIGINT) or :meth:`stop` is called.
 
         The default is one: jobs use all cores themselves, and do not share a GPU. With more, short jobs do not wait for
         a long training. Raises ``SchemaError`` if the store was migrated to another version meanwhile. Jobs that run at
-        the end are queued again.
+        the end are queued again. Returns True if another worker should take the place of this process, which has been
+        idle and still has the memory of its jobs: Python and PyTorch do not give it back.
         """
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
@@ -88,11 +93,14 @@ class Worker:
         for thread in threads:
             thread.join(max(deadline - time.monotonic(), 0.0))
         self._heartbeat.stop(timeout=2.0)
+        if self.outdated is None and self._renewed and not self._signalled:
+            return True
         with self.store.writing() as w:
             w.workers.leave(self.runner.owner)  # so that pages report at once that it has stopped
         logger.info("The worker stopped.")
         if self.outdated is not None:
             raise self.outdated
+        return False
 
     def stop(self) -> None:
         """Let :meth:`run` end."""
@@ -109,7 +117,9 @@ class Worker:
     def _work(self) -> None:
         while not self._stopped.is_set():
             try:
-                if not self.runner.run_next():
+                if self.runner.run_next():
+                    self._idle_since, self._used = time.monotonic(), True
+                else:
                     wait_for_jobs(POLL_S)
             except SchemaError as error:
                 self.outdated = error
@@ -131,6 +141,10 @@ class Worker:
         # Precompile the code of maps once, after a while without a job.
         now = time.monotonic()
         self._idle_since = now if self.runner.busy else self._idle_since
+        if self._used and not self.runner.busy and now - self._idle_since >= RENEWAL_S:
+            self._renewed = True
+            self.stop()
+            return
         if self._cold and now - self._idle_since >= IDLE_S:
             self._cold = False
             threading.Thread(target=_precompile, name="warm-up", daemon=True).start()

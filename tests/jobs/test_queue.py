@@ -1,5 +1,8 @@
 """The table of jobs as queue, with the same tests on SQLite and PostgreSQL."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +15,17 @@ from pathlib import Path
 import pytest
 
 from tests.jobs import toy
-from tests.jobs.helpers import PATIENCE_S, get, kill, wait_ended, wait_for, worker_process, write_articles
+from tests.jobs.helpers import (
+    PATIENCE_S,
+    get,
+    kill,
+    program_environment,
+    wait_ended,
+    wait_for,
+    worker_process,
+    write_articles,
+)
+from tests.places import ROOT
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.control import cancel, enqueue, without_paths
@@ -150,6 +163,41 @@ def alive(store: Store) -> int:
     """How many workers there are."""
     with store.reading() as r:
         return len(r.workers.alive())
+
+
+RENEWED_AFTER_A_SECOND = """
+import sys
+from themescope.jobs.cli.main import main
+from themescope.jobs.queue import worker
+worker.RENEWAL_S = 1.0
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process can be replaced only on POSIX systems")
+def test_an_idle_worker_starts_anew_after_its_jobs(sqlite_store: Store, tmp_path: Path) -> None:
+    def owners() -> set[str]:
+        with sqlite_store.reading() as r:
+            return {one.owner for one in r.workers.alive(within_s=3_600)}
+
+    def imported(name: str) -> None:
+        args = {"files": [str(write_articles(tmp_path, 2))], "corpus": name}
+        assert wait_ended(sqlite_store, enqueue(sqlite_store, "import-corpus", args).id).status is JobStatus.DONE
+
+    command = [sys.executable, "-c", RENEWED_AFTER_A_SECOND, "worker"]
+    process = subprocess.Popen(command, env=program_environment(), cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        first = wait_for(owners)
+        imported("A")
+        second = wait_for(lambda: owners() - first)
+        imported("B")
+        assert {owner.split(":")[1] for owner in first | second} == {str(process.pid)}
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 0
+        assert wait_for(lambda: owners() <= first)  # the last one has left
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_paths_in_errors_and_results_become_names(sqlite_store: Store) -> None:
