@@ -18,6 +18,7 @@ from themescope.core.errors import ConfigError, ThemescopeError
 from themescope.db.passwords import signing_key
 from themescope.db.settings import Settings
 from themescope.jobs.common.monitoring import logs
+from themescope.jobs.services import search
 from themescope.webapp import features
 
 _START_S = 30.0
@@ -67,6 +68,7 @@ def main() -> None:
     logs.set_up("web", settings.log_format if settings else "text")
     # The application needs it. If two threads import pandas at the same time, one may find it half initialised.
     importlib.import_module("themescope.webapp.routes.sign_in")
+    search.keep_models_apart()
     threading.Thread(target=preload, daemon=True).start()
     flags = sys.argv[1:]
     script = str(Path(__file__).with_name("asgi.py"))

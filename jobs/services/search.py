@@ -1,19 +1,19 @@
 """Stored vectors, inference without a job, and search in sentences: by text, by words, by meaning.
 
-The models used last are kept in memory for all sessions of a server process. A search by meaning is exact, or goes
-through the index of a large corpus with exact cosines. An unknown id is an ``UnknownNameError``.
+The models used last are kept in memory for all sessions of a server, in a process of their own. A search by meaning is
+exact, or goes through the index of a large corpus with exact cosines. An unknown id is an ``UnknownNameError``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock, Timer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,13 +32,19 @@ from themescope.db.store import Store
 from themescope.db.types import clean_text
 from themescope.jobs.common.model_choice import best_first, corpus_shares
 from themescope.jobs.common.vectors import index_installed, keys_of, place_of, stacked
+from themescope.jobs.services.model_process import ModelProcess
 from themescope.jobs.services.sentences import known_corpus, known_sentence, located_sentences, sentences_of_ids
 
 if TYPE_CHECKING:
     from themescope.core.models.triplet_network.word_attention import TripletAttention
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 _LOADED_MODELS = 2
 _loading = Lock()
+_models: ModelProcess | None = None
+"""Process of the models; None: they are kept in this process."""
 _PRELOADED: set[str] = set()
 _PRELOAD_AFTER_S = 1.0
 """Seconds until a model is preloaded: importing its packages would delay the page that asks for it."""
@@ -67,30 +73,30 @@ def stored_blocks(store: Store, model: ModelRecord, articles: Ids, positions: Id
             yield rows, blocks[owner][positions[rows]]
 
 
-def loaded_model(store: Store, model: ModelRecord) -> Any:
-    """Return the fitted model of a record, loaded at most once while it is among the last two used."""
-    with _loading:
-        return _load(store.artifacts.path(model.artifact))
+def keep_models_apart() -> None:
+    """Keep the models that embed queries in a process of their own, as a web server does."""
+    global _models
+    _models = ModelProcess()
 
 
 def preload(store: Store, model: ModelRecord) -> None:
     """Load a model in the background, so that the first search by meaning need not wait for it."""
-    if model.artifact not in _PRELOADED:
+    if model.artifact not in _PRELOADED or (_models and not _models.running):
         _PRELOADED.add(model.artifact)
-        timer = Timer(_PRELOAD_AFTER_S, _load_quietly, (store, model))
+        timer = Timer(_PRELOAD_AFTER_S, _load_quietly, (store.artifacts.path(model.artifact),))
         timer.daemon = True
         timer.start()
 
 
-def _load_quietly(store: Store, model: ModelRecord) -> None:
+def _load_quietly(artifact: Path) -> None:
     """Load a model; a search reports what is wrong with it."""
     with suppress(ThemescopeError):
-        loaded_model(store, model)
+        _with_models(_load_ahead, artifact)
 
 
 def query_vector(store: Store, model: ModelRecord, text: str) -> Matrix:
     """Return the (1, dim) vector of a query; raise :class:`DataError` if the model knows none of its words."""
-    vector: Matrix = loaded_model(store, model).embed([Sentence(text)])
+    vector = _with_models(_embed, store.artifacts.path(model.artifact), text)
     values: Any = vector.data if hasattr(vector, "indptr") else vector
     if not np.any(values):
         raise DataError("The model knows none of these words. Try others.")
@@ -102,9 +108,33 @@ def attention_of(store: Store, model: ModelRecord, texts: tuple[str, str, str]) 
 
     The method's card must have the tag ``attention``. Raises :class:`DataError` if the triplet has too many words.
     """
+    return _with_models(_attention, store.artifacts.path(model.artifact), texts)
+
+
+def _with_models(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a function that loads a model, in the process of the models if there is one."""
+    return function(*args, **kwargs) if _models is None else _models.call(function, *args, **kwargs)
+
+
+def _load_ahead(artifact: Path) -> None:
+    _loaded(artifact)
+
+
+def _embed(artifact: Path, text: str) -> Matrix:
+    vector: Matrix = _loaded(artifact).embed([Sentence(text)])
+    return vector
+
+
+def _attention(artifact: Path, texts: tuple[str, str, str]) -> TripletAttention:
     from themescope.core.models.triplet_network.word_attention import triplet_attention
 
-    return triplet_attention(loaded_model(store, model), texts)
+    return triplet_attention(_loaded(artifact), texts)
+
+
+def _loaded(artifact: Path) -> Any:
+    """Return a fitted model, loaded at most once while it is among the last two used."""
+    with _loading:
+        return _load(artifact)
 
 
 @lru_cache(maxsize=_LOADED_MODELS)

@@ -1,0 +1,95 @@
+"""The process that keeps the models of a web server."""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.jobs.helpers import PATIENCE_S, program_environment, wait_for, write_articles
+from themescope.core.errors import ThemescopeError, UnknownNameError
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services import search
+from themescope.jobs.services.model_process import ModelProcess
+
+
+@pytest.fixture
+def process() -> Iterator[ModelProcess]:
+    process = ModelProcess(idle_s=600)
+    yield process
+    if process._process is not None:
+        process._end(process._process)
+
+
+def fail() -> None:
+    raise UnknownNameError("model", "x", ["y"])
+
+
+def test_calls_go_to_one_other_process(process: ModelProcess) -> None:
+    assert not process.running
+    first = process.call(os.getpid)
+    assert first != os.getpid() and process.running and process.call(os.getpid) == first
+    assert np.array_equal(process.call(np.multiply, np.arange(3), 2), [0, 2, 4])
+
+
+def test_errors_are_those_of_the_function(process: ModelProcess) -> None:
+    with pytest.raises(UnknownNameError, match="no model called 'x'"):
+        process.call(fail)
+    assert process.call(len, "abc") == 3
+
+
+def test_what_a_function_prints_is_not_its_result(process: ModelProcess) -> None:
+    assert process.call(print, "loading") is None
+    assert process.call(len, "abc") == 3
+
+
+def test_after_its_death_it_says_so_and_starts_again(process: ModelProcess) -> None:
+    with pytest.raises(ThemescopeError, match=r"ended unexpectedly \(exit code 7\)"):
+        process.call(os._exit, 7)
+    assert process.call(len, "abc") == 3
+
+
+def test_ends_when_it_is_not_used() -> None:
+    process = ModelProcess(idle_s=0.05)
+    assert process.call(len, "abc") == 3
+    child = process._process
+    wait_for(lambda: not process.running)
+    assert child is not None and child.wait(PATIENCE_S) == 0
+    assert process.call(len, "abc") == 3
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="reads /proc")
+def test_ends_with_a_killed_parent() -> None:
+    script = (
+        "import os; from themescope.jobs.services.model_process import ModelProcess\n"
+        "print(ModelProcess().call(os.getpid), flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=program_environment(), capture_output=True, text=True, check=False
+    )
+    wait_for(lambda: not os.path.exists(f"/proc/{int(done.stdout)}/fd/0"))
+
+
+def test_unpicklable_arguments_are_refused_and_leave_it_usable(process: ModelProcess) -> None:
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        process.call(lambda: 1)
+    assert process.call(len, "abc") == 3
+
+
+def test_queries_are_embedded_there_as_here(
+    process: ModelProcess, sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_here(sqlite_store, "import-corpus", {"files": [str(write_articles(tmp_path, 12))], "corpus": "C"}, quiet=True)
+    run_here(sqlite_store, "train", {"method": "tfidf", "name": "M", "corpus": "C"}, quiet=True)
+    with sqlite_store.reading() as r:
+        model = r.models.by_name("M")
+        text = next(listed[0].text for _, _, listed in r.corpora.iterate(r.corpora.by_name("C").id))
+    here = search.query_vector(sqlite_store, model, text)
+    monkeypatch.setattr(search, "_models", process)
+    there = search.query_vector(sqlite_store, model, text)
+    assert process.running and (here != there).nnz == 0
