@@ -119,6 +119,7 @@ REGISTRY = Registry(
             factory="themescope.core.clustering.iclust:BlockIclust",
             config="themescope.core.clustering.iclust:BlockConfig",
             tags=frozenset({"needs-k", "many-items"}),
+            revision=2,
         ),
         Card(
             id="correlation",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from themescope.core.clustering.inputs import (
     check_items,
     checked,
     cosine_matrix,
+    extended_unit,
     gram_matrix,
     kernel_seed,
     squared_lengths,
@@ -128,7 +130,7 @@ class AnnealedIclust:
 
 
 _MOST = 1_000_000
-_QUIET_ROUNDS = 5
+_PER_CLUSTER = 20
 Integers = npt.NDArray[np.int64]
 
 
@@ -137,14 +139,21 @@ class BlockConfig(Config):
     """Settings of Iclust in blocks."""
 
     block: int = option(
-        2_000, "Number of sentences in a block, whose similarities take 8 · block² bytes.", low=2, high=12_000
+        500, "Number of sentences in a block, whose similarities are computed at once.", low=2, high=12_000
+    )
+    sample: int = option(
+        5_000,
+        "Number of sentences drawn for the random starts, at least 20 for each cluster; the best start is then "
+        "improved with all sentences.",
+        low=100,
+        high=1_000_000,
     )
     restarts: int = option(3, "Number of random starts; the best is kept.", low=1, high=1_000)
     sweeps: int = option(2, "Number of passes over a block in a round.", low=1, high=1_000)
-    rounds: int = option(60, "Maximum number of rounds in a start.", low=1, high=100_000)
+    rounds: int = option(60, "Maximum number of rounds in a start, and with all sentences.", low=1, high=100_000)
     change: float = option(
         0.01,
-        "A start ends when the share of moved sentences, averaged over five rounds, falls below this.",
+        "Rounds end when the share of moved sentences falls below this.",
         low=0,
         high=1,
     )
@@ -156,8 +165,9 @@ class BlockConfig(Config):
 class BlockIclust:
     """Hard Iclust at T = 0 on cosines for many items (Yom-Tov and Slonim 2009, Parallel pairwise clustering, SDM).
 
-    Each round divides the items at random into blocks whose similarities fit into memory. A block starts from the
-    current labels, so that clusters keep their identity across blocks.
+    Each round divides the items at random into blocks whose similarities fit into memory. As the similarity is an inner
+    product, that of an item to a whole cluster is the product with the sum of its unit vectors: unlike in the paper,
+    items are compared with all items of a cluster, not only with those in the block.
     """
 
     def __init__(self, config: BlockConfig) -> None:
@@ -167,51 +177,66 @@ class BlockIclust:
         """Return (n,) labels 0…k-1, every cluster non-empty. A zero row has similarity 0 to all rows."""
         matrix, k = checked(x, k, _MOST)
         unit = unit_rows(matrix)
+        n = unit.shape[0]
         rng = np.random.default_rng(seed)
         ends = time.monotonic() + self.config.seconds if self.config.seconds else float("inf")
-        best, best_labels = -np.inf, np.zeros(unit.shape[0], np.int64)
+        rows = np.sort(rng.permutation(n)[: max(self.config.sample, _PER_CLUSTER * k)])
+        sample = unit if len(rows) == n else unit[rows]
+        best, best_labels = -np.inf, np.zeros(len(rows), np.int64)
         for _ in range(self.config.restarts):
-            labels = self._start(unit, k, rng, ends)
-            found = objective(unit, labels, k, diagonal=self.config.diagonal)
+            labels = np.asarray(rng.integers(k, size=len(rows)), np.int64)
+            labels[rng.permutation(len(rows))[:k]] = np.arange(k)
+            self._improve(sample, labels, k, rng, ends)
+            found = objective(sample, labels, k, diagonal=self.config.diagonal)
             if found > best:
                 best, best_labels = found, labels
             if time.monotonic() > ends:
                 break
+        if len(rows) < n:
+            best_labels = np.asarray(extended_unit(unit, rows, best_labels, k), np.int64)
+            self._improve(unit, best_labels, k, rng, ends)
         return canonical_labels(best_labels)
 
-    def _start(self, unit: Matrix, k: int, rng: np.random.Generator, ends: float) -> Integers:
-        """Return the labels after rounds from a random partition until few items move."""
-        n = unit.shape[0]
-        labels = np.asarray(rng.integers(k, size=n), np.int64)
-        labels[rng.permutation(n)[:k]] = np.arange(k)
-        parts = -(-n // self.config.block)
-        shares: list[float] = []
-        for _ in range(self.config.rounds):
-            before = labels.copy()
-            for rows in np.array_split(rng.permutation(n), parts):
-                labels[rows] = self._block(unit, rows, labels[rows], k, rng)
-            shares.append(float((labels != before).mean()))
-            quiet = len(shares) >= _QUIET_ROUNDS and np.mean(shares[-_QUIET_ROUNDS:]) < self.config.change
-            if quiet or shares[-1] == 0.0 or time.monotonic() > ends:
-                break
-        return labels
-
-    def _block(self, unit: Matrix, rows: Integers, labels: Integers, k: int, rng: np.random.Generator) -> Integers:
+    def _improve(self, unit: Matrix, labels: Integers, k: int, rng: np.random.Generator, ends: float) -> None:
+        """Change ``labels`` by rounds until few items move."""
         from themescope.core.clustering import kernels
 
-        similarity = gram_matrix(unit[rows])
-        if not self.config.diagonal:
-            np.fill_diagonal(similarity, 0.0)
-        moved = labels.copy()
-        state = np.array([kernel_seed(int(rng.integers(2**63)))], np.uint64)
-        kernels.sequential(similarity, moved, k, 0.0, 0 if self.config.diagonal else 1, self.config.sweeps, state)
-        return moved
+        n = unit.shape[0]
+        parts = -(-n // self.config.block)
+        off = 0 if self.config.diagonal else 1
+        lengths = squared_lengths(unit) if off else np.zeros(n)
+        for _ in range(self.config.rounds):
+            sums: Any = membership(labels, k) @ unit
+            sizes = np.bincount(labels, minlength=k)
+            within = squared_lengths(sums) - np.bincount(labels, lengths, k)
+            moved = 0
+            for rows in np.array_split(rng.permutation(n), parts):
+                block, before = unit[rows], labels[rows]
+                after = before.copy()
+                similarity, near = gram_matrix(block), sums @ block.T
+                near = np.ascontiguousarray(near.toarray() if sparse.issparse(near) else near)
+                if off:
+                    np.fill_diagonal(similarity, 0.0)
+                    near[before, np.arange(len(rows))] -= lengths[rows]
+                state = np.array([kernel_seed(int(rng.integers(2**63)))], np.uint64)
+                kernels.improve(similarity, after, near, within, sizes, 0.0, off, self.config.sweeps, state)
+                if (changed := np.flatnonzero(after != before)).size:
+                    labels[rows] = after
+                    sums = sums + (membership(after[changed], k) - membership(before[changed], k)) @ block[changed]
+                    moved += len(changed)
+            if moved <= self.config.change * n or time.monotonic() > ends:
+                break
+
+
+def membership(labels: npt.NDArray[np.integer], k: int) -> Any:
+    """Return the (k, n) sparse matrix with a one for each item in the row of its cluster."""
+    n = len(labels)
+    return sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, k)).T
 
 
 def objective(unit: Matrix, labels: npt.NDArray[np.integer], k: int, *, diagonal: bool = True) -> float:
     """Return F at T = 0 of (n,) ``labels`` over unit rows, where S_c is the squared length of a cluster's sum."""
-    n = unit.shape[0]
-    member = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, k)).T
+    n, member = unit.shape[0], membership(labels, k)
     within, sizes = squared_lengths(member @ unit), np.bincount(labels, minlength=k).astype(np.float64)
     if not diagonal:
         within, sizes = within - member @ squared_lengths(unit), sizes - 1

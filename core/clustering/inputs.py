@@ -106,9 +106,11 @@ def extended_labels(x: Matrix, rows: npt.NDArray[np.int64], labels: Labels, k: i
 
     Every other row is assigned to the cluster with the highest mean cosine.
     """
-    if len(rows) == x.shape[0]:
-        return labels
-    unit: Any = unit_rows(x)
+    return labels if len(rows) == x.shape[0] else extended_unit(unit_rows(x), rows, labels, k)
+
+
+def extended_unit(unit: Matrix, rows: npt.NDArray[np.int64], labels: npt.NDArray[np.integer], k: int) -> Labels:
+    """Return :func:`extended_labels` for rows of length 1."""
     membership = np.zeros((len(rows), k))
     membership[np.arange(len(rows)), labels] = 1.0 / np.bincount(labels, minlength=k)[labels]
     extended: Labels = np.asarray(unit @ (unit[rows].T @ membership)).argmax(axis=1).astype(np.int32)

@@ -98,8 +98,16 @@ def _value(within: float, size: int, off: int, temperature: float, n: int) -> fl
 @njit(cache=True)
 def sequential(s: Any, labels: Any, k: int, temperature: float, off: int, sweeps: int, state: Any) -> Any:
     """Move single items, changing ``labels`` in place, until a sweep moves none; return F, which never falls."""
-    n = len(labels)
     sums, within, sizes = cluster_sums(s, labels, k)
+    return improve(s, labels, sums, within, sizes, temperature, off, sweeps, state)
+
+
+@njit(cache=True)
+def improve(
+    s: Any, labels: Any, sums: Any, within: Any, sizes: Any, temperature: float, off: int, sweeps: int, state: Any
+) -> Any:
+    """Do the moves of :func:`sequential`, changing all of a partition; its clusters may have items beside these n."""
+    n, k = len(labels), len(sizes)
     values = np.empty(k)
     for c in range(k):
         values[c] = _value(within[c], sizes[c], off, temperature, n)
