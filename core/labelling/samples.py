@@ -24,6 +24,8 @@ class Allocation(StrEnum):
     """In proportion to the number of units."""
     EQUAL = "equal"
     """The same number from each stratum, or all units of a smaller one."""
+    GIVEN = "given numbers"
+    """A number for each stratum, which may be 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,14 +45,14 @@ class DrawnRows:
         return self.drawn / self.sizes
 
 
-def draw(strata: npt.NDArray[np.integer], number: int, allocation: Allocation, seed: int | Sequence[int]) -> DrawnRows:
-    """Draw ``number`` of n units without replacement; ``strata`` (n,) are 0 … k - 1, each with a unit.
+def draw(strata: npt.NDArray[np.integer], drawn: Ids, seed: int | Sequence[int]) -> DrawnRows:
+    """Draw ``drawn`` (k,) units of each stratum without replacement; ``strata`` (n,) are 0 … k - 1, each with a unit.
 
-    Raises :class:`DataError` if there are fewer units, or fewer to draw than strata: a unit that cannot be drawn has no
-    sampling probability.
+    Raises :class:`DataError` if a stratum has fewer units.
     """
     sizes = np.bincount(strata).astype(np.int64)
-    drawn = allocate(sizes, number, allocation)
+    if bool(((drawn < 0) | (drawn > sizes)).any()) or not drawn.any():
+        raise DataError("From each stratum, 0 up to all of its units can be drawn, and at least one unit in all.")
     order = np.random.default_rng(seed).permutation(len(strata))
     order = order[np.argsort(strata[order], kind="stable")]
     of = strata[order]
@@ -61,7 +63,8 @@ def draw(strata: npt.NDArray[np.integer], number: int, allocation: Allocation, s
 def allocate(sizes: Ids, number: int, allocation: Allocation) -> Ids:
     """Return the (k,) number of units to draw from strata of ``sizes`` (k,): at least one of each, ``number`` in all.
 
-    Raises :class:`DataError` as :func:`draw` does.
+    Raises :class:`DataError` if there are fewer units, or fewer to draw than strata: a unit that cannot be drawn has no
+    sampling probability.
     """
     total, strata = int(sizes.sum()), len(sizes)
     if not 1 <= number <= total:

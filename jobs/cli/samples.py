@@ -18,7 +18,7 @@ from themescope.jobs.services.tasks.samples import SAMPLE, ColumnKey, DrawnSampl
 @click.command("sample")
 @click.argument("corpus")
 @click.argument("task")
-@click.option("--number", type=click.IntRange(min=1), required=True, help="Number of units to draw.")
+@click.option("--number", type=click.IntRange(min=1), default=None, help="Number of units to draw.")
 @click.option("--person", "people", multiple=True, required=True, help="Who labels them (repeatable).")
 @click.option("--maker", default="", help="Who makes the task; default: the first person.")
 @click.option(
@@ -27,6 +27,13 @@ from themescope.jobs.services.tasks.samples import SAMPLE, ColumnKey, DrawnSampl
 )  # fmt: skip
 @click.option("--by", default="", metavar="COLUMN", help="Column whose values are the strata.")
 @click.option("--equal", is_flag=True, help="The same number of each value; default: in proportion.")
+@click.option(
+    "--of",
+    "given",
+    multiple=True,
+    metavar="VALUE=NUMBER",
+    help="Units of a value of --by, instead of --number (repeatable).",
+)
 @click.option(
     "--where", multiple=True, metavar="COLUMN=VALUE", help="Draw only these (repeatable, values of one column)."
 )
@@ -40,12 +47,13 @@ def sample(
     shell: Shell,
     corpus: str,
     task: str,
-    number: int,
+    number: int | None,
     people: tuple[str, ...],
     maker: str,
     overlap: float,
     by: str,
     equal: bool,
+    given: tuple[str, ...],
     where: tuple[str, ...],
     new_only: bool,
     codes: str,
@@ -61,13 +69,20 @@ def sample(
     chosen = [value.partition("=") for value in where]
     if len({column for column, _, _ in chosen}) > 1 or not all(sign for _, sign, _ in chosen):
         raise ConfigError("--where is COLUMN=VALUE, with the same column each time.")
+    each = [value.rpartition("=") for value in given]
+    if not all(sign and count.isdecimal() for _, sign, count in each) or (each and not by):
+        raise ConfigError("--of is VALUE=NUMBER, of a value of the column that --by names.")
+    if (number is None) != bool(each) or (equal and each):
+        raise ConfigError("Give either --number or, for each value, --of.")
+    allocation = Allocation.GIVEN if each else Allocation.EQUAL if equal else Allocation.PROPORTIONAL
     with shell.store.reading() as r:
         record = r.corpora.by_name(corpus)
         start = r.labellings.by_name(codes).id if codes else None
         form = SampleForm(
-            number,
+            number or 0,
             by=_column(r, record.id, by) if by else None,
-            allocation=Allocation.EQUAL if equal else Allocation.PROPORTIONAL,
+            allocation=allocation,
+            given=tuple((value, int(count)) for value, _, count in each),
             where=(_column(r, record.id, chosen[0][0]), tuple(value for _, _, value in chosen)) if chosen else None,
             new_only=new_only,
         )

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from tests.db.texts import add_corpus
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.estimates.survey import DRAWN, ROWS, gold, survey
-from tests.webapp.hands import words_of
+from tests.webapp.hands import press, words_of
 from themescope.db.store import Store
 
 Open = Callable[..., AppTest]
@@ -49,6 +49,15 @@ def test_planner_regression_and_methods_of_a_code(copy_home: CopyHome, home: Pat
     assert "more labels" in words_of(at) and "All sentences of A, B are too few for ± 3 points" in words_of(at)
     at.number_input(key="estimates_margin").set_value(12.0).run()
     assert "too few for" not in words_of(at)
+    at.number_input(key="estimates_margin").set_value(7.0).run()
+    planned = table(at, "Label more")
+    numbers = {group: 0 for group in planned["Group"]}
+    for group, more in zip(planned["Group"], planned["Label more"], strict=True):
+        numbers[group] += more
+    form = press(at, "Draw this sample")
+    assert {name: form.number_input(key=f"tasks_form_of_party_{name}").value for name in numbers} == numbers
+    assert form.checkbox(key="tasks_form_new_only").value and form.selectbox(key="tasks_form_strata").value == "party"
+    at = open_page("estimates", code="Housing", by="party")
     at.multiselect(key="estimates_regression").set_value(["party"]).run()
     assert not at.exception
     assert [*table(at, "Coefficient")["Coefficient"]] == ["(intercept)", "party: B (against A)"]

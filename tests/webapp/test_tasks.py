@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.db.texts import add_corpus
 from tests.webapp.columned import SIDE, add_columns
 from tests.webapp.filled import HOSTILE
-from tests.webapp.hands import words_of
+from tests.webapp.hands import press, words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.samples import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
@@ -157,6 +157,22 @@ def test_a_sample_is_stratified_and_restricted(filled_store: Store, open_page: O
     assert "2 strata by side (equal)" in words_of(at).replace("\\", "")
     (table,) = [one.value for one in at.dataframe if "Could be drawn" in one.value]
     assert sorted(table["Drawn"]) == [4, 5] and table["side"].tolist() == sorted([SIDE[0], SIDE[2]])
+
+
+def test_a_sample_has_own_numbers_for_each_value(filled_store: Store, open_page: Open) -> None:
+    add_columns(filled_store)
+    at = open_page("tasks", person="ada", view=state.NEW)
+    at.text_input(key="tasks_form_name").set_value("own")
+    at.multiselect(key="tasks_form_people").set_value(["ada"])
+    at.button_group(key="tasks_form_articles").set_value("Random sentences").run()
+    at.selectbox(key="tasks_form_strata").set_value("side").run()
+    at.selectbox(key="tasks_form_allocation").set_value(Allocation.GIVEN).run()
+    assert "Number" in [one.label for one in at.metric]
+    at.number_input(key=f"tasks_form_of_side_{SIDE[2]}").set_value(2).run()
+    at = press(at, "Create task")
+    assert not at.exception and not at.error
+    (table,) = [one.value for one in at.dataframe if "Could be drawn" in one.value]
+    assert dict(zip(table["side"], table["Drawn"], strict=True))[SIDE[2]] == 2 == sum(table["Drawn"])
 
 
 def test_too_large_a_sample_is_refused_with_the_reason(filled_store: Store, open_page: Open) -> None:

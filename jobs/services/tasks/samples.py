@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import DataError
-from themescope.core.labelling.samples import Allocation, draw
+from themescope.core.labelling.samples import Allocation, allocate, draw
 from themescope.core.types import Floats, Ids
 from themescope.db.store import Unit
 
@@ -33,13 +33,15 @@ ColumnKey = tuple[str, str]
 class SampleForm:
     """What is entered to draw a sample."""
 
-    number: int
-    """Number of units to draw."""
+    number: int = 0
+    """Number of units to draw; not used with ``given``."""
     whole_articles: bool = False
     """Whether articles are drawn rather than sentences."""
     by: ColumnKey | None = None
     """Column of categories whose values are the strata."""
     allocation: Allocation = Allocation.PROPORTIONAL
+    given: tuple[tuple[str, int], ...] = ()
+    """With :attr:`.Allocation.GIVEN`, number of units of each value of the column, 0 of others; "" is a missing one."""
     where: tuple[ColumnKey, tuple[str, ...]] | None = None
     """Column of categories and the values to which the sample is restricted."""
     new_only: bool = False
@@ -136,13 +138,28 @@ def drawn(r: Unit, corpus_id: int, task: str, form: SampleForm, seed: int) -> tu
         names = [value or None for value in unique.tolist()]
     # Samples of different tasks must be independent with the same seed, too: probabilities of unions rely on it.
     known = sum(sample.task == task for sample in samples_of(r, corpus_id))
-    found = draw(strata.ravel(), form.number, form.allocation, [seed, known, *task.encode()])
+    wanted = _wanted(form, np.bincount(strata.ravel()).astype(np.int64), names)
+    found = draw(strata.ravel(), wanted, [seed, known, *task.encode()])
     sizes = zip(names, found.sizes.tolist(), found.drawn.tolist(), strict=True)
     rule = DrawnSample(
         task, datetime.now(UTC).isoformat(), seed, r.corpora.imported_articles(corpus_id), form.whole_articles, form.by,
         form.allocation.value, form.where, form.new_only, tuple(sizes),
     )  # fmt: skip
     return rule, [(article, first, last) for article, first, last in ranges[kept][found.rows].tolist()]
+
+
+def _wanted(form: SampleForm, sizes: Ids, names: list[str | None]) -> Ids:
+    """Return the (k,) number of units to draw from strata of ``sizes`` (k,) with ``names``."""
+    if form.allocation is not Allocation.GIVEN:
+        return allocate(sizes, form.number, form.allocation)
+    there, given = {name or "": int(size) for name, size in zip(names, sizes, strict=True)}, dict(form.given)
+    if many := [name for name, number in given.items() if number > there.get(name, 0)]:
+        name = many[0]
+        raise DataError(
+            f"{given[name]:,} units of {name or 'no value'!r} cannot be drawn from {there.get(name, 0):,}. "
+            "Lower the number, or include sentences of earlier samples."
+        )
+    return np.array([given.get(name or "", 0) for name in names], np.int64)
 
 
 def samples_of(r: Unit, corpus_id: int) -> list[DrawnSample]:
@@ -175,7 +192,7 @@ def sampling_probabilities(r: Unit, corpus_id: int, ids: Ids) -> Floats:
 
 
 def _probabilities(r: Unit, corpus_id: int, sample: DrawnSample, ids: Ids, articles: Ids) -> Floats:
-    of = {name: drawn / units for name, units, drawn in sample.strata}
+    of = {name: drawn / units for name, units, drawn in sample.strata if drawn}
     if sample.by is None:
         found = np.full(len(ids), of[None])
     else:

@@ -9,7 +9,7 @@ from themescope.core.errors import DataError
 from themescope.core.labelling.samples import Allocation, allocate, draw
 
 SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=12).map(lambda found: np.array(found, np.int64))
-ALLOCATIONS = st.sampled_from(Allocation)
+ALLOCATIONS = st.sampled_from([Allocation.PROPORTIONAL, Allocation.EQUAL])
 
 
 @given(SIZES, ALLOCATIONS, st.data())
@@ -36,19 +36,20 @@ def test_a_sample_has_exactly_the_units_of_each_stratum(
 ) -> None:
     strata = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
     number = data.draw(st.integers(len(sizes), int(sizes.sum())))
-    found = draw(strata, number, allocation, seed)
+    drawn = allocate(sizes, number, allocation)
+    found = draw(strata, drawn, seed)
     assert (np.diff(found.rows) > 0).all() and len(found.rows) == number
     assert (np.bincount(strata[found.rows], minlength=len(sizes)) == found.drawn).all()
     assert found.probabilities[strata].sum() == pytest.approx(number)
-    assert (draw(strata, number, allocation, seed).rows == found.rows).all()
+    assert (draw(strata, drawn, seed).rows == found.rows).all()
 
 
 def test_units_of_a_stratum_are_drawn_equally_often() -> None:
     strata = np.array([0] * 4 + [1] * 8)
     times = np.zeros(12)
     for seed in range(2_000):
-        times[draw(strata, 4, Allocation.EQUAL, seed).rows] += 1
-    expected = draw(strata, 4, Allocation.EQUAL, 0).probabilities[strata]
+        times[draw(strata, np.array([2, 2]), seed).rows] += 1
+    expected = draw(strata, np.array([2, 2]), 0).probabilities[strata]
     assert times / 2_000 == pytest.approx(expected, abs=0.05)  # four standard errors
 
 
@@ -57,3 +58,11 @@ def test_units_of_a_stratum_are_drawn_equally_often() -> None:
 def test_what_cannot_be_drawn_is_said(sizes: list[int], number: int, problem: str) -> None:
     with pytest.raises(DataError, match=problem):
         allocate(np.array(sizes), number, Allocation.EQUAL)
+
+
+@pytest.mark.parametrize("drawn", [[4, 1], [-1, 2], [0, 0]])
+def test_strata_give_as_many_units_as_they_have(drawn: list[int]) -> None:
+    strata = np.array([0, 0, 0, 1])
+    with pytest.raises(DataError, match="0 up to all"):
+        draw(strata, np.array(drawn), 0)
+    assert (strata[draw(strata, np.array([0, 1]), 0).rows] == 1).all()

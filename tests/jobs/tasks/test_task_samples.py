@@ -129,7 +129,7 @@ def test_a_labelling_has_the_sampled_sentences_only_and_each_is_an_item(survey: 
     assert opened.labelling.blind and opened.labelling.article_id is None
 
 
-@pytest.mark.parametrize("allocation", list(Allocation))
+@pytest.mark.parametrize("allocation", [Allocation.PROPORTIONAL, Allocation.EQUAL])
 def test_strata_have_probabilities_of_their_own(survey: Store, allocation: Allocation) -> None:
     task = make(survey, SampleForm(30, by=PARTY, allocation=allocation))
     ids, p, parties = everything(survey)
@@ -140,6 +140,17 @@ def test_strata_have_probabilities_of_their_own(survey: Store, allocation: Alloc
     assert p.sum() == pytest.approx(30)
     expected = {"A": 18, "B": 9, "": 3} if allocation is Allocation.PROPORTIONAL else {"A": 10, "B": 10, "": 10}
     assert {party: int(sampled[parties == party].sum()) for party in expected} == expected
+
+
+def test_given_numbers_are_drawn_and_values_without_one_have_no_probability(survey: Store) -> None:
+    task = make(survey, SampleForm(by=PARTY, allocation=Allocation.GIVEN, given=(("A", 12), ("", 3))))
+    ids, p, parties = everything(survey)
+    sampled = np.isin(ids, given(survey, task, "ada"))
+    assert {party: int(sampled[parties == party].sum()) for party in ("A", "B", "")} == {"A": 12, "B": 0, "": 3}
+    assert p[parties == "A"] == pytest.approx(0.2) and np.isnan(p[parties == "B"]).all()
+    make(survey, SampleForm(30), "all")
+    _, p, parties = everything(survey)
+    assert p[parties == "B"] == pytest.approx(0.3) and p[parties == "A"] == pytest.approx(1 - 0.8 * 0.7)
 
 
 def test_sentences_outside_the_sample_s_values_have_no_probability(survey: Store) -> None:
@@ -219,6 +230,9 @@ def test_whole_articles_are_a_sample_too(sqlite_store: Store) -> None:
     [
         (SampleForm(101), "from 1 to 100"),
         (SampleForm(2, by=PARTY), "3 strata"),
+        (SampleForm(by=PARTY, allocation=Allocation.GIVEN, given=(("B", 31),)), "31 units of 'B' .* from 30"),
+        (SampleForm(by=PARTY, allocation=Allocation.GIVEN, given=(("Z", 1),)), "1 units of 'Z' .* from 0"),
+        (SampleForm(by=PARTY, allocation=Allocation.GIVEN), "at least one unit"),
         (SampleForm(2, by=("sentence", "text")), "no column 'text' of categories"),
         (SampleForm(2, by=PARTY, whole_articles=True), "Draw sentences instead"),
         (SampleForm(2, where=(PARTY, ("Z",))), "No sentence can be drawn"),
@@ -244,8 +258,10 @@ def test_the_command_draws_and_tells_the_probabilities(survey: Store) -> None:
         ("A", 13, round(13 / 60, 6)),
         ("B", 7, round(7 / 30, 6)),
     ]
+    own = call_json(*words[:2], "own", *words[5:], "--of", "A=5", "--of", "B=6")
+    assert [(row["stratum"], row["drawn"]) for row in own["strata"]] == [("–", 0), ("A", 5), ("B", 6)]
     with survey.reading() as r:
-        (task,) = r.tasks.list()
+        task = r.tasks.by_name("pilot")
         items = r.tasks.items(task.id)
     assert task.blind and len(items) == 40 and {item.person for item in items} == {"Ada", "Ben"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -18,7 +19,8 @@ from themescope.core.records.stored import ColumnRecord
 from themescope.jobs.services.estimates.study import Study, regressors
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt, download, draw_table
-from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.labelling.task_queries import PLANNED, PlannedSample
+from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.text import count, file_stem, p_text, plain
 
 _MOST_VALUES = 20
@@ -26,18 +28,23 @@ _MOST_VALUES = 20
 
 
 def show(
-    study: Study, code: str, groups: Sequence[str], found: Sequence[ShareEstimate], columns: Mapping[str, ColumnRecord]
+    study: Study,
+    code: str,
+    groups: Sequence[str],
+    found: Sequence[ShareEstimate],
+    columns: Mapping[str, ColumnRecord],
+    by: ColumnRecord | None,
 ) -> None:
-    """Draw the three parts, each closed at first."""
+    """Draw the three parts, each closed at first; ``by`` is the column of the groups."""
     with st.expander("How many more labels?", icon=":material/add_task:"):
-        _planner(study, code, groups)
+        _planner(study, code, groups, by)
     with st.expander("Regression of the code on columns", icon=":material/functions:"):
         _regression(study, code, columns)
     with st.expander("Methods section and replication", icon=":material/description:"):
         _report(study, code, groups, found)
 
 
-def _planner(study: Study, code: str, groups: Sequence[str]) -> None:
+def _planner(study: Study, code: str, groups: Sequence[str], by: ColumnRecord | None) -> None:
     margin = st.number_input(
         "Wanted precision (± points)", 1.0, 20.0, 3.0, 0.5, key="estimates_margin",
         help="Half of the width of the interval of each group.",
@@ -59,7 +66,18 @@ def _planner(study: Study, code: str, groups: Sequence[str]) -> None:
         f"**{count(made.more, 'more label')}**, chosen at random in each row. Expected after that: {reached}."
         + (f" All sentences of {', '.join(short)} are too few for ± {margin:g} points." if short else "")
     )
-    page_link("tasks", "Make a task with a random sample", view={"view": "New task"})
+    if by is not None and by.type != ColumnType.CATEGORY:
+        page_link("tasks", "Make a task with a random sample", view={"view": "New task"})
+        return
+    numbers: Counter[str] = Counter()
+    for one in made.strata:
+        numbers[one.group if by else ""] += one.more
+    help = (
+        "Within a group, sentences are drawn together, whatever the machine says, which widens the intervals a little."
+    )
+    if st.button("Draw this sample", icon=":material/casino:", help=help if by else None, disabled=not made.more):
+        st.session_state[PLANNED] = PlannedSample(study.corpus.id, by.label if by else "", dict(+numbers))
+        switch_page("tasks", {"view": "New task"})
 
 
 def _regression(study: Study, code: str, columns: Mapping[str, ColumnRecord]) -> None:

@@ -74,7 +74,7 @@ def show(corpus: CorpusRecord) -> None:
         st.caption(f":material/info: {of}{plain(note)}")
     _draw(study, code, found, {*groups} if column is not None and column.type == ColumnType.DATE else set())
     if code != EVERY:
-        more.show(study, code, groups, found, columns)
+        more.show(study, code, groups, found, columns, column)
 
 
 def _study_of(people: Sequence[LabellingRecord], machines: Sequence[LabellingRecord]) -> Study | None:

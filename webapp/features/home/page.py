@@ -110,6 +110,8 @@ def _first_start(shown: CorpusRecord | None, working: bool) -> _Start:
     icon, compare = ":material/explore:", ("Compare methods", "compare")
     if shown is not None and not shown.has_sections:
         compare = "Read the themes", "themes"
+    if shown is not None and partition_queries.labellings(shown.id):
+        compare = "Estimate shares of codes", "estimates"
     if shown is not None:
         is_demo = shown.name == demo.CORPUS
         start = ("Open the map", "map") if queries.maps(shown.id) else ("Read the articles", "corpora")

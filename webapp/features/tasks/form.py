@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, time
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.columns import ColumnType
 from themescope.core.labelling.samples import Allocation
@@ -17,21 +18,29 @@ from themescope.jobs.services.tasks.samples import ColumnKey, SampleForm
 from themescope.webapp.features.tasks.state import ALL, MESSAGE
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.labelling.task_queries import PLANNED, PlannedSample
 from themescope.webapp.shared.navigation import switch_page
 from themescope.webapp.shared.people import UNNAMED, current_person
 from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.text import count, plain
+from themescope.webapp.shared.text import count, plain, shorten
 
 EVERY, FIRST, CHOSEN = "All articles", "First articles", "Chosen articles"
 RANDOM, UNITS = "Random articles", "Random {unit}s"
 """Samples, whose sampling probabilities are recorded."""
-_ALLOCATIONS = {Allocation.PROPORTIONAL: "In proportion", Allocation.EQUAL: "The same number"}
+_ALLOCATIONS = {
+    Allocation.PROPORTIONAL: "In proportion",
+    Allocation.EQUAL: "The same number",
+    Allocation.GIVEN: "Own numbers",
+}
+_MOST_VALUES = 40
+"""Categories with more values get no number for each."""
 NO_GOLD = "No gold items"
 _LISTED = 2_000
 
 
 def show(corpus: CorpusRecord) -> None:
     """Draw the form."""
+    _plan_of_estimates(corpus)
     name = st.text_input("Name", key=_key("name"), max_chars=180, placeholder="Pilot")
     articles, sample = _what(corpus)
     longest = 0
@@ -78,6 +87,21 @@ def show(corpus: CorpusRecord) -> None:
         st.caption("A task needs a name, articles and people.")
 
 
+def _plan_of_estimates(corpus: CorpusRecord) -> None:
+    """Enter the sample that the page Estimates has planned."""
+    planned: PlannedSample | None = st.session_state.pop(PLANNED, None)
+    if planned is None or planned.corpus_id != corpus.id:
+        return
+    entered: dict[str, object] = {"articles": UNITS.format(unit=corpus.unit.value), "new_only": True}
+    if planned.column:
+        entered |= {"strata": planned.column, "allocation": Allocation.GIVEN}
+        entered |= {f"of_{planned.column}_{value}": number for value, number in planned.numbers.items()}
+    else:
+        entered["units"] = sum(planned.numbers.values())
+    for name, value in entered.items():
+        st.session_state[_key(name)] = value
+
+
 def _key(name: str) -> str:
     return f"tasks_form_{name}"
 
@@ -91,8 +115,7 @@ def _what(corpus: CorpusRecord) -> tuple[list[int], SampleForm | None]:
         help="Estimates of shares need random articles or a random sample: the probabilities are recorded.",
     )  # fmt: skip
     if which == units:
-        most = max(corpus.sentences, 1)
-        return [], _sample(corpus, int(right.number_input("Number", 1, most, min(most, 100), key=_key("units"))))
+        return [], _sample(corpus, right)
     if which == CHOSEN:
         titles = {article.id: article.title for article in queries.articles(corpus.id, limit=_LISTED)}
         chosen = right.multiselect("Articles", list(titles), format_func=titles.__getitem__, key=_key("chosen"))
@@ -106,10 +129,11 @@ def _what(corpus: CorpusRecord) -> tuple[list[int], SampleForm | None]:
     return (ids[: int(most)], None) if which == FIRST else ([], SampleForm(int(most), whole_articles=True))
 
 
-def _sample(corpus: CorpusRecord, number: int) -> SampleForm:
-    """Choose the strata and the restriction of a sample of units."""
+def _sample(corpus: CorpusRecord, beside: DeltaGenerator) -> SampleForm:
+    """Choose the strata and the restriction of a sample of units; their number is drawn in ``beside``."""
     columns = {c.label: c for c in queries.columns(corpus) if c.type == ColumnType.CATEGORY}
     by, allocation, where = None, Allocation.PROPORTIONAL, None
+    given: tuple[tuple[str, int], ...] = ()
     if columns:
         first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
         strata = first.selectbox(
@@ -122,6 +146,8 @@ def _sample(corpus: CorpusRecord, number: int) -> SampleForm:
                 "Of each value", list(Allocation), format_func=_ALLOCATIONS.__getitem__, key=_key("allocation")
             )
             allocation = chosen or allocation
+            if allocation is Allocation.GIVEN:
+                given = _numbers(columns[str(strata)])
         only = third.selectbox("Only where", list(columns), index=None, placeholder="all", key=_key("where"))
         values = fourth.multiselect("is", columns[only].categories, key=_key(f"values_{only}")) if only else []
         where = (_column_key(columns[only]), tuple(values)) if only and values else None
@@ -129,7 +155,29 @@ def _sample(corpus: CorpusRecord, number: int) -> SampleForm:
         f"Leave out {corpus.unit.value}s of earlier samples", key=_key("new_only"),
         help="Random articles and samples of other tasks of this project.",
     )  # fmt: skip
-    return SampleForm(number, False, by, allocation, where, bool(new_only))
+    most = max(corpus.sentences, 1)
+    if allocation is Allocation.GIVEN:
+        beside.metric("Number", f"{sum(drawn for _, drawn in given):,}")
+        return SampleForm(0, False, by, allocation, given, where, bool(new_only))
+    number = beside.number_input("Number", 1, most, min(most, 100), key=_key("units"))
+    return SampleForm(int(number), False, by, allocation, (), where, bool(new_only))
+
+
+def _numbers(column: ColumnRecord) -> tuple[tuple[str, int], ...]:
+    """Choose the number of units of each value of a column; it may be 0."""
+    values = [*column.categories[:_MOST_VALUES], *([""] if column.about.get("missing") else [])]
+    if len(column.categories) > _MOST_VALUES:
+        st.caption(
+            f"The {_MOST_VALUES} most frequent of {len(column.categories):,} values; nothing is drawn of others."
+        )
+    with st.container(horizontal=True, gap="small"):
+        fields = [
+            st.number_input(
+                plain(shorten(value, 40)) or "no value", 0, key=_key(f"of_{column.label}_{value}"), width=160
+            )
+            for value in values
+        ]
+    return tuple(zip(values, map(int, fields), strict=True))
 
 
 def _column_key(column: ColumnRecord) -> ColumnKey:

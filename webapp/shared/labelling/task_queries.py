@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
@@ -19,6 +20,20 @@ from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.results.partition_queries import Analysis
 from themescope.webapp.shared.text import count
+
+PLANNED = "tasks_planned_sample"
+"""Key of the session with a sample that the form of a new task begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSample:
+    """A sample that the page Estimates has planned."""
+
+    corpus_id: int
+    column: str
+    """Column whose values are the strata; "" for none."""
+    numbers: Mapping[str, int]
+    """Value → number of units to label, more than 0."""
 
 
 @dataclass(frozen=True, slots=True)
