@@ -23,6 +23,8 @@ from themescope.core.types import Estimate, Floats, Ids
 
 Where = npt.NDArray[np.bool_]  # (n,) units of a group
 
+TOO_FEW = "Too few labels to tell"
+"""How the warning begins that there are too few labels for an interval."""
 NOT_RANDOM = (
     "The labels were not sampled at random, or their probabilities are unknown: the intervals leave out the error that "
     "comes from the choice of the units. Label a random sample."
@@ -91,7 +93,7 @@ class CodedUnits:
             found.append(f"{counted(unsampled, 'label')} {verb} not sampled at random and left out.")
         if self.too_few(where):
             found.append(
-                f"Too few labels to tell: {counted(int(self.sampled(where).sum()), 'sampled label')} in "
+                f"{TOO_FEW}: {counted(int(self.sampled(where).sum()), 'sampled label')} in "
                 f"{counted(self.labelled_documents(where), 'document')}; at least {FEWEST_LABELS} labels in "
                 f"{FEWEST_DOCUMENTS} documents are needed."
             )

@@ -11,7 +11,7 @@ import streamlit as st
 from themescope.core.columns import ColumnType
 from themescope.core.estimates.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
 from themescope.core.estimates.report import estimates
-from themescope.core.estimates.shares import ShareEstimate, composition, difference, share
+from themescope.core.estimates.shares import TOO_FEW, ShareEstimate, composition, difference, share
 from themescope.core.metrics.crosstabs import PERIODS, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.jobs.common.labelled.placed import MODEL
@@ -28,6 +28,9 @@ from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import file_name, plain
 
 _PREDICTIONS = "Predictions"
+_NAMED = 3
+"""Groups that a note names."""
+_FEW = f"{TOO_FEW}; at least {FEWEST_LABELS} labels in {FEWEST_DOCUMENTS} documents are needed."
 _WAYS = {
     "People": "From the labels of the sample alone.",
     "Machine": "From its codes alone, as if it made no mistakes.",
@@ -68,13 +71,23 @@ def show(corpus: CorpusRecord) -> None:
         found = [share(study.units(one), name=one) for one in study.codes]
     else:
         found = _of_code(study, code, groups)
-    told = {note: [one.name or ALL for one in found if note in one.warnings] for one in found for note in one.warnings}
-    for note, names in {**dict.fromkeys(study.notes, ()), **told}.items():
-        of = f"{plain(', '.join(names))}: " if 0 < len(names) < len(found) else ""
-        st.caption(f":material/info: {of}{plain(note)}")
+    _notes(study, found)
     _draw(study, code, found, {*groups} if column is not None and column.type == ColumnType.DATE else set())
     if code != EVERY:
         more.show(study, code, groups, found, columns, column)
+
+
+def _notes(study: Study, found: Sequence[ShareEstimate]) -> None:
+    """Draw what a reader must know, each note once with the groups that it is about."""
+    told: dict[str, list[str]] = {note: [] for note in study.notes}
+    for one in found:
+        for note in one.warnings:
+            several = note.startswith(TOO_FEW) and len(found) > _NAMED
+            told.setdefault(_FEW if several else note, []).append(one.name or ALL)
+    for note, names in told.items():
+        named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+        of = f"{plain(named)}: " if 0 < len(names) < len(found) else ""
+        st.caption(f":material/info: {of}{plain(note)}")
 
 
 def _study_of(people: Sequence[LabellingRecord], machines: Sequence[LabellingRecord]) -> Study | None:

@@ -113,8 +113,8 @@ def _first_start(shown: CorpusRecord | None, working: bool) -> _Start:
     if shown is not None and partition_queries.labellings(shown.id):
         compare = "Estimate shares of codes", "estimates"
     if shown is not None:
-        is_demo = shown.name == demo.CORPUS
-        start = ("Open the map", "map") if queries.maps(shown.id) else ("Read the articles", "corpora")
+        is_demo, read = shown.name == demo.CORPUS, f"{shown.unit.value}s" if is_list(shown) else "articles"
+        start = ("Open the map", "map") if queries.maps(shown.id) else (f"Read the {read}", "corpora")
         title = "Explore the demo" if is_demo else f"Explore {plain(shorten(shown.name, 24))}"
         what = count(shown.sentences, shown.unit.value)
         what = what if is_list(shown) else f"{count(shown.articles, 'article')} with {what}"

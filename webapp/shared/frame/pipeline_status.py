@@ -11,6 +11,7 @@ import streamlit as st
 from themescope.core.records.stored import CorpusRecord, JobRecord, JobStatus
 from themescope.db.access import Right
 from themescope.db.store import Store
+from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.pipeline import PipelineStep
 from themescope.webapp.shared import queries
@@ -172,8 +173,13 @@ def _took(job: JobRecord | None) -> str:
 
 
 def _imported(record: CorpusRecord, job: JobRecord | None) -> None:
-    st.caption(f"{count(record.sentences, 'sentence')} of {count(record.articles, 'article')}{_took(job)}")
-    page_link("corpora", "Read the articles", view={"view": "Read", "corpus": record.name})
+    of, unit = "" if is_list(record) else f" of {count(record.articles, 'article')}", record.unit.value
+    st.caption(f"{count(record.sentences, unit)}{of}{_took(job)}")
+    page_link(
+        "corpora",
+        f"Read the {f'{unit}s' if is_list(record) else 'articles'}",
+        view={"view": "Read", "corpus": record.name},
+    )
     skipped, changed = (sum(record.report.get(name, {}).values()) for name in ("skipped", "changed"))
     if skipped or changed:
         told = f"Import report: {skipped:,} left out, {changed:,} changed"
