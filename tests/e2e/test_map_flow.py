@@ -1,11 +1,13 @@
 """Two maps of the same sentences in our own drawing: shapes, legend, search, link and files, in a real browser."""
 
+import io
 import re
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.db.texts import article
@@ -63,6 +65,7 @@ def same_elsewhere(page: Page, other: Page, said: str) -> None:
     """The link shows the same to somebody else, and the file of the map needs nobody."""
     other.goto(page.url)
     expect(other.get_by_text(re.compile(said))).to_be_visible()
+    figure_for_print(page)
     page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("button", name="HTML", exact=True).click()
@@ -80,6 +83,25 @@ def same_elsewhere(page: Page, other: Page, said: str) -> None:
         expect(alone.locator("#found")).to_have_text(re.compile("found"))
         expect(alone.locator(".map-view .pin").first).to_be_attached()
     alone.close()
+
+
+def figure_for_print(page: Page) -> None:
+    """The files have the size and the resolution that were asked for."""
+    page.get_by_role("button", name="Download", exact=True).click()
+    page.get_by_role("button", name="Figure for print").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator(".figure_files img")).to_be_visible()
+    written = {}
+    for name in ("SVG", "PNG, 300 dpi", "PDF, 600 dpi"):
+        with page.expect_download() as download:
+            dialog.get_by_role("button", name=name, exact=True).click()
+        written[name[:3]] = Path(download.value.path()).read_bytes()
+    assert b'width="180mm" height="120mm"' in written["SVG"]
+    picture = Image.open(io.BytesIO(written["PNG"]))
+    assert picture.size == (2126, 1417) and picture.info["dpi"] == pytest.approx((300, 300), abs=0.01)
+    assert b"/MediaBox [0 0 510.236 340.157]" in written["PDF"] and b"/Width 4252 /Height 2835" in written["PDF"]
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
 
 
 PLACEMENT = """() => {

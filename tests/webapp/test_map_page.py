@@ -9,20 +9,27 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.hands import plain_words_of
 from tests.webapp.listed import listed
+from tests.webapp.test_themes import analysed
+from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import Cluster, Partition
 from themescope.core.records.stored import Sharing
 from themescope.db.label_records import NewLabelling
 from themescope.db.records import VectorBlock
 from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.map import colourings, export, state
+from themescope.webapp.features.map import colourings, export, figure, state
 from themescope.webapp.features.map.colourings import ColouredView
+from themescope.webapp.features.map.figure import FigureSettings
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.results import partition_queries
 
 Open = Callable[..., AppTest]
+__all__ = ["analysed"]
 ALL = "0_0_65535_0_65535_65535_0_65535"
 """A shape around everything."""
 
@@ -139,9 +146,26 @@ def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> 
         scene=scene, colouring=colouring, units=scene.units, found=rows, tones=tones("dark"), size=3,
         opacity=0.5, height=400, frame=[0, 0, 9, 9], name="x",
     )  # fmt: skip
-    picture, page = export.svg(canvas), export.page(canvas, HOSTILE)
+    picture, page = figure.svg(canvas, FigureSettings()), export.page(canvas, HOSTILE)
     assert picture.count("h0") == 72 + 3 and "<img" not in picture
     assert "<img" not in page and "http" not in page.replace("http://www.w3.org/2000/svg", "").replace(
         "http://evil.example", ""
     )
     assert all(name in page for name in ("takePoints", "drawView", "Danube Course paragraph 0"))
+
+
+def test_a_list_is_coloured_by_corrected_themes_and_uncertain_sentences_are_grey(analysed: Store) -> None:
+    (analysis,) = partition_queries.analyses()
+    scene = map_scene.opened(next(found for found in queries.maps() if found.corpus_id == analysis.corpus.id))
+    view = ColouredView(analysis.corpus, scene, scene)
+    first, option = next(iter(colourings.options(view).items()))
+    assert first == analysis.colour_name
+    colouring, listed = option.make(), partition_queries.theme_listing(analysis.run.id, analysis.run.created)
+    names = {i: colouring.name(row) for row, i in enumerate(scene.ids.tolist())}
+    assert {i for i, name in names.items() if name == "low confidence"} == set(listed.ids[listed.margins < 0].tolist())
+    new = NewLabelling(analysis.corpus.id, "Corrected", "")
+    record = starts.begin(analysed, new, starts.from_themes(analysis.run.id))
+    assert next(iter(colourings.options(view))) == first  # nothing is corrected yet
+    session = LabellingSession(analysed, record.id, "")
+    session.do(op.rename(session.snapshot.partition, 1, "Better name"))
+    assert next(iter(colourings.options(view))) == "Labels: Corrected"

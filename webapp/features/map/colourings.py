@@ -118,14 +118,16 @@ class Option:
 def options(view: ColouredView) -> dict[str, Option]:
     """Return the options of all sources by name, best first; of equal names the first.
 
-    Where all sentences are of one section, as in a list, themes come first.
+    Where all sentences are of one section, as in a list, corrected themes come first, then themes.
     """
     found: dict[str, Option] = {}
     divided = len(np.unique(view.scene.sections)) > 1
     for source in SOURCES if divided else sorted(SOURCES, key=lambda source: source is not of_themes):
         for option in source(view):
             found.setdefault(option.name, option)
-    return found
+    corrected = None if divided else partition_queries.corrected(view.corpus.id)
+    first = _LABELS + corrected.name if corrected is not None else ""
+    return {first: found[first], **found} if first in found else found
 
 
 # ---------------------------------------------------------------- the text itself
@@ -275,10 +277,11 @@ def of_themes(view: ColouredView) -> list[Option]:
 
 def _themes(view: ColouredView, analysis: Analysis) -> Colouring:
     listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
-    labels = _looked_up(view.scene.ids, listed.ids, listed.labels.astype(np.float64))
-    found = np.where(np.isfinite(labels) & (labels < MANY), np.nan_to_num(labels, nan=-1.0), -1).astype(np.int64)
+    sure = np.where(listed.margins < 0, -1.0, listed.labels)
+    labels = np.nan_to_num(_looked_up(view.scene.ids, listed.ids, sure), nan=-1.0)
     names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes[:MANY], 1)]
-    return Colouring(found, names, "other themes", column="Theme")
+    other = "low confidence" if len(analysis.themes) <= MANY else "smaller themes or low confidence"
+    return Colouring(np.where(labels < MANY, labels, -1).astype(np.int64), names, other, column="Theme")
 
 
 def _confidence(view: ColouredView, analysis: Analysis) -> Colouring:
@@ -293,10 +296,13 @@ def of_labellings(view: ColouredView) -> list[Option]:
     clusters = queries.read(lambda r: [r.labellings.clusters(record.id).values() for record in known])
     offered = []
     for record, found in zip(known, clusters, strict=True):
-        offered.append(Option(f"Labels: {record.name}", partial(_labels, view, record, False)))
+        offered.append(Option(_LABELS + record.name, partial(_labels, view, record, False)))
         if any(cluster.parent is not None for cluster in found):
             offered.append(Option(f"Themes of labels: {record.name}", partial(_labels, view, record, True)))
     return offered
+
+
+_LABELS = "Labels: "
 
 
 def _labels(view: ColouredView, record: LabellingRecord, themes: bool) -> Colouring:

@@ -20,7 +20,7 @@ from themescope.core.types import Points
 from themescope.db.records import SentencePlaces
 from themescope.jobs.common.importing.waves import without_waves
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, within_article
-from themescope.webapp.features.map import controls, export, facets, state
+from themescope.webapp.features.map import controls, export, facets, figure, state
 from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.map.controls import MapHits
 from themescope.webapp.features.map.state import state_of, to_address
@@ -31,7 +31,7 @@ from themescope.webapp.map_view.geometry import Rows, Units
 from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import download, draw_component
+from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.selections import selection_panel
 from themescope.webapp.shared.selections.selections import Panel, Ranking
@@ -274,7 +274,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
         chosen.take(scene, beside.units if beside is not None and chosen.side else scene.units, colouring)
     moved = pair.moved[pair.first.rows_of(scene.ids)] if pair is not None else None
     with bar.more:
-        _downloads(canvas, record)
+        figure.downloads(canvas, record, controls.chosen()[0])
         _list_button(len(chosen.ids))
     coloured_by, searched = controls.chosen()
     panel = ListPanel(
@@ -369,7 +369,7 @@ def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
             "model."
         )
     if len(canvas.scene.ids) > export.FILE_POINTS:
-        parts.append(f"SVG and HTML have a random sample of {export.FILE_POINTS:,} points.")
+        parts.append(f"Figures and HTML have a random sample of {export.FILE_POINTS:,} points.")
     parts.append(
         f"Nearby points are similar: {record.faithfulness:.1%} of the 15 nearest neighbours of a sentence stay close "
         "on the map. Distances between far groups mean little."
@@ -378,15 +378,3 @@ def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
     if model is not None and within_article(model):
         parts.append(WITHIN_ARTICLE)
     st.caption(plain(" ".join(parts)))
-
-
-def _downloads(canvas: Canvas, record: MapRecord) -> None:
-    about = f"{record.name}: {count(len(canvas.scene.ids), 'sentence')}"
-    with st.popover("Download", icon=":material/download:"):
-        st.caption("PNG is in the toolbar of the map: it shows what you see.")
-        for label, suffix, content, help in (
-            ("SVG", "svg", lambda: export.svg(canvas), "Download the whole map with its names as an image."),
-            ("HTML", "html", lambda: export.page(canvas, about),
-             "Download the map with its sentences as one file that opens without Themescope."),
-        ):  # fmt: skip
-            download(label, content, f"themescope-map.{suffix}", help=help, width="stretch")

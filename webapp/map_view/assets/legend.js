@@ -6,7 +6,9 @@ const CLOSED_EYE = "M3 12c3-5 6-7 9-7s6 2 9 7c-3 5-6 7-9 7s-6-2-9-7M4 4l16 16";
 
 const LEGEND = {
   legendPanel() {
-    this.legend = this.panel("legend", "Legend");
+    // Below the map, where it hides no point. The map is as high as it leaves room for.
+    this.legend = made("div", "legend", this.root, "", { role: "group", "aria-label": "Legend" });
+    new ResizeObserver(() => this.setHeight()).observe(this.legend);
     const fold = () => this.openLegend(this.fold.getAttribute("aria-expanded") !== "true"), find = "Find a category";
     this.fold = pressed(this.legend, "fold", fold, "Legend");
     this.wanted = made("input", "wanted", this.legend, "", { type: "search", placeholder: find, "aria-label": find });

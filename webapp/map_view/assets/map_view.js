@@ -89,7 +89,7 @@ class View {
     const { height, fill } = this.data ?? {};
     if (!height) return;
     const scroller = this.root.getRootNode().host?.closest("[data-testid=stMain]"), top = this.frame.getBoundingClientRect().top + (scroller?.scrollTop ?? 0);
-    const rest = Math.floor(innerHeight - top - fill);
+    const rest = Math.floor(innerHeight - top - fill - this.legend.offsetHeight);
     const least = Math.min(height, 0.62 * innerHeight);
     this.stage.style.height = `${fill === null ? height : Math.max(least, rest)}px`;
   }

@@ -168,6 +168,13 @@ def precedence(labelling: LabellingRecord) -> int:
     return 1 + (Sharing.GOLD, Sharing.SHARED, Sharing.OWN).index(labelling.kind)
 
 
+def corrected(corpus_id: int) -> LabellingRecord | None:
+    """Return the labelling in which themes of a corpus were corrected, this person's own before others', or None."""
+    known = [one for one in labellings(corpus_id) if "run_id" in one.origin and not one.article_id and not one.blind]
+    with queries.store().reading() as r:
+        return min((one for one in known if r.labellings.newest_step(one.id)), key=precedence, default=None)
+
+
 def edit_view(labelling: str) -> Mapping[str, str]:
     """Return the view of the Relabel page in which a labelling is edited."""
     return {"labelling": labelling, "view": EDIT}
