@@ -181,15 +181,6 @@ class VectorBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class MetricPoint:
-    """One point of a job's live curve."""
-
-    name: str
-    step: float
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
 class JobStatistics:
     """Counts and oldest times of all jobs."""
 

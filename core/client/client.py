@@ -2,50 +2,48 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
 from themescope.core.client.connection import Connection
-from themescope.core.errors import ConfigError
-from themescope.core.labelling.changes import Step
+from themescope.core.client.labellings import LabellingMethods
+from themescope.core.errors import ConfigError, RequestError
 from themescope.core.records.answers import (
     ArticleClustering,
     CaseInNotebook,
     Heading,
     JobKind,
-    LabellingState,
     LocatedSentence,
     Me,
     ModelDescription,
     Page,
     PointPage,
     SearchResult,
-    SentenceLabel,
     ThemeMember,
     ThemeRun,
+    UploadedFile,
 )
 from themescope.core.records.stored import (
     ArticleRecord,
     ColumnRecord,
     CorpusEditRecord,
     CorpusSummary,
+    JobStatus,
     JobSummary,
-    LabellingRecord,
     MapRecord,
+    MetricPoint,
     ModelRecord,
     RunRecord,
     SelectionRecord,
 )
 
 _POINTS = 50_000
-_POLL_S = 1.0
-_NO_STEP: Any = Step | None
+_WAIT_S = 30.0
 
 
-class Client:
+class Client(LabellingMethods):
     """Client of the HTTP API of a server.
 
     Methods return records (:mod:`themescope.core.records`), and iterators over long lists, which are read page
@@ -97,6 +95,24 @@ class Client:
         """Return a corpus."""
         return self._http.get(CorpusSummary, f"/corpora/{corpus_id}")
 
+    def upload(self, file: str | Path) -> UploadedFile:
+        """Upload a file; its ``path`` is for the arguments of a job, see :meth:`queue`. Requires the admin role."""
+        return self._http.upload(UploadedFile, "/files", Path(file))
+
+    def append_sentences(
+        self, corpus_id: int, sentences: Iterable[str], wave: str, key: str | None = None, **options: Any
+    ) -> list[JobSummary]:
+        """Queue jobs that add sentences to a corpus as a wave. Requires the admin role.
+
+        Options are ``date``, ``groups`` and ``only_new``, to leave out texts that the corpus has already.
+        """
+        body = {"sentences": _listed(sentences), "wave": wave, **options}
+        return self._http.send(list[JobSummary], "POST", f"/corpora/{corpus_id}/sentences", body, key=key)
+
+    def delete_corpus(self, corpus_id: int) -> None:
+        """Delete a corpus with everything made of it. This cannot be undone. Requires the admin role."""
+        self._http.send(type(None), "DELETE", f"/corpora/{corpus_id}")
+
     def columns(self, corpus_id: int) -> list[ColumnRecord]:
         """Return the columns of a corpus with their types, those of articles first."""
         return self._http.get(list[ColumnRecord], f"/corpora/{corpus_id}/columns")
@@ -125,6 +141,15 @@ class Client:
     def selection(self, selection_id: int) -> SelectionRecord:
         """Return a selection, also one that was only shared as a link."""
         return self._http.get(SelectionRecord, f"/selections/{selection_id}")
+
+    def create_selection(self, corpus_id: int, name: str, sentences: Sequence[int]) -> SelectionRecord:
+        """Create a named selection, which everybody sees."""
+        body = {"name": name, "sentences": [*sentences]}
+        return self._http.send(SelectionRecord, "POST", f"/corpora/{corpus_id}/selections", body)
+
+    def delete_selection(self, selection_id: int) -> None:
+        """Delete a selection that you made, or, as an admin, any."""
+        self._http.send(type(None), "DELETE", f"/selections/{selection_id}")
 
     def articles(self, corpus_id: int, title: str = "") -> Iterator[ArticleRecord]:
         """Yield the articles of a corpus (with ``title`` in their title) in their order."""
@@ -179,6 +204,18 @@ class Client:
         """Return a model with its method, card and limits."""
         return self._http.get(ModelDescription, f"/models/{model_id}")
 
+    def delete_model(self, model_id: int) -> None:
+        """Delete a model with its vectors, runs and maps. This cannot be undone. Requires the admin role."""
+        self._http.send(type(None), "DELETE", f"/models/{model_id}")
+
+    def export_model(self, model_id: int, file: str | Path) -> None:
+        """Write the folder of a model into a ZIP archive."""
+        self._http.download(f"/models/{model_id}/files", Path(file))
+
+    def export_vectors(self, model_id: int, corpus_id: int, file: str | Path) -> None:
+        """Write the vectors of a corpus into a NumPy file: ``np.load(file)`` has the fields ``id`` and ``vector``."""
+        self._http.download(f"/models/{model_id}/vectors", Path(file), corpus_id=corpus_id)
+
     def maps(self, corpus_id: int | None = None) -> list[MapRecord]:
         """Return all maps (of one corpus), oldest first."""
         return self._http.get(list[MapRecord], "/maps", corpus_id=corpus_id)
@@ -208,6 +245,29 @@ class Client:
         """Return the clusters of the sentences of an article in a run."""
         return self._http.get(ArticleClustering, f"/runs/{run_id}/articles/{article_id}")
 
+    def themes(self, sentences: Iterable[str], key: str | None = None, **options: Any) -> ThemeRun:
+        """Import sentences as a new corpus, wait until their themes are found, and return them.
+
+        Requires the admin role. Options are ``corpus``, the name of the new corpus; ``k``, the number of themes;
+        ``language``, ``model``, and ``groups``, the group of each sentence. :meth:`theme_members` and
+        :meth:`export_themes` return the theme of each sentence. Raises :class:`RequestError` if a job fails.
+        """
+        jobs = self.find_themes(sentences, key, **options)
+        job = self.wait(next(job.id for job in jobs if job.kind == "find-themes"))
+        if job.status is not JobStatus.DONE:
+            raise RequestError(f"The job {job.id} ({job.title}) is {job.status.value}. {job.error}".strip())
+        return self.theme_run(job.result["run_id"])
+
+    def find_themes(self, sentences: Iterable[str], key: str | None = None, **options: Any) -> list[JobSummary]:
+        """Queue the jobs of :meth:`themes`, and return them."""
+        return self._http.send(
+            list[JobSummary], "POST", "/themes", {"sentences": _listed(sentences), **options}, key=key
+        )
+
+    def rename_theme(self, run_id: int, theme: int, name: str) -> ThemeRun:
+        """Rename a theme. Requires the admin role."""
+        return self._http.send(ThemeRun, "PATCH", f"/themes/{run_id}/themes/{theme}", {"name": name})
+
     def theme_runs(self, corpus_id: int | None = None) -> list[ThemeRun]:
         """Return the runs that found themes (in one corpus) with their themes, oldest first."""
         return self._http.get(list[ThemeRun], "/themes", corpus_id=corpus_id)
@@ -224,111 +284,9 @@ class Client:
         """Write every sentence with its theme (and its columns) into a .csv, .jsonl or .parquet file."""
         self._http.save(f"/themes/{run_id}/export", Path(file), columns=columns)
 
-    # --- labellings -------------------------------------------------------------------------------------------------
-
     def error_cases(self, corpus_id: int) -> Iterator[CaseInNotebook]:
         """Yield the cases of the error notebook of a corpus, oldest first."""
         return self._http.pages(Page[CaseInNotebook], f"/corpora/{corpus_id}/error-cases")
-
-    def labellings(self, corpus_id: int | None = None) -> list[LabellingRecord]:
-        """Return all labellings (of one corpus), oldest first."""
-        return self._http.get(list[LabellingRecord], "/labellings", corpus_id=corpus_id)
-
-    def labelling(self, labelling_id: int) -> LabellingState:
-        """Return a labelling with its clusters."""
-        return self._http.get(LabellingState, f"/labellings/{labelling_id}")
-
-    def create_labelling(
-        self,
-        corpus_id: int,
-        name: str,
-        start: Literal["nothing", "sections", "themes", "labelling"] = "nothing",
-        source_id: int | None = None,
-        **options: Any,
-    ) -> LabellingRecord:
-        """Create a labelling; ``source_id`` is the run or the labelling to copy.
-
-        Options are ``article_id``, to label one article, and ``shared``, to let everybody change it.
-        """
-        body = {"corpus_id": corpus_id, "name": name, "start": start, "source_id": source_id, **options}
-        return self._http.send(LabellingRecord, "POST", "/labellings", body)
-
-    def rename_labelling(self, labelling_id: int, name: str) -> LabellingRecord:
-        """Rename a labelling."""
-        return self._http.send(LabellingRecord, "PATCH", f"/labellings/{labelling_id}", {"name": name})
-
-    def delete_labelling(self, labelling_id: int) -> None:
-        """Delete a labelling. Its owner or an admin can restore it on the page Relabel."""
-        self._http.send(type(None), "DELETE", f"/labellings/{labelling_id}")
-
-    def labels(self, labelling_id: int, cluster: int | None = None) -> Iterator[SentenceLabel]:
-        """Yield the sentences of a labelling (of one cluster, -1 for unassigned ones) in reading order."""
-        return self._http.pages(Page[SentenceLabel], f"/labellings/{labelling_id}/labels", cluster=cluster)
-
-    def steps(self, labelling_id: int) -> Iterator[Step]:
-        """Yield the history of a labelling, newest first."""
-        return self._http.pages(Page[Step], f"/labellings/{labelling_id}/steps")
-
-    def export_labels(self, labelling_id: int, file: str | Path, columns: bool = False) -> None:
-        """Write the sentences of a labelling with their clusters (and columns) into a .csv, .jsonl or .parquet file."""
-        self._http.save(f"/labellings/{labelling_id}/export", Path(file), columns=columns)
-
-    def assign(self, labelling_id: int, sentences: Sequence[int], cluster: int, **about: Any) -> Step | None:
-        """Put sentences into a cluster.
-
-        Every change accepts ``reason``, for the history; ``coder``, the name of the program or model that decides,
-        whose labels are then a machine's; and ``seen``, the id of the last step that you know: a change of what others
-        changed after it is refused with the status 409.
-        """
-        return self._change(labelling_id, "assign", {"sentences": [*sentences], "cluster": cluster, **about})
-
-    def give_code(
-        self, labelling_id: int, sentences: Sequence[int], code: int, remove: bool = False, **about: Any
-    ) -> Step | None:
-        """Give sentences a code besides those that they have, or take it away, where several are allowed."""
-        return self._change(labelling_id, "codes", {"sentences": [*sentences], "code": code, "remove": remove, **about})
-
-    def unassign(self, labelling_id: int, sentences: Sequence[int], **about: Any) -> Step | None:
-        """Remove sentences from their clusters."""
-        return self._change(labelling_id, "unassign", {"sentences": [*sentences], **about})
-
-    def mark(self, labelling_id: int, sentences: Sequence[int], uncertain: bool = True, **about: Any) -> Step | None:
-        """Mark sentences as uncertain or certain."""
-        return self._change(labelling_id, "mark", {"sentences": [*sentences], "uncertain": uncertain, **about})
-
-    def note(self, labelling_id: int, sentences: Sequence[int], text: str, **about: Any) -> Step | None:
-        """Set the note of sentences; "" removes it."""
-        return self._change(labelling_id, "note", {"sentences": [*sentences], "text": text, **about})
-
-    def create_cluster(self, labelling_id: int, name: str, sentences: Sequence[int] = (), **about: Any) -> Step | None:
-        """Create a cluster with these sentences, possibly none."""
-        return self._change(labelling_id, "clusters", {"name": name, "sentences": [*sentences], **about})
-
-    def rename_cluster(self, labelling_id: int, cluster: int, name: str, **about: Any) -> Step | None:
-        """Rename a cluster."""
-        return self._change(labelling_id, f"clusters/{cluster}", {"name": name, **about}, "PATCH")
-
-    def delete_cluster(self, labelling_id: int, cluster: int) -> Step | None:
-        """Delete a cluster; its sentences become unassigned."""
-        return self._change(labelling_id, f"clusters/{cluster}", None, "DELETE")
-
-    def merge_clusters(self, labelling_id: int, clusters: Sequence[int], into: int, **about: Any) -> Step | None:
-        """Merge clusters into one of them."""
-        return self._change(labelling_id, "merge", {"clusters": [*clusters], "into": into, **about})
-
-    def undo(self, labelling_id: int) -> Step | None:
-        """Undo your last step."""
-        return self._change(labelling_id, "undo")
-
-    def redo(self, labelling_id: int) -> Step | None:
-        """Redo the step that you undid last."""
-        return self._change(labelling_id, "redo")
-
-    def _change(
-        self, labelling_id: int, path: str, body: Mapping[str, Any] | None = None, method: str = "POST"
-    ) -> Step | None:
-        step: Step | None = self._http.send(_NO_STEP, method, f"/labellings/{labelling_id}/{path}", body)
-        return step
 
     # --- jobs -------------------------------------------------------------------------------------------------------
 
@@ -344,11 +302,23 @@ class Client:
         """Return a job."""
         return self._http.get(JobSummary, f"/jobs/{job_id}")
 
-    def queue(self, kind: str, arguments: Mapping[str, Any], after: int | None = None) -> JobSummary:
-        """Queue a job; with ``after``, it starts when that job is done. Requires the admin role."""
-        return self._http.send(
-            JobSummary, "POST", "/jobs", {"kind": kind, "arguments": dict(arguments), "after": after}
-        )
+    def queue(
+        self, kind: str, arguments: Mapping[str, Any], after: int | None = None, key: str | None = None
+    ) -> JobSummary:
+        """Queue a job; with ``after``, it starts when that job is done. Requires the admin role.
+
+        A request that repeats an earlier one of the last day with the same ``key`` returns the earlier job.
+        """
+        body = {"kind": kind, "arguments": dict(arguments), "after": after}
+        return self._http.send(JobSummary, "POST", "/jobs", body, key=key)
+
+    def job_metrics(self, job_id: int) -> list[MetricPoint]:
+        """Return the points of the curves of a job, such as its loss, by name and step."""
+        return self._http.get(list[MetricPoint], f"/jobs/{job_id}/metrics")
+
+    def delete_job(self, job_id: int) -> None:
+        """Delete an ended job; what it made stays. Requires the admin role."""
+        self._http.send(type(None), "DELETE", f"/jobs/{job_id}")
 
     def cancel(self, job_id: int) -> JobSummary:
         """Cancel a job: a queued one at once, a running one within seconds. Requires the admin role."""
@@ -360,6 +330,12 @@ class Client:
 
     def wait(self, job_id: int) -> JobSummary:
         """Wait until a job has ended, and return it. Its status says whether it is done, failed or was cancelled."""
-        while not (job := self.job(job_id)).status.ended:
-            time.sleep(_POLL_S)
+        seconds = min(_WAIT_S, self._http.timeout / 2)
+        while not (job := self._http.get(JobSummary, f"/jobs/{job_id}", wait=seconds)).status.ended:
+            pass  # the server answers when the job has ended, or after these seconds
         return job
+
+
+def _listed(sentences: Iterable[str]) -> list[str]:
+    """Return texts as a list; one text is one sentence, as in :func:`core.find_themes`."""
+    return [sentences] if isinstance(sentences, str) else [*sentences]

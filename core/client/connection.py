@@ -35,6 +35,7 @@ class Connection:
 
         if not (token.isascii() and token.isprintable()):
             raise ConfigError("This is no token: tokens consist of letters, digits, “_” and “-”.")
+        self.timeout = timeout
         self.address = address.rstrip("/")
         # A server where nobody signs in accepts changes without a token as JSON only, so every request says so.
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
@@ -45,8 +46,21 @@ class Connection:
         """Return the answer to a GET request as ``kind``."""
         return self.send(kind, "GET", path, parameters=parameters)
 
+    def upload(self, kind: type[T], path: str, file: Path) -> T:
+        """Send a file as the body of a request, and return the answer as ``kind``."""
+        with self._errors(), file.open("rb") as content:
+            headers = {"Content-Type": "application/octet-stream"}
+            answer = self._http.post(path, content=content, params={"name": file.name}, headers=headers)
+        return _read(kind, answer)
+
     def send(
-        self, kind: type[T], method: str, path: str, body: Mapping[str, Any] | None = None, parameters: Any = None
+        self,
+        kind: type[T],
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        parameters: Any = None,
+        key: str | None = None,
     ) -> T:
         """Return the answer to a request as ``kind``; raise :class:`RequestError` if it was refused or not answered."""
         with self._errors():
@@ -55,10 +69,9 @@ class Connection:
                 path,
                 json=body,
                 params={name: value for name, value in (parameters or {}).items() if value is not None},
+                headers={} if key is None else {"Idempotency-Key": key},
             )
-        _check(answer)
-        found: T = _adapter(cast(Hashable, kind)).validate_json(answer.content or b"null")
-        return found
+        return _read(kind, answer)
 
     def pages(self, kind: type[Page[T]], path: str, /, **parameters: Any) -> Iterator[T]:
         """Yield the items of a list, page by page."""
@@ -69,13 +82,17 @@ class Connection:
             offset, total = offset + _PAGE, page.total
 
     def save(self, path: str, file: Path, **about: Any) -> None:
-        """Write an export into a file, whose suffix says the format. An incomplete file is removed."""
+        """Write an export into a file, whose suffix says the format."""
         format = _FORMATS.get(file.suffix.lower())
         if format is None:
             raise DataError(f"Exports are written as {', '.join(_FORMATS)}, not as {file.suffix or 'no ending'!r}.")
+        self.download(path, file, format=format, **about)
+
+    def download(self, path: str, file: Path, **parameters: Any) -> None:
+        """Write the answer into a file. An incomplete one is removed."""
         partial = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
         try:
-            with self._errors(), self._http.stream("GET", path, params={"format": format, **about}) as answer:
+            with self._errors(), self._http.stream("GET", path, params=parameters) as answer:
                 if answer.is_error:
                     answer.read()
                 _check(answer)
@@ -95,6 +112,12 @@ class Connection:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             why = str(error) or type(error).__name__
             raise RequestError(f"No answer from {self.address}: {why}. Check the address, and that it runs.") from error
+
+
+def _read(kind: type[T], answer: httpx.Response) -> T:
+    _check(answer)
+    found: T = _adapter(cast(Hashable, kind)).validate_json(answer.content or b"null")
+    return found
 
 
 def _check(answer: httpx.Response) -> None:

@@ -27,6 +27,17 @@ class Page(Described, Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class UploadedFile(Described):
+    """A file that was uploaded; the server removes it after a week."""
+
+    name: str
+    path: str
+    """Its path on the server, for the arguments of a job."""
+    bytes: int
+    """Size."""
+
+
+@dataclass(frozen=True, slots=True)
 class Heading(Described):
     """Text under one heading."""
 

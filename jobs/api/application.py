@@ -13,13 +13,14 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
 from themescope.jobs.api import API
+from themescope.jobs.api.etags import ETags
 from themescope.jobs.api.problems import Problem, handle_problems
-from themescope.jobs.api.routes import corpora, jobs, labellings, models, runs
+from themescope.jobs.api.routes import corpora, jobs, labellings, models, runs, uploads
 
 OPENAPI = "/openapi.json"
 """Path of the description, which is the same in every installation of a version and needs no token."""
-ROUTERS = (corpora.router, models.router, runs.router, labellings.router, jobs.router)
-VERSION = "1.2"
+ROUTERS = (corpora.router, uploads.router, models.router, runs.router, labellings.router, jobs.router)
+VERSION = "1.3"
 """Version of the API: the second number grows with additions, the first one and the path with other changes."""
 DESCRIPTION = (
     "Read corpora, models, maps, runs and themes, change labellings, and queue jobs, with the same roles as on the "
@@ -30,6 +31,7 @@ TAGS = {
     "corpora": "Corpora with their articles and sentences.",
     "selections": "Sentences that people selected and named.",
     "search": "Search by text, by whole words and by meaning.",
+    "files": "Files for jobs.",
     "models": "Models and their cards.",
     "maps": "Projections of sentences to two dimensions.",
     "runs": "Measurements of models, and clusterings.",
@@ -56,7 +58,7 @@ def application(caller_check: Callable[..., ASGIApp], **options: Any) -> FastAPI
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=_name,
-        middleware=[Middleware(caller_check, **options)],
+        middleware=[Middleware(caller_check, **options), Middleware(ETags)],
     )
     for router in ROUTERS:
         app.include_router(router)

@@ -123,13 +123,18 @@ FILE: dict[int | str, dict[str, Any]] = {
 
 def download(export: TableExport, format: ExportFormat) -> StreamingResponse:
     """Return the answer with a file. Its first rows are read now, so that errors are answered as such."""
-    pieces = export.stream(format)
-    name = quote(f"{export.name}.{format.value}", safe="")
-    headers = {"Content-Disposition": f"attachment; filename*=utf-8''{name}"}
-    return StreamingResponse(chain([next(pieces)], pieces), headers=headers, media_type=MEDIA_TYPES[format])
+    return streamed(export.stream(format), f"{export.name}.{format.value}", MEDIA_TYPES[format])
 
 
-class _Sink(io.RawIOBase):
+def streamed(pieces: Iterator[bytes], name: str, media_type: str) -> StreamingResponse:
+    """Return the answer with a file; its first piece is read now."""
+    headers = {"Content-Disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}"}
+    return StreamingResponse(chain([next(pieces)], pieces), headers=headers, media_type=media_type)
+
+
+class Sink(io.RawIOBase):
+    """A file whose pieces are sent while it is written."""
+
     def __init__(self) -> None:
         super().__init__()
         self._pieces: list[bytes] = []
@@ -159,7 +164,7 @@ def _parquet(header: Sequence[str], parts: Iterator[list[Row]], further: Mapping
     types |= {"cluster_number": pa.int64(), "theme_number": pa.int64(), "probability": pa.float64()}
     types |= {name: arrow_column([], type).type for name, type in further.items()}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in header])
-    sink = _Sink()
+    sink = Sink()
     with pq.ParquetWriter(sink, schema) as writer:
         for rows in parts:
             columns = [*zip(*rows, strict=True)] or [()] * len(header)

@@ -63,7 +63,7 @@ MEANINGS = {
     405: "The path does not have this method.",
     409: "The store does not allow it as it is, for example after a change by another person, or without vectors.",
     413: "The request is too large.",
-    415: "A request without a token that writes needs the content type application/json.",
+    415: "A request without a token that writes needs the content type application/json, of a file octet-stream.",
     422: "A parameter or the body is invalid.",
     429: "There were too many wrong tokens from this address. The header Retry-After has the seconds to wait.",
     503: "The store cannot be used at the moment.",

@@ -5,9 +5,8 @@ import pytest
 import sqlalchemy as sa
 
 from themescope.core.errors import StoreError, UnknownNameError
-from themescope.core.records.stored import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus, MetricPoint
 from themescope.db import tables as t
-from themescope.db.records import MetricPoint
 from themescope.db.repositories.jobs import HeartbeatReply
 from themescope.db.store import Store
 

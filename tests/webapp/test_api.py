@@ -1,8 +1,11 @@
 """The HTTP API: who is let in, errors, other sites, and the description."""
 
+import json
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from openapi_spec_validator import validate
 from starlette.testclient import TestClient
 
 from tests.webapp.browsers import SECRET, browser
+from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.stored import Role, Sharing
 from themescope.db import label_tables as t
 from themescope.db.label_records import NewLabelling
@@ -87,9 +91,11 @@ def test_where_people_sign_in_a_token_is_required(shared: Store, header: str) ->
 
 
 def test_no_path_of_the_api_reaches_the_pages_without_a_session(shared: Store) -> None:
-    for path in ("/api/v1/x%0Ay", "/api/v1/x%0A", "/api/v1%0A/x", "/api/v1", "/api/v1x"):
+    for path in ("/api/v1%0A/x", "/api/v1", "/api/v1x"):
         assert browser().get(path).status_code == 403
-    assert browser().get("/api/v1/").status_code == 401
+    for path in ("/api/v1/x%0Ay", "/api/v1/x%0A", "/api/v1/"):
+        answer = browser().get(path)
+        assert (answer.status_code, answer.headers["content-type"]) == (401, PROBLEM)
 
 
 def test_a_session_of_a_browser_is_no_token(shared: Store) -> None:
@@ -231,7 +237,7 @@ def body_of(method: str, path: str) -> dict[str, Any] | None:
     """A valid body of a request: of each required field the example, or the smallest value."""
     description = application.description()
     content = description["paths"][path][method].get("requestBody", {}).get("content", {})
-    if not content:
+    if "application/json" not in content:
         return None
     (content,) = (about["schema"] for about in content.values())
     reference = (content["anyOf"][0] if "anyOf" in content else content)["$ref"]  # one of several bodies
@@ -244,18 +250,24 @@ def body_of(method: str, path: str) -> dict[str, Any] | None:
     }
 
 
+OF_LABELLERS = ("/labellings", "/corpora/{corpus_id}/selections")
+"""Where a labeller may create something."""
+
+
 @pytest.mark.parametrize("person", ["lea", "val"])
 def test_nobody_writes_what_they_may_only_read(filled: Store, person: str) -> None:
     private = starts.begin(filled, NewLabelling(1, "Ada's", "ada", Sharing.OWN, False), starts.from_sections)
     with filled.writing() as w:
         job = w.jobs.add("embed", "Embed", {"corpus": "Rivers", "model": "mean vectors"})
+        selection = w.selections.add(selected(1, [1], Origin("list", ("by hand",))), "Ada's", "ada")
     before = LabellingSession(filled, private.id, "ada").snapshot
-    places = {"labelling_id": private.id, "cluster": 1, "job_id": job.id, "corpus_id": 1, "edit_id": 1}
+    places = {"labelling_id": private.id, "cluster": 1, "job_id": job.id, "corpus_id": 1, "edit_id": 1, "model_id": 1}
+    places |= {"selection_id": selection.id, "run_id": 1, "theme": 0}
     client = program(filled, person)
     for method, path in WRITING:
-        if person == "lea" and path == "/labellings":
-            continue  # a labeller may create labellings
-        url = "/api/v1" + path.format_map(places)
+        if (person == "lea" and path in OF_LABELLERS) or path.startswith("/themes/"):
+            continue  # there are no themes
+        url = "/api/v1" + path.format_map(places) + ("?name=a" if path == "/files" else "")
         answer = client.request(method, url, json=body_of(method, path), headers=JSON)
         assert answer.status_code == 403, (method, path, answer.text)
         assert LabellingSession(filled, private.id, "ada").snapshot.step == before.step, (method, path)
@@ -295,6 +307,81 @@ def test_a_labeller_labels_and_an_admin_queues(filled: Store) -> None:
     assert job.status_code == 201
     assert ada.post(f"/api/v1/jobs/{job.json()['id']}/cancel").json()["status"] == "cancelled"
     assert lea.delete("/api/v1/labellings/1").status_code == 204
+
+
+def test_a_repeated_request_queues_nothing(filled: Store) -> None:
+    ada, again = program(filled, "ada"), {"idempotency-key": "0b9c"}
+    body = {"kind": "embed", "arguments": {"corpus": "Rivers", "model": "mean *vectors*"}}
+    first = ada.post("/api/v1/jobs", json=body, headers=again).json()
+    assert ada.post("/api/v1/jobs", json=body, headers=again).json()["id"] == first["id"]
+    assert ada.post("/api/v1/jobs", json=body).json()["id"] == first["id"] + 1
+    other = ada.post("/api/v1/jobs", json={**body, "after": 1}, headers=again)
+    assert other.status_code == 409 and "another request" in other.json()["detail"]
+    assert ada.post("/api/v1/jobs", json=body, headers={"idempotency-key": "a b"}).status_code == 422
+
+
+def test_sentences_are_queued_and_kept_as_they_are(filled: Store) -> None:
+    ada, texts = program(filled, "ada"), ['One, "quoted".', "Two\nlines.", ""]
+    made = ada.post("/api/v1/themes", json={"sentences": texts, "groups": ["a", "b", "a"], "k": 2, "language": "en"})
+    assert made.status_code == 201
+    jobs = made.json()
+    assert [job["kind"] for job in jobs] == ["import-list", "embed", "find-themes", "project"]
+    assert [job["after"] for job in jobs] == [None, *(job["id"] for job in jobs[:-1])]
+    rows = [json.loads(line) for line in Path(jobs[0]["args"]["file"]).read_text(encoding="utf-8").splitlines()]
+    assert rows == [{"sentence": text, "group": group} for text, group in zip(texts, "aba", strict=True)]
+    assert jobs[0]["args"]["corpus"] == "Sentences" and jobs[2]["args"]["settings"] == {"k": 2}
+    wave = ada.post("/api/v1/corpora/1/sentences", json={"sentences": texts, "wave": "May", "only_new": True}).json()
+    assert [job["kind"] for job in wave] == ["append-corpus", "place-wave"] and wave[1]["after"] == wave[0]["id"]
+    assert (wave[0]["args"]["corpus"], wave[0]["args"]["duplicates"]) == ("Rivers", "omit")
+    for path, body, status in (
+        ("/themes", {"sentences": texts, "corpus": "Rivers"}, 409), ("/themes", {"sentences": []}, 422),
+        ("/themes", {"sentences": texts, "groups": ["a"]}, 409), ("/themes", {"sentences": [1]}, 422),
+        ("/corpora/9/sentences", {"sentences": texts, "wave": "May"}, 404),
+    ):  # fmt: skip
+        assert ada.post(f"/api/v1{path}", json=body).status_code == status, (path, body)
+
+
+def test_files_are_uploaded_for_jobs(filled: Store) -> None:
+    ada, data = program(filled, "ada"), b"text\n" + b"x" * (MOST_BYTES + 1)
+    made = ada.post("/api/v1/files", params={"name": "../a b?.csv"}, content=data).json()
+    assert (made["name"], made["bytes"], Path(made["path"]).read_bytes()) == ("a b_.csv", len(data), data)
+    arguments = {"files": [made["path"]], "corpus": "uploaded", "language": "en"}
+    assert ada.post("/api/v1/jobs", json={"kind": "import-corpus", "arguments": arguments}).status_code == 201
+    assert ada.post("/api/v1/files", params={"name": " "}, content=b"x").status_code == 422
+    assert program(filled, "lea").post("/api/v1/files", params={"name": "a"}, content=b"x").status_code == 403
+    elsewhere = {"files": ["/etc/passwd"], "corpus": "x", "language": "en"}
+    assert ada.post("/api/v1/jobs", json={"kind": "import-corpus", "arguments": elsewhere}).status_code == 403
+
+
+def test_what_is_deleted_is_gone(filled: Store) -> None:
+    ada, lea = program(filled, "ada"), program(filled, "lea")
+    selection = lea.post("/api/v1/corpora/1/selections", json={"name": "mine", "sentences": [3, 1]}).json()
+    assert (selection["person"], selection["sentences"]) == ("lea", 2)
+    assert lea.post("/api/v1/corpora/1/selections", json={"name": "x", "sentences": [999]}).status_code == 404
+    ended = ada.get("/api/v1/jobs", params={"status": "done"}).json()["items"][0]["id"]
+    for path in (f"selections/{selection['id']}", f"jobs/{ended}", "models/1", "corpora/1"):
+        assert ada.delete(f"/api/v1/{path}").status_code == 204, path
+        assert ada.get(f"/api/v1/{path}").status_code == 404 and ada.delete(f"/api/v1/{path}").status_code == 404, path
+
+
+def test_an_unchanged_answer_is_not_sent_again(filled: Store) -> None:
+    val = program(filled, "val")
+    tag = val.get("/api/v1/corpora").headers["etag"]
+    same = val.get("/api/v1/corpora", headers={"if-none-match": f'"x", W/{tag}'})
+    assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", tag)
+    program(filled, "ada").post("/api/v1/corpora/1/edits", json={"articles": [1]})
+    assert val.get("/api/v1/corpora", headers={"if-none-match": tag}).status_code == 200
+    assert "etag" not in val.get("/api/v1/corpora/9").headers
+
+
+def test_a_job_is_waited_for(filled: Store) -> None:
+    ada = program(filled, "ada")
+    job = ada.post("/api/v1/jobs", json={"kind": "embed", "arguments": {"corpus": "Rivers", "model": "m"}}).json()["id"]
+    began = time.monotonic()
+    assert ada.get(f"/api/v1/jobs/{job}", params={"wait": 0.2}).json()["status"] == "queued"
+    assert time.monotonic() - began >= 0.2
+    ada.post(f"/api/v1/jobs/{job}/cancel")
+    assert ada.get(f"/api/v1/jobs/{job}", params={"wait": 30}).json()["status"] == "cancelled"
 
 
 @pytest.mark.parametrize("format", ["csv"])

@@ -2,13 +2,16 @@
 
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import themescope
+from tests.jobs.helpers import worker_process
 from tests.served import served
 from tests.webapp.browsers import APP, SECRET
 from tests.webapp.filled import fill
@@ -63,6 +66,48 @@ def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None
     assert client.labellings() == []
 
 
+def test_themes_of_sentences_in_one_line(sqlite_store: Store, tmp_path: Path) -> None:
+    texts = [
+        f"{start} number {i}." for start in ("Wind farms disturb birds", "A curfew lowers crime") for i in range(8)
+    ]
+    with worker_process(), served(APP) as address, themescope.Client(address) as client:
+        run = client.themes(texts, corpus="claims", k=2, language="en", model="static-wikipedia")
+        assert run.sentences == len(texts) and sorted(theme.size for theme in run.themes) == [8, 8]
+        members = {member.sentence.text: member.theme for member in client.theme_members(run.id)}
+        assert [members[text] for text in texts] == [members[texts[0]]] * 8 + [members[texts[8]]] * 8
+        assert client.rename_theme(run.id, 1, "Curfews").themes[1].name == "Curfews"
+        with pytest.raises(RequestError, match="A corpus called 'claims' exists already"):
+            client.themes(texts, corpus="claims")
+        client.export_vectors(run.model_id, run.corpus_id, tmp_path / "vectors.npy")
+        rows = np.load(tmp_path / "vectors.npy")
+        assert rows["id"].tolist() == [sentence.id for sentence in client.sentences(corpus_id=run.corpus_id)]
+        model = themescope.load("static-wikipedia")
+        np.testing.assert_allclose(rows["vector"], model.encode(texts), atol=1e-3)
+        client.export_model(run.model_id, tmp_path / "model.zip")
+        zipfile.ZipFile(tmp_path / "model.zip").extractall(tmp_path / "model")
+        assert (themescope.load(tmp_path / "model").encode(texts[:1]) == model.encode(texts[:1])).all()
+        wave = client.append_sentences(run.corpus_id, ["Wind farms are loud.", texts[0]], "May", only_new=True)
+        assert client.wait(wave[0].id).status == "done" and client.corpus(run.corpus_id).sentences == len(texts) + 1
+        file = tmp_path / "more.csv"
+        file.write_text("text\nSolar power is cheap.\nCoal is dirty.\n", encoding="utf-8")
+        arguments = {"files": [client.upload(file).path], "corpus": "more", "language": "en"}
+        job = client.queue("import-corpus", arguments, key="once")
+        assert client.queue("import-corpus", arguments, key="once").id == job.id
+        done = client.wait(job.id)
+        assert done.status == "done", done.error
+        assert client.job_metrics(job.id) == []
+        client.delete_job(job.id), client.delete_corpus(done.result["corpus_id"])
+        assert [corpus.name for corpus in client.corpora()] == ["claims"]
+
+
+def test_a_failed_job_is_told(sqlite_store: Store) -> None:
+    with (
+        worker_process(), served(APP) as address, themescope.Client(address) as client,
+        pytest.raises(RequestError, match="is failed"),
+    ):  # fmt: skip
+        client.themes(["One.", "Two."], language="en", model="nothing")
+
+
 def test_jobs_are_queued_and_waited_for(client: Client) -> None:
     job = client.queue("embed", {"corpus": "Rivers", "model": "mean *vectors*"})
     later = client.queue("embed", {"corpus": "Rivers", "model": "mean *vectors*"}, after=job.id)
@@ -110,7 +155,8 @@ def test_a_token_is_sent(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -
 METHODS = {
     "list_sentences_of_article": "sentences", "search_sentences": "search", "list_similar_sentences": "similar",
     "get_model_card": "model_card", "get_map": "maps", "list_points": "map_points", "queue_job": "queue",
-    "cancel_job": "cancel", "retry_job": "retry", "get_job_kind": "job_kinds",
+    "upload_file": "upload", "list_job_metrics": "job_metrics", "cancel_job": "cancel", "retry_job": "retry",
+    "get_job_kind": "job_kinds",
 }  # fmt: skip
 """Operation → method, where the names differ in more than “list” and “get”."""
 

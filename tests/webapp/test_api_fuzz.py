@@ -47,6 +47,8 @@ logger = logging.getLogger(__name__)
 ROLES = {"ada": Role.ADMIN, "lea": Role.LABELLER, "val": Role.VIEWER}
 NOBODY = ""
 CHECKS = ["not_a_server_error", "status_code_conformance", "response_schema_conformance"]
+KEPT = ("/corpora/{corpus_id}", "/models/{model_id}")
+"""What is not deleted, so that the other operations have something to work on."""
 OF_REQUESTS = {t.api_token.name, t.audit_event.name, t.failed_sign_in.name}
 """Tables that say that a token was used, or that one was wrong."""
 CASES, MANY_CASES = 2, 60
@@ -137,9 +139,13 @@ def _small(value: Any, name: str = "") -> Any:
 
 def send(client: TestClient, case: Any, known: bool) -> Any:
     """Send a request as a program does, without the headers that were made up."""
-    if known:
+    if case.operation.path in KEPT and case.method == "DELETE":
+        case.path_parameters = dict.fromkeys(case.path_parameters, 2)
+    elif known:
         case.path_parameters = _small(case.path_parameters)
         case.body = _small(case.body)
+    if "wait" in (case.query or {}):
+        case.query = {**case.query, "wait": 0} if isinstance(case.query["wait"], int | float) else case.query
     sent = case.as_transport_kwargs(base_url=f"http://localhost:8501{API}")
     content = {name: sent[name] for name in ("json", "data") if name in sent}
     if "data" in content:

@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from themescope.core.config import Config, option
 from themescope.db.settings import is_loopback
+from themescope.jobs.common import uploads
 from themescope.webapp import start
 from themescope.webapp.shared import components, forms, input_files, text
 from themescope.webapp.shared.figures import THEMES, IntervalRow, interval_figure
@@ -70,7 +71,7 @@ def test_the_files_that_are_kept_for_downloads_are_limited_in_bytes(monkeypatch:
 
 @given(st.text(max_size=60))
 def test_names_of_uploads_are_no_paths(name: str) -> None:
-    safe = input_files.safe_name(name)
+    safe = uploads.safe_name(name)
     root = Path("root").absolute()
     assert (root / safe).resolve().parent == root.resolve()
     assert not set(safe) & set('/\\:*?"<>|\0')
@@ -90,7 +91,7 @@ def test_names_of_uploads_are_no_paths(name: str) -> None:
     ],
 )
 def test_payload_names(name: str, safe: str) -> None:
-    assert input_files.safe_name(name) == safe
+    assert uploads.safe_name(name) == safe
 
 
 @dataclass
@@ -110,9 +111,9 @@ def test_uploads_with_one_name_are_all_kept(tmp_path: Path) -> None:
 
 def test_old_uploads_are_swept(tmp_path: Path) -> None:
     (path,) = input_files.keep([FakeUpload("x.txt", b"1")], tmp_path)
-    input_files.remove_old(tmp_path / "uploads")
+    uploads.remove_old(tmp_path / "uploads")
     assert path.exists()
-    input_files.remove_old(tmp_path / "uploads", now=path.stat().st_mtime + 8 * 86_400)
+    uploads.remove_old(tmp_path / "uploads", now=path.stat().st_mtime + 8 * 86_400)
     assert not path.exists()
 
 

@@ -2,10 +2,12 @@
 
 A token names a person where people sign in. Elsewhere, a request without a token acts as the person of the pages, and
 the browser of that person must not be made to write by a page of another site: such a page can send forms without
-asking, but no JSON.
+asking, but no JSON, and no bytes.
 """
 
 from __future__ import annotations
+
+import re
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -19,6 +21,8 @@ from themescope.db.records import SignInMethod
 from themescope.jobs.api import API
 from themescope.jobs.api.application import OPENAPI, application
 from themescope.jobs.api.problems import MEANINGS, Caller, problem, problem_of
+from themescope.jobs.api.routes import uploads
+from themescope.jobs.common.uploads import MOST_BYTES as MOST_UPLOAD
 from themescope.jobs.services.accounts import api_tokens, sign_in
 from themescope.webapp.routes.status import Wrapper, seeing
 from themescope.webapp.shared import people
@@ -27,12 +31,14 @@ MISSING = (
     "This request needs a token: send the header “Authorization: Bearer …”. Tokens are created on the page Account."
 )
 MOST_BYTES = 16_000_000
-"""Maximum size of the body of a request."""
+"""Maximum size of the body of a request, but for uploads of files."""
+_WRITTEN = ("application/json", "application/octet-stream")
+"""Types of bodies that no form of another site can send without asking."""
 _READING = ("GET", "HEAD")
 
 
 class TokenCheck(Wrapper):
-    """Middleware that refuses requests without a valid token, or above :data:`MOST_BYTES`, with problem details."""
+    """Middleware that refuses requests without a valid token, or too large ones, with problem details."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is admitted, with the :class:`Caller` in its state."""
@@ -42,7 +48,8 @@ class TokenCheck(Wrapper):
         request, send = HTTPConnection(scope), seeing(send, _keep_from_stores)
         public = scope["path"] == scope.get("root_path", "") + OPENAPI
         refused = None if public else await run_in_threadpool(_admit, request)
-        if refused is None and _length(request) > MOST_BYTES:
+        upload = scope["path"] == scope.get("root_path", "") + uploads.PATH
+        if refused is None and _length(request) > (MOST_UPLOAD if upload else MOST_BYTES):
             refused = problem(413, MEANINGS[413])
         await (refused or self._app)(scope, receive, send)
 
@@ -50,7 +57,7 @@ class TokenCheck(Wrapper):
 def _length(request: HTTPConnection) -> int:
     """Return the announced length of the body; one without length counts as too large."""
     length = request.headers.get("content-length", "0")
-    return MOST_BYTES + 1 if "transfer-encoding" in request.headers or not length.isdecimal() else int(length)
+    return MOST_UPLOAD + 1 if "transfer-encoding" in request.headers or not length.isdecimal() else int(length)
 
 
 def _admit(request: HTTPConnection) -> Response | None:
@@ -80,7 +87,7 @@ def _by_token(request: HTTPConnection, token: str) -> Response | None:
 def _local(request: HTTPConnection) -> Response | None:
     """Act as the person whose name was entered in this browser, or as the one without a name."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if request.scope["method"] not in _READING and kind != "application/json":
+    if request.scope["method"] not in _READING and kind not in _WRITTEN:
         return problem(415, MEANINGS[415])
     store = people.server_store()
     session = sign_in.session_of(store, people.browser_token(request.cookies))
@@ -96,4 +103,6 @@ def _keep_from_stores(message: Message) -> None:
         MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
 
 
-ROUTES = [Mount(API, application(TokenCheck))]
+_MOUNT = Mount(API, application(TokenCheck))
+_MOUNT.path_regex = re.compile(_MOUNT.path_regex.pattern, re.DOTALL)  # a path with a line break is answered here too
+ROUTES = [_MOUNT]

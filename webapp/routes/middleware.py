@@ -233,9 +233,8 @@ def named_hosts() -> Iterable[str]:
 
 SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK = "/sign-in", "/sign-out", "/sign-in/organisation", "/oauth2callback"
 ACCOUNT = "/account"
-_OF_API = re.compile(rf"{API}/.*")
-"""Paths that the route of the HTTP API matches, which checks tokens itself; others, with a line break, would reach the
-pages."""
+_OF_API = re.compile(rf"{API}/.*", re.DOTALL)
+"""Paths that the route of the HTTP API matches, which checks tokens itself, also with a line break."""
 PUBLIC = frozenset({*PROBES, METRICS, "/_stcore/health", SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK})
 """Paths that are answered without a session. Metrics have a token of their own."""
 PUBLIC_FILES = "/static/"

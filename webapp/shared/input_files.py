@@ -1,15 +1,8 @@
-"""Files that a form reads: uploads, and paths of the server if the settings name folders that pages may read.
-
-Uploads are stored under sanitized names, each in a new folder.
-"""
+"""Files that a form reads: uploads, and paths of the server if the settings name folders that pages may read."""
 
 from __future__ import annotations
 
 import os
-import re
-import secrets
-import shutil
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +15,8 @@ from themescope.core.columns import OMIT, ColumnType, Profile, column_name
 from themescope.core.readers.table import AUTO, DOCUMENTS, SENTENCES
 from themescope.core.readers.tables import SAMPLE_ROWS, Sheet
 from themescope.db.settings import Settings
-from themescope.jobs.common.files import NO_FOLDERS, UPLOADS, readable
+from themescope.jobs.common.files import NO_FOLDERS, readable
+from themescope.jobs.common.uploads import new_folder, safe_name
 from themescope.jobs.services.labelling.files import PLACE
 from themescope.jobs.services.selections import HEADER
 from themescope.webapp.shared import queries
@@ -61,10 +55,6 @@ def expanded_path(text: str) -> str:
     return os.path.expanduser(text.strip())
 
 
-_KEPT_S = 7 * 86_400
-_RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
-
-
 class Upload(Protocol):
     """Interface of an uploaded file."""
 
@@ -75,24 +65,9 @@ class Upload(Protocol):
         ...
 
 
-def safe_name(name: str) -> str:
-    """Return a file name of letters, digits, spaces, ``.``, ``_`` and ``-``: no folder, not hidden, not reserved.
-
-    The name is kept recognisable because a reader may take an article's title from it.
-    """
-    last = re.split(r"[/\\]", name)[-1]
-    cleaned = re.sub(r"[^\w .-]|[\x00-\x1f]", "_", last).strip(" .")[-100:].strip(" .")
-    return f"_{cleaned}" if not cleaned or _RESERVED.match(cleaned) else cleaned
-
-
 def keep(files: Iterable[Upload], home: Path) -> tuple[Path, ...]:
     """Write uploads into a fresh folder under ``home`` and return their paths."""
-    root = home / UPLOADS
-    root.mkdir(parents=True, exist_ok=True)
-    remove_old(root)
-    folder = root / secrets.token_hex(8)
-    folder.mkdir()
-    paths = []
+    folder, paths = new_folder(home), []
     for number, file in enumerate(files):
         path = folder / safe_name(file.name)
         if path.exists():
@@ -114,19 +89,6 @@ def keep_once(key: str, mark: object, files: Iterable[Upload]) -> tuple[Path, ..
 def keep_one(key: str, file: Upload) -> Path:
     """Return the path of one uploaded file; see :func:`keep_once`."""
     return keep_once(key, getattr(file, "file_id", file.name), [file])[0]
-
-
-def is_upload(path: Path, home: Path) -> bool:
-    """Return whether ``path`` was returned by :func:`keep`."""
-    return path.is_relative_to(home / UPLOADS)
-
-
-def remove_old(root: Path, now: float | None = None) -> None:
-    """Remove uploads older than a week."""
-    limit = (now or time.time()) - _KEPT_S
-    for folder in root.iterdir():
-        if folder.is_dir() and folder.stat().st_mtime < limit:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 # --- table columns ----------------------------------------------------------------------------------------------------

@@ -8,8 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from themescope.core.records.stored import JobRecord, JobStatus
-from themescope.db.records import MetricPoint
+from themescope.core.records.stored import JobRecord, JobStatus, MetricPoint
 from themescope.jobs.kinds import shown_on
 from themescope.jobs.queue import control as commands
 from themescope.webapp.shared import forms, queries

@@ -23,6 +23,7 @@ from themescope.core.records.stored import (
     JobRecord,
     JobStatus,
     MapRecord,
+    MetricPoint,
     ModelRecord,
     RunRecord,
     ScoreRecord,
@@ -30,7 +31,7 @@ from themescope.core.records.stored import (
 from themescope.core.text.languages import Shares
 from themescope.core.types import Ids, Labels, SectionRecord, Sentence, Value
 from themescope.db.access import Right
-from themescope.db.records import BenchmarkRecord, MapPoints, MetricPoint, TripletSetRecord, WorkerRecord
+from themescope.db.records import BenchmarkRecord, MapPoints, TripletSetRecord, WorkerRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.common import model_choice
 from themescope.jobs.common import models as stored

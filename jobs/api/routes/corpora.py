@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import numpy as np
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from themescope.core.errors import UnknownNameError
+from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.answers import CaseInNotebook, Heading, LocatedSentence, Page, SearchResult
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusEditRecord, CorpusSummary, SelectionRecord
 from themescope.db.access import Right
+from themescope.db.repositories.base import NAME_LIMIT
 from themescope.jobs.api.problems import (
     MOST_ID,
     WRITING,
@@ -19,6 +23,7 @@ from themescope.jobs.api.problems import (
     Id,
     Limit,
     Offset,
+    Sentences,
     responses,
 )
 from themescope.jobs.services import corpus_edits, search
@@ -45,6 +50,13 @@ def get_corpus(caller: CallerNow, corpus_id: Id) -> CorpusSummary:
     """Return a corpus."""
     with caller.store.reading() as r:
         return known_corpus(r, corpus_id)
+
+
+@router.delete("/corpora/{corpus_id}", status_code=204, responses=_CHANGED)
+def delete_corpus(caller: CallerNow, corpus_id: Id) -> None:
+    """Delete a corpus with everything made of it. This cannot be undone. Requires the admin role."""
+    with caller.acting.writing() as w:
+        w.corpora.delete(known_corpus(w, corpus_id).id)
 
 
 @router.get("/corpora/{corpus_id}/columns", responses=_FOUND)
@@ -118,6 +130,13 @@ def list_error_cases(caller: CallerNow, corpus_id: Id, offset: Offset = 0, limit
         for case in notebook.cases[offset : offset + limit]
     ]
     return Page(cases, len(notebook.cases), offset)
+
+
+class NewSelection(Body):
+    """Sentences of a corpus to select."""
+
+    name: str = Field(min_length=1, max_length=NAME_LIMIT, examples=["about rivers"])
+    sentences: Sentences
 
 
 class WaveRemoval(Body):
@@ -222,6 +241,24 @@ def list_selections(caller: CallerNow, corpus_id: Id) -> list[SelectionRecord]:
     with caller.store.reading() as r:
         known_corpus(r, corpus_id)
         return r.selections.list(corpus_id)
+
+
+@router.post("/corpora/{corpus_id}/selections", status_code=201, responses=_CHANGED, tags=["selections"])
+def create_selection(caller: CallerNow, corpus_id: Id, new: NewSelection) -> SelectionRecord:
+    """Create a named selection, which everybody sees."""
+    with caller.acting.writing() as w:
+        known_corpus(w, corpus_id)
+        if not np.isin(new.sentences, w.corpora.sentence_ids(corpus_id)).all():
+            raise UnknownNameError("sentence of this corpus", "one of these", None)
+        chosen = selected(corpus_id, new.sentences, Origin("list", ("chosen by a program",)))
+        return w.selections.add(chosen, new.name, caller.actor.name)
+
+
+@router.delete("/selections/{selection_id}", status_code=204, responses=_CHANGED, tags=["selections"])
+def delete_selection(caller: CallerNow, selection_id: Id) -> None:
+    """Delete a selection that you made, or, as an admin, any."""
+    with caller.acting.writing() as w:
+        w.selections.delete(selection_id)
 
 
 @router.get("/selections/{selection_id}", responses=_FOUND, tags=["selections"])

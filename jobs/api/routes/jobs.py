@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import time
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+import anyio
+from fastapi import APIRouter, Query
 from pydantic import Field
+from starlette.concurrency import run_in_threadpool
 
 from themescope.core.config import default_of, options
 from themescope.core.records.answers import JobKind, JobSetting, Me, Page
-from themescope.core.records.stored import JobStatus, JobSummary
+from themescope.core.records.stored import JobStatus, JobSummary, MetricPoint
 from themescope.db.access import Right
+from themescope.jobs.api.idempotency import IdempotencyKey, once
 from themescope.jobs.api.problems import WRITING, Body, BodyId, Caller, CallerNow, Id, Limit, Offset, responses
 from themescope.jobs.common.results import code_version
 from themescope.jobs.kinds import REGISTRY, JobCard
 from themescope.jobs.queue import control
 
+MOST_WAIT_S = 30
+_POLL_S = 0.5
+Wait = Annotated[float, Query(ge=0, le=MOST_WAIT_S, description="Seconds to wait for the end of the job.")]
 router = APIRouter(tags=["jobs"], responses=responses())
 _FOUND, _CHANGED = responses(404), responses(404, *WRITING)
 
@@ -70,17 +78,37 @@ def list_jobs(
 
 
 @router.post("/jobs", status_code=201, responses=_CHANGED)
-def queue_job(caller: CallerNow, new: NewJob) -> JobSummary:
+def queue_job(caller: CallerNow, new: NewJob, idempotency_key: IdempotencyKey = None) -> JobSummary:
     """Queue a job. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
-    return control.enqueue(caller.acting, new.kind, new.arguments, after=new.after)
+    queue = partial(control.enqueue, caller.acting, new.kind, new.arguments, after=new.after)
+    return once(caller, idempotency_key, "jobs", new, lambda: [queue()])[0]
 
 
 @router.get("/jobs/{job_id}", responses=_FOUND)
-def get_job(caller: CallerNow, job_id: Id) -> JobSummary:
-    """Return a job."""
+async def get_job(caller: CallerNow, job_id: Id, wait: Wait = 0) -> JobSummary:
+    """Return a job; with ``wait``, when it has ended or these seconds have passed."""
+    until = time.monotonic() + wait
+    while True:
+        job = await run_in_threadpool(_job, caller, job_id)
+        if job.status.ended or time.monotonic() >= until:
+            return job
+        await anyio.sleep(min(_POLL_S, max(until - time.monotonic(), 0)))
+
+
+@router.get("/jobs/{job_id}/metrics", responses=_FOUND)
+def list_job_metrics(caller: CallerNow, job_id: Id) -> list[MetricPoint]:
+    """List the points of the curves of a job, such as its loss, by name and step."""
     with caller.store.reading() as r:
-        return _shown(caller, r.jobs.get(job_id))
+        r.jobs.get(job_id)
+        return r.jobs.metrics(job_id)
+
+
+@router.delete("/jobs/{job_id}", status_code=204, responses=_CHANGED)
+def delete_job(caller: CallerNow, job_id: Id) -> None:
+    """Delete an ended job; what it made stays. Requires the admin role."""
+    caller.actor.require(Right.MANAGE)
+    control.forget(caller.acting, job_id)
 
 
 @router.post("/jobs/{job_id}/cancel", responses=_CHANGED)
@@ -95,6 +123,11 @@ def retry_job(caller: CallerNow, job_id: Id) -> JobSummary:
     """Queue a failed or cancelled job again. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
     return control.retry(caller.acting, job_id)
+
+
+def _job(caller: Caller, job_id: int) -> JobSummary:
+    with caller.store.reading() as r:
+        return _shown(caller, r.jobs.get(job_id))
 
 
 def _shown(caller: Caller, job: JobSummary) -> JobSummary:

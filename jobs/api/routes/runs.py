@@ -6,17 +6,37 @@ from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
+from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from themescope.core.errors import UnknownNameError
 from themescope.core.records.answers import ArticleClustering, Page, ThemeMember, ThemeRun
 from themescope.core.records.stored import RunRecord
+from themescope.db.repositories.base import NAME_LIMIT
 from themescope.jobs.api import exports
 from themescope.jobs.api.exports import FILE, ExportFormat, download
-from themescope.jobs.api.problems import MOST_ID, CallerNow, Id, Limit, Offset, SomeId, WithColumns, responses
+from themescope.jobs.api.problems import (
+    MOST_ID,
+    WRITING,
+    Body,
+    CallerNow,
+    Id,
+    Limit,
+    Offset,
+    SomeId,
+    WithColumns,
+    responses,
+)
 from themescope.jobs.services.everything import THEMES, theme_arrays, theme_record, theme_run
 from themescope.jobs.services.sentences import check_corpus, sentences_of_ids
+
+
+class NewThemeName(Body):
+    """A new name for a theme."""
+
+    name: str = Field(min_length=1, max_length=NAME_LIMIT, examples=["Energy"])
+
 
 router = APIRouter(responses=responses())
 _FOUND = responses(404)
@@ -85,6 +105,17 @@ def get_theme_run(caller: CallerNow, run_id: Id) -> ThemeRun:
     """Return a run that found themes."""
     with caller.store.reading() as r:
         return theme_run(r, theme_record(r, run_id))
+
+
+@router.patch("/themes/{run_id}/themes/{theme}", responses=responses(404, *WRITING), tags=["themes"])
+def rename_theme(
+    caller: CallerNow, run_id: Id, theme: Annotated[int, Path(ge=0, le=MOST_ID)], new: NewThemeName
+) -> ThemeRun:
+    """Rename a theme. Requires the admin role."""
+    with caller.acting.writing() as w:
+        theme_record(w, run_id)
+        w.runs.rename_theme(run_id, theme, new.name)
+    return get_theme_run(caller, run_id)
 
 
 @router.get("/themes/{run_id}/sentences", responses=_FOUND, tags=["themes"])

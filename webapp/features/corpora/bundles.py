@@ -13,6 +13,7 @@ from themescope.core.records.stored import CorpusRecord, JobStatus
 from themescope.db.access import Right
 from themescope.jobs.bundles.parts import BUNDLE, Contents, contents
 from themescope.jobs.common.archive import ArchiveReader
+from themescope.jobs.common.uploads import safe_name
 from themescope.jobs.kinds import export_bundle
 from themescope.jobs.kinds import exports as export_dataset
 from themescope.jobs.services.report.project import report_file
@@ -105,7 +106,7 @@ def _fetch(corpus: CorpusRecord, what: str, folder: str, counted: str) -> None:
         about = job.kind == f"export-{what}" and job.args.get("corpus") == corpus.name
         if about and path.parent == below and path.is_file() and (job.ended or datetime.now(UTC)) > corpus.created:
             with st.container(horizontal=True, vertical_alignment="center"):
-                name, size = input_files.safe_name(corpus.name), path.stat().st_size / 1e6
+                name, size = safe_name(corpus.name), path.stat().st_size / 1e6
                 download(
                     f"Download ({size:,.1f} MB)", path.read_bytes, f"{name}.zip", type="primary",
                     key=f"{job.kind}_{job.id}",

@@ -20,6 +20,7 @@ from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.core.types import CodingUnit
 from themescope.jobs.common.model_choice import language_of_file
+from themescope.jobs.common.uploads import MOST_BYTES, is_upload
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
 from themescope.webapp.features.corpora import import_target
@@ -30,7 +31,6 @@ from themescope.webapp.shared.input_files import TableColumns
 from themescope.webapp.shared.job_status import follow, submit
 from themescope.webapp.shared.text import count, plain, shorten, words
 
-_UPLOAD_MB = 500
 _LISTED = 12
 """Files that the list shows without scrolling."""
 _LIST_PX = 420
@@ -246,7 +246,7 @@ def _files() -> tuple[Path, ...]:
         "Files",
         type=list(suffixes()),
         accept_multiple_files=True,
-        max_upload_size=_UPLOAD_MB,
+        max_upload_size=MOST_BYTES // 1_000_000,
         key=f"corpora_import_files_{turn}",
         help="The files of a ZIP archive are read one by one, unless it is the folder of a Hugging Face dataset. "
         "Import larger files by their path on the server or with the command line.",
@@ -293,7 +293,7 @@ def _in_folder(folder: Path) -> tuple[Path, ...]:
 
 def _about_new(paths: Sequence[Path], first: Path, key: int) -> None:
     """Draw name and language of a new project."""
-    whole_folder = len(paths) > 1 and not input_files.is_upload(paths[0], queries.store().settings.home)
+    whole_folder = len(paths) > 1 and not is_upload(paths[0], queries.store().settings.home)
     source = paths[0].parent.name if whole_folder else paths[0].name.split(".")[0]
     stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
     if len(paths) > 1 and not whole_folder:

@@ -21,7 +21,7 @@ from themescope.webapp.features.themes import state
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.choose import grouped, model_label, model_notes, nothing
 from themescope.webapp.shared.forms import table_form
-from themescope.webapp.shared.job_status import follow, submit
+from themescope.webapp.shared.job_status import follow
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.results.partition_queries import Analysis
 from themescope.webapp.shared.text import count
@@ -107,7 +107,7 @@ def form() -> None:
 
 def request(corpus: str, model: str, settings: Mapping[str, float], source: _Source | None = None) -> None:
     """Queue jobs that import the list, embed it, find its themes and draw its map, one after the other."""
-    after: int | None = None
+    choices = pipeline.Choices(model, dict(settings))
     language = source.language if source is not None else "en"
     if source is not None and source.path is not None:
         args: dict[str, Any] = {
@@ -118,12 +118,9 @@ def request(corpus: str, model: str, settings: Mapping[str, float], source: _Sou
             "form": dict(source.form),
         }
         args |= {"language": language, "types": dict(source.types)}
-        job = submit("import-list", args, f"Import {corpus}")
-        if job is None:
-            return
-        after = job.id
-    choices = pipeline.Choices(model, dict(settings))
-    jobs = follow(lambda: pipeline.queue_pipeline(queries.store(), corpus, language, choices, after))
+        jobs = follow(lambda: pipeline.queue_list(queries.store(), args, choices))
+    else:
+        jobs = follow(lambda: pipeline.queue_pipeline(queries.store(), corpus, language, choices))
     if jobs:
         st.session_state[state.REQUESTED] = next(job.id for job in jobs if job.kind == pipeline.THEMES)
         st.rerun()
