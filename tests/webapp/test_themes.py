@@ -151,6 +151,8 @@ def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:
 
 def reclustered(at: AppTest, store: Store, number: int) -> int:
     """Ask for another number of themes; the id of the job that finds them."""
+    at.session_state["themes_why"] = True  # unfolded
+    at = at.run()
     box = next(box for box in at.number_input if box.label == "Number of themes")
     box.set_value(number).run()
     press(at, "Recluster")

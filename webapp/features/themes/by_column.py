@@ -148,10 +148,10 @@ def _by_category(analysis: Analysis, listed: RunListing, known: dict[str, Classe
     tested = " ".join(parts)
     st.caption(" ".join([tested, *([_DEPENDENT] if several and not once else [])]))
     _table(found, rows, columns, what)
-    content = partial(csv_text, CELLS_HEADER, cells(found, rows.names, columns.names))
     download(
-        "CSV", content, "themes-by-category.csv", help="Counts, expected counts, shares and residuals of all cells."
-    )
+        "CSV", lambda: csv_text(CELLS_HEADER, cells(found, rows.names, columns.names)), "themes-by-category.csv",
+        help="Counts, expected counts, shares and residuals of all cells.",
+    )  # fmt: skip
 
 
 def _table(found: Crosstab, rows: Classes, columns: Classes, what: str) -> None:

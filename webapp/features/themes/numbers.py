@@ -138,7 +138,11 @@ def _differences(shown: Analysis, base: Analysis) -> None:
 def why(analysis: Analysis) -> None:
     """Draw the reason for the number of themes, the curves over other numbers, and a field for any number."""
     curves, reason, k = analysis.run.config["curves"], analysis.run.config["reason"], len(analysis.themes)
-    with st.expander(f"Why {count(k, 'theme')}?", icon=":material/show_chart:"):
+    # Drawn when it is opened: the charts take longer than all the rest of the page.
+    folded = st.expander(f"Why {count(k, 'theme')}?", icon=":material/show_chart:", key="themes_why", on_change="rerun")
+    if not folded.open:
+        return
+    with folded:
         st.markdown(plain(reason or " ".join(filter(None, [f"You chose {k} themes.", interval_note(analysis)]))))
         if len(curves["ks"]) > 1:
             figure = curves_figure(curves, k, tones(st.context.theme.type))

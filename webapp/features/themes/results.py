@@ -89,8 +89,8 @@ def show_naming(analysis: Analysis) -> None:
         model_requests.consent(target, materials, model, f"themes_naming_{analysis.run.digest}")
 
 
-def heading(analysis: Analysis, place: int) -> None:
-    """Draw name and size of a theme; people who may change results can rename it."""
+def heading(analysis: Analysis, place: int, may_rename: bool) -> None:
+    """Draw name and size of a theme, and a field to rename it."""
     theme = analysis.themes[place]
     with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=False):
         # Two elements, because the name may be written from right to left.
@@ -98,7 +98,7 @@ def heading(analysis: Analysis, place: int) -> None:
         if wave := theme.get("wave"):
             st.badge(f"new in {plain(wave)}", icon=":material/new_releases:", color="green")
         st.caption(count(theme["size"], "sentence"), width="content")
-        if not may(Right.MANAGE):
+        if not may_rename:
             return
         key = f"themes_new_theme_name_{analysis.run.digest}_{place}"
         with st.popover(":material/edit:", type="tertiary", help="Rename this theme"):
@@ -158,12 +158,12 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
         )
     _about_waves(analysis)
     st.subheader("Themes", anchor=False)
-    shown = analysis.themes[:_CARDS]
+    shown, may_rename = analysis.themes[:_CARDS], may(Right.MANAGE)
     texts = partition_queries.sentence_texts([i for theme in shown for i in theme["central"][:_CENTRAL]])
     for start in range(0, len(shown), 2):
         for column, (place, theme) in zip(st.columns(2), enumerate(shown[start : start + 2], start), strict=False):
             with column, st.container(border=True, height="stretch", key=f"themes_theme-card-{place}"):
-                heading(analysis, place)
+                heading(analysis, place, may_rename)
                 subtitle, rest = _subtitle(theme, texts)
                 st.markdown(plain(shorten(subtitle, _TEXT_CHARS)))
                 for i in rest:
