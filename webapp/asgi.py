@@ -6,7 +6,7 @@ from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from themescope.webapp.routes import addresses, api, documentation, sign_in, status
-from themescope.webapp.routes.middleware import HostCheck, SecurityHeaders, SessionCheck, server_error
+from themescope.webapp.routes.middleware import Compression, HostCheck, SecurityHeaders, SessionCheck, server_error
 from themescope.webapp.routes.status import RequestMetrics
 
 app = App(
@@ -17,6 +17,7 @@ app = App(
         Middleware(SecurityHeaders),
         Middleware(HostCheck),
         Middleware(SessionCheck),
+        Middleware(Compression),
     ],
     exception_handlers={Exception: server_error},
 )

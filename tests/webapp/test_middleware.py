@@ -1,5 +1,6 @@
 """Which requests the server answers, and the headers of its responses."""
 
+import gzip
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from themescope.webapp.routes.middleware import (
     FOREIGN_ORIGIN,
     HTTPS_ONLY,
     SECURITY_HEADERS,
+    Compression,
     HostCheck,
     SecurityHeaders,
     server_error,
@@ -242,3 +244,25 @@ def test_other_events_pass() -> None:
 
     ask(SecurityHeaders(HostCheck(listens)), kind="lifespan")
     assert heard == ["lifespan"]
+
+
+async def long_file(scope: Scope, receive: Receive, send: Send) -> None:
+    await PlainTextResponse("letters " * 500)(scope, receive, send)
+
+
+@pytest.mark.parametrize(
+    ("path", "accepted", "compressed"),
+    [
+        ("/static/js/index.js", "gzip, br", True),
+        ("/docs/pages.html", "gzip", True),
+        ("/static/js/index.js", "br", False),
+        ("/api/v1/corpora", "gzip", False),
+        ("/media/download.csv", "gzip", False),
+    ],
+)
+def test_files_are_compressed_and_data_are_not(path: str, accepted: str, compressed: bool) -> None:
+    sent = ask(Compression(long_file), [("accept-encoding", accepted)], path=path)
+    raw = b"".join(message.get("body", b"") for message in sent)
+    assert (headers_of(sent[0]).get("content-encoding") == "gzip") is compressed
+    assert (gzip.decompress(raw) if compressed else raw) == b"letters " * 500
+    assert compressed is (len(raw) < 1_000)

@@ -18,6 +18,7 @@ import streamlit
 import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -103,6 +104,8 @@ SECURITY_HEADERS = {
 HTTPS_ONLY = "max-age=31536000; includeSubDomains"
 """Value of ``Strict-Transport-Security`` over HTTPS: a year, in which browsers do not ask this host without it."""
 MEDIA = "/media/"
+FILES = ("/static/", "/app/static/", "/docs/")
+"""Paths of the files of Streamlit, of the application and of the documentation, which are the same for everybody."""
 """Start of the paths of downloads and pictures of open pages."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 FOREIGN_HOST = (
@@ -142,6 +145,23 @@ class SecurityHeaders(Wrapper):
                     headers["Cache-Control"] = "no-store"
 
         await self._app(scope, receive, seeing(send, add_headers))
+
+
+class Compression(Wrapper):
+    """Compresses the files of the application and of the documentation site, which browsers then keep.
+
+    Answers with data of the store stay as they are: together with text that a stranger can make them repeat, the size
+    of a compressed answer tells what is in it (BREACH).
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(app)
+        self._compressing = GZipMiddleware(app, minimum_size=1_000, compresslevel=6)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and compress a file."""
+        is_file = scope["type"] == "http" and scope["path"].startswith(FILES)
+        await (self._compressing if is_file else self._app)(scope, receive, send)
 
 
 async def server_error(request: Request, error: Exception) -> PlainTextResponse:
