@@ -83,15 +83,15 @@ def preload(store: Store, model: ModelRecord) -> None:
     """Load a model in the background, so that the first search by meaning need not wait for it."""
     if model.artifact not in _PRELOADED or (_models and not _models.running):
         _PRELOADED.add(model.artifact)
-        timer = Timer(_PRELOAD_AFTER_S, _load_quietly, (store.artifacts.path(model.artifact),))
+        timer = Timer(_PRELOAD_AFTER_S, _load_quietly, (store, model.artifact))
         timer.daemon = True
         timer.start()
 
 
-def _load_quietly(artifact: Path) -> None:
+def _load_quietly(store: Store, artifact: str) -> None:
     """Load a model; a search reports what is wrong with it."""
     with suppress(ThemescopeError):
-        _with_models(_load_ahead, artifact)
+        _with_models(_load_ahead, store.artifacts.path(artifact))
 
 
 def query_vector(store: Store, model: ModelRecord, text: str) -> Matrix:
