@@ -8,11 +8,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
+from themescope.core.labelling import operations as op
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.everything import find_everything
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features import REGISTRY
+from themescope.webapp.features.search import actions
 from themescope.webapp.features.search import found as links
 from themescope.webapp.features.search.found import link_of
+from themescope.webapp.shared import queries
 
 Open = Callable[..., AppTest]
 
@@ -83,3 +89,38 @@ def test_sections_of_the_documentation(
     monkeypatch.setattr(links, "SITE", tmp_path)
     groups = {g["title"]: g["items"] for g in box_of(open_page("search", q="lasso"))["groups"]}  # type: ignore[attr-defined]
     assert groups["Documentation"] == [{"title": "Lasso and box", "detail": "Maps", "address": "/docs/maps.html#lasso"}]
+
+
+def chosen(at: AppTest, title: str) -> AppTest:
+    """Choose a result of the box by its title."""
+    options = [item["title"] for group in box_of(at)["groups"] for item in group["items"]]  # type: ignore[attr-defined]
+    at.session_state["search_chosen"] = options.index(title)
+    return at.run()
+
+
+def test_actions_are_listed_at_first_and_lead_to_views(filled_store: Store, open_page: Open) -> None:
+    at = open_page("search", corpus=CORPUS)
+    (group,) = box_of(at)["groups"]  # type: ignore[misc]
+    titles = [item["title"] for item in group["items"]]
+    assert group["title"] == "Actions" and {"Import files", "New labelling", "New task"} <= {*titles}
+    for listed in (actions.matching((), record) for record in queries.corpora()):
+        for link in listed.links:
+            keys = REGISTRY.get(link.page).page_keys() if link.page else None
+            assert keys is None or keys.address(link.view) is not None
+    assert not chosen(at, "New labelling").exception
+    assert at.session_state["relabel_view"] == "New labelling"
+
+
+def test_an_action_is_done_and_its_error_stays(filled_store: Store, open_page: Open) -> None:
+    new = NewLabelling(1, "Mine", "")
+    record = starts.begin(filled_store, new, starts.from_sections)
+    session = LabellingSession(filled_store, record.id, "")
+    session.do(op.rename(session.snapshot.partition, 1, "Better"))
+    undo = "Undo my last change in “Mine”"
+    at = chosen(open_page("search", corpus=CORPUS, q="undo"), undo)
+    assert not at.exception and at.session_state["relabel_labelling"] == "Mine"
+    with filled_store.reading() as r:
+        assert r.labellings.clusters(record.id)[1].name != "Better"
+    at = chosen(open_page("search", corpus=CORPUS, q="undo"), undo)
+    (told,) = (toast.value.replace("\\", "") for toast in at.toast)
+    assert told == "You changed nothing in “Mine” that could be undone."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from pathlib import Path
@@ -32,6 +32,7 @@ from themescope.webapp.shared.text import shorten
 
 _INDEX = "searchindex.js"
 _ICONS = {
+    "Actions": "bolt",
     "Projects": "folder",
     "Articles": "article",
     "Sentences": "format_quote",
@@ -44,11 +45,12 @@ _ICONS = {
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Target of a result: a view of a page, or an address of the documentation."""
+    """Target of a result: a view of a page, or an address of the documentation; and what is done before it opens."""
 
     page: str = ""
     view: Mapping[str, str] = field(default_factory=dict)
     address: str = ""
+    do: Callable[[], object] | None = None
 
 
 def link_of(kind: str, result: Result) -> Link:

@@ -1,4 +1,4 @@
-"""Search page: one box for everything in the store, the pages and the documentation."""
+"""Search page: one box for actions, everything in the store, the pages and the documentation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import streamlit as st
 from themescope.core.labelling.selections import Origin
 from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.jobs.services import search
-from themescope.webapp.features.search import found, state
+from themescope.jobs.services.everything import words_of
+from themescope.webapp.features.search import actions, found, state
 from themescope.webapp.features.search.found import Link, Listed
 from themescope.webapp.shared import projects, queries
-from themescope.webapp.shared.components import attempt, draw_component
+from themescope.webapp.shared.components import attempt, draw_component, succeeds
 from themescope.webapp.shared.navigation import switch_page
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import count, plain
@@ -45,7 +46,14 @@ def _found(query: str, way: str, project: CorpusRecord | None, model: ModelRecor
     if way == state.MEANING and project is not None and model is not None:
         with st.spinner(_SLOW, show_time=True):
             return attempt(lambda: found.by_meaning(query, project, model)) or []
-    return found.by_words(query, project)
+    acts = actions.matching(words_of(query), project)
+    return [*([acts] if acts.links else []), *found.by_words(query, project)]
+
+
+def _open(link: Link) -> None:
+    """Do what a result does, and open its page; an error stays on this one."""
+    if (link.do is None or succeeds(link.do)) and link.page:
+        switch_page(link.page, link.view)
 
 
 @st.fragment
@@ -66,8 +74,8 @@ def _search() -> None:
     listed = _found(query, way, project, model)
     place = st.session_state.pop("search_chosen", None)
     targets: list[Link] = [link for one in listed for link in one.links]
-    if place is not None and 0 <= place < len(targets) and targets[place].page:
-        switch_page(targets[place].page, targets[place].view)
+    if place is not None and 0 <= place < len(targets):
+        _open(targets[place])
     data = {"query": query, "groups": [one.data() for one in listed], "marked": way == state.WORDS}
     draw_component("search_box", _ASSETS, data=data, key=state.BOX, on_query_change=_typed, on_open_change=_chosen)
     if project is not None and way == state.WORDS and query.strip():

@@ -1,4 +1,4 @@
-// The search button, which "/" clicks. While shortcuts of a single key are switched off, letters, digits and signs reach
+// The search button, which "/" clicks, and Ctrl+K from fields, too. While shortcuts of a single key are switched off, letters, digits and signs reach
 // only what has the focus: fields, tables and maps.
 const FIELDS = "input, textarea, select", FOCUSED = `${FIELDS}, canvas, .map-view`;
 
@@ -12,7 +12,7 @@ function withoutShortcuts(event) {
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const button = make("button", "", "", { "aria-keyshortcuts": "/" });
+  const button = make("button", "", "", { "aria-keyshortcuts": "/ Control+K" });
   const hidden = { "aria-hidden": "true" };
   button.append(make("span", "icon", "search", hidden), make("span", "", data.label), make("kbd", "", "/", hidden));
   button.onclick = () => {
@@ -21,7 +21,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   parentElement.querySelector(".search_key").replaceChildren(button);
   const pressed = (event) => {
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isIn(event, FIELDS)) return;
+    const held = event.ctrlKey || event.metaKey, everywhere = held && event.key.toLowerCase() === "k";
+    if (event.altKey || !(everywhere || (event.key === "/" && !held && !isIn(event, FIELDS)))) return;
     event.preventDefault();
     button.click();
   };

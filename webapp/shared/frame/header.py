@@ -32,6 +32,7 @@ def search_button(current: str) -> None:
         "search_key", data={"here": here, "label": "Search"}, key=_BUTTON, width="content", on_open_change=lambda: None
     )
     if not here and (st.session_state.get(_BUTTON) or {}).get("open"):
+        st.session_state[navigation.SEARCHED_FROM] = current
         navigation.switch_page(SEARCH)
 
 

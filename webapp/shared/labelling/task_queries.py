@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 import streamlit as st
 
@@ -120,20 +121,24 @@ _NAME_CHARS = 120
 
 
 def correct_button(label: str, analysis: Analysis, article_id: int | None = None) -> None:
-    """Draw the button; a click opens this person's labelling that started from the analysis, or creates it.
-
-    Nothing is drawn for people who may not label, and for corpora with too many sentences for one labelling.
-    """
-    fits = article_id is not None or analysis.corpus.sentences <= starts.MOST_SENTENCES
-    if not fits or not may(Right.LABEL):
+    """Draw the button that calls :func:`correct`, where :func:`can_correct` allows it."""
+    if not can_correct(analysis, article_id):
         return
-    key = f"correct-{analysis.run.id}"
-    if st.button(label, key=key, icon=":material/edit:", type="tertiary"):
-        name, person = (analysis.article or analysis.corpus.name)[:_NAME_CHARS], current_person()
+    if st.button(label, key=f"correct-{analysis.run.id}", icon=":material/edit:", type="tertiary"):
+        attempt(lambda: correct(analysis, article_id))
+
+
+def can_correct(analysis: Analysis, article_id: int | None = None) -> bool:
+    """Return whether this person may label, and the corpus, or the article, fits into one labelling."""
+    return may(Right.LABEL) and (article_id is not None or analysis.corpus.sentences <= starts.MOST_SENTENCES)
+
+
+def correct(analysis: Analysis, article_id: int | None = None) -> NoReturn:
+    """Open this person's labelling that started from the analysis, or create it; ends the run."""
+    name, person = (analysis.article or analysis.corpus.name)[:_NAME_CHARS], current_person()
+    mine = [one for one in partition_queries.labellings(analysis.corpus.id) if one.owner == person]
+    record = next((one for one in mine if one.origin.get("run_id") == analysis.run.id), None)
+    if record is None:
         new = NewLabelling(analysis.corpus.id, name, person, Sharing.OWN, False, article_id)
-        mine = [one for one in partition_queries.labellings(analysis.corpus.id) if one.owner == person]
-        record = next((one for one in mine if one.origin.get("run_id") == analysis.run.id), None) or attempt(
-            lambda: starts.begin(queries.store(), new, starts.from_themes(analysis.run.id))
-        )
-        if record is not None:
-            switch_page("relabel", {"corpus": analysis.corpus.name, **partition_queries.edit_view(record.name)})
+        record = starts.begin(queries.store(), new, starts.from_themes(analysis.run.id))
+    switch_page("relabel", {"corpus": analysis.corpus.name, **partition_queries.edit_view(record.name)})

@@ -6,7 +6,7 @@ class SearchBox {
     this.root = root;
     this.active = -1;
     this.input = make("input", "", "", {
-      type: "search", placeholder: "Search everything", autocomplete: "off", spellcheck: "false", role: "combobox",
+      type: "search", placeholder: "Search, or do: import, colour, correct, undo …", autocomplete: "off", spellcheck: "false", role: "combobox",
       "aria-label": "Search", "aria-controls": "search-results", "aria-autocomplete": "list", "aria-expanded": "false",
     });
     this.status = make("p", "", "", { role: "status" });
