@@ -14,28 +14,12 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.records.stored import JobStatus, Json, Role
+from themescope.core.records.measured import BenchmarkRecord as BenchmarkRecord
+from themescope.core.records.measured import PaperTableRecord as PaperTableRecord
+from themescope.core.records.measured import TripletSetRecord as TripletSetRecord
+from themescope.core.records.people import PersonRecord as PersonRecord
+from themescope.core.records.stored import JobStatus
 from themescope.core.types import Ids, Matrix, Points, Split
-
-
-@dataclass(frozen=True, slots=True)
-class TripletSetRecord:
-    """A sampled set of triplets. ``counts`` holds the sizes of the splits and the number that each rule removed."""
-
-    id: int
-    corpus_id: int
-    name: str
-    kind: str
-    """"sentences" (positives and negatives are sentence ids) or "titles" (they are section ids)."""
-    config: Json
-    seed: int
-    digest: str
-    """Digest of the content: the same rules on the same text give the same digest."""
-    counts: Json
-    ready: bool
-    created: datetime
-    revision: int = 1
-    """Revision of the job kind that made the set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +90,6 @@ class TripletCard:
 
 
 @dataclass(frozen=True, slots=True)
-class BenchmarkRecord:
-    """A clustering benchmark: articles, their sentences, and the section of each as true cluster."""
-
-    id: int
-    corpus_id: int
-    name: str
-    config: Json
-    digest: str
-    counts: Json
-    created: datetime
-    revision: int = 1
-    """Revision of the job kind that built the benchmark."""
-
-
-@dataclass(frozen=True, slots=True)
 class MapPoints:
     """The points of a map: (n,) sentence ids and (n, 2) coordinates."""
 
@@ -140,22 +109,6 @@ class SentencePlaces:
     """Index in ``titles`` of its section."""
     titles: Sequence[str]
     """Distinct titles; empty for the lead."""
-
-
-@dataclass(frozen=True, slots=True)
-class PaperTableRecord:
-    """A table of a paper as last reproduced with a profile; the next reproduction replaces it."""
-
-    id: int
-    paper: str
-    name: str
-    """Id of the table in the paper's spec."""
-    profile: str
-    arguments: Json
-    """Arguments of the job that made it: corpus, files, seeds; sufficient to reproduce it."""
-    content: Json
-    """Rows, columns, tests and the data used, as ``themescope.jobs.papers`` wrote them."""
-    created: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,17 +167,6 @@ class SavedViewRecord:
     """Query string of the URL."""
     person: str
     created: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class PersonRecord:
-    """Person known to the store; "" is the person without a name."""
-
-    name: str
-    role: Role
-    created: datetime
-    seen: datetime | None = None
-    """Time of last use of a page, to the minute."""
 
 
 class SignInMethod(StrEnum):

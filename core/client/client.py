@@ -12,7 +12,6 @@ from themescope.core.client.labellings import LabellingMethods
 from themescope.core.errors import ConfigError, RequestError
 from themescope.core.records.answers import (
     ArticleClustering,
-    CaseInNotebook,
     Heading,
     JobKind,
     LocatedSentence,
@@ -25,6 +24,8 @@ from themescope.core.records.answers import (
     ThemeRun,
     UploadedFile,
 )
+from themescope.core.records.measured import BenchmarkRecord, MetricPoint, PaperTableRecord, TripletSetRecord
+from themescope.core.records.people import PersonRecord
 from themescope.core.records.stored import (
     ArticleRecord,
     ColumnRecord,
@@ -33,7 +34,6 @@ from themescope.core.records.stored import (
     JobStatus,
     JobSummary,
     MapRecord,
-    MetricPoint,
     ModelRecord,
     RunRecord,
     SelectionRecord,
@@ -84,6 +84,10 @@ class Client(LabellingMethods):
     def me(self) -> Me:
         """Return the person of the token with the role in force."""
         return self._http.get(Me, "/me")
+
+    def people(self) -> list[PersonRecord]:
+        """Return the people with their roles. Requires the admin role."""
+        return self._http.get(list[PersonRecord], "/people")
 
     # --- text and search --------------------------------------------------------------------------------------------
 
@@ -268,6 +272,22 @@ class Client(LabellingMethods):
         """Rename a theme. Requires the admin role."""
         return self._http.send(ThemeRun, "PATCH", f"/themes/{run_id}/themes/{theme}", {"name": name})
 
+    def triplet_sets(self, corpus_id: int | None = None) -> list[TripletSetRecord]:
+        """Return the sampled sets of triplets (of one corpus), oldest first."""
+        return self._http.get(list[TripletSetRecord], "/triplet-sets", corpus_id=corpus_id)
+
+    def delete_triplet_set(self, set_id: int) -> None:
+        """Delete a set of triplets with its reviews and runs. This cannot be undone. Requires the admin role."""
+        self._http.send(type(None), "DELETE", f"/triplet-sets/{set_id}")
+
+    def benchmarks(self, corpus_id: int | None = None) -> list[BenchmarkRecord]:
+        """Return the benchmarks of clusterings (of one corpus), oldest first."""
+        return self._http.get(list[BenchmarkRecord], "/benchmarks", corpus_id=corpus_id)
+
+    def paper_tables(self) -> list[PaperTableRecord]:
+        """Return the tables of papers as they were reproduced last."""
+        return self._http.get(list[PaperTableRecord], "/paper-tables")
+
     def theme_runs(self, corpus_id: int | None = None) -> list[ThemeRun]:
         """Return the runs that found themes (in one corpus) with their themes, oldest first."""
         return self._http.get(list[ThemeRun], "/themes", corpus_id=corpus_id)
@@ -283,10 +303,6 @@ class Client(LabellingMethods):
     def export_themes(self, run_id: int, file: str | Path, columns: bool = False) -> None:
         """Write every sentence with its theme (and its columns) into a .csv, .jsonl or .parquet file."""
         self._http.save(f"/themes/{run_id}/export", Path(file), columns=columns)
-
-    def error_cases(self, corpus_id: int) -> Iterator[CaseInNotebook]:
-        """Yield the cases of the error notebook of a corpus, oldest first."""
-        return self._http.pages(Page[CaseInNotebook], f"/corpora/{corpus_id}/error-cases")
 
     # --- jobs -------------------------------------------------------------------------------------------------------
 

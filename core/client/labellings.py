@@ -1,21 +1,25 @@
-"""Methods of the client for labellings."""
+"""Methods of the client for labellings, tasks and the error notebook."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
 from themescope.core.client.connection import Connection
 from themescope.core.labelling.changes import Step
-from themescope.core.records.answers import LabellingState, Page, SentenceLabel
-from themescope.core.records.stored import LabellingRecord
+from themescope.core.labelling.codebook.portable import PortableCode
+from themescope.core.records.answers import CaseInNotebook, LabellingState, OpenedItem, Page, SentenceLabel
+from themescope.core.records.people import ItemRecord, TaskRecord
+from themescope.core.records.stored import ErrorCase, LabellingRecord, PredictionRecord
 
 _NO_STEP: Any = Step | None
+_NO_ITEM: Any = ItemRecord | None
 
 
 class LabellingMethods:
-    """The part of :class:`core.client.client.Client` about labellings."""
+    """The part of :class:`core.client.client.Client` about labellings, tasks and the error notebook."""
 
     _http: Connection
 
@@ -31,7 +35,7 @@ class LabellingMethods:
         self,
         corpus_id: int,
         name: str,
-        start: Literal["nothing", "sections", "themes", "labelling"] = "nothing",
+        start: Literal["nothing", "sections", "themes", "labelling", "predictions"] = "nothing",
         source_id: int | None = None,
         **options: Any,
     ) -> LabellingRecord:
@@ -61,6 +65,24 @@ class LabellingMethods:
     def export_labels(self, labelling_id: int, file: str | Path, columns: bool = False) -> None:
         """Write the sentences of a labelling with their clusters (and columns) into a .csv, .jsonl or .parquet file."""
         self._http.save(f"/labellings/{labelling_id}/export", Path(file), columns=columns)
+
+    def codebook(self, labelling_id: int) -> list[PortableCode]:
+        """Return the codes of a labelling with their definitions and examples."""
+        return self._http.get(list[PortableCode], f"/labellings/{labelling_id}/codebook")
+
+    def adopt_codebook(self, labelling_id: int, codes: Sequence[PortableCode], **about: Any) -> Step | None:
+        """Take over codes: those of clusters with the same name are replaced, the others are created."""
+        entries = [{name: value for name, value in asdict(code).items() if name != "sentences"} for code in codes]
+        return self._change(labelling_id, "codebook", {"codes": entries, **about})
+
+    def export_codebook(self, labelling_id: int, file: str | Path) -> None:
+        """Write the codebook into a .md, .html, .json, .csv or .qdc (REFI-QDA) file."""
+        suffix = Path(file).suffix.lower()[1:]
+        self._http.download(f"/labellings/{labelling_id}/codebook/export", Path(file), format=suffix)
+
+    def predictions(self, labelling_id: int) -> list[PredictionRecord]:
+        """Return what was predicted for the sentences without a label, with its measured quality."""
+        return self._http.get(list[PredictionRecord], f"/labellings/{labelling_id}/predictions")
 
     def assign(self, labelling_id: int, sentences: Sequence[int], cluster: int, **about: Any) -> Step | None:
         """Put sentences into a cluster.
@@ -118,3 +140,51 @@ class LabellingMethods:
     ) -> Step | None:
         step: Step | None = self._http.send(_NO_STEP, method, f"/labellings/{labelling_id}/{path}", body)
         return step
+
+    # --- tasks and the error notebook -------------------------------------------------------------------------------
+
+    def tasks(self, corpus_id: int | None = None) -> list[TaskRecord]:
+        """Return the labelling tasks (of one corpus)."""
+        return self._http.get(list[TaskRecord], "/tasks", corpus_id=corpus_id)
+
+    def task_items(self, task_id: int) -> list[ItemRecord]:
+        """Return your items of a task in their order; as its maker or an admin, those of all people."""
+        return self._http.get(list[ItemRecord], f"/tasks/{task_id}/items")
+
+    def close_task(self, task_id: int, closed: bool = True) -> TaskRecord:
+        """Close a task that you made, or open it again."""
+        return self._http.send(TaskRecord, "PATCH", f"/tasks/{task_id}", {"closed": closed})
+
+    def delete_task(self, task_id: int) -> None:
+        """Delete a task that you made; the labellings of its people stay."""
+        self._http.send(type(None), "DELETE", f"/tasks/{task_id}")
+
+    def open_item(self, item_id: int) -> OpenedItem:
+        """Begin with an item of yours, and return your labelling and the selection of its sentences."""
+        return self._http.send(OpenedItem, "POST", f"/task-items/{item_id}/open")
+
+    def finish_item(self, item_id: int) -> ItemRecord | None:
+        """Mark an item of yours as done, and return your next one."""
+        found: ItemRecord | None = self._http.send(_NO_ITEM, "POST", f"/task-items/{item_id}/finish")
+        return found
+
+    def reopen_item(self, item_id: int) -> ItemRecord:
+        """Mark an item of yours as not done."""
+        return self._http.send(ItemRecord, "POST", f"/task-items/{item_id}/reopen")
+
+    def error_cases(self, corpus_id: int) -> Iterator[CaseInNotebook]:
+        """Yield the cases of the error notebook of a corpus, oldest first."""
+        return self._http.pages(Page[CaseInNotebook], f"/corpora/{corpus_id}/error-cases")
+
+    def add_error_case(self, corpus_id: int, sentences: Sequence[int], **about: Any) -> ErrorCase:
+        """Add sentences as a case of the error notebook, with a ``note`` and the ``source`` that found them."""
+        body = {"sentences": [*sentences], **about}
+        return self._http.send(ErrorCase, "POST", f"/corpora/{corpus_id}/error-cases", body)
+
+    def delete_error_case(self, case_id: int) -> None:
+        """Delete a case that you added, or, as an admin, any."""
+        self._http.send(type(None), "DELETE", f"/error-cases/{case_id}")
+
+    def add_error_note(self, case_id: int, text: str) -> None:
+        """Add a note to a case."""
+        self._http.send(type(None), "POST", f"/error-cases/{case_id}/notes", {"text": text})

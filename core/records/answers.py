@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
+from themescope.core.records.people import ItemRecord
 from themescope.core.records.stored import Described, ErrorCase, LabellingRecord, ModelRecord
 
 T = TypeVar("T")
@@ -35,6 +36,17 @@ class UploadedFile(Described):
     """Its path on the server, for the arguments of a job."""
     bytes: int
     """Size."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedItem(Described):
+    """An item of a task with what is needed to label it."""
+
+    item: ItemRecord
+    labelling: LabellingRecord
+    """The person's labelling."""
+    selection_id: int
+    """Selection of the sentences of the item."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -311,15 +311,6 @@ class JobRecord(JobSummary):
     """Traceback for the log; empty if the input caused the error."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricPoint(Described):
-    """One point of a job's live curve."""
-
-    name: str
-    step: float
-    value: float
-
-
 class Role(StrEnum):
     """Role of a person, which decides what they may change."""
 

@@ -128,8 +128,12 @@ def download(export: TableExport, format: ExportFormat) -> StreamingResponse:
 
 def streamed(pieces: Iterator[bytes], name: str, media_type: str) -> StreamingResponse:
     """Return the answer with a file; its first piece is read now."""
-    headers = {"Content-Disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}"}
-    return StreamingResponse(chain([next(pieces)], pieces), headers=headers, media_type=media_type)
+    return StreamingResponse(chain([next(pieces)], pieces), headers=attachment(name), media_type=media_type)
+
+
+def attachment(name: str) -> dict[str, str]:
+    """Return the header that names the file of an answer."""
+    return {"Content-Disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}"}
 
 
 class Sink(io.RawIOBase):

@@ -18,7 +18,8 @@ from typing import ClassVar, Protocol
 from themescope.core.config import Config
 from themescope.core.errors import Cancelled
 from themescope.core.protocols import Model, SubReport
-from themescope.core.records.stored import JobRecord, MetricPoint, ModelRecord
+from themescope.core.records.measured import MetricPoint
+from themescope.core.records.stored import JobRecord, ModelRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.executors import open_executor
 from themescope.jobs.executors.base import ShardExecutor

@@ -9,7 +9,8 @@ import pytest
 from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_for
 from themescope.core.errors import ConfigError, UnknownNameError
-from themescope.core.records.stored import JobRecord, JobStatus, MetricPoint
+from themescope.core.records.measured import MetricPoint
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext, OwnershipLost
 from themescope.jobs.queue.control import STALE_S, cancel, enqueue, forget, retry, worker_alive

@@ -13,11 +13,12 @@ import sqlalchemy as sa
 from openapi_spec_validator import validate
 from starlette.testclient import TestClient
 
+from tests.contracts.test_actions import TASK, _case
 from tests.webapp.browsers import SECRET, browser
 from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.stored import Role, Sharing
 from themescope.db import label_tables as t
-from themescope.db.label_records import NewLabelling
+from themescope.db.label_records import NewItem, NewLabelling, NewTask
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.api import application
@@ -242,6 +243,8 @@ def body_of(method: str, path: str) -> dict[str, Any] | None:
     (content,) = (about["schema"] for about in content.values())
     reference = (content["anyOf"][0] if "anyOf" in content else content)["$ref"]  # one of several bodies
     schema = description["components"]["schemas"][reference.rpartition("/")[2]]
+    if path.endswith("/codebook"):
+        return {"codes": [{"name": "x"}]}
     smallest = {"integer": 1, "boolean": True, "array": [1], "object": {}, "string": "x"}
     return {
         name: (field.get("examples") or [smallest[field.get("type", "string")]])[0]
@@ -250,7 +253,12 @@ def body_of(method: str, path: str) -> dict[str, Any] | None:
     }
 
 
-OF_LABELLERS = ("/labellings", "/corpora/{corpus_id}/selections")
+OF_LABELLERS = (
+    "/labellings",
+    "/corpora/{corpus_id}/selections",
+    "/corpora/{corpus_id}/error-cases",
+    "/error-cases/{case_id}/notes",
+)
 """Where a labeller may create something."""
 
 
@@ -259,10 +267,21 @@ def test_nobody_writes_what_they_may_only_read(filled: Store, person: str) -> No
     private = starts.begin(filled, NewLabelling(1, "Ada's", "ada", Sharing.OWN, False), starts.from_sections)
     with filled.writing() as w:
         job = w.jobs.add("embed", "Embed", {"corpus": "Rivers", "model": "mean vectors"})
+        case = w.error_notebook.add(_case(1, "new"), "ada")
+        w.tasks.create(NewTask(1, "task", "ada", settings=TASK), {"ada": None}, [NewItem(1, 0, 1, "ada")])
+        w.tasks.start(1)
         selection = w.selections.add(selected(1, [1], Origin("list", ("by hand",))), "Ada's", "ada")
     before = LabellingSession(filled, private.id, "ada").snapshot
     places = {"labelling_id": private.id, "cluster": 1, "job_id": job.id, "corpus_id": 1, "edit_id": 1, "model_id": 1}
-    places |= {"selection_id": selection.id, "run_id": 1, "theme": 0}
+    places |= {
+        "selection_id": selection.id,
+        "run_id": 1,
+        "theme": 0,
+        "case_id": case.id,
+        "task_id": 1,
+        "item_id": 1,
+        "set_id": 1,
+    }
     client = program(filled, person)
     for method, path in WRITING:
         if (person == "lea" and path in OF_LABELLERS) or path.startswith("/themes/"):

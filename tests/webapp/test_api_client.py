@@ -4,6 +4,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,12 @@ from tests.webapp.browsers import APP, SECRET
 from tests.webapp.filled import fill
 from themescope.core.client.client import Client
 from themescope.core.errors import ConfigError, DataError, RequestError
+from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
 from themescope.jobs.api.application import description
 from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.tasks import making
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
@@ -108,6 +111,55 @@ def test_a_failed_job_is_told(sqlite_store: Store) -> None:
         client.themes(["One.", "Two."], language="en", model="nothing")
 
 
+def test_a_codebook_is_taken_over(client: Client, tmp_path: Path) -> None:
+    first, second = (client.create_labelling(1, name, start) for name, start in (("a", "sections"), ("b", "nothing")))
+    codes = [replace(code, texts={"definition": f"About {code.name}."}) for code in client.codebook(first.id)]
+    step = client.adopt_codebook(second.id, codes, reason="the same codes")
+    assert step is not None and step.reason == "the same codes" and client.adopt_codebook(second.id, codes) is None
+    found = client.codebook(second.id)
+    assert [(c.name, c.texts) for c in found] == [(c.name, c.texts) for c in codes] and found[0].sentences == 0
+    client.export_codebook(second.id, tmp_path / "codes.csv")
+    assert "About History." in (tmp_path / "codes.csv").read_text(encoding="utf-8")
+    assert client.predictions(first.id) == []
+
+
+def test_cases_of_errors_are_added(client: Client) -> None:
+    case = client.add_error_case(1, [1, 2], note="wrong", source="my model")
+    assert client.add_error_case(1, [1, 2], source="my model").id == case.id
+    client.add_error_note(case.id, "really")
+    (found,) = client.error_cases(1)
+    assert (found.case.kind, found.notes) == ("group", ["wrong", "really"])
+    client.delete_error_case(case.id)
+    assert [*client.error_cases(1)] == []
+
+
+def test_an_item_of_a_task_is_labelled(client: Client, sqlite_store: Store) -> None:
+    with sqlite_store.reading() as r:
+        articles = tuple(article.id for article in r.corpora.articles(1))
+    form = making.TaskForm(
+        1, "task", "", articles, DistributionPlan((client.me().name,), 0.0, 1), start=making.START_SECTIONS
+    )
+    making.make(sqlite_store, form)
+    (task,) = client.tasks(1)
+    first = client.task_items(task.id)[0]
+    opened = client.open_item(first.id)
+    sentences = [sentence.id for sentence in client.selected_sentences(opened.selection_id)]
+    client.assign(opened.labelling.id, sentences, 1)
+    following = client.finish_item(first.id)
+    assert following is not None and following.id != first.id and client.reopen_item(first.id).done is None
+    assert client.close_task(task.id).closed is not None and client.close_task(task.id, False).closed is None
+    client.delete_task(task.id)
+    assert client.tasks() == []
+
+
+def test_what_models_are_measured_on_is_listed(client: Client) -> None:
+    (triplets,), (benchmark,) = client.triplet_sets(1), client.benchmarks()
+    assert triplets.kind == "sentences" and benchmark.counts["articles"] == {"taken": 1}
+    assert client.paper_tables() == [] and [person.role for person in client.people()] == []
+    client.delete_triplet_set(triplets.id)
+    assert client.triplet_sets() == []
+
+
 def test_jobs_are_queued_and_waited_for(client: Client) -> None:
     job = client.queue("embed", {"corpus": "Rivers", "model": "mean *vectors*"})
     later = client.queue("embed", {"corpus": "Rivers", "model": "mean *vectors*"}, after=job.id)
@@ -156,7 +208,7 @@ METHODS = {
     "list_sentences_of_article": "sentences", "search_sentences": "search", "list_similar_sentences": "similar",
     "get_model_card": "model_card", "get_map": "maps", "list_points": "map_points", "queue_job": "queue",
     "upload_file": "upload", "list_job_metrics": "job_metrics", "cancel_job": "cancel", "retry_job": "retry",
-    "get_job_kind": "job_kinds",
+    "get_job_kind": "job_kinds", "list_task_items": "task_items", "get_codebook": "codebook",
 }  # fmt: skip
 """Operation → method, where the names differ in more than “list” and “get”."""
 

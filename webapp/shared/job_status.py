@@ -8,7 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from themescope.core.records.stored import JobRecord, JobStatus, MetricPoint
+from themescope.core.records.measured import MetricPoint
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.jobs.kinds import shown_on
 from themescope.jobs.queue import control as commands
 from themescope.webapp.shared import forms, queries

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from themescope.core.errors import UnknownNameError
 from themescope.core.labelling.selections import Origin, selected
-from themescope.core.records.answers import CaseInNotebook, Heading, LocatedSentence, Page, SearchResult
+from themescope.core.records.answers import Heading, LocatedSentence, Page, SearchResult
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusEditRecord, CorpusSummary, SelectionRecord
 from themescope.db.access import Right
 from themescope.db.repositories.base import NAME_LIMIT
@@ -110,26 +110,6 @@ def search_sentences(
     if method is SearchMethod.MEANING:
         return search.find_similar(caller.store, corpus_id, text, model_id, limit)
     return search.find(caller.store, corpus_id, text, method, offset, limit)
-
-
-@router.get("/corpora/{corpus_id}/error-cases", responses=_FOUND, tags=["error cases"])
-def list_error_cases(caller: CallerNow, corpus_id: Id, offset: Offset = 0, limit: Limit = 100) -> Page[CaseInNotebook]:
-    """List the cases of the error notebook of a corpus, oldest first."""
-    with caller.store.reading() as r:
-        known_corpus(r, corpus_id)
-        notebook = r.error_notebook.read(corpus_id)
-    notes, categories = notebook.notes_of(), notebook.names_given()
-    samples = {sample.id: sample.name for sample in notebook.samples}
-    cases = [
-        CaseInNotebook(
-            case=case,
-            notes=[note.text for note in notes.get(case.id, ())],
-            categories=categories.get(case.id, {}),
-            sample=samples.get(case.sample_id or 0, ""),
-        )
-        for case in notebook.cases[offset : offset + limit]
-    ]
-    return Page(cases, len(notebook.cases), offset)
 
 
 class NewSelection(Body):

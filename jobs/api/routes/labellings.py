@@ -17,8 +17,7 @@ from themescope.core.labelling import changes, coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ClusterChange, StaleChangeError, Step
 from themescope.core.labelling.code_sets import combinations
-from themescope.core.labelling.operations import NOTE_LIMIT
-from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, Partition
+from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.records.answers import LabelledCluster, LabellingState, Page, SentenceLabel
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids
@@ -29,7 +28,6 @@ from themescope.jobs.api import exports
 from themescope.jobs.api.exports import FILE, ExportFormat, download
 from themescope.jobs.api.problems import (
     MOST_ID,
-    WHOLE,
     WRITING,
     Body,
     BodyId,
@@ -39,10 +37,21 @@ from themescope.jobs.api.problems import (
     Id,
     Limit,
     Offset,
-    Sentences,
     SomeId,
     WithColumns,
     responses,
+)
+from themescope.jobs.api.routes.changes import (
+    Assignment,
+    ClusterName,
+    CodeChange,
+    Merge,
+    Name,
+    NewChange,
+    NewCluster,
+    NewMark,
+    NewNote,
+    SentenceChange,
 )
 from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.services.everything import theme_record
@@ -55,7 +64,6 @@ SELECTED = "api"
 """Selection method of steps that come from outside of the pages."""
 router = APIRouter(tags=["labellings"], responses=responses())
 _FOUND, _CHANGED = responses(404), responses(404, *WRITING)
-_Name = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT, examples=["Economy"])]
 
 
 class LabellingStart(StrEnum):
@@ -69,19 +77,21 @@ class LabellingStart(StrEnum):
     """The themes of a run."""
     LABELLING = "labelling"
     """The current state of another labelling."""
+    PREDICTIONS = "predictions"
+    """The labels of another labelling, and what was predicted for its other sentences."""
 
 
 class LabellingToCreate(Body):
     """A labelling to create."""
 
     corpus_id: BodyId
-    name: _Name
+    name: Name
     article_id: BodyId | None = Field(None, description="The article to label; by default the whole corpus.")
     shared: Flag = Field(False, description="Whether everybody may change it.")
     start: LabellingStart = Field(
         LabellingStart.NOTHING,
-        description="Initial state: “nothing” assigned, the “sections” of the text, the “themes” of a run, or the "
-        "current state of another “labelling”.",
+        description="Initial state: “nothing” assigned, the “sections” of the text, the “themes” of a run, the "
+        "current state of another “labelling”, or its “predictions”.",
     )
     source_id: BodyId | None = Field(None, description="Id of the run or the labelling that “start” copies.")
     several_codes: Flag = Field(False, description="Whether a sentence may have several codes.")
@@ -90,77 +100,7 @@ class LabellingToCreate(Body):
 class NewName(Body):
     """A new name."""
 
-    name: _Name
-
-
-class NewChange(Body):
-    """What every change may say about itself."""
-
-    reason: str = Field("", max_length=NOTE_LIMIT, description="Reason for the history.")
-    seen: Annotated[int, Field(ge=0, le=MOST_ID), WHOLE] | None = Field(
-        None,
-        description="Id of the last step that you know. If somebody changed the same sentences or clusters after it, "
-        "nothing is written, and the status is 409.",
-    )
-    coder: str = Field(
-        "",
-        max_length=NAME_LIMIT,
-        description="Name of the program or model that decides: the labels are then a machine's, and nothing is "
-        "learned from them. Empty: you decide, and the labels are yours.",
-    )
-
-
-class Assignment(NewChange):
-    """Sentences to put into a cluster."""
-
-    sentences: Sentences
-    cluster: BodyId
-
-
-class CodeChange(NewChange):
-    """Sentences to give a code, or to take it from."""
-
-    sentences: Sentences
-    code: BodyId
-    remove: Flag = Field(False, description="Take the code away; the other codes of the sentences stay.")
-
-
-class SentenceChange(NewChange):
-    """Sentences to change."""
-
-    sentences: Sentences
-
-
-class NewCluster(NewChange):
-    """A cluster to create."""
-
-    name: _Name
-    sentences: list[BodyId] = Field(default_factory=list, max_length=200_000, description="Possibly none.")
-
-
-class ClusterName(NewChange):
-    """A new name for a cluster."""
-
-    name: _Name
-
-
-class Merge(NewChange):
-    """Clusters to merge into one of them."""
-
-    clusters: list[BodyId] = Field(min_length=1, max_length=10_000, examples=[[2, 3]])
-    into: BodyId
-
-
-class NewMark(SentenceChange):
-    """Sentences to mark."""
-
-    uncertain: Flag
-
-
-class NewNote(SentenceChange):
-    """Sentences to add a note to."""
-
-    text: str = Field(max_length=NOTE_LIMIT, description="The note; “” removes it.")
+    name: Name
 
 
 @router.get("/labellings", responses=_FOUND)
@@ -174,7 +114,7 @@ def list_labellings(caller: CallerNow, corpus_id: SomeId = None) -> list[Labelli
 @router.post("/labellings", status_code=201, responses=_CHANGED)
 def create_labelling(caller: CallerNow, new: LabellingToCreate) -> LabellingRecord:
     """Create a labelling of your own; its name is numbered if taken."""
-    if new.start in (LabellingStart.THEMES, LabellingStart.LABELLING) and new.source_id is None:
+    if new.start not in (LabellingStart.NOTHING, LabellingStart.SECTIONS) and new.source_id is None:
         raise DataError("Name the run or the labelling to copy as the source.")
     source_id, article_id = new.source_id or 0, new.article_id
     with caller.store.reading() as r:
@@ -184,7 +124,7 @@ def create_labelling(caller: CallerNow, new: LabellingToCreate) -> LabellingReco
         of_source = new.corpus_id
         if new.start is LabellingStart.THEMES:
             of_source = int(theme_record(r, source_id).config["corpus_id"])
-        elif new.start is LabellingStart.LABELLING:
+        elif new.start in (LabellingStart.LABELLING, LabellingStart.PREDICTIONS):
             source = visible_labelling(r, caller.actor, source_id)
             of_source, article_id = source.corpus_id, source.article_id
         if of_source != new.corpus_id:
@@ -194,6 +134,7 @@ def create_labelling(caller: CallerNow, new: LabellingToCreate) -> LabellingReco
         LabellingStart.SECTIONS: starts.from_sections,
         LabellingStart.THEMES: starts.from_themes(source_id),
         LabellingStart.LABELLING: starts.from_labelling(source_id),
+        LabellingStart.PREDICTIONS: starts.from_predictions(source_id),
     }
     sharing = Sharing.SHARED if new.shared else Sharing.OWN
     wanted = NewLabelling(new.corpus_id, clean_text(new.name), caller.actor.name, sharing, article_id=article_id)
@@ -303,10 +244,10 @@ def assign(caller: CallerNow, labelling_id: Id, change: Assignment) -> Step | No
 @router.post("/labellings/{labelling_id}/codes", responses=_CHANGED)
 def give_code(caller: CallerNow, labelling_id: Id, change: CodeChange) -> Step | None:
     """Give sentences a code besides those that they have, or take it away, where the labelling allows several."""
-    session, turn = _session(caller, labelling_id), coding.remove_code if change.remove else coding.add_code
+    session, turn = labelling_session(caller, labelling_id), coding.remove_code if change.remove else coding.add_code
     code = _known_cluster(session.partition, change.code)
     made = turn(session.partition, _ids(change.sentences), code, session.next_number)
-    return _store_change(session, change, made)
+    return store_change(session, change, made)
 
 
 @router.post("/labellings/{labelling_id}/unassign", responses=_CHANGED)
@@ -330,9 +271,9 @@ def note(caller: CallerNow, labelling_id: Id, change: NewNote) -> Step | None:
 @router.post("/labellings/{labelling_id}/clusters", responses=_CHANGED)
 def create_cluster(caller: CallerNow, labelling_id: Id, change: NewCluster) -> Step | None:
     """Create a cluster with the given sentences, possibly none."""
-    session = _session(caller, labelling_id)
+    session = labelling_session(caller, labelling_id)
     made = op.create(session.partition, session.next_number, change.name, _ids(change.sentences))
-    return _store_change(session, change, made)
+    return store_change(session, change, made)
 
 
 @router.patch("/labellings/{labelling_id}/clusters/{cluster}", responses=_CHANGED)
@@ -365,23 +306,24 @@ def merge_clusters(caller: CallerNow, labelling_id: Id, change: Merge) -> Step |
 @router.post("/labellings/{labelling_id}/undo", responses=_CHANGED)
 def undo(caller: CallerNow, labelling_id: Id) -> Step | None:
     """Undo your last step. The answer is null if there is none."""
-    return _session(caller, labelling_id).undo()
+    return labelling_session(caller, labelling_id).undo()
 
 
 @router.post("/labellings/{labelling_id}/redo", responses=_CHANGED)
 def redo(caller: CallerNow, labelling_id: Id) -> Step | None:
     """Redo the step that you undid last. The answer is null if there is none."""
-    return _session(caller, labelling_id).redo()
+    return labelling_session(caller, labelling_id).redo()
 
 
 def _do(
     caller: Caller, labelling_id: int, change: NewChange, operation: Callable[[Partition], op.Operation]
 ) -> Step | None:
-    session = _session(caller, labelling_id)
-    return _store_change(session, change, operation(session.partition))
+    session = labelling_session(caller, labelling_id)
+    return store_change(session, change, operation(session.partition))
 
 
-def _session(caller: Caller, labelling_id: int) -> LabellingSession:
+def labelling_session(caller: Caller, labelling_id: int) -> LabellingSession:
+    """Return the session in which the caller changes a labelling; raise ``AccessError`` if it may not be changed."""
     with caller.store.reading() as r:
         visible_labelling(r, caller.actor, labelling_id)
         # Asked here too, because a change that changes nothing is never written, and so not refused there.
@@ -390,7 +332,7 @@ def _session(caller: Caller, labelling_id: int) -> LabellingSession:
     return LabellingSession(caller.acting, labelling_id, caller.actor.name)
 
 
-def _store_change(session: LabellingSession, change: NewChange, made: op.Operation) -> Step | None:
+def store_change(session: LabellingSession, change: NewChange, made: op.Operation) -> Step | None:
     """Store a change as a step; raise ``StaleChangeError`` if others changed it after the last step that was seen."""
     if change.seen is not None:
         snapshot: Snapshot = session.snapshot

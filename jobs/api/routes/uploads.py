@@ -58,7 +58,7 @@ class NewList(NewSentences):
     corpus: str = Field("", max_length=NAME_LIMIT, description="Name of the new corpus; empty: “Sentences”, numbered.")
     language: str = Field("", max_length=2, description="Two-letter code; empty: detected.")
     model: str = Field("", max_length=NAME_LIMIT, description="Model; empty: the best one for the language.")
-    k: Annotated[int, Field(ge=2, le=1_000), WHOLE] | None = Field(
+    k: Annotated[int, Field(ge=2, le=500), WHOLE] | None = Field(
         None, description="Number of themes; null: found in the data."
     )
 
