@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from themescope.core.records.stored import JobRecord
@@ -53,16 +54,12 @@ class Tracking:
         assert self._tracks is not None
         title = f"{self._job.id} {self._job.title}"
         if folder := os.environ.get("TENSORBOARD_LOGDIR"):
-            from torch.utils.tensorboard import SummaryWriter
-
-            writer = SummaryWriter(str(Path(folder) / f"job-{self._job.id}"))
+            writer = import_module("torch.utils.tensorboard").SummaryWriter(str(Path(folder) / f"job-{self._job.id}"))
             writer.add_text("job", title)
             self._tracks.append(lambda name, step, value: writer.add_scalar(name, value, step))
             self._ends.append(writer.close)
         if os.environ.get("MLFLOW_TRACKING_URI"):
-            import mlflow
-
-            client = mlflow.MlflowClient()
+            client = import_module("mlflow").MlflowClient()
             known = client.get_experiment_by_name("themescope")
             id = client.create_run(
                 known.experiment_id if known else client.create_experiment("themescope"), run_name=title
