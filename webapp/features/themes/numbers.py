@@ -69,14 +69,39 @@ def choose(shown: Analysis, found: Sequence[Analysis]) -> None:
                 st.rerun()
             elif pressed:
                 request(base, k)
-    if base.run.id != shown.run.id:
-        folded = st.expander(
-            f"What differs from the suggested {len(base.themes)} themes", icon=":material/compare_arrows:",
-            key=f"themes_differs_{shown.run.digest}", on_change="rerun",
-        )  # fmt: skip
-        if folded.open:
-            with folded:
-                _differences(shown, base)
+
+
+def differences(shown: Analysis, found: Sequence[Analysis]) -> None:
+    """Draw, where another number than the suggested one is shown, of which suggested themes each theme consists."""
+    base = suggested(shown, found)
+    if base is None or base.run.id == shown.run.id:
+        return
+    folded = st.expander(
+        f"What differs from the suggested {len(base.themes)} themes", icon=":material/compare_arrows:",
+        key=f"themes_differs_{shown.run.digest}", on_change="rerun",
+    )  # fmt: skip
+    if not folded.open:
+        return
+    listed = [partition_queries.theme_listing(one.run.id, one.run.created) for one in (shown, base)]
+    now, before = ((one.ids, one.labels) for one in listed)
+    made_of = parts(now, before, len(shown.themes))
+
+    def name(place: int) -> str:
+        return f"{place + 1}. {shorten(base.themes[place]['name'], _NAME_CHARS)}"
+
+    consist = [", ".join(f"{name(c)} ({share:.0%})" for c, share in row[:_PARTS]) for row in made_of]
+    same = sum(bool(row) and row[0][1] >= 1 - _PART for row in made_of)
+    with folded:
+        st.caption(
+            f"{same} of {len(made_of)} themes have at least 90 % of their sentences from one of the suggested themes."
+        )
+        draw_table(
+            {
+                "Theme": [f"{place}. {theme['name']}" for place, theme in enumerate(shown.themes, 1)],
+                "Sentences": [theme["size"] for theme in shown.themes],
+                f"Of the {len(base.themes)} themes": consist,
+            }
+        )
 
 
 def _measured(curves: Mapping[str, Any], k: int) -> str:
@@ -113,26 +138,6 @@ def parts(first: tuple[Ids, Labels], second: tuple[Ids, Labels], k: int) -> list
     np.add.at(table, (first[1][at], second[1][there]), 1)
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     return [[(int(c), float(row[c])) for c in np.argsort(-row, kind="stable") if row[c] >= _PART] for row in shares]
-
-
-def _differences(shown: Analysis, base: Analysis) -> None:
-    listed = [partition_queries.theme_listing(one.run.id, one.run.created) for one in (shown, base)]
-    now, before = ((one.ids, one.labels) for one in listed)
-    found = parts(now, before, len(shown.themes))
-
-    def name(place: int) -> str:
-        return f"{place + 1}. {shorten(base.themes[place]['name'], _NAME_CHARS)}"
-
-    consist = [", ".join(f"{name(c)} ({share:.0%})" for c, share in row[:_PARTS]) for row in found]
-    same = sum(bool(row) and row[0][1] > 1 - _PART for row in found)
-    st.caption(f"{same} of {len(found)} themes have at least 90 % of their sentences from one of the suggested themes.")
-    draw_table(
-        {
-            "Theme": [f"{place}. {theme['name']}" for place, theme in enumerate(shown.themes, 1)],
-            "Sentences": [theme["size"] for theme in shown.themes],
-            f"Of the {len(base.themes)} themes": consist,
-        }
-    )
 
 
 def why(analysis: Analysis) -> None:

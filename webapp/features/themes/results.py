@@ -35,6 +35,7 @@ from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.forms import table_files
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.labelling import model_requests
+from themescope.webapp.shared.labelling.task_queries import correct_button
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.results.partition_queries import Analysis, RunListing
@@ -126,7 +127,10 @@ _TEXT_CHARS = 240
 
 def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
     """Draw everything about one result of those ``found`` in the project."""
-    numbers.choose(analysis, found)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        numbers.choose(analysis, found)
+        correct_button("Correct these themes", analysis, key="themes_correct")
+    numbers.differences(analysis, found)
     listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
     low_confidence = int((listed.margins < 0).sum())
     unread = language_note(queries.store(), analysis.model, corpus_shares(analysis.corpus))
@@ -149,7 +153,10 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
         st.caption(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
     frequent = repeated_texts.frequent(analysis)
     if repeats := repeated_texts.summary(frequent, len(listed.ids), analysis.run.config.get("distinct", 0)):
-        st.info(plain(repeats), icon=":material/content_copy:")
+        if 100 * frequent[0].count < len(listed.ids):  # nobody has to do anything about it
+            st.caption(plain(repeats))
+        else:
+            st.info(plain(repeats), icon=":material/content_copy:")
     compared = analysis.run.config["compared"]
     if compared < analysis.run.config.get("usual", len(listed.ids)):  # results of earlier versions used all sentences
         st.caption(

@@ -120,11 +120,11 @@ def counted(items: list[ItemRecord]) -> str:
 _NAME_CHARS = 120
 
 
-def correct_button(label: str, analysis: Analysis, article_id: int | None = None) -> None:
+def correct_button(label: str, analysis: Analysis, article_id: int | None = None, key: str = "correct") -> None:
     """Draw the button that calls :func:`correct`, where :func:`can_correct` allows it."""
     if not can_correct(analysis, article_id):
         return
-    if st.button(label, key=f"correct-{analysis.run.id}", icon=":material/edit:", type="tertiary"):
+    if st.button(label, key=f"{key}-{analysis.run.id}", icon=":material/edit:", type="tertiary"):
         attempt(lambda: correct(analysis, article_id))
 
 

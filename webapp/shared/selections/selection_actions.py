@@ -48,7 +48,7 @@ def show(of: Panel) -> None:
 
 
 def _popover(of: Panel, label: str, icon: str, draw: Callable[[Panel], None]) -> None:
-    shut = st.popover(label, icon=icon, key=f"{of.key}-{label}", on_change="rerun")
+    shut = st.popover(label, icon=icon, key=f"{of.key}-{label}", on_change="rerun", help=label)
     if shut.open:
         with shut:
             draw(of)

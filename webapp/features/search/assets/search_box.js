@@ -52,7 +52,7 @@ class SearchBox {
   }
 
   group({ title, count, icon, items }, words) {
-    const box = make("div", "group", "", { role: "group", "aria-label": title }), heading = make("h2", "", title);
+    const box = make("div", "group", "", { role: "group", "aria-label": title }), heading = make("div", "heading", title, { role: "presentation" });
     heading.append(make("small", "", count));
     box.append(heading, ...items.map((item) => this.option(item, icon, words)));
     return box;
