@@ -11,6 +11,7 @@ import hashlib
 import json
 import logging
 import os
+import pickle
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -51,11 +52,12 @@ class ParseShard:
     def __init__(self, files: Sequence[tuple[Path, Reader]], language: str, unit: CodingUnit) -> None:
         self.files, self._splitter, self._unit = files, SentenceSplitter(language), unit
 
-    def __call__(self, pieces: Sequence[Piece]) -> Parsed:
-        """Return the articles of the pieces."""
+    def __call__(self, pieces: Sequence[Piece] | bytes) -> Parsed:
+        """Return the articles of the pieces, which may be packed (see :func:`_packed`)."""
+        unpacked: Sequence[Piece] = pickle.loads(pieces) if isinstance(pieces, bytes) else pieces
         done = Parsed([], [])
         with time_limit() as begin:
-            for file, piece in pieces:
+            for file, piece in unpacked:
                 path, reader = self.files[file]
                 begin(path)
                 found = reader.parse(path, piece) if isinstance(reader, PiecewiseReader) else piece
@@ -237,8 +239,13 @@ def _computed(
     if executor is None:
         yield from _counted(read_files(paths, partial(read, parse.shard), report), notes)
     else:
-        with closing(_counted(read_files(paths, partial(read, Shard), report), notes)) as shards:
+        with closing(_counted(read_files(paths, partial(read, _packed), report), notes)) as shards:
             yield from executor.map(parse, shards, report=report)
+
+
+def _packed(name: str, pieces: list[Piece]) -> Shard:
+    """Return a shard that passes through the process of the job as bytes, from the reading process to a worker."""
+    return Shard(name, pickle.dumps(pieces, pickle.HIGHEST_PROTOCOL))
 
 
 def _counted(items: Generator[T, None, Parsed], notes: Parsed) -> Generator[T]:
