@@ -2,22 +2,28 @@
 
     python -m benchmarks.inference [--model default] [--seconds 15] [--threads 1]
     python -m benchmarks.inference --text FOLDER [--text FOLDER …] [--encoder FOLDER]
+    python -m benchmarks.inference --installed [--record FILE]
 
 Of a concatenated model, the first component is measured. The sentences are synthetic: words of the model's vocabulary,
 lengths as in real articles. Prints medians of CPU time over rounds that alternate between all methods, so that load on
 the machine affects them alike, and the smallest cosine between each method's vectors and those of packed sequences.
 
 With ``--text``, saved models of any method embed texts, tokenisation included, beside the package sentence-transformers
-with the same encoder in float32.
+with the same encoder in float32; with ``--installed``, all models of the package do.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import platform
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -26,7 +32,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from themescope.core.errors import ConfigError
+from themescope.core.errors import ConfigError, MissingExtraError
 from themescope.core.models.composite.concatenated import ConcatenatedModel
 from themescope.core.models.triplet_network.inference import Inference
 from themescope.core.models.triplet_network.model import TripletNet
@@ -35,9 +41,11 @@ from themescope.core.sentence_model import load
 from themescope.core.text.encoders import installed_encoder
 from themescope.core.text.word_tables import read_glove_package
 from themescope.core.text.word_vectors import TokenIds
+from themescope.jobs.common.models import pretrained_models
 
 SENTENCES, BATCH = 2_048, 64
 _FEW = 64  # sentences of a round of a slow encoder
+_ROUNDS = 5
 Floats = npt.NDArray[np.float32]
 
 
@@ -98,29 +106,66 @@ def synthetic_texts(words: Sequence[str]) -> list[str]:
     return [" ".join(words[i] for i in row.tolist()).capitalize() + "." for row in places]
 
 
-def compare_texts(names: Sequence[str], encoder: str, seconds: float) -> None:
+def compare_texts(names: Sequence[str], encoder: str, seconds: float, record: Path | None) -> None:
     """Print the sentences per CPU second of saved models and of sentence-transformers, in alternating rounds.
 
-    A fast model embeds its texts several times in a round, because a few milliseconds are not measured exactly.
+    A round embeds 64 texts, and all of them with a model that needs less than a second for that.
     """
     from sentence_transformers import SentenceTransformer
 
     reference = SentenceTransformer(encoder or str(installed_encoder("This benchmark")), device="cpu").float()
     texts = synthetic_texts(read_glove_package(10_000).words)
     title = "sentence-transformers, fp32"
-    runs: dict[str, Callable[[], object]] = {name: partial(load(name).encode, texts) for name in names}
-    runs[title] = partial(reference.encode, texts[:_FEW], batch_size=32, show_progress_bar=False)
-    sizes = dict.fromkeys(names, len(texts)) | {title: _FEW}
+    encode: dict[str, Callable[[list[str]], object]] = {
+        title: partial(reference.encode, batch_size=32, show_progress_bar=False)
+    }
+    for name in names:
+        try:
+            encode[name] = load(name).encode
+        except MissingExtraError as error:
+            print(f"Left out: {name}. {error}")
+    runs: dict[str, Callable[[], object]] = {}
+    sizes: dict[str, int] = {}
+    for name, run in encode.items():
+        run(texts[:_FEW])  # the first call compiles and fills caches
+        sizes[name] = SENTENCES if _rate(partial(run, texts[:_FEW]), _FEW) > SENTENCES else _FEW
+        runs[name] = partial(run, texts[: sizes[name]])
+        runs[name]()
     rates: dict[str, list[float]] = {name: [] for name in runs}
-    for run in runs.values():
-        run()  # the first call compiles and fills caches
     end = time.monotonic() + seconds
-    while time.monotonic() < end or len(rates[title]) < 3:
+    while time.monotonic() < end or len(rates[title]) < _ROUNDS:
         for name, run in runs.items():
             rates[name].append(_rate(run, sizes[name]))
-    baseline = float(np.median(rates[title]))
-    for name, found in rates.items():
-        print(f"{name:60s} {np.median(found):10,.0f} sentences/CPU s  {np.median(found) / baseline:7.2f}×")
+    medians = {name: float(np.median(found)) for name, found in rates.items()}
+    print(speed_table(medians))
+    if record is not None:
+        about = {
+            "program": "python -m benchmarks.inference --installed",
+            "date": datetime.now(UTC).date().isoformat(),
+            "processor": processor(),
+            "threads": torch.get_num_threads(),
+            "rounds": len(rates[title]),
+            "sentences_per_cpu_second": medians,
+        }
+        record.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+
+
+def speed_table(medians: Mapping[str, float]) -> str:
+    """Return sentences per CPU second by model as Markdown, the first row being what the others are compared with."""
+    baseline = next(iter(medians.values()))
+    rows = [f"| {name} | {rate:,.0f} | {rate / baseline:,.2f} |" for name, rate in medians.items()]
+    return "\n".join(("| model | sentences per CPU second | ratio |", "|---|---|---|", *rows))
+
+
+def processor() -> str:
+    """Return the name of the processor and its extensions for the numbers of neural networks (on Linux)."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor()
+    name = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
+    known = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "avx_vnni", "amx_bf16") if f" {flag} " in text]
+    return f"{name[1] if name else platform.processor()} ({', '.join(known)})"
 
 
 def _rate(run: Callable[[], object], sentences: int) -> float:
@@ -140,10 +185,13 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--text", action="append", default=[], metavar="FOLDER", help="saved model that embeds texts")
     parser.add_argument("--encoder", default="", metavar="FOLDER", help="compared encoder; default: the installed one")
+    parser.add_argument("--installed", action="store_true", help="texts, by all models of the package")
+    parser.add_argument("--record", type=Path, help="file for the numbers of the texts (JSON)")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    if options.text:
-        return compare_texts(options.text, options.encoder, options.seconds)
+    names = [*options.text, *([model.name for model in pretrained_models()] if options.installed else [])]
+    if names:
+        return compare_texts(names, options.encoder, options.seconds, options.record)
     model = load(options.model)
     fitted = model.fitted
     network = fitted.components[0] if isinstance(fitted, ConcatenatedModel) else fitted

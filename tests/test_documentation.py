@@ -28,6 +28,7 @@ import numpy as np
 import pytest
 
 import themescope
+from benchmarks.inference import speed_table
 from tests.places import PACKAGES, ROOT
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.records.stored import Role
@@ -291,3 +292,10 @@ def test_the_deployment_guide_has_every_setting() -> None:
         re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8"), re.MULTILINE)
     )
     assert found == set(re.findall(r"^``([A-Z_]+)``", settings.__doc__ or "", re.MULTILINE))
+
+
+def test_the_speeds_of_models_are_those_of_the_record() -> None:
+    record = json.loads((ROOT / "benchmarks" / "records" / "models.json").read_text("utf-8"))
+    text = (ROOT / "docs" / "speed.md").read_text("utf-8")
+    assert speed_table(record["sentences_per_cpu_second"]) in text
+    assert record["processor"] in text and record["date"] in text

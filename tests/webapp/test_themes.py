@@ -149,6 +149,15 @@ def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:
     assert {"article", "position", "paragraph", "start"} < set(written[0])
 
 
+@pytest.mark.usefixtures("analysed")
+def test_more_themes_than_fit_are_shown_on_request(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "_CARDS", 1)
+    at = open_page("themes", corpus="My list", view="Results")
+    assert "1 smaller theme; choose one below" in words_of(at) and "**2. two**" not in words_of(at)
+    press(at, "Show more themes")
+    assert "**2. two**" in words_of(at) and not [b for b in at.button if b.label == "Show more themes"]
+
+
 def reclustered(at: AppTest, store: Store, number: int) -> int:
     """Ask for another number of themes; the id of the job that finds them."""
     at.session_state["themes_why"] = True  # unfolded

@@ -120,7 +120,7 @@ def _rename(run_id: int, place: int, key: str) -> None:
 
 
 _UNREAD = "Unknown, because the model does not read the language of this text."
-_CARDS, _CENTRAL = 24, 3
+_CARDS, _MORE_CARDS, _CENTRAL = 12, 24, 3
 _LIST_IS_ARTICLE = "The vectors of this model are computed within the article, which here is the whole list."
 _TEXT_CHARS = 240
 
@@ -165,7 +165,8 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
         )
     _about_waves(analysis)
     st.subheader("Themes", anchor=False)
-    shown, may_rename = analysis.themes[:_CARDS], may(Right.MANAGE)
+    number = f"themes_cards_{analysis.run.digest}"
+    shown, may_rename = analysis.themes[: st.session_state.get(number, _CARDS)], may(Right.MANAGE)
     texts = partition_queries.sentence_texts([i for theme in shown for i in theme["central"][:_CENTRAL]])
     for start in range(0, len(shown), 2):
         for column, (place, theme) in zip(st.columns(2), enumerate(shown[start : start + 2], start), strict=False):
@@ -177,8 +178,13 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
                     st.caption(plain(shorten(texts[i], _TEXT_CHARS)))
                 if repeats := repeated_texts.within(frequent, place, theme["size"]):
                     st.caption(plain(repeats), help=repeated_texts.HELP)
-    if len(analysis.themes) > len(shown):
-        st.caption(f"and {len(analysis.themes) - len(shown)} smaller themes; choose one below")
+    if left := len(analysis.themes) - len(shown):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(
+                "Show more themes", icon=":material/expand_more:", on_click=st.session_state.__setitem__,
+                args=(number, len(shown) + _MORE_CARDS),
+            )  # fmt: skip
+            st.caption(f"and {count(left, 'smaller theme')}; choose one below")
     show_naming(analysis)
     numbers.why(analysis)
     st.subheader("Map and sentences", anchor=False)
