@@ -16,7 +16,7 @@ from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.types import Sentence
 
 
-class Table(Protocol):
+class ColumnTable(Protocol):
     """A table of pandas, polars, PyArrow or datasets: columns by their names."""
 
     def __getitem__(self, name: Any, /) -> Any:
@@ -24,7 +24,7 @@ class Table(Protocol):
         ...
 
 
-Sentences: TypeAlias = "str | Iterable[str | Sentence] | Iterable[str] | Table"
+Sentences: TypeAlias = "str | Iterable[str | Sentence] | Iterable[str] | ColumnTable"
 """One sentence, sentences in a list, an array, a column or another iterable, or a table, with ``text=`` its column."""
 Invalid: TypeAlias = Literal["error", "drop"]
 """What happens to items that are no sentences: an error, or they are left out and counted."""
