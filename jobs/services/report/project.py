@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.columns import ColumnType
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.estimates.report import REFERENCES as ESTIMATE_REFERENCES
@@ -120,6 +121,9 @@ def _data(r: Unit, corpus: CorpusRecord) -> list[Block]:
     return blocks
 
 
+_DENSITY = "as dense groups (UMAP, McInnes et al. 2018; HDBSCAN, Campello et al. 2013)"
+
+
 # --- themes -----------------------------------------------------------------------------------------------------------
 
 
@@ -127,8 +131,9 @@ def _themes(r: Unit, corpus: CorpusRecord, run: RunRecord, columns: Sequence[Col
     found, model = theme_run(r, run), r.models.get(run.model_id or 0)
     ids, numbers, margins = theme_arrays(r, run.id)
     sizes = np.bincount(numbers[numbers >= 0], minlength=len(found.themes))
-    low, high = run.config.get("interval") or (0, 0)
-    range_ = f" A number from {low} to {high} fits the text about as well." if low < high else ""
+    settings = run.config["settings"]
+    how = _DENSITY if settings.get("density") else f"by {CLUSTERERS.get(settings['clusterer']).title}"
+    number = run.config["reason"] or "The number of themes was given."
     rows = [
         (str(theme.number + 1), theme.name, f"{size:,}", share, theme.subtitle)
         for theme, size, share in zip(found.themes, sizes, _shares(sizes, np.full(len(sizes), len(ids))), strict=True)
@@ -137,8 +142,8 @@ def _themes(r: Unit, corpus: CorpusRecord, run: RunRecord, columns: Sequence[Col
         HeadingBlock(2, "Themes"),
         ParagraphBlock(
             f"{counted(len(rows), 'theme')} of {counted(len(ids), 'sentence')}, found by {model.name} on "
-            f"{run.created:%d %B %Y}.{range_} Of the sentences, {(margins < 0).mean():.0%} are more similar to another "
-            "theme than to their own. All shares are in percent, with 95 % intervals."
+            f"{run.created:%d %B %Y}, {how}. {number} Of the sentences, {(margins < 0).mean():.0%} are more similar to "
+            "another theme than to their own. All shares are in percent, with 95 % intervals."
         ),
         Table(("No.", "Theme", "Sentences", "Share in %", "A central sentence"), rows),
     ]
