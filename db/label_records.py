@@ -13,6 +13,7 @@ import numpy as np
 from themescope.core.labelling.changes import ChangeSet, ClusterChange, Kind, Step, apply
 from themescope.core.labelling.error_cases import CaseFacts, CaseKind
 from themescope.core.labelling.partition import Partition
+from themescope.core.records.measured import ErrorCategory as ErrorCategory
 from themescope.core.records.people import ItemRecord as ItemRecord
 from themescope.core.records.people import ItemState as ItemState
 from themescope.core.records.people import MemberRecord as MemberRecord
@@ -85,22 +86,6 @@ class ErrorNote:
     """Empty if the note was deleted."""
     person: str
     created: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorCategory:
-    """A category of errors; its colour is a place in the palette."""
-
-    id: int
-    corpus_id: int
-    name: str
-    description: str
-    colour: int
-    merged_into: int | None
-    version: int
-    person: str
-    created: datetime
-    deleted: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,13 @@ import numpy.typing as npt
 
 from themescope.core.records.measured import BenchmarkRecord as BenchmarkRecord
 from themescope.core.records.measured import PaperTableRecord as PaperTableRecord
+from themescope.core.records.measured import TripletCard as TripletCard
+from themescope.core.records.measured import TripletReview as TripletReview
 from themescope.core.records.measured import TripletSetRecord as TripletSetRecord
+from themescope.core.records.measured import Verdict as Verdict
 from themescope.core.records.people import PersonRecord as PersonRecord
 from themescope.core.records.stored import JobStatus
-from themescope.core.types import Ids, Matrix, Points, Split
+from themescope.core.types import Ids, Matrix, Points
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,47 +49,6 @@ class TripletMeasures:
     """Words of the shortest of the three sentences; of a set of kind "titles", of the pivot."""
     distance: Ids
     """Paragraphs between the pivot and the sentence of its own section; -1 where that is a title."""
-
-
-class Verdict(StrEnum):
-    """Verdict of a reviewer: whether the label of a triplet is right."""
-
-    GOOD = "good"
-    BAD = "bad"
-    AMBIGUOUS = "ambiguous"
-
-
-@dataclass(frozen=True, slots=True)
-class TripletReview:
-    """One person's verdict on one triplet. Reviews are only added; a person's latest one counts."""
-
-    id: int
-    set_id: int
-    triplet_id: int
-    person: str
-    """"" if the person has no name."""
-    verdict: Verdict | None
-    """None withdraws the person's earlier verdict."""
-    note: str
-    created: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class TripletCard:
-    """Triplet with its texts and titles, for review."""
-
-    id: int
-    split: Split
-    article_id: int
-    article: str
-    pivot: str
-    positive: str
-    negative: str
-    pivot_section: str
-    negative_section: str
-    pivot_id: int
-    positive_id: int
-    negative_id: int
 
 
 @dataclass(frozen=True, slots=True)

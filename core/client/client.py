@@ -24,7 +24,14 @@ from themescope.core.records.answers import (
     ThemeRun,
     UploadedFile,
 )
-from themescope.core.records.measured import BenchmarkRecord, MetricPoint, PaperTableRecord, TripletSetRecord
+from themescope.core.records.measured import (
+    BenchmarkRecord,
+    MetricPoint,
+    PaperTableRecord,
+    TripletCard,
+    TripletReview,
+    TripletSetRecord,
+)
 from themescope.core.records.people import PersonRecord
 from themescope.core.records.stored import (
     ArticleRecord,
@@ -279,6 +286,21 @@ class Client(LabellingMethods):
     def delete_triplet_set(self, set_id: int) -> None:
         """Delete a set of triplets with its reviews and runs. This cannot be undone. Requires the admin role."""
         self._http.send(type(None), "DELETE", f"/triplet-sets/{set_id}")
+
+    def triplets(self, set_id: int, split: str | None = None) -> Iterator[TripletCard]:
+        """Yield the triplets of a set (of the split "train", "validation" or "test") with their texts."""
+        return self._http.pages(Page[TripletCard], f"/triplet-sets/{set_id}/triplets", split=split)
+
+    def triplet_reviews(self, set_id: int) -> list[TripletReview]:
+        """Return the current verdicts of all people on the triplets of a set, oldest first."""
+        return self._http.get(list[TripletReview], f"/triplet-sets/{set_id}/reviews")
+
+    def review_triplet(
+        self, set_id: int, triplet_id: int, verdict: Literal["good", "bad", "ambiguous"] | None, note: str = ""
+    ) -> TripletReview:
+        """Say whether the label of a triplet is right; None withdraws your earlier verdict."""
+        body = {"triplet_id": triplet_id, "verdict": verdict, "note": note}
+        return self._http.send(TripletReview, "POST", f"/triplet-sets/{set_id}/reviews", body)
 
     def benchmarks(self, corpus_id: int | None = None) -> list[BenchmarkRecord]:
         """Return the benchmarks of clusterings (of one corpus), oldest first."""

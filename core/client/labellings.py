@@ -11,6 +11,7 @@ from themescope.core.client.connection import Connection
 from themescope.core.labelling.changes import Step
 from themescope.core.labelling.codebook.portable import PortableCode
 from themescope.core.records.answers import CaseInNotebook, LabellingState, OpenedItem, Page, SentenceLabel
+from themescope.core.records.measured import ErrorCategory
 from themescope.core.records.people import ItemRecord, TaskRecord
 from themescope.core.records.stored import ErrorCase, LabellingRecord, PredictionRecord
 
@@ -51,8 +52,16 @@ class LabellingMethods:
         return self._http.send(LabellingRecord, "PATCH", f"/labellings/{labelling_id}", {"name": name})
 
     def delete_labelling(self, labelling_id: int) -> None:
-        """Delete a labelling. Its owner or an admin can restore it on the page Relabel."""
+        """Delete a labelling. Its owner or an admin can restore it."""
         self._http.send(type(None), "DELETE", f"/labellings/{labelling_id}")
+
+    def share_labelling(self, labelling_id: int, shared: bool = True) -> LabellingRecord:
+        """Let everybody change a labelling, or its owner alone."""
+        return self._http.send(LabellingRecord, "PATCH", f"/labellings/{labelling_id}", {"shared": shared})
+
+    def restore_labelling(self, labelling_id: int) -> LabellingRecord:
+        """Restore a deleted labelling."""
+        return self._http.send(LabellingRecord, "POST", f"/labellings/{labelling_id}/restore")
 
     def labels(self, labelling_id: int, cluster: int | None = None) -> Iterator[SentenceLabel]:
         """Yield the sentences of a labelling (of one cluster, -1 for unassigned ones) in reading order."""
@@ -180,6 +189,20 @@ class LabellingMethods:
         """Add sentences as a case of the error notebook, with a ``note`` and the ``source`` that found them."""
         body = {"sentences": [*sentences], **about}
         return self._http.send(ErrorCase, "POST", f"/corpora/{corpus_id}/error-cases", body)
+
+    def error_categories(self, corpus_id: int) -> list[ErrorCategory]:
+        """Return the categories of the error notebook of a corpus."""
+        return self._http.get(list[ErrorCategory], f"/corpora/{corpus_id}/error-categories")
+
+    def add_error_category(self, corpus_id: int, name: str, description: str = "") -> ErrorCategory:
+        """Add a category to the error notebook."""
+        body = {"name": name, "description": description}
+        return self._http.send(ErrorCategory, "POST", f"/corpora/{corpus_id}/error-categories", body)
+
+    def code_error_case(self, case_id: int, category_id: int | None, given: bool = True) -> None:
+        """Give a category to a case, or take it back; None: none applies."""
+        body = {"category_id": category_id, "given": given}
+        self._http.send(type(None), "POST", f"/error-cases/{case_id}/categories", body)
 
     def delete_error_case(self, case_id: int) -> None:
         """Delete a case that you added, or, as an admin, any."""

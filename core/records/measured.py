@@ -1,11 +1,13 @@
-"""Records of what models are trained and measured on, of curves, and of tables of papers."""
+"""Records of what models are trained and measured on, of curves, of tables of papers, and of categories of errors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from themescope.core.records.stored import Described, Json
+from themescope.core.types import Split
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +68,60 @@ class MetricPoint(Described):
     name: str
     step: float
     value: float
+
+
+class Verdict(StrEnum):
+    """Verdict of a reviewer: whether the label of a triplet is right."""
+
+    GOOD = "good"
+    BAD = "bad"
+    AMBIGUOUS = "ambiguous"
+
+
+@dataclass(frozen=True, slots=True)
+class TripletReview(Described):
+    """One person's verdict on one triplet. Reviews are only added; a person's latest one counts."""
+
+    id: int
+    set_id: int
+    triplet_id: int
+    person: str
+    """"" if the person has no name."""
+    verdict: Verdict | None
+    """None withdraws the person's earlier verdict."""
+    note: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TripletCard(Described):
+    """Triplet with its texts and titles, for review."""
+
+    id: int
+    split: Split
+    article_id: int
+    article: str
+    pivot: str
+    positive: str
+    negative: str
+    pivot_section: str
+    negative_section: str
+    pivot_id: int
+    positive_id: int
+    negative_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCategory(Described):
+    """A category of errors; its colour is a place in the palette."""
+
+    id: int
+    corpus_id: int
+    name: str
+    description: str
+    colour: int
+    merged_into: int | None
+    version: int
+    person: str
+    created: datetime
+    deleted: datetime | None

@@ -257,7 +257,10 @@ OF_LABELLERS = (
     "/labellings",
     "/corpora/{corpus_id}/selections",
     "/corpora/{corpus_id}/error-cases",
+    "/corpora/{corpus_id}/error-categories",
     "/error-cases/{case_id}/notes",
+    "/error-cases/{case_id}/categories",
+    "/triplet-sets/{set_id}/reviews",
 )
 """Where a labeller may create something."""
 
@@ -268,6 +271,7 @@ def test_nobody_writes_what_they_may_only_read(filled: Store, person: str) -> No
     with filled.writing() as w:
         job = w.jobs.add("embed", "Embed", {"corpus": "Rivers", "model": "mean vectors"})
         case = w.error_notebook.add(_case(1, "new"), "ada")
+        w.error_categories.add(1, "negation", "", "ada")
         w.tasks.create(NewTask(1, "task", "ada", settings=TASK), {"ada": None}, [NewItem(1, 0, 1, "ada")])
         w.tasks.start(1)
         selection = w.selections.add(selected(1, [1], Origin("list", ("by hand",))), "Ada's", "ada")

@@ -65,8 +65,9 @@ def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None
     client.export_labels(made.id, str(tmp_path / "labels.jsonl"))
     assert pq.read_table(tmp_path / "labels.parquet").num_rows == 72
     assert len([json.loads(line) for line in (tmp_path / "labels.jsonl").read_text().splitlines()]) == 72
+    assert client.share_labelling(made.id, False).kind == "own" and client.share_labelling(made.id).kind == "shared"
     client.delete_labelling(made.id)
-    assert client.labellings() == []
+    assert client.labellings() == [] and client.restore_labelling(made.id).name == "ours"
 
 
 def test_themes_of_sentences_in_one_line(sqlite_store: Store, tmp_path: Path) -> None:
@@ -129,6 +130,10 @@ def test_cases_of_errors_are_added(client: Client) -> None:
     client.add_error_note(case.id, "really")
     (found,) = client.error_cases(1)
     assert (found.case.kind, found.notes) == ("group", ["wrong", "really"])
+    category = client.add_error_category(1, "negation", "The model overlooks a negation.")
+    client.code_error_case(case.id, category.id)
+    assert client.error_categories(1) == [category]
+    assert [[*names] for names in next(client.error_cases(1)).categories.values()] == [["negation"]]
     client.delete_error_case(case.id)
     assert [*client.error_cases(1)] == []
 
@@ -156,6 +161,10 @@ def test_what_models_are_measured_on_is_listed(client: Client) -> None:
     (triplets,), (benchmark,) = client.triplet_sets(1), client.benchmarks()
     assert triplets.kind == "sentences" and benchmark.counts["articles"] == {"taken": 1}
     assert client.paper_tables() == [] and [person.role for person in client.people()] == []
+    card = next(client.triplets(triplets.id, "test"))
+    assert (card.split, card.article) == ("test", "Danube")
+    review = client.review_triplet(triplets.id, card.id, "bad", "a heading")
+    assert client.triplet_reviews(triplets.id) == [review] and review.verdict == "bad"
     client.delete_triplet_set(triplets.id)
     assert client.triplet_sets() == []
 
@@ -209,6 +218,7 @@ METHODS = {
     "get_model_card": "model_card", "get_map": "maps", "list_points": "map_points", "queue_job": "queue",
     "upload_file": "upload", "list_job_metrics": "job_metrics", "cancel_job": "cancel", "retry_job": "retry",
     "get_job_kind": "job_kinds", "list_task_items": "task_items", "get_codebook": "codebook",
+    "change_labelling": "rename_labelling",
 }  # fmt: skip
 """Operation → method, where the names differ in more than “list” and “get”."""
 

@@ -97,10 +97,11 @@ class LabellingToCreate(Body):
     several_codes: Flag = Field(False, description="Whether a sentence may have several codes.")
 
 
-class NewName(Body):
-    """A new name."""
+class LabellingChange(Body):
+    """A new name, or whether everybody may change it; null: as it is."""
 
-    name: Name
+    name: Name | None = None
+    shared: Flag | None = None
 
 
 @router.get("/labellings", responses=_FOUND)
@@ -164,19 +165,36 @@ def get_labelling(caller: CallerNow, labelling_id: Id) -> LabellingState:
 
 
 @router.patch("/labellings/{labelling_id}", responses=_CHANGED)
-def rename_labelling(caller: CallerNow, labelling_id: Id, new: NewName) -> LabellingRecord:
-    """Rename a labelling."""
+def change_labelling(caller: CallerNow, labelling_id: Id, new: LabellingChange) -> LabellingRecord:
+    """Rename a labelling, or share it."""
+    caller.actor.require(Right.LABEL)
+    person = caller.actor.name
     with caller.acting.writing() as w:
-        known_labelling(w, labelling_id)
-        return w.labellings.rename(labelling_id, clean_text(new.name), caller.actor.name)
+        record = known_labelling(w, labelling_id)
+        w.labellings.check_editable(labelling_id, person, caller.actor.role)
+        if new.name is not None:
+            record = w.labellings.rename(labelling_id, clean_text(new.name), person)
+        if new.shared is not None:
+            kind = Sharing.SHARED if new.shared else Sharing.OWN
+            record = w.labellings.share(labelling_id, kind, record.blind, person)
+    return record
 
 
 @router.delete("/labellings/{labelling_id}", status_code=204, responses=_CHANGED)
 def delete_labelling(caller: CallerNow, labelling_id: Id) -> None:
-    """Delete a labelling. Its owner or an admin can restore it on the page Relabel."""
+    """Delete a labelling. Its owner or an admin can restore it."""
     with caller.acting.writing() as w:
         known_labelling(w, labelling_id)
         w.labellings.delete(labelling_id, caller.actor.name)
+
+
+@router.post("/labellings/{labelling_id}/restore", responses=_CHANGED)
+def restore_labelling(caller: CallerNow, labelling_id: Id) -> LabellingRecord:
+    """Restore a deleted labelling of yours; as an admin, any."""
+    with caller.acting.writing() as w:
+        w.labellings.get(labelling_id)
+        w.labellings.restore(labelling_id, caller.actor.name)
+        return known_labelling(w, labelling_id)
 
 
 @router.get("/labellings/{labelling_id}/labels", responses=_FOUND)

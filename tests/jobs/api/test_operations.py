@@ -105,7 +105,7 @@ def test_an_unknown_id_is_told(filled: Store) -> None:
         lambda: runs.get_theme_run(caller, 1), lambda: runs.get_clustering(caller, 2, 3),
         lambda: models.get_model_card(caller, 9), lambda: models.get_map(caller, 9),
         lambda: labellings.get_labelling(caller, 99), lambda: jobs.get_job_kind(caller, "x"),
-        lambda: jobs.get_job(caller, 99), lambda: search.find(filled, 9, "x"),
+        lambda: jobs.list_job_metrics(caller, 99), lambda: search.find(filled, 9, "x"),
     ]  # fmt: skip
     for call in calls:
         with pytest.raises(UnknownNameError):
