@@ -41,7 +41,8 @@ def typed(open_page: Open, path: Path) -> AppTest:
 
 def shown(at: AppTest) -> str:
     kinds = (at.markdown, at.caption, at.error, at.text)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+    told = [str(element.value) for kind in kinds for element in kind] + [caption.proto.help for caption in at.caption]
+    return "\n".join(told).replace("\\", "")
 
 
 def has_import(at: AppTest) -> bool:

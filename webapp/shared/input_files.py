@@ -32,8 +32,8 @@ def server_paths_offered() -> bool:
 
 
 def explain_server_paths() -> None:
-    """Draw a caption on how to enable server paths."""
-    st.caption(NO_FOLDERS)
+    """Draw a caption whose help says how to enable server paths, which most people need not know."""
+    st.caption("Files on the server can be read without an upload.", help=NO_FOLDERS)
 
 
 def choose_server_path(question: str, key: str) -> bool:

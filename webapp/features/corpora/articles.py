@@ -89,13 +89,13 @@ def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
         state.DETAILS,
         lambda c: c.name,
         {
-            "Corpus": [c.name for c in corpora],
+            "Project": [c.name for c in corpora],
             "Language": [shares_text(corpus_shares(c)) for c in corpora],
             **{kind: [getattr(c, kind.lower()) for c in corpora] for kind in kinds},
             "Columns": [further.get(c.id, 0) for c in corpora],
             "Imported": [ago(c.created) for c in corpora],
         },
-        {"Corpus": st.column_config.TextColumn(width="large")},
+        {"Project": st.column_config.TextColumn(width="large")},
     )
 
 

@@ -15,6 +15,7 @@ from themescope.core.records.stored import ArticleRecord, CorpusRecord, Labellin
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
+from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.services.labelling import codebook, files, starts, tables
 from themescope.jobs.services.labelling.codebook import from_codes
 from themescope.jobs.services.table_files import csv_text, excel_bytes
@@ -45,7 +46,7 @@ def form() -> None:
         return
     left, right = st.columns(2)
     with right:
-        article = choose_article(chosen, f"relabel_new_article_{chosen.id}", whole_first=False)
+        article = choose_article(chosen, f"relabel_new_article_{chosen.id}", whole_first=is_list(chosen))
     options: dict[str, starts.Begin] = {}
     if article is not None:
         for partition in partition_queries.partitions(article, chosen.created):

@@ -142,10 +142,10 @@ def _source() -> _Source | None:
     if way == state.EXISTING:
         fitting = [c for c in queries.corpora() if FEWEST <= c.sentences <= MOST]
         if not fitting:
-            nothing("No corpus has the right size.", f"Themes need {FEWEST} to {MOST:,} sentences.")
+            nothing("No project has the right size.", f"Themes need {FEWEST} to {MOST:,} sentences.")
             return None
         chosen = st.selectbox(
-            "Corpus",
+            "Project",
             fitting,
             format_func=lambda c: f"{c.name} ({count(c.sentences, 'sentence')})",
             key="themes_existing_corpus",
@@ -222,7 +222,7 @@ def _about(stem: str, mark: str, detected: Shares) -> tuple[str, str]:
     """Draw the fields for name and language; ``mark`` distinguishes the fields of different files."""
     left, right = st.columns([3, 1])
     free = queries.usable_corpus_name(stem)
-    name = left.text_input("Dataset name", value=free, key=f"themes_list_name_{mark}_{free}")
+    name = left.text_input("Project name", value=free, key=f"themes_list_name_{mark}_{free}")
     main = splitting_language(detected)
     known = sorted(LANGUAGES, key=language_name)
     language = right.selectbox(

@@ -4,7 +4,7 @@ from themescope.webapp.shared.pages import PageKeys
 
 NEW, RESULTS = "New list", "Results"
 """Tabs."""
-PASTE, UPLOAD, EXISTING = "Paste", "Upload a file", "Existing corpus"
+PASTE, UPLOAD, EXISTING = "Paste", "Upload a file", "Existing project"
 """Sources of sentences."""
 
 KEYS = PageKeys("themes", viewed=("themes_map_state", "themes_opened_selection"))
