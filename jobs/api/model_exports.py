@@ -18,23 +18,20 @@ from themescope.jobs.api.exports import Sink, streamed
 from themescope.jobs.api.problems import responses
 from themescope.jobs.services.sentences import known_corpus
 
-ZIP, NPY = "application/zip", "application/octet-stream"
+_BYTES = "application/octet-stream"
+"""Type of the files, which generated clients know, other than that of ZIP archives."""
 _PIECE, _ARTICLES = 1 << 20, 200
 
 
-def _file(media: str) -> dict[int | str, dict[str, Any]]:
-    content = {media: {"schema": {"type": "string", "format": "binary"}}}
-    return {200: {"description": "The file.", "content": content}, **responses(404, 409)}
-
-
-MODEL_FILES, VECTORS = _file(ZIP), _file(NPY)
+_CONTENT = {_BYTES: {"schema": {"type": "string", "format": "binary"}}}
+FILE: dict[int | str, dict[str, Any]] = {200: {"description": "The file.", "content": _CONTENT}, **responses(404, 409)}
 
 
 def model_download(store: Store, model_id: int) -> StreamingResponse:
     """Return the answer with the folder of a model; raise ``ArtifactError`` if it is missing."""
     with store.reading() as r:
         record = r.models.get(model_id)
-    return streamed(_zipped(store.artifacts.path(record.artifact)), f"{record.name}.zip", ZIP)
+    return streamed(_zipped(store.artifacts.path(record.artifact)), f"{record.name}.zip", _BYTES)
 
 
 def vectors_download(store: Store, model_id: int, corpus_id: int) -> StreamingResponse:
@@ -70,7 +67,7 @@ def vectors_download(store: Store, model_id: int, corpus_id: int) -> StreamingRe
                 rows["id"], rows["vector"] = [s.id for s in sentences[article]], blocks[article]
                 yield rows.tobytes()
 
-    return streamed(pieces(), f"{corpus.name} by {model.name}.npy", NPY)
+    return streamed(pieces(), f"{corpus.name} by {model.name}.npy", _BYTES)
 
 
 def _zipped(folder: Path) -> Iterator[bytes]:

@@ -90,7 +90,7 @@ ROWS = (
         "export_labels", "estimate, methods", IN_LIBRARY),
     Row("train", "Train, evaluate and add models, read their cards and curves",
         "queue_job list_models get_model_card list_job_metrics list_runs get_run",
-        "train, embed, evaluate, add-model", "", ""),
+        "train, experiment, embed, evaluate, add-model"),
     Row("train", "Delete a model, mark it as multilingual", "delete_model", "",
         f"{NO_DELETION} Languages of a model are marked where its card is read: on the page.",
         "delete a model; call a model multilingual"),

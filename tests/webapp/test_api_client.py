@@ -8,12 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
 import themescope
 from tests.jobs.helpers import worker_process
+from tests.places import ROOT
 from tests.served import served
+from tests.test_documentation import blocks
 from tests.webapp.browsers import APP, SECRET
 from tests.webapp.filled import fill
 from themescope.core.client.client import Client
@@ -102,6 +105,23 @@ def test_themes_of_sentences_in_one_line(sqlite_store: Store, tmp_path: Path) ->
         assert client.job_metrics(job.id) == []
         client.delete_job(job.id), client.delete_corpus(done.result["corpus_id"])
         assert [corpus.name for corpus in client.corpora()] == ["claims"]
+
+
+def test_the_documented_way_from_a_table_to_predictions(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = ("A wind farm disturbs birds", "A curfew lowers crime")
+    rows = [f"{claim} in town {i}." for i in range(30) for claim in about]
+    (tmp_path / "claims.csv").write_text("claim\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("THEMESCOPE_TOKEN", "")
+    with worker_process(), served(APP) as address:
+        code = "".join(blocks(ROOT / "docs" / "http-api.md", "py")).replace("http://127.0.0.1:8501", address)
+        exec(code, {})
+    labels = pd.read_csv("labels.csv")
+    assert len(labels) == 60 and {*labels["source"]} == {"machine"} and labels["probability"].notna().all()
+    assert [("wind" in text) for text in labels["sentence"]] == [code == "wind" for code in labels["cluster"]]
+    assert len(np.load("vectors.npy")) == 60
 
 
 def test_a_failed_job_is_told(sqlite_store: Store) -> None:

@@ -58,7 +58,7 @@ class NewCode(Body):
 class NewCodebook(NewChange):
     """Codes to take over: those of clusters with the same name are replaced, the others are created."""
 
-    codes: list[NewCode] = Field(min_length=1, max_length=10_000)
+    codes: list[NewCode] = Field(min_length=1, max_length=10_000, examples=[[{"name": "Economy"}]])
 
 
 @router.get("/labellings/{labelling_id}/codebook", responses=_FOUND)

@@ -78,7 +78,7 @@ class LabellingStart(StrEnum):
     LABELLING = "labelling"
     """The current state of another labelling."""
     PREDICTIONS = "predictions"
-    """The labels of another labelling, and what was predicted for its other sentences."""
+    """The newest predictions of another labelling, also of the sentences that people labelled."""
 
 
 class LabellingToCreate(Body):

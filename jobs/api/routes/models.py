@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from themescope.core.models import REGISTRY
 from themescope.core.records.answers import ModelDescription, PointPage
 from themescope.core.records.stored import MapRecord, ModelRecord
-from themescope.jobs.api.model_exports import MODEL_FILES, VECTORS, model_download, vectors_download
+from themescope.jobs.api.model_exports import FILE, model_download, vectors_download
 from themescope.jobs.api.problems import MOST_ID, WRITING, CallerNow, Id, Offset, SomeId, responses
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, base_note, within_article
 from themescope.jobs.common.models import pretrained_folder
@@ -56,13 +56,13 @@ def delete_model(caller: CallerNow, model_id: Id) -> None:
         w.models.delete(model_id)
 
 
-@router.get("/models/{model_id}/files", responses=MODEL_FILES, response_class=StreamingResponse, tags=_FILES)
+@router.get("/models/{model_id}/files", responses=FILE, response_class=StreamingResponse, tags=_FILES)
 def export_model(caller: CallerNow, model_id: Id) -> StreamingResponse:
     """Download the folder of a model as a ZIP archive, which `themescope add-model` reads when it is unpacked."""
     return model_download(caller.store, model_id)
 
 
-@router.get("/models/{model_id}/vectors", responses=VECTORS, response_class=StreamingResponse, tags=_FILES)
+@router.get("/models/{model_id}/vectors", responses=FILE, response_class=StreamingResponse, tags=_FILES)
 def export_vectors(
     caller: CallerNow, model_id: Id, corpus_id: Annotated[int, Query(ge=1, le=MOST_ID)]
 ) -> StreamingResponse:

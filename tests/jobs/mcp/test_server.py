@@ -131,6 +131,30 @@ def test_every_read_tool_answers(filled: Store) -> None:
     talk(server_for(filled, actor_of(filled, "vic")), conversation)
 
 
+def test_every_tool_answers_or_says_what_is_missing(filled: Store) -> None:
+    """With the smallest arguments that its schema allows; what deletes comes last."""
+    smallest = {"integer": 1, "boolean": True, "array": [1], "object": {}, "string": "x"}
+    refused: dict[str, str] = {}
+
+    async def conversation(client: Client) -> None:
+        made = await call(client, "create_labelling", corpus_id=1, name="of every tool", start="sections")
+        offered = (await client.list_tools()).tools
+        for tool in sorted(offered, key=lambda tool: tool.name.startswith("delete")):
+            schema = tool.input_schema
+            given = {name: schema["properties"][name] for name in schema["required"]}
+            arguments = {
+                name: made["id"] if name == "labelling_id" else (one.get("examples") or [smallest[one["type"]]])[0]
+                for name, one in given.items()
+            }
+            found = await client.call_tool(tool.name, arguments)
+            if found.is_error:
+                refused[tool.name] = found.content[0].text
+
+    talk(server_for(filled, actor_of(filled, "lea")), conversation)
+    assert not [message for message in refused.values() if "Internal" in message or "invalid" in message], refused
+    assert len(refused) < len(READ | LABEL) / 3, refused
+
+
 def test_errors_are_messages(filled: Store) -> None:
     async def conversation(client: Client) -> None:
         unknown = await client.call_tool("get_article", {"article_id": 999_999})
