@@ -44,7 +44,7 @@ def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
             health = Health(shell.store, lambda: process.heartbeat_age)
             stack.enter_context(serving_status(shell.store.settings, health))
         renewed = process.run(workers)
-    if renewed and os.name != "nt":  # on Windows, the new program would be another process
+    if renewed:
         shell.store.close()
         # What maps need has been compiled by now, and importing it again would take back the memory.
         os.execv(sys.executable, [*sys.orig_argv, *([] if "--no-warm-up" in sys.orig_argv else ["--no-warm-up"])])

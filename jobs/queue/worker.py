@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import os
 import signal
 import threading
 import time
@@ -31,8 +33,11 @@ PRESENCE_S = 2.0
 IDLE_S = 20.0
 """Seconds without a job after which a new worker precompiles."""
 
-RENEWAL_S = 300.0
-"""Seconds without a job after which a worker that has run some starts anew, without the models that they loaded."""
+RENEWAL_S = math.inf if os.name == "nt" else 300.0
+"""Seconds without a job after which a worker that has run some starts anew, without the models that they loaded.
+
+On Windows, a new program would be another process, which whoever supervises the worker does not know.
+"""
 
 CLEANUP_S = 60.0
 """Seconds between two cleanups after killed jobs, and between two checks whether a backup is due."""
