@@ -101,7 +101,8 @@ def missing(page: str) -> bool:
         return True
     kind, name = navigation.missing()
     if kind:
-        what = f"There is no {kind} called “{shorten(name, _LONGEST)}” in this project."
+        verb = "are" if kind.endswith("s") else "is"
+        what = f"There {verb} no {kind} called “{shorten(name, _LONGEST)}” in this project."
         nothing(what, _GONE, page, "Open the page without it")
     return bool(kind)
 
