@@ -116,7 +116,7 @@ class _Reading:
 def _reading(lines: Sequence[str], delimiter: str, quoting: str) -> _Reading | None:
     """Return the reading with the first use of quotation marks that fits all lines, else the one without any."""
     marks = any('"' in line for line in lines)
-    found = None
+    found, whole = None, False
     for use in [quoting] if quoting else QUOTINGS if marks else [QUOTES]:
         if use == BACKSLASH and not quoting and not any('\\"' in line for line in lines):
             continue
@@ -132,9 +132,13 @@ def _reading(lines: Sequence[str], delimiter: str, quoting: str) -> _Reading | N
             width -= 1  # a delimiter at the end of every row
         below = filled[next(place for place, row in enumerate(filled) if len(row) >= width) :]
         fits = sum(len(row) >= width and not any(cell.strip() for cell in row[width:]) for row in below)
-        found = _Reading(delimiter, use, rows, width, fits / len(below))
+        reading = _Reading(delimiter, use, rows, width, fits / len(below))
+        if found is not None and whole and reading.share < found.share:
+            continue  # the backslashes of texts escape nothing
+        found = reading
         damaged = any("\n" in cell and swallows(cell, delimiter, width) for row in filled for cell in row)
         backslash = use == QUOTES and any(cell.endswith("\\") or '\\"' in cell for row in filled for cell in row)
+        whole = not damaged
         if quoting or not (damaged or backslash):
             break
     return found

@@ -163,6 +163,16 @@ def test_any_lines_have_a_dialect(lines: list[str]) -> None:
     assert found.delimiter == LINES or found.width >= 1
 
 
+def test_backslashes_of_texts_escape_nothing_in_a_file_with_doubled_marks(tmp_path: Path) -> None:
+    file, texts = (
+        tmp_path / "a.csv",
+        ['Say "yes", or "no".', 'The path "C:\\", he said, is wrong.', "Full.", 'A \\"b" c, d.'],
+    )
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([["text", "code"], *([text, "x"] for text in texts)])
+    assert list(open_table(file).rows) and [row[0] for row in read_sheet(file).rows] == texts
+
+
 def test_lines_are_taken_whole(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('a,b\n"c,d\n', encoding="utf-8")
