@@ -37,16 +37,11 @@ def themes_of(
     different = distinct_texts(texts)
     ours = model if isinstance(model, SentenceModel) else None
     calibration = ours.calibration if ours else DEFAULT_CALIBRATION
-    usable = ours is not None and lists and config.density and not config.k and not in_order and len(texts) >= LEAST
-    before = ours.base() if ours is not None and usable else None
-    vectors: Any = None
-    if before is not None:
-        vectors = vectors_of(before, texts)
-        if is_list(vectors[different.rows], seed, report):
-            model, calibration = before, BASE_CALIBRATION
-        else:
-            vectors = None
-    if vectors is None:
+    base = base_for_list(ours, texts, config, seed, report) if ours is not None and lists and not in_order else None
+    if base is not None:
+        model, vectors = base
+        calibration = BASE_CALIBRATION
+    else:
         vectors = model.encode(texts) if in_order else vectors_of(model, texts)
     positions = np.arange(len(texts)) if in_order else None
     found = find_themes(list(texts), vectors, config, seed, report, calibration, positions)
@@ -59,6 +54,20 @@ def themes_of(
         clusterer=config.clusterer,
         encoder=model,
     )
+
+
+def base_for_list(
+    model: SentenceModel, texts: Sequence[str], config: ThemesConfig, seed: int, report: Report
+) -> tuple[SentenceModel, Any] | None:
+    """Return the encoder from which a model was fine-tuned, and its (n, dim) vectors of the texts.
+
+    None if there is none, if themes are not found by density, and if the texts are no list but on one subject.
+    """
+    before = model.base() if config.density and not config.k and len(texts) >= LEAST else None
+    if before is None:
+        return None
+    vectors = vectors_of(before, texts)
+    return (before, vectors) if is_list(vectors[distinct_texts(texts).rows], seed, report) else None
 
 
 def themes_of_list(given: SentenceList, found: Themes) -> Themes:

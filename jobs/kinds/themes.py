@@ -27,7 +27,7 @@ from themescope.core.types import Sentence, Split
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
-from themescope.jobs.common.importing.waves import waves_of
+from themescope.jobs.common.importing.waves import is_list, waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled.documents import is_running_text
 from themescope.jobs.common.language_models.client import Endpoint, Message
@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from themescope.core.tasks.themes import FoundThemes
 
 KIND = "themes"
+LIST = "list"
+"""Input of the digest of themes that may be found by the encoder from which the model was fine-tuned."""
+MOST_BY_BASE = 20_000
+"""Sentences of a list up to which that encoder computes its own vectors, which are not stored."""
 _NAMES = ("name", "description", "default_name", "naming")
 """What a theme that continues an earlier one has from it."""
 
@@ -80,8 +84,11 @@ class FindThemesConfig(JobConfig):
 def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
     """Embed, find themes and store them. Stored themes with the same digest are returned."""
     from themescope.core.clustering import REGISTRY as CLUSTERERS
+    from themescope.core.sentence_model import load
+    from themescope.core.tasks.density import BASE_CALIBRATION
     from themescope.core.tasks.pair_calibration import load_calibration
     from themescope.core.tasks.themes import MOST, ThemesConfig, continued, find_themes
+    from themescope.core.theme_finding import base_for_list
 
     store = context.store
     corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
@@ -91,6 +98,8 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     articles = _articles(store, corpus, args)
     if len(articles) < corpus.articles:
         inputs["articles"] = [article.id for article in articles]
+    if is_list(corpus) and sum(article.sentences for article in articles) <= MOST_BY_BASE:
+        inputs[LIST] = True
     if IMPORTED_DIGEST in corpus.report or (waves_of(corpus) and len(articles) == corpus.articles):
         inputs["text"] = corpus.report["digest"]
     with store.reading() as r:
@@ -113,11 +122,17 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     sentences = work.sentences()
     context.progress(0.5, 1, "Reading vectors")
     vectors = rows_of(store, model, {a.id: np.arange(a.sentences) for a in articles if a.sentences})
-    calibration = load_calibration(store.artifacts.path(model.artifact))
+    folder = store.artifacts.path(model.artifact)
+    calibration, base = load_calibration(folder), None
     texts, part = [s.text for s in sentences], context.part(0.5, 0.98)
     with store.reading() as r:
         running = len(articles) == 1 and is_running_text(r, corpus, sentences)
     positions = np.array([s.position for s in sentences], np.int64) if running else None
+    if LIST in inputs and not running:
+        context.progress(0.5, 1, "Encoding the list")
+        base = base_for_list(load(folder), texts, config, args.seed, part)
+    if base is not None:
+        vectors, calibration = base[1], BASE_CALIBRATION
     themes = find_themes(texts, vectors, config, args.seed, part, calibration, positions)
     context.progress(0.98, 1, "Storing the themes")
     kept: dict[int, Mapping[str, Any]] = {}
