@@ -117,6 +117,10 @@ def test_clusters_by_keyboard_only(page: Page, labelling: App) -> None:
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Download", exact=True)).to_be_visible()
+    at_rest(page)
+    tab_to(page, "Downloadexpand_more")
+    page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Scheme as CSV")).to_be_visible()
     at_rest(page)
     tab_to(page, "Scheme as CSV")
