@@ -41,7 +41,7 @@ from themescope.jobs.services.labelling.methods import facts_of
 from themescope.jobs.services.report.picture import numbered_picture
 from themescope.jobs.services.report.word import as_docx
 
-MOST_GROUPS = 8
+MOST_GROUPS = 6
 """Number of categories of a column that a table has, the most frequent ones."""
 
 
@@ -102,7 +102,7 @@ def _data(r: Unit, corpus: CorpusRecord) -> list[Block]:
     )
     blocks: list[Block] = [HeadingBlock(2, "Data"), ParagraphBlock(text)]
     if waves := waves_of(corpus):
-        rows = [(w["name"], w["date"] or "", f"{w['sentences']:,}") for w in waves]
+        rows = [(w["name"], w["date"] or "–", f"{w['sentences']:,}") for w in waves]
         blocks.append(Table(("Wave", "Date", "Sentences"), rows))
     if columns := r.columns.list(corpus.id):
         about = [(c.label, c.type, f"{c.about.get('missing', 0):,}") for c in columns]
