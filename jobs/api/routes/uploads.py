@@ -90,10 +90,14 @@ async def upload_file(
     caller.actor.require(Right.MANAGE)
     path = await run_in_threadpool(new_folder, caller.store.settings.home) / safe_name(name)
     size = 0
-    with path.open("xb") as out:
-        async for piece in request.stream():
-            size += len(piece)
-            await run_in_threadpool(out.write, piece)
+    try:
+        with path.open("xb") as out:
+            async for piece in request.stream():
+                size += len(piece)
+                await run_in_threadpool(out.write, piece)
+    except BaseException:  # the connection was lost: what arrived is no file
+        path.unlink(missing_ok=True)
+        raise
     return UploadedFile(name=path.name, path=str(path), bytes=size)
 
 
