@@ -42,6 +42,7 @@ async function pdf(canvas, { width, height }) {
   const [w, h] = [width, height].map((size) => ((size / INCH) * POINTS).toFixed(3));
   const drawn = text.encode(`q ${w} 0 0 ${h} 0 0 cm /Figure Do Q`);
   const kind = `/Type /XObject /Subtype /Image /Width ${canvas.width} /Height ${canvas.height} /ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /FlateDecode`;
+  /** @type {[string, Uint8Array<ArrayBuffer>?][]} */
   const objects = [
     ["<< /Type /Catalog /Pages 2 0 R >>"],
     ["<< /Type /Pages /Kids [3 0 R] /Count 1 >>"],
