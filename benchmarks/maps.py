@@ -2,7 +2,7 @@
 
     python benchmarks/maps.py [--sentences 1000000] [--layout 6000]
 
-Points and vectors are synthetic, so that any size can be measured. For page load times, see ``benchmarks.pages``.
+Points and vectors are synthetic, so that any size can be measured. For page load times, see ``benchmarks.every_page``.
 """
 
 from __future__ import annotations
