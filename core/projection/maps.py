@@ -299,25 +299,27 @@ def _layout(
     if not np.ptp(rows, axis=0).any():  # equal rows have no principal axes
         start = "random"
     bar = {"disable": False, "file": _Epochs(report), "bar_format": "{n_fmt} {total_fmt}", "mininterval": 0.2}
-    points, _ = umap.simplicial_set_embedding(
-        rows,
-        graph,
-        n_components=dimensions,
-        initial_alpha=1.0,
-        a=a,
-        b=b,
-        gamma=1.0,
-        negative_sample_rate=5,
-        n_epochs=config.epochs or (500 if len(rows) <= 10_000 else 200),
-        init=start,
-        random_state=random_state,
-        metric="euclidean",
-        metric_kwds={},
-        densmap=False,
-        densmap_kwds={},
-        output_dens=False,
-        tqdm_kwds=bar,
-    )
+    with warnings.catch_warnings():  # of a small component without a spectral start, which then gets a random one
+        warnings.filterwarnings("ignore", "Spectral initialisation failed")
+        points, _ = umap.simplicial_set_embedding(
+            rows,
+            graph,
+            n_components=dimensions,
+            initial_alpha=1.0,
+            a=a,
+            b=b,
+            gamma=1.0,
+            negative_sample_rate=5,
+            n_epochs=config.epochs or (500 if len(rows) <= 10_000 else 200),
+            init=start,
+            random_state=random_state,
+            metric="euclidean",
+            metric_kwds={},
+            densmap=False,
+            densmap_kwds={},
+            output_dens=False,
+            tqdm_kwds=bar,
+        )
     return np.asarray(points, dtype=np.float32)
 
 

@@ -60,6 +60,11 @@ def within_article(model: ModelRecord) -> bool:
     return model.method in REGISTRY and "per-article" in REGISTRY.get(model.method).tags
 
 
+def same_for_same_text(model: ModelRecord) -> bool:
+    """Return whether identical texts have the same vector by a model, wherever they stand."""
+    return model.method in REGISTRY and not {"per-article", "transductive"} & REGISTRY.get(model.method).tags
+
+
 def language_note(store: Store, model: ModelRecord, shares: Shares) -> str:
     """Return what a user gets who applies ``model`` to text with these ``shares`` of languages; "" if they fit."""
     languages = languages_of(store, model)

@@ -250,7 +250,7 @@ REGISTRY = Registry(
             source="McInnes, Healy and Melville 2018 (UMAP)",
             factory="themescope.jobs.kinds.project:project",
             config="themescope.jobs.kinds.project:ProjectConfig",
-            revision=3,
+            revision=4,
             pages=("map",),
             link=ResultLink("map", {}, {"corpus": "corpus", "map": "map"}),
         ),

@@ -33,6 +33,7 @@ from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.importing.waves import places_of, waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled.clusterings import LabelledText, models_to_compare
+from themescope.jobs.common.model_choice import same_for_same_text
 from themescope.jobs.common.results import whole_themes, work_digest
 from themescope.jobs.common.vectors import embed_articles, rows_of, stacked
 from themescope.jobs.kinds import REGISTRY as KINDS
@@ -159,11 +160,13 @@ class _Placing:
         names = UmapConfig.__dataclass_fields__
         config = UmapConfig(**{name: value for name, value in record.config.items() if name in names})
         marks = sample(len(known.sentence_ids), config.landmarks, record.seed)
-        vectors = LabelledText(store, known.sentence_ids[marks]).vectors(model.name)
-        fitted = FittedMap.of_points(vectors, known.points[marks], config, record.seed)
-        wave = LabelledText(store, new).vectors(model.name)
-        starts = range(0, len(new), SHARD)
-        points = np.concatenate([fitted((len(known.points) + at, wave[at : at + SHARD])) for at in starts])
+        old, wave = LabelledText(store, known.sentence_ids[marks]), LabelledText(store, new)
+        fitted = FittedMap.of_points(old.vectors(model.name), known.points[marks], config, record.seed)
+        vectors, starts = wave.vectors(model.name), range(0, len(new), SHARD)
+        points = np.concatenate([fitted((len(known.points) + at, vectors[at : at + SHARD])) for at in starts])
+        if same_for_same_text(model):  # identical texts have one position
+            first = dict(zip([*reversed(wave.texts), *old.texts], [*points[::-1], *known.points[marks]], strict=True))
+            points = np.array([first[text] for text in wave.texts])
         digest = work_digest(KINDS.get(KIND), map=record.digest, wave=self.wave["added"])
         with self.context.writing() as w:
             w.maps.extend(record.id, digest, MapPoints(new, points), len(self.ids))

@@ -21,6 +21,7 @@ from themescope.db.sql import batches
 from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
 from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.model_choice import same_for_same_text
 from themescope.jobs.common.models import find_model
 from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, ensure_index, method_of, rows_of
@@ -93,11 +94,14 @@ def project(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
     if sum(map(len, chosen.values())) >= INDEX_FROM:  # search on the map uses the index
         ensure_index(context, model, corpus, context.part(0.3, 0.5))
     context.progress(0.5, 1, "Reading vectors")
-    ids = _sentence_ids(store, chosen)
+    ids, texts = _sentences(store, chosen)
+    # A text counts once: many copies would have only each other as neighbours, and be scattered apart from all others.
+    different, place = _different(texts) if same_for_same_text(model) else (np.arange(len(ids)), np.arange(len(ids)))
+    placed = _of_rows(chosen, different)
     projection = _Projection(context, model, config, args.seed, digest)
-    points = projection.points(chosen)
+    points = projection.points(placed)
     context.progress(0.95, 1, "Measuring faithfulness")
-    kept = projection.faithfulness(chosen, points)
+    kept = projection.faithfulness(placed, points)
     with context.writing() as w:
         record = w.maps.add(
             corpus_id=corpus.id,
@@ -108,7 +112,7 @@ def project(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
             digest=digest,
             faithfulness=kept,
             sampled_from=sum(article.sentences for article in articles),
-            points=MapPoints(ids, points),
+            points=MapPoints(ids, points[place]),
         )
     return _result(store, record, cached=False)
 
@@ -238,14 +242,23 @@ def _sample(articles: Sequence[ArticleRecord], limit: int, seed: int) -> dict[in
     return {a.id: p - s for a, p, s in zip(articles, parts, starts, strict=True) if len(p)}
 
 
-def _sentence_ids(store: Store, chosen: dict[int, Ids]) -> Ids:
-    ids: list[int] = []
+def _sentences(store: Store, chosen: Mapping[int, Ids]) -> tuple[Ids, Ids]:
+    """Return the ids of sentences, and a hash of the text of each."""
+    ids, texts = list[int](), list[int]()
     for part in batches(chosen, 100):
         with store.reading() as r:
             sentences = r.corpora.sentences_of(part)
-        for article in part:
-            ids += [sentences[article][int(position)].id for position in chosen[article]]
-    return np.array(ids, dtype=np.int64)
+        found = [sentences[article][int(position)] for article in part for position in chosen[article]]
+        ids += [sentence.id for sentence in found]
+        texts += [hash(sentence.text) for sentence in found]
+    return np.array(ids, dtype=np.int64), np.array(texts, dtype=np.int64)
+
+
+def _different(values: Ids) -> tuple[Ids, Ids]:
+    """Return the (m,) ascending rows at which (n,) values occur first, and for each row the number of its value."""
+    _, first, place = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return first[order], np.argsort(order)[place]
 
 
 def _name(corpus: CorpusRecord, model: ModelRecord, articles: Sequence[ArticleRecord]) -> str:

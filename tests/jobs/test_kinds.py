@@ -211,10 +211,26 @@ class TestMaps:
             ids = r.maps.points(first["map_id"]).sentence_ids
             assert len(r.corpora.sentences_by_id(ids)) == len(set(ids.tolist())) == 80
 
+    def test_identical_texts_have_one_position_unless_vectors_depend_on_more(
+        self, modelled: Store, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "answers.txt"
+        path.write_text("".join(f"the {word} is near the river\nDo not know\n" for word in "abcdefghijklmnopqrst"))
+        do(modelled, "import-list", file=str(path), corpus="answers")
+        do(modelled, "train", method="tfidf", name="tf-idf")
+        for model, different in (("M", 21), ("tf-idf", 40)):
+            made = do(modelled, "project", corpus="answers", model=model, settings={"epochs": 20})
+            with modelled.reading() as r:
+                points = r.maps.points(made["map_id"]).points
+            assert len(points) == 40
+            assert len(np.unique(points, axis=0)) == different, model
+
     def test_of_many_sentences_a_sample_is_fitted_and_the_others_are_placed_in_shards(
         self, modelled: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("themescope.jobs.kinds.project._SHARD_ARTICLES", 29)
+        # Fewer than 1,000 texts of the corpus are different.
+        monkeypatch.setattr("themescope.jobs.kinds.project.same_for_same_text", lambda model: False)
         shards: list[tuple[int, int]] = []
         place = FittedMap.__call__
 

@@ -375,6 +375,8 @@ def _tip(canvas: Canvas, sentence: int) -> dict[str, Any] | None:
     row = int(rows[0])
     text = "" if canvas.texts is None else canvas.texts(rows)[0]
     head = [shorten(scene.article(row), 60), shorten(scene.section(row), 60)]
+    here = int(np.count_nonzero((canvas.units == canvas.units[row]).all(axis=1)))
+    head += [f"{here:,} sentences at this point"] if here > 1 else []
     group, kind = shorten(canvas.colouring.name(row), 60), int(canvas.colouring.categories[row])
     return {
         "place": canvas.levels.place(row),

@@ -56,6 +56,11 @@ class Scene:
         """Hash of the points on the grid."""
         return geometry.digest(self.units)
 
+    @cached_property
+    def places(self) -> int:
+        """Number of different points; identical texts have the same."""
+        return len(np.unique(np.ascontiguousarray(self.points, dtype=np.float32).view(np.int64)))
+
     def only(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Scene:
         """Return the scene of some rows."""
         kept = {

@@ -368,6 +368,8 @@ def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
             f"Positions fitted on {fitted:,} of {len(whole.ids):,} sentences; the others were placed by the fitted "
             "model."
         )
+    if repeated := len(whole.ids) - whole.places:
+        parts.append(f"Identical texts lie at one point: {count(repeated, 'sentence')} at the point of another.")
     if len(canvas.scene.ids) > export.FILE_POINTS:
         parts.append(f"Figures and HTML have a random sample of {export.FILE_POINTS:,} points.")
     parts.append(
