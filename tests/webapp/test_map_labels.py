@@ -65,18 +65,25 @@ def test_scattered_categories_and_others_have_no_name() -> None:
     assert anchors_of(everywhere[:1], np.zeros(1, np.int64), 1) == [(0, *everywhere[0].tolist(), 1)]
 
 
-def test_many_categories_are_named_in_groups_and_in_parts() -> None:
+def test_many_categories_are_named_by_their_own_names_every_part_of_the_map_first() -> None:
     points, categories = clusters(48, 60)
     found = names_of(points, categories, [f"theme {i}" for i in range(48)], texts_of(categories))
     by_level = {level: [name for name in found if name.level == level] for level in (GROUPS, CATEGORIES, PARTS)}
-    assert sorted(kind for name in by_level[GROUPS] for kind in name.kinds) == list(range(48))
-    assert 4 <= len(by_level[GROUPS]) <= 9 and all(name.text for name in found)
+    assert not by_level[GROUPS] and all(name.text for name in found)
     assert {name.kinds[0] for name in by_level[CATEGORIES]} == set(range(48))
     assert len(by_level[PARTS]) >= 48
     assert found == names_of(points, categories, [f"theme {i}" for i in range(48)], texts_of(categories))
 
 
-def test_few_categories_need_no_groups_and_without_texts_there_are_only_categories() -> None:
+def test_a_small_category_far_from_the_others_is_named_before_all_of_them_are() -> None:
+    near = [cloud(20_000 + 900 * i, 20_000, 300 - i, 200) for i in range(20)]
+    points = np.concatenate([*near, cloud(60_000, 60_000, 30, 200)])
+    found = names_of(points, np.repeat(np.arange(21), [len(part) for part in [*near, points[-30:]]]), ["x"] * 21)
+    order = list(dict.fromkeys(name.kinds[0] for name in found))
+    assert set(order) == set(range(21)) and order.index(20) < 8
+
+
+def test_without_texts_only_categories_are_named() -> None:
     points, categories = clusters(5, 40)
     names = [f"theme {i}" for i in range(5)]
     assert {name.level for name in names_of(points, categories, names, texts_of(categories))} == {CATEGORIES, PARTS}

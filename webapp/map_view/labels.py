@@ -1,8 +1,9 @@
 """Names on a map at several levels: where they stand, and their places in a picture.
 
-A name stands where the points of its group are densest. From afar only the names of the coarsest level are shown;
-closer in the names of categories, and then the names of their parts. In the browser, ``assets/labels.js`` places the
-names anew whenever the user moves the map, by the same rules.
+A name stands where the points of its group are densest. From afar the names of categories are shown as far as they
+have room, first that of the largest category of each part of the map; closer in, those of their parts, too. Where
+regions are named, larger ones are shown from afar. In the browser, ``assets/labels.js`` places the names anew
+whenever the user moves the map, by the same rules.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from themescope.core.types import Labels
 from themescope.webapp.map_view.geometry import UNITS, Rows, Units
 
 GROUPS, CATEGORIES, PARTS = 0, 1, 2
-"""Levels of names: groups of categories, categories, and parts of categories."""
+"""Levels of names: large regions, categories or regions, and parts of categories or small regions."""
 CLOSER, CLOSEST = 1.6, 4.5
-"""Magnification, as a multiple of the initial view, from which categories and parts are named."""
+"""Magnification, as a multiple of the initial view, from which regions and parts are named."""
 
 Anchor = tuple[int, int, int, int]
 """Category, x and y on the grid, and the number of points of the category around."""
@@ -43,10 +44,10 @@ _PHRASES = 2
 """Number of phrases of the name of a theme that stand on the map; the legend has all of them."""
 _SAMPLE, _TEXTS = 10_000, 2_000
 """Number of points and of texts that names are made from."""
+_SEVERAL = 8
+"""Number of groups of neighbouring categories, each of which has a name from afar."""
 _NAMED = 0.5
 """Share of the points that must be in categories with an anchor, so that categories are named and not regions."""
-_MANY = 40
-"""Number of categories above which groups of them are named from afar."""
 _REGIONS, _SMALLEST = (72, 26, 8), 12
 """Maximum number of regions of each level, and mean number of points of the smallest ones."""
 
@@ -117,7 +118,7 @@ class Label:
 def names_of(
     units: Units, categories: npt.NDArray[np.int64], names: Sequence[str], texts: Texts | None = None
 ) -> list[Name]:
-    """Return the names on a map of (n, 2) points, those of larger groups first within a level.
+    """Return the names on a map of (n, 2) points; within a level, those come first that are shown if room is short.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ def names_of(
     share = float(np.isin(kinds, named).mean()) if n else 0.0
     of_categories = [
         Name(CATEGORIES, " · ".join(names[kind].split(" · ")[:_PHRASES]), (kind,), x, y, kind)
-        for kind, x, y, _ in anchors
+        for kind, x, y, _ in _spread(anchors)
     ]
     if texts is None:
         return of_categories
@@ -152,34 +153,36 @@ def names_of(
             for level, groups, texts_of in zip((PARTS, CATEGORIES, GROUPS), levels, words, strict=True)
             for name in _anchored(points, groups, texts_of, level, [()] * len(texts_of))
         ]
-    return _of_category_levels(points, kinds, rows, names, anchors, texts) + of_categories
+    return of_categories + _of_parts(points, kinds, rows, names, named, texts)
 
 
-def _of_category_levels(
-    points: Units, kinds: npt.NDArray[np.int64], rows: Rows, names: Sequence[str], anchors: Sequence[Anchor],
-    texts: Texts,
-) -> list[Name]:  # fmt: skip
+def _spread(anchors: Sequence[Anchor]) -> list[Anchor]:
+    """Return anchors in another order: the largest category of each part of the map, the second ones, and so on.
+
+    The parts are groups of neighbouring categories, so that each of them has a name where not all names have room.
+    """
     first: dict[int, Anchor] = {}
     for anchor in anchors:
         first.setdefault(anchor[0], anchor)
-    shown = np.flatnonzero(np.isin(kinds, list(first)))
-    points, rows, known = points[shown], rows[shown], np.array(list(first), dtype=np.int64)
-    place = np.full(len(names), -1, dtype=np.int32)
-    place[known] = np.arange(len(known))
-    category = place[kinds[shown]]
-    centres = np.array([anchor[1:3] for anchor in first.values()], dtype=np.float64)
-    several = len(known) > _MANY
-    count = min(max(round(1.2 * len(known) ** 0.5), 4), 9) if several else 1
-    group = merged(centres, np.bincount(category, minlength=len(known)).astype(np.float64), [count])[0]
+    sizes = np.array([anchor[3] for anchor in first.values()], dtype=np.float64)
+    centres = np.array([anchor[1:3] for anchor in first.values()], dtype=np.float64).reshape(-1, 2)
+    part = merged(centres, sizes, [_SEVERAL])[0]
+    rank = {kind: int(np.count_nonzero(part[:place] == part[place])) for place, kind in enumerate(first)}
+    return sorted(anchors, key=lambda anchor: rank[anchor[0]])
+
+
+def _of_parts(
+    points: Units, kinds: npt.NDArray[np.int64], rows: Rows, names: Sequence[str], named: Sequence[int], texts: Texts
+) -> list[Name]:
+    """Return the names of the parts of the categories ``named``, without words of the names of the categories."""
+    shown = np.flatnonzero(np.isin(kinds, named))
+    points, rows = points[shown], rows[shown]
+    category = np.searchsorted(named, kinds[shown]).astype(np.int32)
     small = regions(points.astype(np.float64), min(_REGIONS[0], len(points) // _SMALLEST))
     part = numbered(category * (int(small.max(initial=0)) + 1) + small)
-    levels = (part, category, group[category])
-    known_names = {1: [names[kind] for kind in known]}
-    words = _words(levels, rows, texts, known_names)
-    members = [tuple(int(kind) for kind in known[group == number]) for number in range(count)]
-    owner = {int(p): int(known[c]) for p, c in zip(part, category, strict=True)}
-    found = _anchored(points, levels[2], words[2], GROUPS, members) if several else []
-    return found + _anchored(points, part, words[0], PARTS, [(owner[p],) for p in range(len(words[0]))])
+    words = _words((part, category), rows, texts, {1: [names[kind] for kind in named]})
+    owner = {int(p): (named[c],) for p, c in zip(part, category, strict=True)}
+    return _anchored(points, part, words[0], PARTS, [owner[p] for p in range(len(words[0]))])
 
 
 def _words(levels: Sequence[Labels], rows: Rows, texts: Texts, given: dict[int, list[str]]) -> list[list[str]]:

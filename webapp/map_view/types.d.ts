@@ -6,7 +6,7 @@ interface Window {
 }
 type Pair = [number, number];
 type Box = { left: number; top: number; width: number; height: number };
-type Placed = Box & { text: string; size: number };
+type Placed = Box & { text: string; size: number; level: number };
 type Camera = { x: number; y: number; unit: number };
 /** Rows to draw: `others` of them, in grey, come first. */
 type Order = { rows: Uint32Array<ArrayBuffer>; others: number };
@@ -51,6 +51,8 @@ interface Labels {
   magnification(): number;
   labelLevels(): number[];
   placeLabels(taken: Box[]): Placed[];
+  nameable(level: number): number;
+  unseen(kinds: number[]): boolean;
   crowded(): boolean;
   labelSize(text: string, size: number): Pair;
   freeBox(size: Pair, middle: Pair, taken: Box[]): Box | null;
@@ -88,6 +90,7 @@ interface MapView extends Levels, Density, Labels {
   root: HTMLElement;
   stage: HTMLElement;
   status: HTMLElement;
+  unnamed: HTMLElement;
   labels: HTMLElement;
   ground: HTMLCanvasElement;
   unit(place: Pair): Pair;

@@ -1,6 +1,6 @@
-// Names on the map at several levels. From afar the names of groups of categories are shown, closer in those of categories,
-// and then those of their parts. Each stands at a dense place of its group; one that would cover another or a panel of the
-// map, or does not fit into the view, is moved a little or left out. labels.py places names in pictures by the same rules.
+// Names on the map at several levels: those of categories, as many as have room, and closer in those of their parts, too.
+// Each stands at a dense place of its group; one that would cover another or a panel of the map, or does not fit into the
+// view, is moved a little or left out. labels.py orders them, and places names in pictures by the same rules.
 const GROUPS = 0, CATEGORIES = 1, PARTS = 2, CLOSER = 1.6, CLOSEST = 4.5;
 const LABEL_GAP = 4, LABEL_SHIFTS = [0, -0.4, 0.4].flatMap((aside) => [0, -1, 1, -2, 2].map((lines) => [aside, lines])), MOST_LABELS = 60;
 const TYPE_SIZES = [19, 18, 12], CROWDED = 13, FEW = 8; // pixels, for each level, and for many categories
@@ -26,14 +26,28 @@ const LABELS = {
       for (const [of, text, kinds, x, y, key] of this.data.names) {
         const id = `${level} ${key}`;
         if (of !== level || seen.has(id) || placed.length === MOST_LABELS) continue;
-        if (kinds.length && kinds.every((kind) => this.hidden.includes(kind))) continue;
+        if (this.unseen(kinds)) continue;
         const box = this.freeBox(this.labelSize(text, size), this.screen([x, y]), [...taken, ...placed]);
         if (!box) continue;
         seen.add(id);
-        placed.push({ ...box, text, size });
+        placed.push({ ...box, text, size, level });
       }
     }
     return placed;
+  },
+
+  // Number of names of a level that stand in the view and are not hidden, whether they have room or not.
+  nameable(level) {
+    const found = this.data.names.filter(([of, , kinds, x, y]) => {
+      const [left, top] = this.screen([x, y]);
+      return of === level && left > 0 && top > 0 && left < this.width && top < this.height && !this.unseen(kinds);
+    });
+    return new Set(found.map((name) => name[5])).size;
+  },
+
+  /** Whether all of some categories are hidden. @param {number[]} kinds */
+  unseen(kinds) {
+    return kinds.length > 0 && kinds.every((kind) => this.hidden.includes(kind));
   },
 
   // Whether categories are too many for names in large type.
@@ -76,7 +90,7 @@ const LABELS = {
   // Boxes of the panels that lie over the map, and of the controls of the page on its upper edge.
   panels() {
     const stage = this.stage.getBoundingClientRect(), controls = { left: 0, top: 0, width: this.width, height: this.inset() };
-    return [controls, ...[...this.root.querySelectorAll("[data-panel]")].map((panel) => {
+    return [controls, ...[...this.root.querySelectorAll("[data-panel], .drawn")].map((panel) => {
       const { left, top, width, height } = panel.getBoundingClientRect();
       return { left: left - stage.left, top: top - stage.top, width, height };
     })];
@@ -86,6 +100,10 @@ const LABELS = {
     const placed = this.placeLabels(this.panels()), key = JSON.stringify(placed);
     if (key === this.placedLabels) return;
     this.placedLabels = key;
+    const [level] = this.labelLevels(), some = placed.filter((one) => one.level === level).length, all = this.nameable(level);
+    const text = this.named && some < all ? `${number(some)} of ${number(all)} names; zoom in for more.` : "";
+    if (text !== this.unnamed.textContent) this.redraw(false); // names stay off this text, too
+    this.unnamed.textContent = text;
     this.labels.replaceChildren();
     for (const { left, top, text, size } of placed) {
       const element = this.labelElement(text, size);

@@ -1,6 +1,7 @@
 // The view of a map: pan, zoom, selection, tooltip and legend. It sends shapes and row numbers to the server. Texts are
 // set through textContent, so they cannot become elements.
-const BAR = 44; // width of the panels at the sides
+const BAR = 44; // width of the panels, which are at the sides, and in a narrow map above and below
+const NARROW = 480;
 
 class View {
   constructor(root) {
@@ -16,8 +17,10 @@ class View {
     this.tip.hidden = true;
     this.wait = made("p", "wait", this.stage, "Loading the points …");
     this.pins = made("div", "pins", this.frame);
-    this.status = made("p", "drawn", this.frame, "", { role: "status" });
+    const notes = made("p", "drawn", this.frame);
+    this.status = made("span", "", notes, "", { role: "status" });
     this.status.hidden = true;
+    this.unnamed = made("span", "", notes, "", { "aria-hidden": "true" });
     this.said = made("p", "said", this.frame, "", { "aria-live": "polite" });
     this.drawing = Drawing.on(this.canvas);
     this.camera = { x: UNITS / 2, y: UNITS / 2, unit: 0 };
@@ -84,14 +87,18 @@ class View {
     this.seen = seen;
   }
 
-  // A map that is the page fills the window below its upper edge; linked maps leave room for the list below.
+  // A map that is the page fills the window below its upper edge; linked maps leave room for the list below. A narrow one
+  // is only as high as its points need.
   setHeight() {
     const { height, fill } = this.data ?? {};
     if (!height) return;
     const scroller = this.root.getRootNode().host?.closest("[data-testid=stMain]"), top = this.frame.getBoundingClientRect().top + (scroller?.scrollTop ?? 0);
     const rest = Math.floor(innerHeight - top - fill - this.legend.offsetHeight);
     const least = Math.min(height, 0.62 * innerHeight);
-    this.stage.style.height = `${fill === null ? height : Math.max(least, rest)}px`;
+    const tall = fill === null ? height : Math.max(least, rest), [left, low, right, high] = this.data.fit;
+    const needed = (1.06 * this.frame.clientWidth * (high - low)) / Math.max(right - left, 1) + 2 * BAR;
+    const narrow = this.frame.clientWidth < NARROW;
+    this.stage.style.height = `${narrow ? Math.min(Math.max(needed, 0.4 * innerHeight), tall) : tall}px`;
   }
 
   waitForPoints() {
@@ -137,8 +144,10 @@ class View {
 
   // Grid units per pixel at which the points fit between the panels and below the controls of the page.
   fitUnit() {
-    const [left, low, right, high] = this.data.fit, width = Math.max(this.width - 2 * BAR, this.width / 2);
-    return 1.06 * Math.max((right - left) / width, (high - low) / Math.max(this.height - this.inset(), this.height / 2), 0.01);
+    const [left, low, right, high] = this.data.fit, narrow = this.width < NARROW;
+    const width = Math.max(this.width - (narrow ? 0 : 2 * BAR), this.width / 2);
+    const height = Math.max(this.height - this.inset() - (narrow ? 2 * BAR : 0), this.height / 2);
+    return 1.06 * Math.max((right - left) / width, (high - low) / height, 0.01);
   }
 
   fit() {
