@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
@@ -13,6 +14,8 @@ from torch import Tensor, nn
 from themescope.core.errors import ConfigError
 
 Network = TypeVar("Network", bound=nn.Module)
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 
 def pick_device(wanted: str) -> torch.device:
@@ -49,7 +52,7 @@ def autocast(device: torch.device, precision: torch.dtype) -> AbstractContextMan
     return nullcontext() if precision == torch.float32 else torch.autocast(device.type, precision)
 
 
-_SEEDED = threading.Lock()
+_SEEDED, _THREADS = threading.Lock(), threading.Lock()
 
 
 @contextmanager
@@ -91,3 +94,45 @@ def thread_count(threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def done_apart(work: Callable[[Part], Result], parts: Sequence[Part], device: torch.device, most: int) -> list[Result]:
+    """Return ``work`` of each part, without gradients.
+
+    On a processor up to ``most`` parts (0: the number of threads of PyTorch) are done at a time, by one thread each.
+    Sums that are divided among threads differ in their last digits from one number of threads to another, and so little
+    is enough for other themes. On another device the parts are done one after the other.
+    """
+
+    def done(part: Part) -> Result:
+        with torch.inference_mode():
+            return work(part)
+
+    if device.type != "cpu" or not parts:
+        return [done(part) for part in parts]
+    with _single_threads(min(most or torch.get_num_threads(), len(parts))) as pool:
+        return list(pool.map(done, parts))
+
+
+@contextmanager
+def _single_threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool of threads in which PyTorch does not divide its work among further threads.
+
+    ``torch.set_num_threads`` sets the number of the calling thread, and the one with which new threads begin. The
+    latter is set back as soon as all threads of the pool have begun.
+    """
+    begun = threading.Barrier(count + 1)
+
+    def begin() -> None:
+        torch.get_num_threads()  # sets the number of a new thread, which is not done again after the next line
+        torch.set_num_threads(1)
+        begun.wait()
+
+    with ThreadPoolExecutor(count, initializer=begin) as pool:
+        with _THREADS:
+            before = torch.get_num_threads()
+            for _ in range(count):
+                pool.submit(int)
+            begun.wait()
+            torch.set_num_threads(before)
+        yield pool

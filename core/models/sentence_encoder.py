@@ -63,18 +63,20 @@ class SentenceEncoder(BaseModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dim) pooled last states; a sentence without letters or digits is the zero vector."""
-        from themescope.core.models.device import pick_device, thread_count
+        from themescope.core.models.device import done_apart, pick_device
 
-        encoder = self._fitted(self._encoder)
-        encoder.network.to(pick_device(self.config.device))
+        encoder, device = self._fitted(self._encoder), pick_device(self.config.device)
+        encoder.network.to(device)
         out = np.zeros((len(sentences), int(encoder.network.config.hidden_size)), np.float32)
         texts = [s.text for s in sentences]
         filled = [i for i, text in enumerate(texts) if any(map(str.isalnum, text))]
         filled.sort(key=lambda i: len(texts[i]))
-        with thread_count(self.config.threads):
-            for start in range(0, len(filled), _BATCH):
-                batch = filled[start : start + _BATCH]
-                out[batch] = encoder.encode([texts[i] for i in batch])
+        batches = [filled[start : start + _BATCH] for start in range(0, len(filled), _BATCH)]
+        vectors = done_apart(
+            lambda rows: encoder.encode([texts[i] for i in rows]), batches, device, self.config.threads
+        )
+        for batch, found in zip(batches, vectors, strict=True):
+            out[batch] = found
         return unit_length(out) if self.config.unit else out
 
     def cut_off(self, sentences: Sequence[Sentence]) -> int:

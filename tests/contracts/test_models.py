@@ -1,5 +1,6 @@
 """Contract of every registered model."""
 
+import copy
 import dataclasses
 import json
 import tempfile
@@ -111,6 +112,20 @@ def test_every_tag_is_documented_and_used():
     used = {tag for card in REGISTRY for tag in card.tags}
     assert used == set(TAGS)
     assert all(text.endswith(".") for text in TAGS.values())
+
+
+@every
+def test_the_number_of_threads_has_no_influence_on_vectors(card, fitted):
+    from themescope.core.models.device import thread_count
+
+    many = [Sentence(text + f" It is number {i}.", id=i, article_id=1 + i // 40) for i, text in enumerate(TEXTS * 30)]
+    model = copy.copy(fitted[card.id])
+    if hasattr(model.config, "threads"):  # as many as PyTorch has
+        model.config = dataclasses.replace(model.config, threads=0)
+    with thread_count(1):
+        expected = model.embed(many)
+    with thread_count(3):
+        assert apart(expected, model.embed(many)) == 0
 
 
 @every

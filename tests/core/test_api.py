@@ -13,6 +13,7 @@ from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibratio
 from themescope.core.errors import ArtifactError, ConfigError, DataError, UnknownNameError
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import save_model
+from themescope.core.models.device import thread_count
 from themescope.core.protocols import SILENT
 from themescope.core.tasks.pair_calibration import load_calibration, save_calibration
 from themescope.core.types import Corpus, Sentence
@@ -118,6 +119,15 @@ def test_a_missing_default_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_the_default_model_is_part_of_the_installation() -> None:
     assert paths.model_folder("default").name == paths.default_model()
     assert themescope.load("default").encode(TEXTS[:3]).shape[0] == 3
+
+
+def test_vectors_of_the_default_model_do_not_depend_on_the_number_of_threads() -> None:
+    """Differences in the last digits were enough for other themes."""
+    model, texts = themescope.load("default"), [" ".join(TEXTS[: 1 + i % len(TEXTS)]) + f" {i}" for i in range(60)]
+    with thread_count(1):
+        expected = model.encode(texts)
+    with thread_count(2):
+        assert np.array_equal(model.encode(texts), expected)
 
 
 def test_a_network_can_compute_with_bytes() -> None:

@@ -49,17 +49,17 @@ class _RecurrentModel(TrainedModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, width) last states; a sentence without known words is the zero vector."""
-        import torch
-
-        from themescope.core.models.device import pick_device, thread_count
+        from themescope.core.models.device import done_apart, pick_device
         from themescope.core.models.recurrent.gru import encode_tokens
 
-        net = self._fitted(self._net)
-        net.to(pick_device(self.config.device))
+        net, device = self._fitted(self._net), pick_device(self.config.device)
+        net.to(device)
         out = np.zeros((len(sentences), net.width), np.float32)
-        with thread_count(self.config.threads), torch.inference_mode():
-            for start in range(0, len(sentences), _BLOCK):
-                encode_tokens(net, self._tokens(sentences[start : start + _BLOCK]), out[start : start + _BLOCK])
+        blocks = [slice(start, start + _BLOCK) for start in range(0, len(sentences), _BLOCK)]
+        done_apart(
+            lambda rows: encode_tokens(net, self._tokens(sentences[rows]), out[rows]),
+            blocks, device, self.config.threads,
+        )  # fmt: skip
         return out
 
     def _write_net(self, folder: Path, **tensors: Any) -> None:

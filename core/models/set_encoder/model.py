@@ -130,18 +130,22 @@ class SetEncoder(TrainedModel, CombiningModel):
 
         The sentences of an article must be embedded together; those without an article form a set of their own.
         """
-        from themescope.core.models.device import pick_device, thread_count
+        from themescope.core.models.device import done_apart, pick_device
         from themescope.core.models.set_encoder.network import base_vectors, encode_set, sets_of, tfidf
 
         network = self._fitted(self._network)
         x, words = base_vectors(sentences, self._models), tfidf(sentences)
         out, device = np.zeros_like(x), pick_device(self.config.device)
         network.to(device)
-        with thread_count(self.config.threads):
-            for rows in sets_of(sentences, self.config.set_limit) if len(sentences) else ():
-                filled = rows[x[rows].any(axis=1)]
-                if len(filled):
-                    out[filled] = encode_set(network, x[filled], words[filled], device)
+        sets = (
+            [rows[x[rows].any(axis=1)] for rows in sets_of(sentences, self.config.set_limit)] if len(sentences) else []
+        )
+        filled = [rows for rows in sets if len(rows)]
+        vectors = done_apart(
+            lambda rows: encode_set(network, x[rows], words[rows], device), filled, device, self.config.threads
+        )
+        for rows, found in zip(filled, vectors, strict=True):
+            out[rows] = found
         return out
 
     @property

@@ -137,13 +137,12 @@ class ThematicEncoder(TrainedModel):
         import torch
         from torch.nn import functional
 
-        from themescope.core.models.device import thread_count
         from themescope.core.models.thematic_encoder.network import windows
 
         encoder = self._fitted(self._encoder)
         out = np.zeros((len(sentences), int(encoder.network.config.hidden_size)), np.float32)
         filled = np.array([i for i, s in enumerate(sentences) if any(map(str.isalnum, s.text))], np.int64)
-        with thread_count(self.config.threads), torch.inference_mode():
+        with torch.inference_mode():
             text = self._text_network(encoder)
             most = _PROCESSOR_TOKENS if text.device.type == "cpu" else self.config.chunk_tokens
             tokens = min(most, self.config.chunk_tokens)
@@ -151,7 +150,7 @@ class ThematicEncoder(TrainedModel):
             for start in range(0, len(filled), _BLOCK):
                 rows = filled[start : start + _BLOCK]
                 pieces, owner = windows(encoder.tokenizer, list(self._texts(sentences, rows)), window)
-                found = text.encode(pieces, np.arange(len(pieces)), tokens)
+                found = text.encode_all(pieces, tokens, self.config.threads)
                 share = pieces.lengths / np.bincount(owner, pieces.lengths)[owner]
                 parts = found * torch.from_numpy(share.astype(np.float32)[:, None]).to(found.device)
                 whole = torch.zeros((len(rows), found.shape[1]), device=found.device)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from themescope.core.errors import MissingExtraError
-from themescope.core.models.device import autocast, seeded
+from themescope.core.models.device import autocast, done_apart, seeded
 from themescope.core.models.triplet_network.batching import length_chunks
 from themescope.core.text.encoders import Pooling
 from themescope.core.text.word_vectors import NumberedTexts
@@ -69,16 +69,19 @@ class TextNetwork:
         """The device of the weights."""
         return next(self.network.parameters()).device
 
-    def encode(self, pieces: NumberedTexts, rows: Index, tokens: int = 0) -> Tensor:
-        """Return (n, dim) float32 vectors of ``rows``, in chunks of ``tokens`` word pieces; 0 makes four chunks.
-
-        Sentences of similar length share a chunk, so that there is little padding.
-        """
+    def encode(self, pieces: NumberedTexts, rows: Index) -> Tensor:
+        """Return (n, dim) float32 vectors of ``rows`` for training, in few chunks."""
         lengths = pieces.lengths[rows]
-        chunks = length_chunks(lengths, tokens or max(int(lengths.sum()) // _TRAINING_CHUNKS, int(lengths.max())))
-        vectors = torch.cat([self._chunk(pieces, rows[chunk]) for chunk in chunks])
-        back = np.argsort(np.concatenate(chunks), kind="stable")
-        return vectors[torch.from_numpy(back).to(vectors.device)]
+        chunks = length_chunks(lengths, max(int(lengths.sum()) // _TRAINING_CHUNKS, int(lengths.max())))
+        return _in_order([self._chunk(pieces, rows[chunk]) for chunk in chunks], chunks)
+
+    def encode_all(self, pieces: NumberedTexts, tokens: int, threads: int) -> Tensor:
+        """Return (n, dim) float32 vectors of all texts without gradients, in chunks of ``tokens`` word pieces.
+
+        Their digits do not depend on the number of ``threads``, see :func:`.device.done_apart`.
+        """
+        chunks = length_chunks(pieces.lengths, tokens)
+        return _in_order(done_apart(lambda rows: self._chunk(pieces, rows), chunks, self.device, threads), chunks)
 
     def _chunk(self, pieces: NumberedTexts, rows: Index) -> Tensor:
         ids, lengths = (torch.from_numpy(part).to(self.device) for part in pieces.padded(rows, self.padding))
@@ -87,6 +90,12 @@ class TextNetwork:
             states = self.network(input_ids=ids, attention_mask=mask).last_hidden_state
         vectors: Tensor = self.pooling(states.float(), mask)
         return vectors
+
+
+def _in_order(vectors: Sequence[Tensor], chunks: Sequence[Index]) -> Tensor:
+    """Return the vectors of chunks, in which sentences of similar length share a matrix, in the order of the rows."""
+    back = np.argsort(np.concatenate(chunks), kind="stable")
+    return torch.cat(list(vectors))[torch.from_numpy(back).to(vectors[0].device)]
 
 
 def prepare(network: nn.Module, config: ThematicEncoderConfig, seed: int) -> nn.Module:

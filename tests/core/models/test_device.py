@@ -1,4 +1,4 @@
-"""Number format of matrix products, and random numbers: from their seed, whatever other threads draw."""
+"""Number format of matrix products, random numbers from their seed, and vectors whatever the number of threads."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,7 @@ import torch
 
 from themescope.core.errors import ConfigError
 from themescope.core.models import device
-from themescope.core.models.device import pick_precision, seeded, with_weights
+from themescope.core.models.device import done_apart, pick_precision, seeded, thread_count, with_weights
 
 
 def test_a_block_has_the_numbers_of_its_seed_and_changes_no_others() -> None:
@@ -69,6 +69,30 @@ def test_a_network_has_a_copy_of_the_weights_and_draws_none() -> None:
     assert network(torch.ones(1, 3)).tolist() == [[3, 3]]
     with pytest.raises(RuntimeError, match="size mismatch"):
         with_weights(lambda: torch.nn.Linear(4, 2), weights)
+
+
+def test_the_number_of_threads_has_no_influence_on_what_is_done_apart() -> None:
+    parts = [torch.randn(rows, 384, generator=torch.Generator().manual_seed(rows)) for rows in (40, 41, 42, 43, 60)]
+    weights = torch.randn(384, 1536, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    cpu, counts = torch.device("cpu"), []
+
+    def work(part: torch.Tensor) -> torch.Tensor:
+        counts.append(torch.get_num_threads())
+        return torch.nn.functional.gelu(part @ weights).sum(dim=0)
+
+    def done(threads: int, most: int) -> torch.Tensor:
+        with thread_count(threads):
+            found = torch.stack(done_apart(work, parts, cpu, most))
+            assert torch.get_num_threads() == threads  # of this thread, and of those that begin later
+            with ThreadPoolExecutor(1) as pool:
+                assert pool.submit(torch.get_num_threads).result() == threads
+        return found
+
+    first = done(1, 0)
+    assert not first.requires_grad
+    assert all(torch.equal(first, done(*numbers)) for numbers in ((2, 0), (3, 0), (4, 2), (1, 3)))
+    assert set(counts) == {1}
+    assert done_apart(work, [], cpu, 0) == []
 
 
 def test_bfloat16_is_chosen_only_where_the_hardware_computes_it(monkeypatch: pytest.MonkeyPatch) -> None:
