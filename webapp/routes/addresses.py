@@ -1,9 +1,10 @@
-"""Other addresses of pages: their titles, the places of the navigation, and those of earlier versions."""
+"""Other addresses of pages: their titles, the places of the navigation, those of earlier versions, and other case."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -12,21 +13,30 @@ from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.pages import by_place
 
 _EARLIER = {"home": "", "projects": "corpora", "import": "corpora", "cluster": "themes", "labels": "relabel"}
+_IDS = {card.id: card.id for card in REGISTRY if card.id != "home"}
 
 
-def other_addresses() -> Mapping[str, str]:
-    """Return other paths of pages → path of the page, both without the slash; a place opens its first page."""
+def addresses() -> Mapping[str, str]:
+    """Return paths of pages in lower case → path of the page, both without slashes; a place opens its first page."""
     places = {place.title: pages[0].id for place, pages in by_place(REGISTRY).items()}
     named = places | {card.title: card.id for card in REGISTRY}
-    titles = {title.lower().replace(" ", "-"): id for title, id in named.items()}
-    ids = {card.id for card in REGISTRY}
-    return {path: id for path, id in (titles | _EARLIER).items() if path not in ids - {"home"}}
+    return {title.lower().replace(" ", "-"): id for title, id in named.items()} | _EARLIER | _IDS
+
+
+_PAGES = addresses()
+
+
+class _OtherAddress(StringConvertor):
+    """Matches the paths of :func:`addresses` in any case, also with a slash, except those of the pages themselves."""
+
+    regex = f"(?!(?:{'|'.join(_IDS)})/?$)(?i:{'|'.join(_PAGES)})/?"
 
 
 async def _redirect(request: Request) -> Response:
     query = f"?{request.url.query}" if request.url.query else ""
-    return RedirectResponse(f"/{_OTHERS[request.url.path[1:]]}{query}")
+    page = _PAGES[request.path_params["address"].strip("/").lower()]
+    return RedirectResponse(f"/{page}{query}")
 
 
-_OTHERS = other_addresses()
-ROUTES = [Route(f"/{path}", _redirect) for path in _OTHERS]
+register_url_convertor("other_address", _OtherAddress())
+ROUTES = [Route("/{address:other_address}", _redirect)]
