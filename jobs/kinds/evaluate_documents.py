@@ -39,7 +39,7 @@ PER_DOCUMENT = "accuracy"
 class EvaluateTopicsConfig(JobConfig):
     """Arguments of an evaluation on topics."""
 
-    TITLE = "Topics of “{corpus}” by “{model}”"
+    TITLE = "Classify the topics of “{corpus}” by “{model}”"
 
     model: str = option("", "Name of the model.", required=True)
     corpus: str = option(
@@ -215,7 +215,7 @@ class EvaluateSummariesConfig(JobConfig):
     def title(self) -> str:
         """Return a title with documents and method."""
         by = f"{self.model} × {self.summarizer}" if self.model else self.summarizer
-        return f"Summaries of “{Path(self.documents).name}” by {by}"
+        return f"Summarise “{Path(self.documents).name}” by {by}"
 
 
 def evaluate_summaries(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:

@@ -75,7 +75,8 @@ class EvaluateTripletsConfig(JobConfig):
     def title(self) -> str:
         """Return a title with model and data."""
         what = Path(self.file).name if self.file else f"{self.triplets} ({self.split})"
-        return f"Triplet accuracy of “{self.model}” on “{what}”{', with the article' if self.context else ''}"
+        context = ", with the article" if self.context else ""
+        return f"Measure the triplet accuracy of “{self.model}” on “{what}”{context}"
 
 
 @dataclass(frozen=True)
@@ -232,7 +233,7 @@ class EvaluateRelatednessConfig(JobConfig):
 
     def title(self) -> str:
         """Return a title with model and data."""
-        return f"Relatedness by “{self.model}” on “{Path(self.sick).name}”"
+        return f"Measure relatedness by “{self.model}” on “{Path(self.sick).name}”"
 
 
 def evaluate_relatedness(args: EvaluateRelatednessConfig, context: JobContext) -> dict[str, Any]:
@@ -276,7 +277,7 @@ _LEAST_SECONDS = 2.0
 class EvaluateSpeedConfig(JobConfig):
     """Arguments of a measurement of speed."""
 
-    TITLE = "Speed of “{model}”"
+    TITLE = "Measure the speed of “{model}”"
 
     model: str = option("", "Name of the model.", required=True)
     benchmark: str = option("", "Name of the benchmark whose articles are embedded.", required=True)

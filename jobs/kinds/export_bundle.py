@@ -48,7 +48,7 @@ _CORPUS = ("name", "language", "report", "articles", "sections", "paragraphs", "
 class ExportBundleConfig(JobConfig):
     """Arguments of an export."""
 
-    TITLE = "Bundle of “{corpus}”"
+    TITLE = "Export the bundle of “{corpus}”"
 
     corpus: str = option("", "Name of the corpus.", required=True)
     file: str = option(

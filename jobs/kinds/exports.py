@@ -24,7 +24,7 @@ FOLDER = "datasets"
 class ExportDatasetConfig(JobConfig):
     """Arguments of an export."""
 
-    TITLE = "Dataset of “{corpus}”"
+    TITLE = "Export the dataset of “{corpus}”"
 
     corpus: str = option("", "Name of the corpus.", required=True)
     folder: str = option(

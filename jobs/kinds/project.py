@@ -72,7 +72,7 @@ class ProjectConfig(JobConfig):
         what = f"{count} article{'s' * (count > 1)} of “{self.corpus}”" if count else f"“{self.corpus}”"
         if len(self.titles) == 1 and not self.articles:
             what = f"“{self.titles[0]}”"
-        return f"Map of {self.name or what} by “{self.model}”"
+        return f"Draw the map of {self.name or what} by “{self.model}”"
 
 
 def project(args: ProjectConfig, context: JobContext) -> dict[str, Any]:

@@ -197,7 +197,7 @@ class CleanTripletsConfig(JobConfig):
 
     def title(self) -> str:
         """Return a title with both sets."""
-        return f"“{self.name}”: “{self.triplets}” without {' and '.join(self.leave_out)} triplets"
+        return f"Leave {' and '.join(self.leave_out)} triplets out of “{self.triplets}” as “{self.name}”"
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ class LearnConfig(JobConfig):
 
     def title(self) -> str:
         """Return a title with set and labellings."""
-        return f"Triplets “{self.name}” from labels of {', '.join(f'“{name}”' for name in self.labellings)}"
+        return f"Sample triplets “{self.name}” from labels of {', '.join(f'“{name}”' for name in self.labellings)}"
 
 
 @dataclass(frozen=True, slots=True)

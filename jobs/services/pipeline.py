@@ -80,7 +80,7 @@ def queue_pipeline(
     """Queue the jobs after an import, each waiting for the one before; the first waits for the job ``after``."""
     jobs: list[JobRecord] = []
     for kind, args in follow_ups(store, corpus, language, choices):
-        title = f"Map of “{corpus}”" if kind == "project" else ""  # its own title would name the model twice
+        title = f"Draw the map of “{corpus}”" if kind == "project" else ""  # its own title would name the model twice
         jobs.append(enqueue(store, kind, args, title=title, after=jobs[-1].id if jobs else after))
     return jobs
 

@@ -32,3 +32,13 @@ def add_corpus(store: Store, name: str = "demo", articles: int = 5) -> CorpusRec
         corpus = w.corpora.create(name, "en")
         w.corpora.add_articles(corpus.id, [article(f"Article {i}") for i in range(articles)])
         return w.corpora.finish(corpus.id, {"files": ["a.txt"]})
+
+
+def add_list(store: Store, name: str = "list", waves: tuple[str, ...] = (), reader: str = "table") -> CorpusRecord:
+    """A finished list of sentences, with an article for each of the waves."""
+    with store.writing() as w:
+        corpus = w.corpora.create(name, "en")
+        titles = [f"file {i}" for i in range(max(len(waves), 1))]
+        w.corpora.add_articles(corpus.id, [article(title, sections=1, paragraphs=30, sentences=1) for title in titles])
+        listed = [{"name": wave, "first": place} for place, wave in enumerate(waves)]
+        return w.corpora.finish(corpus.id, {"readers": [reader], **({"waves": listed} if listed else {})})

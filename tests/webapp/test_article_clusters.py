@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.db.texts import add_list
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.hands import press
 from themescope.core.records.stored import ArticleRecord
@@ -50,6 +51,16 @@ def test_one_click_queues_the_job(filled_store: Store, open_page: Open) -> None:
         job = r.jobs.newest("find-themes")
     assert job is not None and job.args["article"] == nile(filled_store).id and "Nile" in job.title
     assert not at.exception and not any(b.label == "Cluster this article" for b in at.button)
+
+
+@pytest.mark.parametrize(("reader", "offered"), [("table", False), ("plain-text", True)])
+def test_rows_of_a_table_are_not_clustered_as_a_text(
+    reader: str, offered: bool, filled_store: Store, open_page: Open
+) -> None:
+    add_list(filled_store, "answers", reader=reader)
+    at = open_page("corpora", corpus="answers", view="Read")
+    assert not at.exception and any(b.label == "Cluster this article" for b in at.button) is offered
+    assert any(t.label == "Use the order of the sentences" for t in at.toggle) is offered
 
 
 def test_sentences_have_the_clusters_of_the_legend(clustered: Store, open_page: Open) -> None:

@@ -75,7 +75,7 @@ def test_a_job_whose_worker_died_is_not_called_running_and_can_be_ended(sqlite_s
 
 def test_home_shows_what_there_is(filled_store: Store, open_page: Open) -> None:
     at = open_page("home")
-    assert [m.value for m in at.metric] == ["1", "3", "72", "1", "1"]
+    assert {m.label: m.value for m in at.metric} == {"Articles": "3", "Sentences": "72", "Maps": "1"}
     assert [b.label for b in at.main.button if b.label][-6:-3] == ["Open the map", "Import files", "Find themes"]
     assert at.dataframe[0].value["AMI"][0] == ".400 ±.052"
 

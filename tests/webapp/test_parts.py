@@ -36,6 +36,13 @@ def test_codes_that_the_browser_rewrites_are_broken_up(code: str) -> None:
     assert code not in text.plain(code).replace("\\", "")
 
 
+@pytest.mark.parametrize(
+    ("names", "said"), [([], ""), (["a"], "a"), (list("abc"), "a, b, c"), (list("abcde"), "a, b, c and 2 more")]
+)
+def test_long_lists_of_names_are_counted(names: list[str], said: str) -> None:
+    assert text.some_of(names) == said
+
+
 def test_a_download_made_on_click_survives_the_script_runs_of_other_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     manager = MediaFileManager(MemoryMediaFileStorage("/media"))
     monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(media_file_mgr=manager))

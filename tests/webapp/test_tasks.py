@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.db.texts import add_corpus
+from tests.db.texts import add_corpus, add_list
 from tests.webapp.columned import SIDE, add_columns
 from tests.webapp.filled import HOSTILE
 from tests.webapp.hands import press, words_of
@@ -110,6 +110,33 @@ def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: 
     assert (made.name, made.person, made.settings["several"]) == ("first task", "ada", 2)
     assert len(items) == 4 and {item.person for item in items} == {"ada", "Jos\u00e9 B"}, "as people sign in"
     assert "first task was created" in words_of(at) and "0 of 4 items are done" in words_of(at)
+
+
+@pytest.mark.parametrize(
+    ("waves", "offered"),
+    [
+        ((), ["All sentences", "Random sentences"]),
+        (("wave 1", "Autumn"), ["All sentences", "Chosen waves", "Random sentences"]),
+    ],
+)
+def test_a_list_is_labelled_by_waves_and_samples(
+    waves: tuple[str, ...], offered: list[str], filled_store: Store, open_page: Open
+) -> None:
+    corpus = add_list(filled_store, waves=waves)
+    at = open_page("tasks", person="ada", corpus=corpus.name, view=state.NEW)
+    what = at.button_group(key="tasks_form_articles")
+    assert not at.exception and what.options == offered and what.value == offered[0]
+    if waves:
+        what.set_value(form.WAVES).run()
+        at.multiselect(key="tasks_form_waves").select("Autumn")
+        at.text_input(key="tasks_form_name").set_value("autumn")
+        at.multiselect(key="tasks_form_people").set_value(["ada"]).run()
+        button(at, "Create task").click().run()
+        assert not at.exception and not at.error
+        with filled_store.reading() as r:
+            (made,) = r.tasks.list()
+            (item,) = r.tasks.items(made.id)
+            assert r.corpora.articles_by_id([item.article_id])[item.article_id].title == "file 1"
 
 
 def test_two_people_get_the_same_random_sentences_blind(filled_store: Store, open_page: Open) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from themescope.core.records.stored import ScoreRecord
@@ -53,6 +53,16 @@ def distinct(names: Iterable[str]) -> list[str]:
             free, number = f"{name} ({number})", number + 1
         found[free] = None
     return list(found)
+
+
+SOME = 3
+"""Names that a sentence lists."""
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Return the first names and the number of the others: ``a, b, c and 1,204 more``."""
+    more = len(names) - SOME
+    return ", ".join(names[:SOME]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def count(n: float, noun: str, plural: str = "") -> str:

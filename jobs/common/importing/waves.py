@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, Values, plain_values, summary
 from themescope.core.errors import UnknownNameError
+from themescope.core.readers import REGISTRY as READERS
 from themescope.core.records.stored import ColumnRecord, CorpusRecord
 from themescope.core.text.cleaning import text_key
 from themescope.core.types import Ids, Sentence, Value
@@ -56,6 +57,12 @@ def places_of(corpus: CorpusRecord, wave: str) -> range:
 def is_list(corpus: CorpusRecord) -> bool:
     """Return whether a corpus is a list of sentences: each wave has one document, without headings."""
     return corpus.articles <= max(len(waves_of(corpus)), 1) and not corpus.has_sections
+
+
+def is_table(corpus: CorpusRecord) -> bool:
+    """Return whether a corpus is a list whose sentences are rows of tables, not those of a text without headings."""
+    tables = {card.id for card in READERS if "table" in card.tags}
+    return is_list(corpus) and {*corpus.report.get("readers", ("",))} <= tables
 
 
 def added_sentences(r: Unit, corpus: CorpusRecord) -> Ids:

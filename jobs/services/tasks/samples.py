@@ -156,8 +156,8 @@ def _wanted(form: SampleForm, sizes: Ids, names: list[str | None]) -> Ids:
     if many := [name for name, number in given.items() if number > there.get(name, 0)]:
         name = many[0]
         raise DataError(
-            f"{given[name]:,} units of {name or 'no value'!r} cannot be drawn from {there.get(name, 0):,}. "
-            "Lower the number, or include sentences of earlier samples."
+            f"{given[name]:,} with {repr(name) if name else 'no value'} cannot be drawn from {there.get(name, 0):,}. "
+            "Lower the number, or include those of earlier samples."
         )
     return np.array([given.get(name or "", 0) for name in names], np.int64)
 

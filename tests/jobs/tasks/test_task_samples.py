@@ -230,8 +230,8 @@ def test_whole_articles_are_a_sample_too(sqlite_store: Store) -> None:
     [
         (SampleForm(101), "from 1 to 100"),
         (SampleForm(2, by=PARTY), "3 strata"),
-        (SampleForm(by=PARTY, allocation=Allocation.GIVEN, given=(("B", 31),)), "31 units of 'B' .* from 30"),
-        (SampleForm(by=PARTY, allocation=Allocation.GIVEN, given=(("Z", 1),)), "1 units of 'Z' .* from 0"),
+        (SampleForm(by=PARTY, allocation=Allocation.GIVEN, given=(("B", 31),)), "31 with 'B' .* from 30"),
+        (SampleForm(by=PARTY, allocation=Allocation.GIVEN, given=(("Z", 1),)), "1 with 'Z' .* from 0"),
         (SampleForm(by=PARTY, allocation=Allocation.GIVEN), "at least one unit"),
         (SampleForm(2, by=("sentence", "text")), "no column 'text' of categories"),
         (SampleForm(2, by=PARTY, whole_articles=True), "Draw sentences instead"),

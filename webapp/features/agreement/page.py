@@ -27,12 +27,12 @@ def results_of(scope: TextScope) -> None:
     if own and not st.toggle("My blind labelling is finished; show the others", key=f"agreement_reveal_{scope.name}"):
         st.info("You label this text blind. The other labellings are hidden until yours is finished.")
         return
+    if not chosen:
+        nothing("No labelling selected.", "Select at least one above.")
     if left := [f"**{plain(name)}** ({plain(why)})" for name, why in found.left_out.items() if name not in chosen]:
         st.caption(f"Left out: {' · '.join(left)}. Choose them above to count them.")
     if chosen:
         results.show(scope, groups.group(scope, found, chosen))
-    else:
-        nothing("No labelling selected.", "Select at least one above.")
 
 
 scopes = groups.scopes(projects.current_id())

@@ -190,8 +190,9 @@ def _code(state: CodebookState, code: Code, texts: dict[int, str], may_edit: boo
     with st.container(horizontal=True, gap=None):
         if code.cluster.parent is not None:
             st.space(_INDENT)
-        with st.container(border=True, gap="xsmall"):
-            left, right = st.columns([5, 1], vertical_alignment="top")
+        # Codes without an entry are lines of a list.
+        with st.container(border=editing or bool(code.entry), gap="xsmall"):
+            left, right = st.columns([5, 1], vertical_alignment="top" if code.entry else "center")
             size = state.partition.sizes()[number]
             left.html(title_html(code.cluster, tones(st.context.theme.type), size))
             if may_edit:
@@ -207,7 +208,7 @@ def _code(state: CodebookState, code: Code, texts: dict[int, str], may_edit: boo
                     )
             if editing:
                 _form(state, code)
-            else:
+            elif code.entry:
                 st.html(entry_html(code, state.partition, texts))
 
 

@@ -167,7 +167,10 @@ def _counts(value: Any) -> dict[str, int]:
 
 
 def browse(corpus: CorpusRecord) -> None:
-    """Draw search and titles on the left, and the article on the right."""
+    """Draw search and titles on the left, and the article on the right; the only article of a corpus alone."""
+    if corpus.articles == 1:
+        _show(corpus, *queries.articles(corpus.id, limit=1))
+        return
     side, main = st.columns([1, 3], gap="medium")
     with side:
         search = st.text_input(

@@ -15,6 +15,7 @@ from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusRe
 from themescope.core.tasks.themes import FEWEST
 from themescope.core.types import Sentence, Value
 from themescope.db.access import Right
+from themescope.jobs.common.importing.waves import is_table
 from themescope.jobs.services import pipeline
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import draw_table
@@ -51,7 +52,8 @@ def actions(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Se
     if running:
         st.fragment(_live, run_every=_POLL_S)(article, tuple(job.id for job in running))
     if not found:
-        if not running and len(sentences) >= FEWEST and may(Right.MANAGE):
+        # A table has its themes on the page Themes.
+        if not running and len(sentences) >= FEWEST and may(Right.MANAGE) and not is_table(corpus):
             with st.container(horizontal=True, vertical_alignment="center"):
                 clicked = st.button(
                     "Cluster this article",
@@ -113,7 +115,7 @@ def _result(corpus: CorpusRecord, article: ArticleRecord, analysis: Analysis, ru
             and st.button("Draw a map", icon=":material/scatter_plot:", type="tertiary")
         ):
             args = {"corpus": corpus.name, "model": analysis.model.name, "articles": [article.id]}
-            if submit("project", args, f"Map of {article.title}"):
+            if submit("project", args, f"Draw the map of “{article.title}”"):
                 st.rerun()
     return _clusters(analysis) if shown else NO_CLUSTERS
 

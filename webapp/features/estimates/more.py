@@ -21,7 +21,7 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.labelling.task_queries import PLANNED, PlannedSample
 from themescope.webapp.shared.navigation import page_link, switch_page
-from themescope.webapp.shared.text import count, file_stem, p_text, plain
+from themescope.webapp.shared.text import count, file_stem, p_text, plain, some_of
 
 _MOST_VALUES = 20
 """Categories with more values are no columns of a regression."""
@@ -60,11 +60,11 @@ def _planner(study: Study, code: str, groups: Sequence[str], by: ColumnRecord | 
             "Label more": [one.more for one in made.strata],
         }
     )
-    reached = ", ".join(f"{plain(name)} ± {100 * half:.1f}" for name, half in made.expected.items())
-    short = [plain(name) for name, half in made.expected.items() if half > made.margin + 0.0005]
+    reached = some_of([f"{plain(name)} ± {100 * half:.1f}" for name, half in made.expected.items()])
+    short = some_of([plain(name) for name, half in made.expected.items() if half > made.margin + 0.0005])
     st.caption(
         f"**{count(made.more, 'more label')}**, chosen at random in each row. Expected after that: {reached}."
-        + (f" All sentences of {', '.join(short)} are too few for ± {margin:g} points." if short else "")
+        + (f" All sentences of {short} are too few for ± {margin:g} points." if short else "")
     )
     if by is not None and by.type != ColumnType.CATEGORY:
         page_link("tasks", "Make a task with a random sample", view={"view": "New task"})

@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from themescope.core.columns import ColumnType
+from themescope.core.errors import DataError
 from themescope.core.estimates.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
 from themescope.core.estimates.report import estimates
 from themescope.core.estimates.shares import TOO_FEW, ShareEstimate, composition, difference, share
@@ -21,15 +22,12 @@ from themescope.webapp.features.estimates import figures, more
 from themescope.webapp.features.estimates.state import ALL, BY, CODE, DIFFERENCE, EVERY, LABELLINGS, PARTS, SHARES, SHOW
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import bound, nothing, project, segment
-from themescope.webapp.shared.components import attempt, download, draw_table
+from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.text import file_name, plain
+from themescope.webapp.shared.text import SOME, file_name, plain, some_of
 
 _PREDICTIONS = "Predictions"
-_NAMED = 3
-"""Groups that a note names."""
 _FEW = f"{TOO_FEW}; at least {FEWEST_LABELS} labels in {FEWEST_DOCUMENTS} documents are needed."
 _WAYS = {
     "People": "From the labels of the sample alone.",
@@ -82,11 +80,10 @@ def _notes(study: Study, found: Sequence[ShareEstimate]) -> None:
     told: dict[str, list[str]] = {note: [] for note in study.notes}
     for one in found:
         for note in one.warnings:
-            several = note.startswith(TOO_FEW) and len(found) > _NAMED
+            several = note.startswith(TOO_FEW) and len(found) > SOME
             told.setdefault(_FEW if several else note, []).append(one.name or ALL)
     for note, names in told.items():
-        named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
-        of = f"{plain(named)}: " if 0 < len(names) < len(found) else ""
+        of = f"{plain(some_of(names))}: " if 0 < len(names) < len(found) else ""
         st.caption(f":material/info: {of}{plain(note)}")
 
 
@@ -109,10 +106,11 @@ def _study_of(people: Sequence[LabellingRecord], machines: Sequence[LabellingRec
         return None
     of = {record.name: record.id for record in (*people, *machines)}
     ids = tuple(of[name] for name in chosen)
-    study: Study | None = attempt(lambda: _opened(ids, of.get(machine), _stamp((*ids, of.get(machine, ids[0])))))
-    if study is None:
-        page_link("tasks", "Make a task with a random sample", view={"view": "New task"})
-    return study
+    try:
+        return _opened(ids, of.get(machine), _stamp((*ids, of.get(machine, ids[0]))))
+    except DataError as error:
+        nothing("No estimates yet.", str(error), "tasks", "Make a task with a random sample", {"view": "New task"})
+        return None
 
 
 def _usual(people: Sequence[LabellingRecord]) -> list[str]:

@@ -152,17 +152,19 @@ _OTHERS = (
 )
 
 
-def totals(
-    corpora: Sequence[CorpusRecord], models: Sequence[ModelRecord], benchmarks: Sequence[BenchmarkRecord]
-) -> None:
-    """Draw the number of projects, articles, sentences, models and benchmarks."""
+def totals(shown: CorpusRecord, found: Sequence[Analysis]) -> None:
+    """Draw the numbers of what the project has."""
+    listed = {} if is_list(shown) else {"Articles": shown.articles}
+    units = {f"{shown.unit.value}s".capitalize(): shown.sentences}
+    made = {
+        "Themes": len(found[0].themes) if found else 0,
+        "Maps": len(queries.maps(shown.id)),
+        "Labellings": len(partition_queries.labellings(shown.id)),
+    }
     with st.container(horizontal=True):
-        st.metric("Projects", len(corpora), border=True)
-        st.metric("Articles", f"{sum(c.articles for c in corpora):,}", border=True)
-        st.metric("Sentences", f"{sum(c.sentences for c in corpora):,}", border=True)
-        st.metric("Models", len(models), border=True)
-        if benchmarks:
-            st.metric("Benchmarks", len(benchmarks), border=True)
+        for name, number in (listed | units | made).items():
+            if number:
+                st.metric(name, f"{number:,}", border=True)
 
 
 _text = st.column_config.TextColumn
@@ -267,7 +269,7 @@ def recent_activity(ended: Sequence[JobRecord]) -> None:
     """Draw the jobs that ended last."""
     newest = sorted(ended, key=lambda j: j.ended or j.created, reverse=True)[:_NEWEST]
     columns = {
-        "Job": [j.title for j in newest],
+        "Job": [j.title.removesuffix(f" by “{j.args.get('model')}”") for j in newest],
         "Status": [j.status.value for j in newest],
         "Ended": [ago(j.ended or j.created) for j in newest],
     }
@@ -293,19 +295,20 @@ def changes() -> None:
 
 changes()
 pipeline_status.watch(projects.current())
-corpora, models, benchmarks = queries.corpora(), queries.models(), queries.benchmarks()
-jobs = queries.jobs()
+corpora, jobs, project = queries.corpora(), queries.jobs(), projects.current()
 starting_points([job for job in jobs if not job.status.ended])
 gallery_of(corpora)
-totals(corpora, models, benchmarks)
+analyses = partition_queries.analyses(project.id) if project else []
+if project:
+    totals(project, analyses)
 left, right = st.columns([10, 11.4], gap="small")
 with left:
     if projects.has_sections():
         results_table()
     else:
-        themes_table(partition_queries.analyses(projects.current_id()))
+        themes_table(analyses)
     projects_table(corpora)
 with right:
     if projects.has_sections():
-        models_table(models)
+        models_table(queries.models())
     recent_activity([job for job in jobs if job.status.ended])

@@ -166,12 +166,13 @@ def show(corpus: CorpusRecord, notebook: Notebook) -> None:
             popover(corpus)
             _deleted(corpus)
     if not notebook.cases:
+        pages = ["Triplets", "Relabel"] if corpus.has_sections else ["Relabel"]
         nothing(
             "No cases yet.",
-            "Add what a model gets wrong: press O in Triplets or Relabel, or use “Add to error notebook” in Compare "
+            f"Add what a model gets wrong: press O in {' or '.join(pages)}, or use “Add to error notebook” in Compare "
             "and “Error notebook” for a selection on the map. Or draw a random sample of failures above.",
-            "triplets",
-            "Open Triplets",
+            pages[0].lower(),
+            f"Open {pages[0]}",
         )
         return
     found = filters.choose(notebook, current_person())

@@ -230,7 +230,7 @@ def show_metric(state: RelabelState) -> None:
                 st.markdown(f":material/check_circle: This labelling uses **{plain(model.name)}**.", width="stretch")
                 corpus = queries.read(lambda r: r.corpora.get(state.record.corpus_id).name)
                 if may(Right.MANAGE) and st.button("Compute a map", icon=":material/map:", key="relabel_metric_map"):
-                    submit("project", {"corpus": corpus, "model": model.name}, f"Map of {corpus} by {model.name}")
+                    submit("project", {"corpus": corpus, "model": model.name})
                 if st.button(
                     "Stop using it", icon=":material/close:", key="relabel_metric_stop", disabled=state.read_only
                 ):

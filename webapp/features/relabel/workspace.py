@@ -279,31 +279,32 @@ def _messages(state: RelabelState) -> None:
 
 
 def show_sentence_card(state: RelabelState) -> None:
-    """Draw the card of the one selected sentence."""
+    """Draw where the one selected sentence is, in one line that opens to the card with what is known about it."""
     sentence = int(state.selected[0])
-    texts = state.texts
-    place = texts.row[sentence]
-    with st.container(border=True, gap="xxsmall", key="relabel_sentence_card"):
+    texts, p = state.texts, state.partition
+    place, row = texts.row[sentence], int(p.rows([sentence])[0])
+    number, note = int(p.numbers[row]), p.notes.get(sentence)
+    parts = ["unassigned" if number == UNASSIGNED else f"in {p.clusters[number].name}"]
+    if number != UNASSIGNED and not state.record.blind:
+        (by,) = queries.made_by(p, state.record.id, state.record.members, state.session.snapshot.step, p.ids[[row]])
+        parts[0] += f", by {by}"
+    if p.uncertain[row]:
+        parts.append("marked as uncertain")
+    if texts.several_sections and not state.record.blind:
+        parts.append(f"section: {texts.sections[place]}")
+    if texts.several_articles:
+        parts.append(texts.articles[place])
+    line = " · ".join(plain(part) for part in (*parts, *([note] if note else [])))
+    card = st.expander(f"Sentence {line}", key="relabel_sentence_card", on_change="rerun")
+    if not card.open:
+        return
+    with card, st.container(gap="xxsmall"):
         before, after = queries.neighbours_in_text(texts.sentences[place], state.record.corpus_id)
         if before:
             st.caption(plain(shorten(before, _MAX_CONTEXT)))
         st.markdown(f"**{plain(shorten(texts.sentences[place].text, _MAX_TEXT))}**")
         if after:
             st.caption(plain(shorten(after, _MAX_CONTEXT)))
-        texts, p = state.texts, state.partition
-        row = int(p.rows([int(texts.ids[place])])[0])
-        number = int(p.numbers[row])
-        parts = ["unassigned" if number == UNASSIGNED else f"in {p.clusters[number].name}"]
-        if number != UNASSIGNED and not state.record.blind:
-            (by,) = queries.made_by(p, state.record.id, state.record.members, state.session.snapshot.step, p.ids[[row]])
-            parts[0] += f", by {by}"
-        if p.uncertain[row]:
-            parts.append("marked as uncertain")
-        if texts.several_sections and not state.record.blind:
-            parts.append(f"section: {texts.sections[place]}")
-        if texts.several_articles:
-            parts.append(texts.articles[place])
-        st.caption(" · ".join(plain(part) for part in parts))
         if not state.record.blind:
             _suggestion(state, sentence)
             names = [
@@ -313,7 +314,6 @@ def show_sentence_card(state: RelabelState) -> None:
             ]
             if names:
                 st.caption(f":material/group: Other labellings: {' · '.join(names[:_MAX_LABELLINGS])}")
-        note = state.partition.notes.get(sentence)
         if note:
             st.markdown(":material/sticky_note_2: " + plain(note))
         steps = records.read(lambda r: r.label_steps.of_sentence(state.record.id, sentence))

@@ -241,10 +241,10 @@ def _queue(path: Path, methods: Sequence[str], models: Sequence[ModelRecord], wo
     about = {"documents": str(path), "words": words}
     jobs = []
     for method in methods:
-        title = f"Summaries of “{path.name}” by {SUMMARIZERS.get(method).title}"
+        title = f"Summarise “{path.name}” by {SUMMARIZERS.get(method).title}"
         jobs.append(submit(KIND, {"summarizer": method, **about}, title))
     for model in models:
-        title = f"Summaries of “{path.name}” by “{model.name}”"
+        title = f"Summarise “{path.name}” by “{model.name}”"
         jobs.append(submit(KIND, {"summarizer": "lexrank", "model": model.name, **about}, title))
     if None not in jobs:
         st.rerun()

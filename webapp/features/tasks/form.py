@@ -11,6 +11,7 @@ from themescope.core.columns import ColumnType
 from themescope.core.labelling.samples import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
+from themescope.jobs.common.importing.waves import is_list, waves_of
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import making
 from themescope.jobs.services.tasks.making import TaskForm
@@ -24,7 +25,7 @@ from themescope.webapp.shared.people import UNNAMED, current_person
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import count, plain, shorten
 
-EVERY, FIRST, CHOSEN = "All articles", "First articles", "Chosen articles"
+EVERY, FIRST, CHOSEN, WAVES = "All articles", "First articles", "Chosen articles", "Chosen waves"
 RANDOM, UNITS = "Random articles", "Random {unit}s"
 """Samples, whose sampling probabilities are recorded."""
 _ALLOCATIONS = {
@@ -45,14 +46,15 @@ def show(corpus: CorpusRecord) -> None:
     articles, sample = _what(corpus)
     longest = 0
     if sample is None or sample.whole_articles:
+        whole = "article" if not is_list(corpus) else "wave" if corpus.articles > 1 else "list"
         longest = st.number_input(
             "Longest item", 0, 10_000, 0, 10, key=_key("longest"),
-            help="Articles with more sentences are cut into equal items. 0: every article is one item.",
+            help=f"Longer {whole}s are cut into equal items of this many {corpus.unit.value}s. 0: no {whole} is cut.",
         )  # fmt: skip
     plan = _plan(corpus, sample is not None)
     options: dict[str, tuple[str, int | None]] = {
         "Unassigned sentences": (making.START_NOTHING, None),
-        "Sections": (making.START_SECTIONS, None),
+        **({"Sections": (making.START_SECTIONS, None)} if corpus.has_sections else {}),
     }
     for analysis in partition_queries.analyses(corpus.id):
         options[f"Themes: {analysis.name}"] = (making.START_RUN, analysis.run.id)
@@ -72,6 +74,7 @@ def show(corpus: CorpusRecord) -> None:
     )  # fmt: skip
     instructions = st.text_area("Instructions", key=_key("instructions"), max_chars=20_000, height=120)
     ready = bool((name or "").strip()) and bool(articles or sample) and bool(plan.people)
+    of = f"{corpus.unit.value}s" if is_list(corpus) else "articles"
     if st.button("Create task", type="primary", icon=":material/assignment_add:", disabled=not ready, key=_key("make")):
         form = TaskForm(
             corpus.id, name or "", current_person(), tuple(articles), plan, int(longest),
@@ -84,7 +87,7 @@ def show(corpus: CorpusRecord) -> None:
             st.session_state[MESSAGE] = f"{made.name} was created."
             switch_page("tasks", {"task": made.name, "view": ALL})
     if not ready:
-        st.caption("A task needs a name, articles and people.")
+        st.caption(f"A task needs a name, {of} and people.")
 
 
 def _plan_of_estimates(corpus: CorpusRecord) -> None:
@@ -108,14 +111,22 @@ def _key(name: str) -> str:
 
 def _what(corpus: CorpusRecord) -> tuple[list[int], SampleForm | None]:
     """Choose what to label; return the ids of the articles in their order, or else the sample."""
-    units = UNITS.format(unit=corpus.unit.value)
+    every, units = EVERY, UNITS.format(unit=corpus.unit.value)
+    options, help = [EVERY, FIRST, CHOSEN, RANDOM, units], "random articles or a random sample"
+    if is_list(corpus):
+        every, help = f"All {corpus.unit.value}s", "a random sample"
+        options = [every, *([WAVES] if corpus.articles > 1 else []), units]
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     which = left.segmented_control(
-        "What to label", [EVERY, FIRST, CHOSEN, RANDOM, units], default=EVERY, required=True, key=_key("articles"),
-        help="Estimates of shares need random articles or a random sample: the probabilities are recorded.",
+        "What to label", options, default=every, required=True, key=_key("articles"),
+        help=f"Estimates of shares need {help}: the probabilities are recorded.",
     )  # fmt: skip
     if which == units:
         return [], _sample(corpus, right)
+    if which == WAVES:
+        waves = dict(zip((a.id for a in queries.articles(corpus.id, limit=_LISTED)), waves_of(corpus), strict=False))
+        chosen = right.multiselect("Waves", list(waves), format_func=lambda id: waves[id]["name"], key=_key("waves"))
+        return [id for id in waves if id in chosen], None
     if which == CHOSEN:
         titles = {article.id: article.title for article in queries.articles(corpus.id, limit=_LISTED)}
         chosen = right.multiselect("Articles", list(titles), format_func=titles.__getitem__, key=_key("chosen"))
@@ -123,7 +134,7 @@ def _what(corpus: CorpusRecord) -> tuple[list[int], SampleForm | None]:
             st.caption(f"The list has the first {_LISTED:,} of {corpus.articles:,} articles.")
         return [id for id in titles if id in chosen], None
     ids = queries.read(lambda r: r.corpora.article_ids(corpus.id)).tolist()
-    if which == EVERY:
+    if which == every:
         return ids, None
     most = right.number_input("Number", 1, max(len(ids), 1), min(len(ids), 10), key=_key("number"))
     return (ids[: int(most)], None) if which == FIRST else ([], SampleForm(int(most), whole_articles=True))
@@ -153,7 +164,7 @@ def _sample(corpus: CorpusRecord, beside: DeltaGenerator) -> SampleForm:
         where = (_column_key(columns[only]), tuple(values)) if only and values else None
     new_only = st.checkbox(
         f"Leave out {corpus.unit.value}s of earlier samples", key=_key("new_only"),
-        help="Random articles and samples of other tasks of this project.",
+        help="Samples of other tasks of this project, random articles included.",
     )  # fmt: skip
     most = max(corpus.sentences, 1)
     if allocation is Allocation.GIVEN:

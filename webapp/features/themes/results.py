@@ -119,6 +119,7 @@ def _rename(run_id: int, place: int, key: str) -> None:
 # --- results ----------------------------------------------------------------------------------------------------------
 
 
+_LOW = "Sentences whose average similarity to another theme is higher than to their own."
 _UNREAD = "Unknown, because the model does not read the language of this text."
 _CARDS, _MORE_CARDS, _CENTRAL = 12, 24, 3
 _LIST_IS_ARTICLE = "The vectors of this model are computed within the article, which here is the whole list."
@@ -134,27 +135,20 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
     listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
     low_confidence = int((listed.margins < 0).sum())
     unread = language_note(queries.store(), analysis.model, corpus_shares(analysis.corpus))
-    with st.container(horizontal=True):
-        st.metric("Sentences", f"{len(listed.ids):,}", border=True)
-        st.metric("Themes", len(analysis.themes), border=True)
-        help = "Sentences whose average similarity to another theme is higher than to their own."
-        share = "–" if unread else f"{low_confidence / max(len(listed.ids), 1):.0%}"
-        st.metric("Low confidence", share, border=True, help=_UNREAD if unread else help)
-        st.metric("Time", duration(analysis.run.seconds), border=True)
+    share = "unknown" if unread else f"{low_confidence / max(len(listed.ids), 1):.0%}"
+    what = f"**{count(len(listed.ids), 'sentence')}** in **{count(len(analysis.themes), 'theme')}**"
+    st.markdown(f"{what} · Low confidence: **{share}**", help=_UNREAD if unread else _LOW)
     if unread:
         st.warning(plain(unread), icon=":material/translate:")
     words = " plus word overlap" if numbers.word_overlap(analysis) else ""
-    st.caption(
-        " ".join(
-            filter(None, [f"Clustered with “{plain(analysis.model.name)}”{words}.", numbers.interval_note(analysis)])
-        )
-    )
+    took = f"Clustered with “{plain(analysis.model.name)}”{words} in {duration(analysis.run.seconds)}."
+    details = [took, numbers.interval_note(analysis)]
     if within_article(analysis.model):
-        st.caption(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
+        details.append(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
     frequent = repeated_texts.frequent(analysis)
     if repeats := repeated_texts.summary(frequent, len(listed.ids), analysis.run.config.get("distinct", 0)):
         if 100 * frequent[0].count < len(listed.ids):  # nobody has to do anything about it
-            st.caption(plain(repeats))
+            details.append(plain(repeats))
         else:
             st.info(plain(repeats), icon=":material/content_copy:")
     compared = analysis.run.config["compared"]
@@ -164,7 +158,6 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
             "was assigned to its nearest theme."
         )
     _about_waves(analysis)
-    st.subheader("Themes", anchor=False)
     number = f"themes_cards_{analysis.run.digest}"
     shown, may_rename = analysis.themes[: st.session_state.get(number, _CARDS)], may(Right.MANAGE)
     texts = partition_queries.sentence_texts([i for theme in shown for i in theme["central"][:_CENTRAL]])
@@ -185,6 +178,9 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
                 args=(number, len(shown) + _MORE_CARDS),
             )  # fmt: skip
             st.caption(f"and {count(left, 'smaller theme')}; choose one below")
+    with st.expander("How they were found", icon=":material/info:"):
+        for detail in filter(None, details):
+            st.caption(detail)
     show_naming(analysis)
     numbers.why(analysis)
     st.subheader("Map and sentences", anchor=False)
@@ -228,7 +224,7 @@ def _map_and_sentences(analysis: Analysis, listed: RunListing) -> None:
                 st.caption("No map of these sentences yet.")
                 if st.button("Create map", icon=":material/scatter_plot:"):
                     settings = {"corpus": analysis.corpus.name, "model": analysis.model.name}
-                    if submit("project", settings, f"Map of {analysis.corpus.name}"):
+                    if submit("project", settings, f"Draw the map of “{analysis.corpus.name}”"):
                         st.rerun()
         else:
             _draw(analysis, listed, record, theme, selected)
