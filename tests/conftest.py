@@ -1,5 +1,6 @@
 """Fixtures that every test may use: a home of its own, settings, stores on both engines, shared data."""
 
+import gc
 import os
 import secrets
 import shutil
@@ -39,6 +40,18 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.register_profile("account", hypothesis.settings.get_profile("themescope"), max_examples=2_500)
 hypothesis.settings.load_profile("themescope")
+
+
+# A process that has collected all tests holds a million objects. A garbage collection of them takes half a second, and
+# Streamlit asks for one after each run of a page.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected out of further garbage collections."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -22,16 +23,23 @@ def names(requirements: list[str]) -> set[str]:
 
 def imported(*folders: str) -> set[str]:
     """Normalised names of the installed packages whose modules are imported below ``folders``."""
+    return set().union(*map(_imported, folders))
+
+
+@cache
+def _imported(folder: str) -> set[str]:
     modules = {
         name.partition(".")[0]
-        for folder in folders
         for path in (ROOT / folder).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         for name in _modules(node)
     }
-    owners = packages_distributions()
+    owners = _owners()
     foreign = modules - {*sys.stdlib_module_names, *PACKAGES, "themescope", "benchmarks", "tests"}
     return {owner.lower().replace("_", "-") for module in foreign for owner in owners.get(module, [module])}
+
+
+_owners = cache(packages_distributions)
 
 
 def _modules(node: ast.AST) -> list[str]:

@@ -37,7 +37,7 @@ from themescope.webapp.routes.middleware import (
     SECURITY_HEADERS,
 )
 from themescope.webapp.routes.status import PROBES
-from themescope.webapp.shared.people import browser_token, cookie, new_token
+from themescope.webapp.shared.people import cookie, new_token
 
 ROOT = Path(__file__).parents[2]
 PRINT = """
@@ -200,18 +200,6 @@ def test_no_cookie_opens_the_api(server: str, visitors: dict[str, Headers]) -> N
 def test_only_signed_in_visitors_open_a_websocket(server: str, visitors: dict[str, Headers]) -> None:
     opened = [visitor for visitor, headers in visitors.items() if opens_websocket(server, headers)]
     assert opened == [*SIGNED_IN]
-
-
-def test_a_session_holds_on_every_web_server_of_an_installation(
-    home: Path, server: str, visitors: dict[str, Headers]
-) -> None:
-    with serving(home, THEMESCOPE_LOGIN="always") as other:
-        assert all(opens_websocket(each, visitors["admin"]) for each in (server, other))
-        name, _, value = visitors["admin"]["cookie"].partition("=")
-        store = Store(Settings.in_folder(home))
-        service.sign_out(store, browser_token({name: value}))
-        store.close()
-        assert not any(opens_websocket(each, visitors["admin"]) for each in (server, other))
 
 
 def opens_websocket(server: str, headers: Headers) -> bool:

@@ -24,9 +24,9 @@ def topic(text: str) -> str:
     return "Housing" if "rents" in text else "Transport"
 
 
-def survey(folder: Path) -> Callable[[Store], None]:
+def survey(folder: Path, predicted: bool = False) -> Callable[[Store], None]:
     """Return what fills a store with 240 answers of two parties, the codebook "Codes", and a sample of 60 answers that
-    Ada and Ben label."""
+    Ada and Ben label; if ``predicted``, also with the labelling "gold": Ada's labels, not blind, with predictions."""
     file = folder / "answers.csv"
     random = np.random.default_rng(0)
     with file.open("w", encoding="utf-8", newline="") as stream:
@@ -57,6 +57,11 @@ def survey(folder: Path) -> Callable[[Store], None]:
         )  # fmt: skip
         for person in plan.people:
             label(store, task.id, person)
+        if predicted:
+            with store.reading() as r:
+                record = r.labellings.by_name("Pilot · Ada")
+            starts.begin(store, NewLabelling(corpus.id, "gold", "Ada"), starts.from_labelling(record.id))
+            do(store, "predict-labels", labelling="gold")
 
     return fill
 
@@ -76,12 +81,3 @@ def label(store: Store, task_id: int, person: str) -> None:
             name = next(other for other in SUBJECTS if other != name)
         session.do(op.assign(session.partition, np.array([sentence.id]), number_of[name]))
         work.finish_item(store, item.id)
-
-
-def gold(store: Store) -> str:
-    """A labelling with Ada's labels, which is not blind and has predictions."""
-    with store.reading() as r:
-        record = r.labellings.by_name("Pilot · Ada")
-    starts.begin(store, NewLabelling(record.corpus_id, "gold", "Ada"), starts.from_labelling(record.id))
-    do(store, "predict-labels", labelling="gold")
-    return "gold"

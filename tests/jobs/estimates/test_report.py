@@ -10,7 +10,7 @@ from docx import Document
 from docx.oxml.ns import qn
 
 from tests.homes import CopyHome, MakeHome
-from tests.jobs.estimates.survey import ROWS, gold, survey
+from tests.jobs.estimates.survey import ROWS, survey
 from tests.jobs.test_kinds import do
 from themescope.core.estimates.shares import share
 from themescope.core.labelling.markup import Block, HeadingBlock, ParagraphBlock, Picture, Table, as_html
@@ -30,11 +30,10 @@ def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("answers")
 
     def fill(store: Store) -> None:
-        survey(folder)(store)
+        survey(folder, predicted=True)(store)
         with store.reading() as r:
             (corpus,), model = r.corpora.list(), r.models.list()[-1]
         do(store, "find-themes", corpus=corpus.name, model=model.name, settings={"k": 3})
-        gold(store)
         with store.writing() as w:
             ids = w.corpora.sentence_ids(corpus.id)
             points = np.random.default_rng(0).random((len(ids), 2), np.float32)

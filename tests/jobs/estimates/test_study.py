@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.homes import CopyHome, MakeHome
-from tests.jobs.estimates.survey import DRAWN, ROWS, gold, survey, topic
+from tests.jobs.estimates.survey import DRAWN, ROWS, survey, topic
 from tests.jobs.test_kinds import do
 from themescope.core.errors import DataError
 from themescope.core.estimates.shares import NOT_RANDOM, share
@@ -26,7 +26,7 @@ from themescope.jobs.services.labelling.session import LabellingSession
 
 @pytest.fixture(scope="module")
 def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_home(survey(tmp_path_factory.mktemp("answers")))
+    return make_home(survey(tmp_path_factory.mktemp("answers"), predicted=True))
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_labels_of_a_sample_count_with_its_probability_and_others_are_left_out(s
 
 
 def test_predictions_cover_everything_and_make_the_interval_narrower(store: Store) -> None:
-    study = study_of(store, gold(store))
+    study = study_of(store, "gold")
     assert study.machine is not None and study.machine.shape == (ROWS, 2) and not study.notes
     found = share(study.units("Housing"))
     assert found.people is not None and found.corrected is not None
@@ -112,8 +112,8 @@ def test_labels_that_nobody_sampled_are_said_to_be(store: Store) -> None:
 
 
 def test_the_command_prints_what_the_replication_computes(store: Store, tmp_path: Path) -> None:
-    name, folder = gold(store), tmp_path / "files"
-    command = ["estimate", name, "--code", "Housing", "--by", "party", "--replication", str(folder), "--json"]
+    folder = tmp_path / "files"
+    command = ["estimate", "gold", "--code", "Housing", "--by", "party", "--replication", str(folder), "--json"]
     rows = {}
     for more, named in (([], "{}"), (["--composition"], "of the code, {}"), (["--difference", "A", "B"], "A – B")):
         done = CliRunner(env={"THEMESCOPE_HOME": str(store.settings.home)}).invoke(main, [*command, *more])
