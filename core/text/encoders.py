@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -182,6 +183,10 @@ def weights_digest(folder: Path) -> str:
 _BATCH, _DISTILLED_DIM = 512, 128
 
 
+_TOKENISING = Lock()
+"""A tokenizer keeps the length of a batch, which a second thread must not change."""
+
+
 @dataclass(frozen=True)
 class Encoder:
     """A tokenizer, a network, and how they read a text."""
@@ -195,8 +200,9 @@ class Encoder:
         import torch
 
         given, limit = [self.reading.prefix + text for text in texts], self.reading.max_tokens or None
-        with torch.inference_mode():
+        with _TOKENISING:
             inputs = self.tokenizer(given, padding=True, truncation=True, max_length=limit, return_tensors="pt")
+        with torch.inference_mode():
             inputs = inputs.to(self.network.device)
             states = self.network(**inputs).last_hidden_state
             vectors = self.reading.pooling(states, inputs["attention_mask"])
