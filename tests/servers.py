@@ -23,6 +23,9 @@ _POSTGRES_OPTIONS = (
     "synchronous_commit=off",
     "full_page_writes=off",
     "autovacuum=off",
+    "jit=off",
+    "wal_level=minimal",
+    "max_wal_senders=0",
     "unix_socket_directories=",
 )
 

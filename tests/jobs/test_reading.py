@@ -66,9 +66,11 @@ def test_errors_are_passed_on() -> None:
 
 
 def test_a_file_without_progress_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = read_files([], readings.hangs, SILENT)
+    assert next(read) == 1  # the process has started
     monkeypatch.setattr(reading, "SILENCE_S", 1.0)
     with pytest.raises(ReadError, match=r"^bad\.txt: reading was ended, since it made no progress for 1 s\."):
-        items(readings.hangs)
+        next(read)
 
 
 def test_a_file_without_progress_can_be_cancelled() -> None:
