@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 
 from themescope.core.clustering import REGISTRY
-from themescope.core.config import config_from_dict
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.protocols import Clusterer
 from themescope.core.registry import Card
@@ -103,12 +102,3 @@ def test_nonsense_is_refused(card: Card) -> None:
         broken[2, 1] = np.nan
         with pytest.raises(DataError, match="not finite"):
             clusterer.fit_predict(broken, 3, 0)
-
-
-@every
-def test_config_survives_json(card: Card) -> None:
-    config = REGISTRY.configure(card.id)
-    assert config_from_dict(card.config_class(), config.to_dict()) == config
-    with pytest.raises(ConfigError):
-        REGISTRY.configure(card.id, {"no_such_setting": 1})
-    assert card.title and card.summary and card.source

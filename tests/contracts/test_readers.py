@@ -1,13 +1,10 @@
 """One suite over every registered reader, on tiny files."""
 
-import dataclasses
-import json
 from collections.abc import Iterator
 
 import pytest
 
 from tests.core.readers.samples import PACKERS, sample, write
-from themescope.core.config import config_from_dict
 from themescope.core.errors import Cancelled, ReadError
 from themescope.core.protocols import SILENT, NullReport, Reader
 from themescope.core.readers import REGISTRY
@@ -31,14 +28,6 @@ def test_the_card_says_where_the_format_comes_from(id):
     card = REGISTRY.get(id)
     assert card.source and card.title and card.summary
     assert isinstance(REGISTRY.build(id), Reader)
-
-
-@READERS
-def test_the_config_survives_json_and_explains_itself(id):
-    config = REGISTRY.configure(id)
-    again = config_from_dict(type(config), json.loads(json.dumps(config.to_dict())))
-    assert again == config and again.digest() == config.digest()
-    assert all(field.metadata["option"].help for field in dataclasses.fields(config))
 
 
 @READERS

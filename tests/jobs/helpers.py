@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -112,6 +113,25 @@ def program(*words: object, held: tuple[str, int] | None = None) -> list[str]:
 def program_environment() -> dict[str, str]:
     """The environment of the test, for a program that starts in any folder."""
     return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+
+
+@contextmanager
+def worker_thread(store: Store) -> Iterator[None]:
+    """A worker in a thread of the test, which need not import everything anew."""
+    runner, ended = Runner(store), threading.Event()
+
+    def work() -> None:
+        while not ended.is_set():
+            if not runner.run_next():
+                ended.wait(0.05)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager

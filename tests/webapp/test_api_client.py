@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import themescope
-from tests.jobs.helpers import worker_process
+from tests.jobs.helpers import worker_thread
 from tests.places import ROOT
 from tests.served import served
 from tests.test_documentation import blocks
@@ -77,7 +77,7 @@ def test_themes_of_sentences_in_one_line(sqlite_store: Store, tmp_path: Path) ->
     texts = [
         f"{start} number {i}." for start in ("Wind farms disturb birds", "A curfew lowers crime") for i in range(8)
     ]
-    with worker_process(), served(APP) as address, themescope.Client(address) as client:
+    with worker_thread(sqlite_store), served(APP) as address, themescope.Client(address) as client:
         run = client.themes(texts, corpus="claims", k=2, language="en", model="static-wikipedia")
         assert run.sentences == len(texts) and sorted(theme.size for theme in run.themes) == [8, 8]
         members = {member.sentence.text: member.theme for member in client.theme_members(run.id)}
@@ -115,7 +115,7 @@ def test_the_documented_way_from_a_table_to_predictions(
     (tmp_path / "claims.csv").write_text("claim\n" + "\n".join(rows) + "\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("THEMESCOPE_TOKEN", "")
-    with worker_process(), served(APP) as address:
+    with worker_thread(sqlite_store), served(APP) as address:
         code = "".join(blocks(ROOT / "docs" / "http-api.md", "py")).replace("http://127.0.0.1:8501", address)
         exec(code, {})
     labels = pd.read_csv("labels.csv")
@@ -126,7 +126,7 @@ def test_the_documented_way_from_a_table_to_predictions(
 
 def test_a_failed_job_is_told(sqlite_store: Store) -> None:
     with (
-        worker_process(), served(APP) as address, themescope.Client(address) as client,
+        worker_thread(sqlite_store), served(APP) as address, themescope.Client(address) as client,
         pytest.raises(RequestError, match="is failed"),
     ):  # fmt: skip
         client.themes(["One.", "Two."], language="en", model="nothing")
