@@ -13,6 +13,8 @@ from playwright.sync_api import Page, expect
 from tests.db.texts import article
 from tests.e2e.conftest import PAYLOAD, App
 from tests.e2e.hands import drawn_around, exported_ids, open_page, watching
+from tests.e2e.test_accessibility import ALL_RULES, AXE, violations
+from tests.webapp.columned import add_columns
 from themescope.core.types import Ids
 from themescope.db.records import MapPoints
 
@@ -59,6 +61,66 @@ def test_two_maps_are_read_together(page: Page, other_page: Page, app: App) -> N
     written = Path(picture.value.path()).read_bytes()
     assert written.startswith(b"\x89PNG") and int.from_bytes(written[16:20]) == 2400
     same_elsewhere(page, other_page, f"found among {len(shown)} selected")
+
+
+def test_charts_of_columns_filter_each_other_and_the_map(page: Page, other_page: Page, app: App) -> None:
+    with app.store.reading() as r:
+        corpus = r.corpora.by_name("Hills")
+    add_columns(app.store, corpus.id)
+    open_page(page, app.url + "/map?corpus=Hills", "Map")
+    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+    page.get_by_role("button", name="Filter", exact=True).click()
+    charts = page.locator(".map_charts")
+    expect(charts.locator(".total")).to_have_text("300 of 300 sentences")
+    side, score = (charts.get_by_role("region", name=name) for name in ("side", "score"))
+    left = side.get_by_role("button", name=re.compile("^left"))
+    page.evaluate(AXE.read_text("utf-8"))
+    assert violations(page, ALL_RULES) == []
+    # A bar filters the other charts and the map in two frames, before the server knows.
+    assert left.evaluate(PRESSED) == ["75 of 300 sentences", 225, False]
+    expect(left).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile("map_facets"))
+    # A range by keyboard, which Escape clears.
+    score.get_by_label("score, from").focus()
+    page.keyboard.press("End")
+    expect(charts.locator(".total")).to_have_text(re.compile("^[0-9] of 300 sentences"))
+    page.keyboard.press("Escape")
+    expect(charts.locator(".total")).to_have_text("75 of 300 sentences")
+    # A range by dragging: the first half.
+    plot = score.locator(".plot").bounding_box()
+    assert plot is not None
+    y = plot["y"] + plot["height"] / 2
+    page.mouse.move(plot["x"] + 2, y)
+    page.mouse.down()
+    page.mouse.move(plot["x"] + plot["width"] * 0.49, y, steps=3)
+    page.mouse.up()
+    expect(charts.locator(".total")).not_to_have_text("75 of 300 sentences")
+    some = int(charts.locator(".total").inner_text().split()[0])
+    assert 20 < some < 50
+    # The list and a lasso follow, and a link shows the same.
+    expect(page).to_have_url(re.compile("score"))
+    page.get_by_role("button", name="List", exact=True).click()
+    expect(page.get_by_text(f"All {some} sentences shown")).to_be_visible()
+    page.locator(".map-view .stage").focus()
+    page.keyboard.press("0")
+    drawn_around(page, "b")
+    selected = page.get_by_text(re.compile("^[0-9]+ sentences? selected"))
+    expect(selected).to_be_visible()
+    assert int(selected.inner_text().split()[0]) <= some
+    open_page(other_page, page.url, "Map")
+    other_page.get_by_role("button", name="Filter (2)", exact=True).click()
+    expect(other_page.locator(".map_charts .total")).to_have_text(f"{some} of 300 sentences")
+    other_page.locator(".map_charts").get_by_role("button", name="Clear filters").click()
+    expect(other_page.locator(".map_charts .total")).to_have_text("300 of 300 sentences")
+    expect(other_page).not_to_have_url(re.compile("map_facets"))
+
+
+PRESSED = """async (bar) => {
+  bar.click();
+  for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+  const leftOut = [...window.themescopeViews].at(-1).states.filter((state) => state & 2).length;
+  return [bar.closest(".map_charts").querySelector(".total").textContent, leftOut, location.href.includes("facets")];
+}"""
 
 
 def same_elsewhere(page: Page, other: Page, said: str) -> None:

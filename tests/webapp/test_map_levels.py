@@ -14,6 +14,7 @@ from tests.webapp.test_map_view import canvas_of, scene_of
 from themescope.core.projection.geometry import inside
 from themescope.webapp.features.map import export
 from themescope.webapp.map_view import alternatives, component, geometry, levels
+from themescope.webapp.map_view.events import handle
 from themescope.webapp.map_view.geometry import UNITS
 from themescope.webapp.map_view.levels import Levels, density, levels_of
 from themescope.webapp.map_view.view_state import MapState
@@ -129,23 +130,21 @@ def test_the_browser_gets_the_tiles_that_it_asks_for_once(large: component.Canva
     assert sum(count for *_, count in sent["index"]) == 120_000
     state, missing = MapState(), [i for i in range(len(sent["index"])) if i not in sent["tiles"]]
     assert missing
-    component.handle(
-        large, state, "tiles", {"digest": large.digest, "held": sent["tiles"], "wanted": [*missing, 10**6, "x"]}
-    )
+    handle(large, state, "tiles", {"digest": large.digest, "held": sent["tiles"], "wanted": [*missing, 10**6, "x"]})
     view = component.view_data(large, state)
     rows = large.levels.rows(view["loaded"]["tiles"])
     places = np.frombuffer(base64.b64decode(view["loaded"]["places"]), "<u2").reshape(-1, 2)
     np.testing.assert_array_equal(places, large.units[rows])
     assert view["loaded"]["tiles"] == missing and view["held"] == [*sent["tiles"], *missing]
     assert component.view_data(large, state)["loaded"] is None
-    component.handle(large, state, "tiles", {"digest": "another", "held": [], "wanted": [1]})
+    handle(large, state, "tiles", {"digest": "another", "held": [], "wanted": [1]})
     assert component.view_data(large, state)["held"] == view["held"]
 
 
 def test_a_lasso_selects_points_that_are_not_drawn(large: component.Canvas) -> None:
     state = MapState()
     everything = [[-1, -1], [-1, UNITS + 1], [UNITS + 1, UNITS + 1], [UNITS + 1, -1]]
-    component.handle(large, state, "area", {"digest": large.digest, "corners": everything, "hidden": [4]})
+    handle(large, state, "area", {"digest": large.digest, "corners": everything, "hidden": [4]})
     assert len(state.ids) == np.count_nonzero(large.colouring.categories >= 0)
     view = component.view_data(large, state)
     rows = large.levels.rows(view["held"])
@@ -157,7 +156,7 @@ def test_a_lasso_selects_points_that_are_not_drawn(large: component.Canvas) -> N
 def test_without_webgl_there_is_a_picture_with_a_description(large: component.Canvas) -> None:
     state = MapState()
     assert component.view_data(large, state)["picture"] is None
-    component.handle(large, state, "picture", {"digest": large.digest})
+    handle(large, state, "picture", {"digest": large.digest})
     shown = component.view_data(large, state)["picture"]
     assert "120,000 sentences" in shown["alt"] and "Largest groups: c" in shown["alt"]
     image = Image.open(io.BytesIO(base64.b64decode(shown["source"].partition(",")[2])))

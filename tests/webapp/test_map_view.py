@@ -14,6 +14,7 @@ from themescope.core.records.stored import ArticleRecord
 from themescope.webapp.features.map import state, view
 from themescope.webapp.map_view import component, parts
 from themescope.webapp.map_view.component import Canvas
+from themescope.webapp.map_view.events import handle
 from themescope.webapp.map_view.geometry import UNITS, Grid
 from themescope.webapp.map_view.scene import MANY, Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState
@@ -77,7 +78,7 @@ def test_exactly_the_sentences_inside_come_back(
     hidden &= set(range(len(canvas.colouring.names) + 1))
     choice = MapState(ids=np.array([7]))
     event = {"digest": canvas.digest, "corners": [list(c) for c in corners], "hidden": sorted(hidden)}
-    component.handle(canvas, choice, "area", event)
+    handle(canvas, choice, "area", event)
     if len(corners) < 3:
         assert choice.ids.tolist() == [7]
         return
@@ -106,7 +107,7 @@ def _hidden(choice: MapState) -> Mapping[str, str]:
 def test_a_point_that_is_clicked_is_that_sentence(shown: tuple[Scene, Canvas], row: int) -> None:
     _, canvas = shown
     choice = MapState()
-    component.handle(canvas, choice, "point", {"digest": canvas.digest, "place": row})
+    handle(canvas, choice, "point", {"digest": canvas.digest, "place": row})
     assert choice.sentence == (int(canvas.scene.ids[row]) if 0 <= row < len(canvas.scene.ids) else -1)
 
 
@@ -115,7 +116,7 @@ def test_events_of_other_points_are_ignored(event: Any) -> None:
     canvas = canvas_of(scene_of([4, 9], np.eye(2, dtype=np.float32), np.ones(2, np.int64)), np.zeros(2, np.int64), 1)
     choice = MapState()
     for name in ("area", "point", "hover", "hidden"):
-        component.handle(canvas, choice, name, event)
+        handle(canvas, choice, name, event)
     assert (len(choice.ids), choice.sentence, choice.tip, choice.hidden, choice.version) == (0, -1, -1, [], 0)
 
 

@@ -8,8 +8,8 @@ sends shapes and places of points, which become sentence ids here; shapes select
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,13 @@ from themescope.core.config import digest_of
 from themescope.webapp.map_view import geometry
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.alternatives import map_png, outline_of
+from themescope.webapp.map_view.events import EVENTS, handle
 from themescope.webapp.map_view.geometry import Rows, Units
 from themescope.webapp.map_view.labels import Name, Texts, names_of
 from themescope.webapp.map_view.levels import Levels, density, levels_of
-from themescope.webapp.map_view.parts import SHAPE, part_of
+from themescope.webapp.map_view.parts import SHAPE
 from themescope.webapp.map_view.scene import Colouring, Scene
-from themescope.webapp.map_view.view_state import MapState, camera_of
+from themescope.webapp.map_view.view_state import MapState
 from themescope.webapp.shared.components import asset
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.text import count, shorten
@@ -35,7 +36,6 @@ from themescope.webapp.shared.text import count, shorten
 _ASSETS = Path(__file__).parent / "assets"
 _TOOLTIP_CHARS = 320
 _MOST_RINGS = 20_000
-_MOST_TILES = 4_096
 _PIN_CHARS = 120
 PINS = 20
 """Number of search results with a numbered pin."""
@@ -70,6 +70,10 @@ class Canvas:
     """1 for the second of two maps."""
     texts: Texts | None = None
     """Returns the texts of rows, from which groups and parts of categories are named; without it they have no names."""
+    shown: npt.NDArray[np.bool_] | None = None
+    """(n,) which points the filters of columns let through; None for all. The others cannot be selected."""
+    columns: str = ""
+    """Digest of the columns by which the browser filters the points; without it, it draws all of them."""
     action_queue: bool = False
     """Selections go through the message queue of the page, in order with its shortcuts, and the map itself has none."""
 
@@ -85,15 +89,20 @@ class Canvas:
         return digest_of([self.scene.ids_digest, self._units_digest, categories, context])[:24]
 
     @cached_property
+    def filter(self) -> str:
+        """Hash of which points are shown; "" for all."""
+        return "" if self.shown is None else geometry.digest(self.shown)
+
+    @cached_property
     def levels(self) -> Levels:
         """The tiles of the points."""
         return _levels(self._units_digest, self.units)
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Number of points of each category; that of "other" comes first."""
-        counts = np.bincount(self.colouring.categories + 1, minlength=len(self.colouring.names) + 1)
-        return [int(count) for count in counts]
+        """Number of shown points of each category; that of "other" comes first."""
+        categories = self.colouring.categories if self.shown is None else self.colouring.categories[self.shown]
+        return [int(count) for count in np.bincount(categories + 1, minlength=len(self.colouring.names) + 1)]
 
     def row(self, event: Any) -> int:
         """Return the row of the point in a browser event about these points, else -1."""
@@ -103,6 +112,27 @@ class Canvas:
     def concerns(self, event: Any) -> bool:
         """Return whether a browser event is about these points."""
         return isinstance(event, dict) and event.get("digest") == self.digest
+
+    @cached_property
+    def filtered(self) -> Canvas:
+        """The canvas of the shown points alone."""
+        return self if self.shown is None or self.shown.all() else self.only(np.flatnonzero(self.shown))
+
+    def only(self, rows: Rows) -> Canvas:
+        """Return the canvas of some rows."""
+        place, of = np.full(len(self.units), -1), self.texts
+        place[rows] = np.arange(len(rows))
+        found = place[self.found]
+        return replace(
+            self,
+            scene=self.scene.only(rows),
+            colouring=self.colouring.only(rows),
+            units=self.units[rows],
+            found=found[found >= 0],
+            texts=None if of is None else lambda some: of(rows[some]),
+            shown=None,
+            columns="",
+        )
 
 
 @st.cache_resource(show_spinner=False, max_entries=6)
@@ -120,18 +150,19 @@ def _names(digest: str, shown: tuple[str, ...], texts: bool, _canvas: Canvas) ->
     return names_of(_canvas.units, _canvas.colouring.categories, shown, _canvas.texts if texts else None)
 
 
-@st.cache_data(show_spinner=False, max_entries=4, hash_funcs={Canvas: lambda canvas: canvas.digest})
+@st.cache_data(show_spinner=False, max_entries=4, hash_funcs={Canvas: lambda canvas: canvas.digest + canvas.filter})
 def outline(canvas: Canvas) -> list[dict[str, Any]]:
     """Return the map as a list: of each category the nearest other ones, and its sentences at its densest place."""
-    found = outline_of(canvas.units, canvas.colouring.categories, len(canvas.colouring.names))
-    rows = np.array([row for group in found for row in group.rows], dtype=np.intp)
+    of = np.arange(len(canvas.units)) if canvas.shown is None else np.flatnonzero(canvas.shown)
+    found = outline_of(canvas.units[of], canvas.colouring.categories[of], len(canvas.colouring.names))
+    rows = of[np.array([row for group in found for row in group.rows], dtype=np.intp)]
     texts = iter([] if canvas.texts is None else canvas.texts(rows))
     return [
         {
             "kind": group.kind,
             "near": group.near,
             "sentences": [
-                [canvas.levels.place(row), shorten(" ".join(text.split()), _TOOLTIP_CHARS)]
+                [canvas.levels.place(int(of[row])), shorten(" ".join(text.split()), _TOOLTIP_CHARS)]
                 for row, text in zip(group.rows, texts, strict=False)
             ],
         }
@@ -261,10 +292,12 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
         else [],
         "camera": state.camera,
         "link": canvas.link,
+        "columns": canvas.columns,
+        "filter": canvas.filter,
         "action_queue": canvas.action_queue,
         "tip": _tip(canvas, state.tip),
         "loaded": loaded,
-        "picture": _picture(canvas, state) if state.picture else None,
+        "picture": _picture(canvas.filtered, state) if state.picture else None,
         "outline": outline(canvas) if state.outlined == canvas.digest else None,
     }
 
@@ -313,58 +346,6 @@ def appearance(canvas: Canvas) -> dict[str, Any]:
         classes.append({"colour": colour, "shape": shape, **about})
     theme = {"ink": tones.ink, "accent": tones.accent, "paper": tones.paper, "grey": tones.other}
     return {"classes": classes, "opacity": canvas.opacity, **theme}
-
-
-# ---------------------------------------------------------------- events from the browser
-
-
-EVENTS = ("area", "point", "hover", "clear", "hidden", "camera", "tiles", "picture", "outline")
-
-
-def handle(canvas: Canvas, state: MapState, name: str, event: Any) -> None:
-    """Change the state of a map as an event of the browser says; one about other points changes nothing."""
-    if name == "clear":
-        state.clear()
-    elif name == "camera":  # pan and zoom
-        state.camera = camera_of(event)
-    elif name == "hover":  # the point under the pointer has a tooltip
-        row = canvas.row(event)
-        state.tip = int(canvas.scene.ids[row]) if row >= 0 else -1
-    elif canvas.concerns(event):
-        _handle(canvas, state, name, event)
-
-
-def _handle(canvas: Canvas, state: MapState, name: str, event: Mapping[str, Any]) -> None:
-    if name == "area":  # a shape, a category or a neighbourhood is selected
-        state.hidden = _categories(canvas, event.get("hidden"))
-        part = part_of(event, len(canvas.colouring.names))
-        if part is not None:
-            state.side = canvas.side
-            state.extend(part, canvas.scene, canvas.units, canvas.colouring)
-    elif name == "point":  # a point was clicked
-        row = canvas.row(event)
-        if row >= 0:
-            state.click(int(canvas.scene.ids[row]))
-    elif name == "hidden":  # in the legend
-        state.hidden = _categories(canvas, event.get("kinds"))
-    elif name == "tiles":  # the browser asks for more
-        held = [number for number in _numbers(event.get("held")) if number < len(canvas.levels.tiles)]
-        state.request_tiles(canvas.digest, held, canvas.levels.batch(_numbers(event.get("wanted"))))
-    elif name == "picture":  # the browser cannot draw the points
-        state.picture = True
-    elif name == "outline":  # the list of categories and sentences is open
-        state.outlined = canvas.digest
-
-
-def _numbers(value: Any) -> list[int]:
-    listed = value[:_MOST_TILES] if isinstance(value, list) else []
-    return list(dict.fromkeys(number for number in listed if isinstance(number, int) and number >= 0))
-
-
-def _categories(canvas: Canvas, kinds: Any) -> list[int]:
-    known = len(canvas.colouring.names)
-    listed = kinds if isinstance(kinds, Sequence) else ()
-    return sorted({-1 if kind == known else kind for kind in listed if isinstance(kind, int) and 0 <= kind <= known})
 
 
 def _tip(canvas: Canvas, sentence: int) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 // Types of the map: what the server sends, and the parts of the view that its scripts share.
 interface Window {
   themescopeActions?: any;
+  themescopeColumns?: any;
   themescopeMaps?: any;
   themescopeViews?: any;
 }
@@ -77,6 +78,7 @@ interface MapView extends Levels, Density, Labels {
   moving: boolean;
   named: boolean;
   hidden: number[];
+  states: Uint8Array<ArrayBuffer>;
   asked: number | undefined;
   restTimer: number | undefined;
   taken: TileData | undefined;

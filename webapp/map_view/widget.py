@@ -28,6 +28,7 @@ if not streamlit.runtime.exists():
     streamlit.logger.set_log_level("ERROR")  # its caches warn that there is no server, which is so on purpose
 
 from themescope.webapp.map_view import component, geometry  # noqa: E402
+from themescope.webapp.map_view.events import EVENTS, handle  # noqa: E402
 from themescope.webapp.map_view.scene import Colouring, Scene  # noqa: E402
 from themescope.webapp.map_view.view_state import MapState  # noqa: E402
 from themescope.webapp.shared.figures import tones  # noqa: E402
@@ -103,8 +104,8 @@ class ThemesMap(anywidget.AnyWidget):
         return self.themes.to_frame().iloc[self.rows]
 
     def _handle(self, _: Any, event: Any, __: Any) -> None:
-        if isinstance(event, dict) and event.get("name") in component.EVENTS:
-            component.handle(self.canvas, self.state, event["name"], event.get("value"))
+        if isinstance(event, dict) and event.get("name") in EVENTS:
+            handle(self.canvas, self.state, event["name"], event.get("value"))
             self.view = component.view_data(self.canvas, self.state)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:

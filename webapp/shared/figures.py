@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -173,18 +172,3 @@ def _intervals(ordered: Sequence[IntervalRow], colour: int, tones: Tones) -> go.
         text=[f"{figure_text(row.label, _LABEL)}: {interval(row.value, row.low, row.high)}" for _, row in of],
         hovertemplate="%{text}<extra></extra>",
     )
-
-
-_BARS_HEIGHT = 44
-
-
-def histogram_html(every: Sequence[int], passing: Sequence[int], about: str, tones: Tones) -> str:
-    """Return a small histogram as HTML: all values in grey, and those that pass in colour; ``about`` is its text."""
-    most = max(max(every, default=0), 1)
-    bars = "".join(
-        f'<span style="flex:1;height:{100 * count / most:.1f}%;background:linear-gradient(to top,{tones.accent} '
-        f'{100 * inside / max(count, 1):.1f}%,{tones.faint} 0)"></span>'
-        for count, inside in zip(every, passing, strict=True)
-    )
-    style = f"display:flex;align-items:flex-end;gap:1px;height:{_BARS_HEIGHT}px"
-    return f'<div role="img" aria-label="{escape(about)}" style="{style}">{bars}</div>'

@@ -28,6 +28,7 @@ from themescope.webapp.map_view import component, geometry
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.component import Canvas
 from themescope.webapp.map_view.geometry import Rows, Units
+from themescope.webapp.map_view.levels import WHOLE_POINTS
 from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState
 from themescope.webapp.shared import queries
@@ -255,31 +256,48 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
         articles = controls.articles(whole, corpus)
     pair = _pair(whole, other)
     base = pair.first if pair is not None else whole
-    shown = np.isin(base.articles, articles) if len(articles) else np.ones(len(base.ids), dtype=bool)
-    shown &= _filtered(corpus, base, bar, filters)
-    scene = base if shown.all() else base.only(shown)
+    chosen_articles = np.isin(base.articles, articles) if len(articles) else np.ones(len(base.ids), dtype=bool)
+    scene = base if chosen_articles.all() else base.only(chosen_articles)
+    columns = facets.found(corpus, scene)
+    with bar.more:
+        facets.button(columns)
     with bar.colour:
         colouring = controls.colouring(ColouredView(corpus, base, scene, articles))
+    passing = scene if columns.passing.all() else scene.only(columns.passing)
     with bar.search:
-        found = controls.found(record, corpus, whole, scene)
+        found = controls.found(record, corpus, whole, passing)
     canvas = component.canvas_of(
-        scene, colouring, found=found.rows, size=scale * geometry.point_size(len(scene.ids)),
-        opacity=opacity, height=_HEIGHT, fill=_BELOW, name=record.digest[:12],
-        context=_sampled(base.units[~shown]) if facets.rest_shown() else component.NO_POINTS,
-        frame=geometry.frame_of(base.units),
+        scene, colouring, found=scene.rows_of(passing.ids[found.rows]),
+        size=scale * geometry.point_size(len(scene.ids)), opacity=opacity, height=_HEIGHT, fill=_BELOW,
+        name=record.digest[:12], frame=geometry.frame_of(base.units),
+        shown=None if columns.passing.all() else columns.passing,
     )  # fmt: skip
-    beside = second_canvas(pair, scene, canvas, other) if pair is not None and other is not None else None
+    order, left_out = canvas.levels.order, ~chosen_articles
+    # Two large maps have their points in two orders, so that the server filters them.
+    if filters is not None and (pair is None or len(order) <= WHOLE_POINTS):
+        canvas = replace(canvas, columns=facets.columns_digest(columns.facets, order))
+    else:
+        canvas = canvas.filtered
+        left_out[chosen_articles] = ~columns.passing
+    if facets.rest_shown():
+        canvas = replace(canvas, context=_sampled(base.units[left_out]))
+    beside = second_canvas(pair, canvas.scene, canvas, other) if pair is not None and other is not None else None
     chosen = state_of(record.digest)
     if chosen.fresh:
-        chosen.take(scene, beside.units if beside is not None and chosen.side else scene.units, colouring)
-    moved = pair.moved[pair.first.rows_of(scene.ids)] if pair is not None else None
+        of = (beside if beside is not None and chosen.side else canvas).filtered
+        chosen.take(of.scene, of.units, of.colouring)
+    moved = pair.moved[pair.first.rows_of(passing.ids)] if pair is not None else None
     with bar.more:
-        figure.downloads(canvas, record, controls.chosen()[0])
-        _list_button(len(chosen.ids))
+        figure.downloads(canvas.filtered, record, controls.chosen()[0])
+        _list_button(len(chosen.rows(passing)))
     coloured_by, searched = controls.chosen()
+    shown = colouring.only(columns.passing)
     panel = ListPanel(
-        corpus, record, scene, colouring, chosen, found, _TABLE, moved, controls.search_similar, coloured_by, searched
+        corpus, record, passing, shown, chosen, found, _TABLE, moved, controls.search_similar, coloured_by, searched
     )
+    if filters is not None:
+        with filters:
+            facets.show(columns, order, canvas.name)
     # The list comes before the map: a map that is drawn knows that its list is.
     if drawer is not None:
         with drawer:
@@ -292,17 +310,6 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
             component.interactive(canvas, chosen, chosen.version, to_address)
     _notes(canvas, record, whole)
     to_address(chosen)
-
-
-def _filtered(corpus: CorpusRecord, base: Scene, bar: _Bar, panel: DeltaGenerator | None) -> facets.Mask:
-    """Draw the button of the filters, and their panel if it is open; return which sentences pass."""
-    found = facets.found(corpus, base)
-    with bar.more:
-        facets.button(found)
-    if panel is not None:
-        with panel:
-            facets.show(found)
-    return found.passing
 
 
 def _sampled(units: Units) -> Units:
@@ -352,7 +359,7 @@ def _two(canvases: tuple[Canvas, Canvas], chosen: MapState, names: tuple[str, st
 
 
 def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
-    shown = count(len(canvas.scene.ids), "sentence")
+    shown = count(canvas.scene.ids.size if canvas.shown is None else int(canvas.shown.sum()), "sentence")
     parts = [f"{shown} shown."]
     if record.sampled_from > len(whole.ids):
         parts.append(

@@ -34,7 +34,7 @@ const DENSITY = {
 
   contours() {
     if (this.contoursOf === this.data.digest) return this.contourPaths;
-    const values = blurred(this.scene.density ? Float32Array.from(this.scene.density, (value) => Math.expm1(value / 40)) : counted(this.scene), this.scene.total < SMOOTH ? MORE_BLURS : BLURS);
+    const values = blurred(this.scene.density ? Float32Array.from(this.scene.density, (value) => Math.expm1(value / 40)) : counted(this.scene, this.states), this.scene.total < SMOOTH ? MORE_BLURS : BLURS);
     const most = values.reduce((high, value) => Math.max(high, value), 0) || 1;
     this.contourPaths = CONTOURS.map((level) => contour(values, most * level * level));
     this.contoursOf = this.data.digest;
@@ -42,10 +42,12 @@ const DENSITY = {
   },
 };
 
-/** @param {Scene} scene */
-function counted({ places }) {
+/** Points in each cell that no filter leaves out. @param {Scene} scene @param {Uint8Array} [states] */
+function counted({ places }, states) {
   const values = new Float32Array(SIDE * SIDE);
-  for (let i = 0; i < places.length; i += 2) values[(places[i + 1] >> 8) * SIDE + (places[i] >> 8)]++;
+  for (let i = 0; i < places.length; i += 2) {
+    if (!states || !(states[i >> 1] & LEFT_OUT)) values[(places[i + 1] >> 8) * SIDE + (places[i] >> 8)]++;
+  }
   return values;
 }
 

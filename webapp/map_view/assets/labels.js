@@ -45,9 +45,9 @@ const LABELS = {
     return new Set(found.map((name) => name[5])).size;
   },
 
-  /** Whether all of some categories are hidden. @param {number[]} kinds */
+  /** Whether all of some categories are hidden, or filters leave out all of their points. @param {number[]} kinds */
   unseen(kinds) {
-    return kinds.length > 0 && kinds.every((kind) => this.hidden.includes(kind));
+    return kinds.length > 0 && kinds.every((kind) => this.hidden.includes(kind) || !this.data.look.classes[kind].count);
   },
 
   // Whether categories are too many for names in large type.

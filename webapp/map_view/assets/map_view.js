@@ -82,6 +82,8 @@ class View {
     this.askOutline();
     this.hint();
     this.root.dataset.ready = data.digest;
+    if (this.columns !== data.columns) this.filtered();
+    this.columns = data.columns;
     const seen = JSON.stringify([data.digest, data.look, data.size, this.marks, this.hidden]);
     this.redraw(seen !== this.seen);
     this.seen = seen;
@@ -117,9 +119,28 @@ class View {
     const { marked, held, found } = this.data, marks = JSON.stringify([marked, held, found]);
     if (marks === this.marks) return;
     this.marks = marks;
-    this.drawing.states(marked ? this.scene.flags(marked, held, SELECTED) : new Uint8Array(this.scene.kinds.length), Boolean(marked));
+    this.marked = marked ? this.scene.flags(marked, held, SELECTED) : null;
     this.drawing.context(this.scene.context);
     this.drawing.found(unpacked(found.places, Uint16Array), unpacked(found.kinds, Uint8Array));
+    this.filtered();
+  }
+
+  // Points that the filters of columns leave out are in grey, or hidden; their contours follow when the filter rests.
+  filtered(changed = false) {
+    if (!this.drawing || !this.scene) return;
+    const filter = window.themescopeMaps?.filter, failing = this.data.columns && filter?.columns === this.data.columns ? filter.failing : null;
+    this.states = this.marked?.slice() ?? new Uint8Array(this.scene.kinds.length);
+    if (failing) this.scene.leaveOut(this.states, failing, LEFT_OUT);
+    this.drawing.states(this.states, Boolean(this.marked), Boolean(failing && !filter.hidden));
+    if (this.over >= 0 && this.states[this.over] & LEFT_OUT) this.hover(-1);
+    if (changed) {
+      clearTimeout(this.contourTimer);
+      this.contourTimer = setTimeout(() => {
+        this.contoursOf = "";
+        this.redraw();
+      }, 250);
+    }
+    this.redraw();
   }
 
   pixel(row) {
@@ -133,11 +154,11 @@ class View {
   }
 
   nearest([px, py]) {
-    const { places, kinds } = this.scene, [x, y] = this.unit([px, py]), hidden = new Set(this.hidden);
+    const { places, kinds } = this.scene, [x, y] = this.unit([px, py]), hidden = new Set(this.hidden), { states } = this;
     let best = -1, least = (NEAR * this.camera.unit) ** 2;
     for (const row of this.drawing.rows) {
       const dx = places[2 * row] - x, dy = places[2 * row + 1] - y, far = dx * dx + dy * dy;
-      if (far < least && !hidden.has(kinds[row])) [best, least] = [row, far];
+      if (far < least && !hidden.has(kinds[row]) && !(states[row] & LEFT_OUT)) [best, least] = [row, far];
     }
     return best;
   }

@@ -8,12 +8,13 @@ const OUTLINE = {
   },
 
   askOutline() {
-    if (!this.outline.open || this.outlineOf === this.data.digest) return;
+    const key = this.data.digest + (this.data.filter ?? "");
+    if (!this.outline.open || this.outlineOf === key) return;
     if (!this.data.outline) {
       this.outlineBody.textContent = "Loading the list …";
       return this.sendNow("outline", { digest: this.data.digest });
     }
-    this.outlineOf = this.data.digest;
+    this.outlineOf = key;
     this.outlineBody.replaceChildren();
     const list = made("ul", "", this.outlineBody);
     for (const group of this.data.outline) this.outlineGroup(group, list);
