@@ -129,7 +129,8 @@ def visitors(home: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
 
 def test_each_visitor_reaches_what_is_theirs(routes: set[str], server: str, visitors: dict[str, Headers]) -> None:
     paths = {re.sub(r"\{[^}]*\}", "x", route) or "/" for route in routes - {PUBLIC_FILES, STREAM}}
-    paths |= {f"/{page}" for page in REGISTRY.ids()} | {"/", "/favicon.png", "/unknown", f"{PUBLIC_FILES}x.js"}
+    paths |= {f"/{page}" for page in REGISTRY.ids()} | {"/", "/data", "/Models/", "/favicon.png", "/unknown"}
+    paths |= {f"{PUBLIC_FILES}x.js"}
     host, port = urlsplit(server).hostname, urlsplit(server).port
     connection = HTTPConnection(host or "", port, timeout=60)
     wrong = []
