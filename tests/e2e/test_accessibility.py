@@ -134,6 +134,7 @@ def test_every_page_has_no_violation_in_either_theme_and_fits_narrow_windows(pag
                 page.set_viewport_size({"width": width, "height": 800})
                 at_rest(page)
                 found[f"{name} in {width} px"] = max(0, page.evaluate(WIDER) - 1)
+            found[f"{name} on a phone"] = violations(page, ALL_RULES)
     assert {where: what for where, what in found.items() if what} == {}
 
 

@@ -1,5 +1,6 @@
 """A file is imported in a real browser."""
 
+import re
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -8,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import at_rest, open_page
+from tests.webapp.filled import CORPUS as FILLED
 from themescope.webapp.features import REGISTRY
 
 CORPUS = "Towns"
@@ -21,6 +23,19 @@ def address(app: App, page: str, **asked: str) -> str:
 def corpora(app: App) -> list[str]:
     with app.store.reading() as r:
         return [corpus.name for corpus in r.corpora.list()]
+
+
+def test_phones_show_cards_in_place_of_tables(page: Page, filled: App) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_page(page, address(filled, "corpora", view="All projects"), "Data")
+    card = page.locator(".table_cards").get_by_role("button", name=FILLED)
+    expect(card).to_contain_text("Sentences72")
+    expect(page.get_by_test_id("stDataFrame").first).to_be_hidden()
+    card.click()
+    expect(page).to_have_url(re.compile(f"corpora_details={FILLED}"))
+    page.set_viewport_size({"width": 1280, "height": 844})
+    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    expect(card).to_be_hidden()
 
 
 def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, worker: psutil.Popen, articles_file: Path) -> None:

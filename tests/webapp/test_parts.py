@@ -1,12 +1,17 @@
 """Small parts of pages: text, uploads, forms, colours, the start."""
 
+import json
+import math
 import re
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path, PurePath
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +46,35 @@ def test_codes_that_the_browser_rewrites_are_broken_up(code: str) -> None:
 )
 def test_long_lists_of_names_are_counted(names: list[str], said: str) -> None:
     assert text.some_of(names) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "format", "said"),
+    [
+        (12_345, "", "12,345"), (np.int64(7), "localized", "7"), (0.123456, "", "0.1235"), (True, "", "yes"),
+        (0.5, "percent", "50.0%"), (0.12345, "%.2f", "0.12"), (40.0, "%d %%", "40 %"), (None, "%.2f", ""),
+        (math.nan, "percent", ""), (pd.NaT, "", ""), (date(2026, 11, 27), "", "2026-11-27"), ("%s", "", "%s"),
+    ],
+)  # fmt: skip
+def test_cards_show_values_as_cells_do(value: object, format: str, said: str) -> None:
+    assert components.cell_text(value, format) == said
+
+
+def test_tables_are_cards_too_and_the_same_table_twice_is_no_error() -> None:
+    def page() -> None:
+        from themescope.webapp.shared.components import clickable_table, draw_table
+
+        for _ in range(2):
+            draw_table({"Name": ["Ada", None], "Labels": [1_200, 3]})
+        clickable_table({"Project": ["A"], "Score": [0.5]}, "projects", lambda row: None)
+
+    at = AppTest.from_function(page).run()
+    assert not at.exception and len(at.dataframe) == 3
+    first, clickable = (json.loads(one.proto.json) for one in at.get("bidi_component"))
+    assert first == {
+        "columns": ["Name", "Labels"], "rows": [["Ada", "1,200"], ["", "3"]], "total": 2, "clickable": False,
+    }  # fmt: skip
+    assert clickable["clickable"] and clickable["rows"] == [["A", "0.5"]]
 
 
 def test_a_download_made_on_click_survives_the_script_runs_of_other_sessions(monkeypatch: pytest.MonkeyPatch) -> None:

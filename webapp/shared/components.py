@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
+from numbers import Integral, Real
 from pathlib import Path, PurePath
 from threading import Lock
 from typing import Any, TypeVar
 from uuid import uuid4
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit import runtime
+from streamlit.errors import StreamlitDuplicateElementKey
 
 from themescope.core.errors import ThemescopeError
 from themescope.webapp.shared.text import plain
@@ -40,6 +44,8 @@ _MIME = {
 }
 _KEPT_DOWNLOADS, _KEPT_BYTES = 16, 64_000_000
 _NO_FIELDS: Mapping[str, Any] = {}
+_CARDS, _CARDS_KEY = 100, "table-cards"
+"""Most rows that are shown as cards, and the beginning of the keys of the component."""
 _COUNTED = st.column_config.NumberColumn(format="localized")
 ASSETS = Path(__file__).parent / "assets"
 """Folder of the scripts, styles and templates that pages share."""
@@ -71,12 +77,56 @@ Columns = Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame | Style
 """A table: values by the title of their column, or its rows."""
 
 
-def draw_table(columns: Columns, *, column_config: Mapping[str, Any] = _NO_FIELDS, **options: Any) -> None:
-    """Draw a table; whole numbers have thousands separators, and more than ten rows scroll."""
+def draw_table(
+    columns: Columns,
+    *,
+    column_config: Mapping[str, Any] = _NO_FIELDS,
+    on_click: Callable[[int], None] | None = None,
+    **options: Any,
+) -> None:
+    """Draw a table; whole numbers have thousands separators, and more than ten rows scroll.
+
+    Phones show cards in its place, except for a single column or cells with colours. A click on a card calls
+    ``on_click`` with the number of the row.
+    """
     found = columns if isinstance(columns, Styler | pd.DataFrame) else pd.DataFrame(columns)
     frame: pd.DataFrame = found.data if isinstance(found, Styler) else found  # type: ignore[attr-defined]
     config: dict[str, Any] = {str(name): _COUNTED for name, kind in frame.dtypes.items() if kind.kind in "iu"}
-    st.dataframe(found, hide_index=True, column_config=config | dict(column_config), **options)
+    config |= column_config
+    st.dataframe(found, hide_index=True, column_config=config, **options)
+    if not isinstance(found, Styler) and len(frame.columns) > 1:
+        _draw_cards(frame, config, options.get("key", ""), on_click)
+
+
+def _draw_cards(
+    frame: pd.DataFrame, config: Mapping[str, Any], key: str, on_click: Callable[[int], None] | None
+) -> None:
+    known = [config.get(str(name)) or {} for name in frame.columns]
+    formats = [(one.get("type_config") or {}).get("format") or "" for one in known]
+    rows = [[*map(cell_text, row, formats)] for row in frame.head(_CARDS).itertuples(index=False)]
+    names = [one.get("label") or str(name) for one, name in zip(known, frame.columns, strict=True)]
+    data = {"columns": names, "rows": rows, "total": len(frame), "clickable": on_click is not None}
+    widget = f"{_CARDS_KEY}-{key or hash((*names, *map(tuple, rows)))}"
+    call: dict[str, Any] = {"data": data, "key": widget}
+    if on_click is not None:
+        call["on_row_change"] = lambda: on_click(int(st.session_state[widget]["row"]))
+    with suppress(StreamlitDuplicateElementKey):  # the same table twice: phones show the second one as it is
+        draw_component("table_cards", **call)
+
+
+def cell_text(value: Any, format: str) -> str:
+    """Return a value of a table as its cell shows it; "" for a missing one."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if format == "percent":
+        return f"{value:.1%}"
+    if "%" in format:
+        return format % value
+    if isinstance(value, Integral):
+        return f"{int(value):,}"
+    return f"{value:,.4g}" if isinstance(value, Real) else str(value)
 
 
 def clickable_table(columns: Columns, key: str, on_click: Callable[[int], None], **options: Any) -> None:
@@ -87,7 +137,7 @@ def clickable_table(columns: Columns, key: str, on_click: Callable[[int], None],
         if cells:
             on_click(cells[0][0])
 
-    draw_table(columns, key=key, on_select=choose, selection_mode="single-cell", **options)
+    draw_table(columns, on_click=on_click, key=key, on_select=choose, selection_mode="single-cell", **options)
 
 
 def clicked_point(key: str) -> tuple[int, int] | None:
