@@ -72,6 +72,7 @@ def test_charts_of_columns_filter_each_other_and_the_map(page: Page, other_page:
     page.get_by_role("button", name="Filter", exact=True).click()
     charts = page.locator(".map_charts")
     expect(charts.locator(".total")).to_have_text("300 of 300 sentences")
+    page.wait_for_function(FITTED)  # to its frame, which is narrower beside the charts
     side, score = (charts.get_by_role("region", name=name) for name in ("side", "score"))
     left = side.get_by_role("button", name=re.compile("^left"))
     page.evaluate(AXE.read_text("utf-8"))
@@ -115,6 +116,7 @@ def test_charts_of_columns_filter_each_other_and_the_map(page: Page, other_page:
     expect(other_page).not_to_have_url(re.compile("map_facets"))
 
 
+FITTED = "[...window.themescopeViews].every((view) => view.camera.unit === view.fitUnit())"
 PRESSED = """async (bar) => {
   bar.click();
   for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);

@@ -376,7 +376,7 @@ def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
             "model."
         )
     if repeated := len(whole.ids) - whole.places:
-        parts.append(f"Identical texts lie at one point: {count(repeated, 'sentence')} at the point of another.")
+        parts.append(f"{count(repeated, 'sentence')} with the text of another lie at its point.")
     if len(canvas.scene.ids) > export.FILE_POINTS:
         parts.append(f"Figures and HTML have a random sample of {export.FILE_POINTS:,} points.")
     parts.append(

@@ -24,6 +24,7 @@ class View {
     this.said = made("p", "said", this.frame, "", { "aria-live": "polite" });
     this.drawing = Drawing.on(this.canvas);
     this.camera = { x: UNITS / 2, y: UNITS / 2, unit: 0 };
+    this.fitted = null;
     this.ratio = devicePixelRatio;
     this.path = [];
     this.corners = [];
@@ -174,6 +175,13 @@ class View {
   fit() {
     const [left, low, right, high] = this.data.fit, unit = this.fitUnit();
     this.camera = { x: (left + right) / 2, y: (low + high + unit * this.inset()) / 2, unit };
+    this.fitted = { ...this.camera };
+  }
+
+  // Whether the user has not moved the map since it was fitted to its frame.
+  fits() {
+    const { camera, fitted } = this;
+    return !camera.unit || (camera.x === fitted?.x && camera.y === fitted.y && camera.unit === fitted.unit);
   }
 
   // Height of the controls of the page that lie on the map.
@@ -212,7 +220,7 @@ class View {
     if (!width || !height || (!first && width === this.width && height === this.height)) return;
     [this.width, this.height] = [width, height];
     this.size(devicePixelRatio);
-    if (!this.camera.unit && this.data) this.fit();
+    if (this.data && this.fits()) this.fit();
     if (!first) this.load();
     this.redraw();
   }
