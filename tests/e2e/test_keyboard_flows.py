@@ -22,6 +22,7 @@ that for a wish to stay there. Nobody gets from a table to a link and presses En
 FOCUSED = """() => {
   let found = document.activeElement;
   while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+  if (found?.matches('main')) return '';  // its text is the whole page
   return (found?.getAttribute('aria-label') || found?.textContent || '').trim();
 }"""
 

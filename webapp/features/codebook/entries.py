@@ -192,19 +192,17 @@ def _code(state: CodebookState, code: Code, texts: dict[int, str], may_edit: boo
             st.space(_INDENT)
         # Codes without an entry are lines of a list.
         with st.container(border=editing or bool(code.entry), gap="xsmall"):
-            left, right = st.columns([5, 1], vertical_alignment="top" if code.entry else "center")
             size = state.partition.sizes()[number]
-            left.html(title_html(code.cluster, tones(st.context.theme.type), size))
-            if may_edit:
-                with right.container(horizontal_alignment="right"):
-                    target = None if editing else code.cluster.number
+            with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+                st.html(title_html(code.cluster, tones(st.context.theme.type), size), width="stretch")
+                if may_edit:
                     st.button(
                         "Close" if editing else "Edit",
                         icon=":material/close:" if editing else ":material/edit:",
-                        key=f"{EDIT}_{code.cluster.number}",
+                        key=f"{EDIT}_{number}",
                         help=f"{'Close' if editing else 'Edit'} the entry of {plain(code.cluster.name)}",
                         on_click=_edit,
-                        args=(state, target),
+                        args=(state, None if editing else number),
                     )
             if editing:
                 _form(state, code)

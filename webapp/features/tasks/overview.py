@@ -52,7 +52,7 @@ def show(corpus: CorpusRecord) -> None:
     found = task_queries.tasks(corpus.id)
     if not found:
         nothing(
-            "No tasks yet.", "A task gives articles to people, with overlap, order and quota.", "tasks", NEW,
+            "No tasks yet.", "A task gives texts to people, with overlap, order and quotas.", "tasks", NEW,
             {"view": NEW},
         )  # fmt: skip
         return
@@ -279,7 +279,10 @@ def show_mine(corpus: CorpusRecord) -> None:
     person = current_person()
     found = [task for task in task_queries.tasks(corpus.id) if person in task.people]
     if not found:
-        nothing("No tasks for you.", f"People who make tasks can give you some under the name “{person or 'me'}”.")
+        nothing(
+            "No tasks for you.", f"People who make tasks can give you some under the name “{person or 'me'}”.", "tasks",
+            NEW, {"view": NEW},
+        )  # fmt: skip
     for task in found:
         _task(task, person)
 
