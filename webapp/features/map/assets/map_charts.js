@@ -168,6 +168,7 @@ class Charts {
   constructor(root) {
     const head = added(root, "div", "head");
     this.count = added(head, "p", "total");
+    this.refused = false;
     this.said = added(head, "p", "said", "", { role: "status" });
     this.clear = button(head, "", "Clear filters", () => this.chooseAll({}));
     const others = added(head, "div", "others", "", { role: "group", "aria-label": "Other sentences" });
@@ -216,7 +217,7 @@ class Charts {
   }
 
   choose(place, codes) {
-    this.filters.filter(place, codes);
+    this.refused = !this.filters.filter(place, codes);
     this.changed();
   }
 
@@ -254,7 +255,8 @@ class Charts {
       chart.all.hidden = !filters.allowed[place];
       chart.box.classList.toggle("filtered", !chart.all.hidden);
     });
-    this.count.textContent = `${written(passing)} of ${written(failing.length)} sentences`;
+    const counted = `${written(passing)} of ${written(failing.length)} sentences`;
+    this.count.textContent = this.refused ? `${counted}. At most 32 columns are filtered at a time: clear one first.` : counted;
     this.clear.disabled = !active;
     for (const one of this.rests) one.setAttribute("aria-pressed", String(one.textContent === this.rest));
     performance.measure("filter", { start, end: performance.now() });
