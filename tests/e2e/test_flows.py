@@ -44,7 +44,7 @@ def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, worker: psut
     page.locator("input[type=file][multiple]").set_input_files(str(articles_file))
     expect(page.get_by_text("5 articles of")).to_be_visible()
     expect(page.get_by_role("combobox", name="Format (detected)")).to_have_value("JSON lines")
-    name = page.get_by_label("Corpus name")
+    name = page.get_by_label("Project name")
     name.fill(CORPUS)
     name.press("Enter")
     page.get_by_role("button", name="Import", exact=True).click()

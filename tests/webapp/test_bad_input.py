@@ -48,7 +48,7 @@ def test_a_name_that_was_typed_just_before_the_click_counts(
     at.session_state["corpora_import_path_0"] = str(path)
     at.run()
     # Both reach the server in one run: the button is still the one of the page as it was before the typing.
-    next(field for field in at.text_input if field.label == "Corpus name").set_value(" My towns ")
+    next(field for field in at.text_input if field.label == "Project name").set_value(" My towns ")
     next(field for field in at.selectbox if field.label == "Language").set_value("de")
     next(button for button in at.button if button.label == "Import").click().run()
     assert not at.exception

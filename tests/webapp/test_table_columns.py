@@ -53,7 +53,7 @@ def test_files_are_added_to_a_project(filled_store: Store, open_page: Open, tmp_
     path.write_text(CLAIMS, encoding="utf-8")
     at = form_of(path, open_page)
     next(box for box in at.selectbox if box.label == "Project").set_value(CORPUS).run()
-    assert not at.exception and "Corpus name" not in {box.label for box in at.text_input}
+    assert not at.exception and "Project name" not in {box.label for box in at.text_input}
     assert next(box for box in at.text_input if box.label == "Wave").value == "wave 2"
     next(box for box in at.text_input if box.label == "Wave").set_value("spring").run()
     next(button for button in at.button if button.label == "Add to the project").click().run()

@@ -140,7 +140,7 @@ def import_form() -> None:
             f"{count(len(about.labellings), 'labelling')}{by}" + (f" · vectors of {plain(models)}" if models else "")
         )
         free = queries.usable_corpus_name(about.corpus.name)
-        name = st.text_input("Corpus name", value=free, key=f"corpora_bundle_name_{path}")
+        name = st.text_input("Project name", value=free, key=f"corpora_bundle_name_{path}")
         if st.button("Import bundle", type="primary", icon=":material/download:", disabled=not (name or "").strip()):
             args = {"file": str(path), "corpus": (name or "").strip()}
             if submit("import-bundle", args, f"Import bundle “{args['corpus']}”"):

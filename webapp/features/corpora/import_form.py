@@ -299,7 +299,7 @@ def _about_new(paths: Sequence[Path], first: Path, key: int) -> None:
     if len(paths) > 1 and not whole_folder:
         stem += f" and {count(len(paths) - 1, 'more file', 'more files')}"
     left, middle, right = st.columns([4, 2, 3])
-    left.text_input("Corpus name", value=queries.usable_corpus_name(stem), key=f"corpora_import_name_{key}")
+    left.text_input("Project name", value=queries.usable_corpus_name(stem), key=f"corpora_import_name_{key}")
     known = sorted(LANGUAGES, key=language_name)
     middle.selectbox(
         "Language",
