@@ -240,8 +240,8 @@ class _Regression:
     def __init__(self, features: Any, y: Index, strength: float) -> None:
         from sklearn.linear_model import LogisticRegression
 
-        # Columns of zeros have coefficients of 0; hashed words have a million of them.
-        self._used = np.unique(features.indices) if sparse.issparse(features) else slice(None)
+        # Columns of zeros have coefficients of 0; hashed words have a million of them. One column there must be.
+        self._used = np.union1d(features.indices, [0]) if sparse.issparse(features) else slice(None)
         with warnings.catch_warnings():  # that there are many codes for so few labels
             warnings.simplefilter("ignore", UserWarning)
             self._fitted = LogisticRegression(C=strength, max_iter=300, tol=1e-3).fit(features[:, self._used], y)

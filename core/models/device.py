@@ -131,8 +131,13 @@ def _single_threads(count: int) -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(count, initializer=begin) as pool:
         with _THREADS:
             before = torch.get_num_threads()
-            for _ in range(count):
-                pool.submit(int)
-            begun.wait()
-            torch.set_num_threads(before)
+            try:
+                for _ in range(count):
+                    pool.submit(int)
+                begun.wait()
+            except RuntimeError:
+                begun.abort()  # the system refused a thread, for which those that have begun would wait
+                raise
+            finally:
+                torch.set_num_threads(before)
         yield pool

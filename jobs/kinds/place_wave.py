@@ -165,7 +165,8 @@ class _Placing:
         vectors, starts = wave.vectors(model.name), range(0, len(new), SHARD)
         points = np.concatenate([fitted((len(known.points) + at, vectors[at : at + SHARD])) for at in starts])
         if same_for_same_text(model):  # identical texts have one position
-            first = dict(zip([*reversed(wave.texts), *old.texts], [*points[::-1], *known.points[marks]], strict=True))
+            texts = [*LabelledText(store, known.sentence_ids).texts, *wave.texts]
+            first = dict(zip(reversed(texts), np.concatenate([known.points, points])[::-1], strict=True))
             points = np.array([first[text] for text in wave.texts])
         digest = work_digest(KINDS.get(KIND), map=record.digest, wave=self.wave["added"])
         with self.context.writing() as w:

@@ -14,6 +14,7 @@ from tests.jobs.test_waves import stored
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.projection import maps
 from themescope.core.types import Ids, Split
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
@@ -105,6 +106,23 @@ def test_only_the_wave_is_computed_and_the_old_stays_byte_by_byte(copy_home: Cop
     assert placed.sampled_from == record.sampled_from + 50 and np.isfinite(points.points).all()
     again = do(store, "place-wave", corpus="C", wave="spring")
     assert (again["embedded"], again["maps"][0]["points"]) == (0, 0)
+
+
+def test_a_text_of_the_map_keeps_its_point_also_if_the_layout_was_fitted_on_others(
+    copy_home: CopyHome, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    store, drawn = copy_home(home), maps.sample
+    do(store, "place-wave", corpus="C")
+    old = sentences(THEMES["Trains"], 60, 0)
+    listed(store, "append-corpus", write(tmp_path / "old.csv", old), wave="again", duplicates="keep")
+    monkeypatch.setattr(maps, "sample", lambda n, most, seed: drawn(n, min(most, 60), seed))
+    do(store, "place-wave", corpus="C")
+    with store.reading() as r:
+        placed = r.maps.points(r.maps.list()[0].id)
+        known = r.corpora.sentences_by_id(placed.sentence_ids)
+    texts = [known[int(id)].text for id in placed.sentence_ids]
+    assert len(texts) - len(set(texts)) == len(old)
+    assert len({(text, *point) for text, point in zip(texts, placed.points.tolist(), strict=True)}) == len(set(texts))
 
 
 def test_codes_are_predictions_and_what_is_new_is_a_named_candidate(copy_home: CopyHome, home: Path) -> None:

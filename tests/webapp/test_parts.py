@@ -53,7 +53,8 @@ def test_long_lists_of_names_are_counted(names: list[str], said: str) -> None:
     [
         (12_345, "", "12,345"), (np.int64(7), "localized", "7"), (0.123456, "", "0.1235"), (True, "", "yes"),
         (0.5, "percent", "50.0%"), (0.12345, "%.2f", "0.12"), (40.0, "%d %%", "40 %"), (None, "%.2f", ""),
-        (math.nan, "percent", ""), (pd.NaT, "", ""), (date(2026, 11, 27), "", "2026-11-27"), ("%s", "", "%s"),
+        (math.nan, "percent", ""), (pd.NaT, "", ""), (pd.NA, "", ""),
+        (date(2026, 11, 27), "", "2026-11-27"), ("%s", "", "%s"),
     ],
 )  # fmt: skip
 def test_cards_show_values_as_cells_do(value: object, format: str, said: str) -> None:

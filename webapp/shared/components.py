@@ -116,7 +116,7 @@ def _draw_cards(
 
 def cell_text(value: Any, format: str) -> str:
     """Return a value of a table as its cell shows it; "" for a missing one."""
-    if value is None or value != value:
+    if value is None or value is pd.NA or value != value:
         return ""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"

@@ -137,7 +137,7 @@ class _Embedding:
     def _first(self, block: Index) -> Float16:
         """Embed the first article; its vectors tell whether the files are of this teacher. If not, they are removed.
 
-        The vectors of the file are returned, because those of another number of threads may differ in the last digit.
+        The vectors of the file are returned, because those of another processor may differ in the last digit.
         """
         vectors, found = self._embedded(block), self._read(block, 0)
         if found is not None and found.shape == vectors.shape and np.allclose(found, vectors, atol=_TOLERANCE):

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.prediction import PredictionReport, learn, next_sentences
+from themescope.core.labelling.prediction import PredictionReport, _Regression, learn, next_sentences
 from themescope.core.types import Ids, Matrix
 
 WORDS = ("bus train tram ferry", "pasta soup bread cheese", "nurse doctor ward clinic")
@@ -49,6 +50,12 @@ def test_many_codes_with_a_label_each_are_learned_without_a_warning() -> None:
     x, texts, _ = drawn(60)
     classifier, _ = learn(x[:12], texts[:12], np.arange(12) // 2 * 2, np.arange(12), x[12:], texts[12:])
     assert classifier.probabilities(x[12:], texts[12:]).shape == (48, 6)
+
+
+def test_labelled_texts_without_known_words_are_as_frequent_as_their_codes() -> None:
+    nothing = sparse.csr_array((6, 1_000))
+    found = _Regression(nothing, np.array([0, 0, 0, 0, 1, 1]), 1.0)(nothing[:2], 2)
+    assert np.allclose(found, [2 / 3, 1 / 3], atol=0.01)
 
 
 def test_vectors_without_information_are_not_sure() -> None:

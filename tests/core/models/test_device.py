@@ -95,6 +95,25 @@ def test_the_number_of_threads_has_no_influence_on_what_is_done_apart() -> None:
     assert done_apart(work, [], cpu, 0) == []
 
 
+def test_a_thread_that_the_system_refuses_is_an_error_and_no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, begun, before = threading.Thread.start, [], torch.get_num_threads()
+
+    def refused(thread: threading.Thread) -> None:
+        if len(begun) == 2:
+            raise RuntimeError("can't start new thread")
+        begun.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        done_apart(torch.sin, [torch.zeros(1)] * 4, torch.device("cpu"), 4)
+    monkeypatch.undo()
+    for thread in begun:
+        thread.join(10)
+        assert not thread.is_alive()
+    assert torch.get_num_threads() == before
+
+
 def test_bfloat16_is_chosen_only_where_the_hardware_computes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     cpu = torch.device("cpu")
     monkeypatch.setattr(device, "native_bf16", lambda _: True)
