@@ -131,7 +131,7 @@ def same_elsewhere(page: Page, other: Page, said: str) -> None:
     expect(other.get_by_text(re.compile(said))).to_be_visible()
     figure_for_print(page)
     page.get_by_role("button", name="Download", exact=True).click()
-    with page.expect_download(timeout=90_000) as download:  # the server makes the file, on a busy machine slowly
+    with page.expect_download() as download:
         page.get_by_role("button", name="HTML", exact=True).click()
     saved = Path(download.value.path()).rename(Path(download.value.path()).with_suffix(".html"))
     alone = other.context.new_page()

@@ -266,7 +266,8 @@ def _caption(canvas: Canvas, record: MapRecord, coloured_by: str) -> str:
 def downloads(canvas: Canvas, record: MapRecord, coloured_by: str) -> None:
     """Draw the menu of files of the whole map."""
     about = f"{record.name}: {count(len(canvas.scene.ids), 'sentence')}"
-    with st.popover("Download", icon=":material/download:", key=_DOWNLOAD, on_change="rerun"):
+    # A run at its opening would make Streamlit refuse a click that comes before its end.
+    with st.popover("Download", icon=":material/download:", key=f"map_download_{st.session_state.get(_FIGURES, 0)}"):
         st.caption("PNG is in the toolbar of the map: it shows what you see.")
         st.button(
             "Figure for print", icon=":material/image:", width="stretch", on_click=_ask_for_figure,
@@ -280,13 +281,13 @@ def downloads(canvas: Canvas, record: MapRecord, coloured_by: str) -> None:
         st.dialog("Figure for print", width="large", on_dismiss=_close)(_show)(canvas, record, coloured_by)
 
 
-_DOWNLOAD, _FIGURE = "map_download", "map_figure"
-"""Session keys: whether the menu is open, and whether the dialog is."""
+_FIGURES, _FIGURE = "map_figures", "map_figure"
+"""Session keys: how often the dialog was opened, and whether it is open."""
 
 
 def _ask_for_figure() -> None:
-    # An open menu would lie on the dialog.
-    st.session_state[_DOWNLOAD], st.session_state[_FIGURE] = False, True
+    # An open menu would lie on the dialog; with another key it is a new one, which is closed.
+    st.session_state[_FIGURES], st.session_state[_FIGURE] = st.session_state.get(_FIGURES, 0) + 1, True
 
 
 def _close() -> None:
