@@ -222,9 +222,9 @@ class Charts {
   }
 
   chooseAll(chosen, sending = true) {
-    this.charts.forEach(({ column }, place) => {
-      if (chosen[column.name] || this.filters.allowed[place]) this.filters.filter(place, chosen[column.name] ?? null);
-    });
+    const wanted = this.charts.map(({ column }) => chosen[column.name] ?? null), known = this.filters.allowed;
+    const taken = wanted.map((codes, place) => (codes || known[place] ? this.filters.filter(place, codes) : true));
+    this.refused = !taken.every(Boolean);
     this.changed(sending);
   }
 
