@@ -182,8 +182,8 @@ def _imported(record: CorpusRecord, job: JobRecord | None) -> None:
     )
     skipped, changed = (sum(record.report.get(name, {}).values()) for name in ("skipped", "changed"))
     if skipped or changed:
-        told = f"Import report: {skipped:,} left out, {changed:,} changed"
-        page_link("corpora", told, view={"view": "All projects", "details": record.name})
+        st.caption(f"{skipped:,} left out, {changed:,} changed")
+        page_link("corpora", "Import report", view={"view": "All projects", "details": record.name})
 
 
 def _embedded(record: CorpusRecord, job: JobRecord | None) -> None:
