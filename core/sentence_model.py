@@ -287,20 +287,21 @@ def encoder(model: ModelLike) -> EncoderLike:
 
 
 def vectors_of(model: EncoderLike, texts: Sequence[str]) -> Matrix:
-    """Return the (n, dim) vectors of texts by any encoder, dense or CSR, whatever the order of the texts.
+    """Return the (n, dim) vectors of texts by any encoder, dense or CSR, whatever their order and spaces.
 
-    The different texts are encoded once each, in ascending order, since the vectors of a network depend on the order in
-    their last digits. Raises ``DataError`` if the encoder does not return a row for each of them.
+    The different texts are encoded once each, with single spaces and in ascending order, since the vectors of a network
+    depend on the order in their last digits. Raises ``DataError`` if the encoder does not return a row for each.
     """
     import numpy as np
     from scipy import sparse
 
-    different = sorted(set(texts))
+    flat = [" ".join(text.split()) for text in texts]
+    different = sorted(set(flat))
     found: Any = model.encode(different)
     if not sparse.issparse(found):
         found = np.asarray(found)
     if found.ndim != 2 or found.shape[0] != len(different):
         raise DataError(f"The encoder returned an array of shape {found.shape} for {len(different):,} sentences.")
     place = {text: row for row, text in enumerate(different)}
-    vectors: Matrix = found[[place[text] for text in texts]]
+    vectors: Matrix = found[[place[text] for text in flat]]
     return vectors
