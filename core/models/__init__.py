@@ -377,5 +377,14 @@ _CARDS = (
         tags=("encoder", "needs-sections", "english"),
         revision=2,
     ),
+    _card(
+        "context-encoder",
+        "Thematic encoder in context",
+        "A thematic encoder that reads the mean vector of the article before each sentence, trained so that sentences "
+        "of the same section are close to each other.",
+        "This project; after Khosla et al. 2020, Supervised Contrastive Learning",
+        factory="thematic_encoder.context:ContextEncoder",
+        tags=("needs-models", "any-models", "needs-sections", "per-article", "english"),
+    ),
 )
 REGISTRY = Registry("method", _CARDS, plugin_group="themescope.models")

@@ -13,6 +13,7 @@ import shutil
 import tempfile
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from themescope.core.config import digest_of
 from themescope.core.errors import ArtifactError, ConfigError, UnknownNameError
 from themescope.core.models import REGISTRY
 from themescope.core.models.storage import COMPRESSED, SETTINGS, compact, damaged, read_json, write_json
+from themescope.core.paths import pretrained_folders
 from themescope.core.protocols import SILENT, Model, Report
 from themescope.core.registry import Card
 from themescope.core.text.encoders import is_encoder
@@ -27,7 +29,7 @@ from themescope.core.types import Corpus, FittedModel, fold_title
 
 FORMAT = 1
 MODEL_FILE = "model.json"
-_SUBMODELS = "base.json"
+_SUBMODELS, _PRETRAINED = "base.json", "pretrained"
 _ENDINGS = {".json", ".safetensors", ".txt", COMPRESSED}
 
 
@@ -36,12 +38,15 @@ def save_model(
 ) -> str:
     """Write ``model`` into ``folder``, which is created if needed, and return the digest of its content.
 
-    With ``small`` its files are compacted, see :func:`themescope.core.models.storage.compact`.
+    With ``small`` its files are compacted, see :func:`themescope.core.models.storage.compact`, and pretrained models
+    that it is built on are named, not copied.
     """
     REGISTRY.get(method_id)
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder)
     if small:
+        if (folder / _SUBMODELS).is_file():
+            _name_pretrained(folder)
         compact(folder)
     settings = read_json(folder / SETTINGS)
     info: dict[str, Any] = {
@@ -62,7 +67,7 @@ def load_model(folder: Path) -> tuple[Model, dict[str, Any]]:
 
     Raises ``ArtifactError`` when the model is missing, damaged or saved in a newer format.
     """
-    info = read_info(folder)
+    info = _checked(folder)
     try:
         unchanged = digest_of({name: value for name, value in info.items() if name != "digest"}) == info.get("digest")
     except (ValueError, RecursionError):  # such as text that is not Unicode
@@ -77,11 +82,23 @@ def load_model(folder: Path) -> tuple[Model, dict[str, Any]]:
         if name not in found:
             raise damaged(folder, f"{name:.100} is missing")
     model: Model = REGISTRY.get(info["method"]).resolve().load(folder)
-    return model, info
+    return model, read_info(folder)
 
 
 def read_info(folder: Path) -> dict[str, Any]:
-    """Return the checked content of ``model.json`` without loading any weights."""
+    """Return the checked content of ``model.json`` without loading any weights.
+
+    The training titles include those of pretrained models that the folder names instead of copying them.
+    """
+    info = _checked(folder)
+    named = read_json(folder / _SUBMODELS).get(_PRETRAINED, ()) if (folder / _SUBMODELS).is_file() else ()
+    if parts := [_folder_of(digest, folder) for digest in named if digest]:
+        seen = [info, *map(read_info, parts)]
+        info["record"]["train_titles"] = sorted({title for one in seen for title in one["record"]["train_titles"]})
+    return info
+
+
+def _checked(folder: Path) -> dict[str, Any]:
     if not (folder / MODEL_FILE).is_file():
         raise ArtifactError(
             f"{folder.name} is not a saved model: it has no {MODEL_FILE}. Give a folder that Themescope saved."
@@ -114,16 +131,63 @@ def save_submodels(models: Sequence[FittedModel], folder: Path) -> None:
                 shutil.copyfile(path, folder / f"base{number}-{path.name}")
 
 
+def _name_pretrained(folder: Path) -> None:
+    """Replace copies of pretrained models of this installation in ``folder`` by the digests of these."""
+    methods, found, digests = read_json(folder / _SUBMODELS)["methods"], _file_digests(folder), []
+    known = {frozenset(files.items()): digest for digest, (_, files) in _pretrained().items()}
+    for number in range(len(methods)):
+        prefix = f"base{number}-"
+        own = {name: digest for name, digest in found.items() if name.startswith(prefix)}
+        digests.append(known.get(frozenset((name.removeprefix(prefix), digest) for name, digest in own.items()), ""))
+        for name in own if digests[-1] else ():
+            (folder / name).unlink()
+    if any(digests):
+        write_json(folder / _SUBMODELS, {"methods": methods, _PRETRAINED: digests})
+
+
 def load_submodels(folder: Path) -> list[FittedModel]:
-    """Return the models that :func:`save_submodels` wrote. Raises ``ArtifactError`` for an unknown method."""
+    """Return the models that :func:`save_submodels` wrote.
+
+    Raises ``ArtifactError`` for an unknown method, and where a pretrained model that is named is not installed.
+    """
     models: list[FittedModel] = []
-    for number, method in enumerate(read_json(folder / _SUBMODELS).get("methods") or [None]):
+    saved = read_json(folder / _SUBMODELS)
+    methods = saved.get("methods") or [None]
+    for number, (method, named) in enumerate(zip(methods, saved.get(_PRETRAINED, repeat("")), strict=False)):
         card, prefix = _card(str(method), folder), f"base{number}-"
+        if named:
+            models.append(load_model(_folder_of(named, folder))[0])
+            continue
         with tempfile.TemporaryDirectory() as own:
             for path in folder.glob(prefix + "*"):
                 shutil.copyfile(path, Path(own) / path.name.removeprefix(prefix))
             models.append(card.resolve().load(Path(own)))
     return models
+
+
+def built_on(digest: str) -> Path | None:
+    """Return the folder of the pretrained model that is built on the one with ``digest``, if there is one."""
+    for folder in pretrained_folders().values():
+        if (folder / _SUBMODELS).is_file() and read_json(folder / _SUBMODELS).get(_PRETRAINED) == [digest]:
+            return folder
+    return None
+
+
+def _folder_of(digest: str, folder: Path) -> Path:
+    """Return the folder of the pretrained model that the model in ``folder`` is built on."""
+    known = _pretrained()
+    if digest not in known:
+        raise ArtifactError(
+            f"The saved model in {folder.name} is built on a pretrained model that this version does not have. Install "
+            "the version that it was saved by."
+        )
+    return known[digest][0]
+
+
+def _pretrained() -> dict[str, tuple[Path, dict[str, str]]]:
+    """Return the folder of each pretrained model, and the digests of its files, by its own digest."""
+    found = [(folder, read_json(folder / MODEL_FILE)) for folder in pretrained_folders().values()]
+    return {info["digest"]: (folder, info["files"]) for folder, info in found}
 
 
 def title_digests(titles: Iterable[str]) -> list[str]:

@@ -92,7 +92,10 @@ def add_model(shell: Shell, folder: Path, name: str) -> None:
     help="sentence-transformers: a folder that SentenceTransformer(FOLDER) loads.",
 )
 @click.option(
-    "--small", is_flag=True, help="Round weights to 8 bits and word vectors to 6 bits, and compress the files."
+    "--small",
+    is_flag=True,
+    help="Round weights to 8 bits and word vectors to 6 bits, compress the files, and name pretrained models that the "
+    "model is built on instead of copying them.",
 )
 @common
 @pass_shell

@@ -46,6 +46,6 @@ def test_the_default_is_the_best_model_whose_files_and_packages_are_there(
         (tmp_path / "models" / name).mkdir(parents=True)
         (tmp_path / "models" / name / "model.json").touch()
     assert default_model() == best and model_folder("default").name == best
-    for name in ("thematic-wikipedia-2", "thematic-wikipedia-large"):
+    for name in ("thematic-wikipedia-2", "thematic-wikipedia-2-in-context", "thematic-wikipedia-large"):
         assert lacks_packages(name) is not installed
     assert not lacks_packages("other")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -35,13 +36,14 @@ from themescope.core.text.encoders import (
     write_reading,
 )
 from themescope.core.text.large_encoder import LARGE_ENCODER, large_encoder
-from themescope.core.types import Corpus, Sentence, Vectors
+from themescope.core.types import Corpus, Float32, Index, Sentence, Vectors
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from themescope.core.models.contrastive.sampling import Batch
     from themescope.core.models.contrastive.training import Examples
+    from themescope.core.models.thematic_encoder.context import ContextEncoderConfig
     from themescope.core.models.thematic_encoder.network import TextNetwork
     from themescope.core.text.word_vectors import NumberedTexts
 
@@ -99,9 +101,12 @@ class ThematicEncoder(TrainedModel):
     def __init__(self, config: ThematicEncoderConfig, seed: int) -> None:
         super().__init__(config, seed)
         self._encoder: Encoder | None = None
-        self._pooling = Pooling()
+        self.pooling = Pooling()
+        """How the states of word pieces become a vector."""
         self._delta: dict[str, Any] = {}
         self._base: dict[str, str] = {}
+        self.context: Float32 | None = None
+        """(dim,) vector that the transformer reads before each sentence, see :meth:`with_context`; None in training."""
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Fine-tune the encoder on ``corpus.sections`` of the splits train and validation.
@@ -116,16 +121,10 @@ class ThematicEncoder(TrainedModel):
         report.progress(0, 1, "Reading the encoder")
         encoder = self._read_base()
         adapted = prepare(encoder.network, self.config, self.seed)
-        text = self._text_network(Encoder(encoder.tokenizer, adapted))
-        (training, validation), cut = zip(
-            *(self._source(text, encoder.tokenizer, *part, report) for part in parts), strict=True
-        )
-        if any(cut):
-            warnings.warn(
-                f"{sum(cut):,} sentences have more than {self.config.max_tokens} word pieces; the training reads their "
-                f"beginnings. Raise {self.config.named('max_tokens')} to read more.",
-                stacklevel=2,
-            )
+        self._encoder = Encoder(encoder.tokenizer, adapted)
+        text = text_network(self, self.config)
+        (training, validation), cut = zip(*(self._source(text, *part, report) for part in parts), strict=True)
+        warn_of_cut(sum(cut), self.config)
         trained = train(self.config, self.seed, adapted, training, validation, SubReport(report, _READING, 1.0))
         self._delta = half_precision(learned(adapted))  # as saved, so that a loaded model returns the same vectors
         self._encoder = Encoder(encoder.tokenizer, merged(adapted.cpu(), self._delta))
@@ -139,18 +138,19 @@ class ThematicEncoder(TrainedModel):
 
         from themescope.core.models.thematic_encoder.network import windows
 
-        encoder = self._fitted(self._encoder)
+        encoder = self.encoder
         out = np.zeros((len(sentences), int(encoder.network.config.hidden_size)), np.float32)
         filled = np.array([i for i, s in enumerate(sentences) if any(map(str.isalnum, s.text))], np.int64)
         with torch.inference_mode():
-            text = self._text_network(encoder)
+            text = text_network(self, self.config)
             most = _PROCESSOR_TOKENS if text.device.type == "cpu" else self.config.chunk_tokens
             tokens = min(most, self.config.chunk_tokens)
             window = min(_WINDOW, _most_pieces(encoder))
+            context = None if self.context is None else torch.from_numpy(self.context).to(text.device)
             for start in range(0, len(filled), _BLOCK):
                 rows = filled[start : start + _BLOCK]
                 pieces, owner = windows(encoder.tokenizer, list(self._texts(sentences, rows)), window)
-                found = text.encode_all(pieces, tokens, self.config.threads)
+                found = text.encode_all(pieces, tokens, self.config.threads, context)
                 share = pieces.lengths / np.bincount(owner, pieces.lengths)[owner]
                 parts = found * torch.from_numpy(share.astype(np.float32)[:, None]).to(found.device)
                 whole = torch.zeros((len(rows), found.shape[1]), device=found.device)
@@ -163,13 +163,22 @@ class ThematicEncoder(TrainedModel):
         if self._base.get("name") != BASE_ENCODER or self._base.get("source") != _INSTALLED:
             return None
         found = ThematicEncoder(self.config, self.seed)
-        found._base, found._pooling = self._base, self._pooling
+        found._base, found.pooling = self._base, self.pooling
         found._encoder = load_encoder(installed_encoder(_FEATURE), _FEATURE)
+        return found
+
+    def with_context(self, context: Float32) -> ThematicEncoder:
+        """Return the encoder with a (dim,) vector before the word pieces of every sentence, which is not pooled.
+
+        It shares the weights of this one, and is saved without the vector.
+        """
+        found = copy(self)
+        found.context = context
         return found
 
     def _write(self, folder: Path) -> None:
         """Write what was learned in float16, and the whole encoder if it is not the installed one."""
-        encoder = self._fitted(self._encoder)
+        encoder = self.encoder
         write_json(folder / _BASE, self._base)
         if self._base["source"] == _INSTALLED:
             write_tensors(folder / _DELTA, self._delta)
@@ -178,9 +187,9 @@ class ThematicEncoder(TrainedModel):
 
     def save_for_sentence_transformers(self, folder: Path) -> None:
         """Write the whole encoder, with what was learned, as a folder that sentence-transformers loads."""
-        encoder = self._fitted(self._encoder)
+        encoder = self.encoder
         encoder.save(folder)
-        reading = Reading(self._pooling, min(_WINDOW, _most_pieces(encoder)), self.config.prefix)
+        reading = Reading(self.pooling, min(_WINDOW, _most_pieces(encoder)), self.config.prefix)
         write_reading(folder, reading, int(encoder.network.config.hidden_size))
 
     def _read(self, folder: Path) -> None:
@@ -192,7 +201,7 @@ class ThematicEncoder(TrainedModel):
         try:
             base = read_json(folder / _BASE)
             self._base = {key: str(base[key]) for key in ("source", "name", "digest", "pooling")}
-            self._pooling = Pooling(self._base["pooling"])
+            self.pooling = Pooling(self._base["pooling"])
             installed = self._base["source"] == _INSTALLED
             self._encoder = self._with_delta(folder) if installed else load_encoder(folder, _FEATURE)
         except KeyError as error:
@@ -225,42 +234,60 @@ class ThematicEncoder(TrainedModel):
                 f"{self.config.named('max_tokens')} is {self.config.max_tokens:,}, but this encoder reads at most "
                 f"{limit:,} word pieces. Choose a smaller number."
             )
-        self._pooling = pooling_of(folder)
+        self.pooling = pooling_of(folder)
         source, name = ("folder", folder.name) if self.config.folder else (_INSTALLED, BASE_ENCODER)
-        found = {"digest": weights_digest(folder), "pooling": self._pooling.mode}
+        found = {"digest": weights_digest(folder), "pooling": self.pooling.mode}
         self._base = {"source": source, "name": name} | found
         return encoder
 
-    def _source(
-        self,
-        text: TextNetwork,
-        tokenizer: Any,
-        sentences: Sequence[Sentence],
-        articles: SectionedArticles,
-        report: Report,
-    ) -> tuple[Examples, int]:
-        """Return ``articles``, which are rows of ``sentences``, as training data, and how many of them were cut off."""
-        from themescope.core.models.contrastive.training import Examples
+    def word_pieces(
+        self, sentences: Sequence[Sentence], rows: Index, limit: int, report: Report
+    ) -> tuple[NumberedTexts, int]:
+        """Return the word pieces of ``sentences[rows]``, at most ``limit`` of each, and how many have more."""
         from themescope.core.models.thematic_encoder.network import word_pieces
 
         def tick() -> None:
             report.progress(0, 1, "Reading the sentences")
 
-        pieces, cut = word_pieces(tokenizer, self._texts(sentences, articles.sentences), self.config.max_tokens, tick)
+        return word_pieces(self.encoder.tokenizer, self._texts(sentences, rows), limit, tick)
+
+    def _source(
+        self, text: TextNetwork, sentences: Sequence[Sentence], articles: SectionedArticles, report: Report
+    ) -> tuple[Examples, int]:
+        """Return ``articles``, which are rows of ``sentences``, as training data, and how many of them were cut off."""
+        from themescope.core.models.contrastive.training import Examples
+
+        pieces, cut = self.word_pieces(sentences, articles.sentences, self.config.max_tokens, report)
         digest = f"{self._base['digest']} {digest_of_arrays(pieces.ids, pieces.starts)}"
         return Examples(articles, partial(_similarities, text, pieces), digest), cut
 
     def _texts(self, sentences: Sequence[Sentence], rows: Any) -> Iterator[str]:
         return (self.config.prefix + sentences[i].text for i in rows.tolist())
 
-    def _text_network(self, encoder: Encoder) -> TextNetwork:
-        from themescope.core.models.device import pick_device, pick_precision
-        from themescope.core.models.thematic_encoder.network import TextNetwork
+    @property
+    def encoder(self) -> Encoder:
+        """The transformer with its tokenizer."""
+        return self._fitted(self._encoder)
 
-        device = pick_device(self.config.device)
-        precision = pick_precision(self.config.precision, device)
-        padding = encoder.tokenizer.pad_token_id or 0
-        return TextNetwork(encoder.network.to(device), self._pooling, padding, precision)
+
+def text_network(model: ThematicEncoder, config: ContrastiveConfig) -> TextNetwork:
+    """Return the network of a model on the device and with the precision of ``config``."""
+    from themescope.core.models.device import pick_device, pick_precision
+    from themescope.core.models.thematic_encoder.network import TextNetwork
+
+    device, encoder = pick_device(config.device), model.encoder
+    padding = encoder.tokenizer.pad_token_id or 0
+    return TextNetwork(encoder.network.to(device), model.pooling, padding, pick_precision(config.precision, device))
+
+
+def warn_of_cut(cut: int, config: ThematicEncoderConfig | ContextEncoderConfig) -> None:
+    """Warn of ``cut`` sentences of which the training reads only the beginning."""
+    if cut:
+        warnings.warn(
+            f"{cut:,} sentences have more than {config.max_tokens} word pieces; the training reads their beginnings. "
+            f"Raise {config.named('max_tokens')} to read more.",
+            stacklevel=3,
+        )
 
 
 def _most_pieces(encoder: Encoder) -> int:

@@ -69,27 +69,55 @@ class TextNetwork:
         """The device of the weights."""
         return next(self.network.parameters()).device
 
-    def encode(self, pieces: NumberedTexts, rows: Index) -> Tensor:
-        """Return (n, dim) float32 vectors of ``rows`` for training, in few chunks."""
+    def encode(self, pieces: NumberedTexts, rows: Index, contexts: Tensor | None = None) -> Tensor:
+        """Return (n, dim) float32 vectors of ``rows`` for training, in few chunks.
+
+        ``contexts`` are (n, dim) vectors that the transformer reads before the word pieces of the sentences.
+        """
         lengths = pieces.lengths[rows]
         chunks = length_chunks(lengths, max(int(lengths.sum()) // _TRAINING_CHUNKS, int(lengths.max())))
-        return _in_order([self._chunk(pieces, rows[chunk]) for chunk in chunks], chunks)
+        parts = [None if contexts is None else contexts[torch.from_numpy(chunk)] for chunk in chunks]
+        found = [self._chunk(pieces, rows[chunk], part) for chunk, part in zip(chunks, parts, strict=True)]
+        return _in_order(found, chunks)
 
-    def encode_all(self, pieces: NumberedTexts, tokens: int, threads: int) -> Tensor:
+    def encode_all(self, pieces: NumberedTexts, tokens: int, threads: int, context: Tensor | None = None) -> Tensor:
         """Return (n, dim) float32 vectors of all texts without gradients, in chunks of ``tokens`` word pieces.
 
-        Their digits do not depend on the number of ``threads``, see :func:`.device.done_apart`.
+        ``context`` is a (dim,) vector that the transformer reads before each of them. The digits of the result do not
+        depend on the number of ``threads``, see :func:`.device.done_apart`.
         """
         chunks = length_chunks(pieces.lengths, tokens)
-        return _in_order(done_apart(lambda rows: self._chunk(pieces, rows), chunks, self.device, threads), chunks)
 
-    def _chunk(self, pieces: NumberedTexts, rows: Index) -> Tensor:
+        def encode(rows: Index) -> Tensor:
+            return self._chunk(pieces, rows, None if context is None else context.expand(len(rows), -1))
+
+        return _in_order(done_apart(encode, chunks, self.device, threads), chunks)
+
+    def _chunk(self, pieces: NumberedTexts, rows: Index, contexts: Tensor | None) -> Tensor:
         ids, lengths = (torch.from_numpy(part).to(self.device) for part in pieces.padded(rows, self.padding))
         mask = (torch.arange(ids.shape[1], device=self.device) < lengths.unsqueeze(1)).long()
         with autocast(self.device, self.precision):
-            states = self.network(input_ids=ids, attention_mask=mask).last_hidden_state
+            if contexts is None:
+                states = self.network(input_ids=ids, attention_mask=mask).last_hidden_state
+            else:
+                states = self.network(**_preceded(self.network, ids, mask, contexts)).last_hidden_state[:, 1:]
         vectors: Tensor = self.pooling(states.float(), mask)
         return vectors
+
+
+def _preceded(network: Any, ids: Tensor, mask: Tensor, contexts: Tensor) -> dict[str, Tensor]:
+    """Return the inputs of a transformer that reads a vector of ``contexts`` before each row of word pieces.
+
+    It stands at the position of the first word piece, so that all word pieces keep theirs.
+    """
+    first = getattr(network.embeddings, "padding_idx", -1) + 1  # RoBERTa and MPNet count from there
+    places = torch.arange(ids.shape[1], device=ids.device)
+    words = network.get_input_embeddings()(ids)
+    return {
+        "inputs_embeds": torch.cat([contexts.unsqueeze(1).to(words.dtype), words], dim=1),
+        "attention_mask": torch.cat([mask[:, :1], mask], dim=1),
+        "position_ids": (first + torch.cat([places[:1], places])).unsqueeze(0),
+    }
 
 
 def _in_order(vectors: Sequence[Tensor], chunks: Sequence[Index]) -> Tensor:

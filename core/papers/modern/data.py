@@ -40,7 +40,8 @@ BENCHMARKS = (
 )
 
 CENTRED, WITH_WORDS = "centred", "tfidf"
-ENCODER, SET, UNBIASED = "thematic-encoder", "set-encoder", "set-encoder-unbiased"
+ENCODER, IN_CONTEXT = "thematic-encoder", "context-encoder"
+SET, UNBIASED = "set-encoder", "set-encoder-unbiased"
 WITH_ORDER = "set-encoder-order"
 
 
@@ -109,6 +110,7 @@ _OWN = (
     *map(_centred, ("static", "minilm", ENCODER)),
     _with_words(_PRETRAINED, 2.0),
     *(_with_words(centred_id(base), 1.0) for base in ("static", "minilm", ENCODER)),
+    ModelSpec(IN_CONTEXT, IN_CONTEXT, parts=(ENCODER,), budget=IN_CONTEXT),
     _set_encoder("set-encoder-static", "static"),
     _set_encoder("set-encoder-minilm", "minilm"),
     _set_encoder(SET, ENCODER),
@@ -135,6 +137,7 @@ QUICK = RunProfile(
         "static-encoder": {**_SHORT, "vocabulary_limit": 2_000},
         "contrastive": {**_SHORT, "hidden": 32, "attention": 16, "vocabulary_limit": 20_000},
         "encoder": _SHORT,
+        IN_CONTEXT: _SHORT,
         SET: {**_SHORT, "width": 32, "layers": 1},
     },
     split=Split.VALIDATION,

@@ -11,6 +11,7 @@ from themescope.core.papers.modern.data import (
     CLAIMS,
     CURVE_SIZES,
     ENCODER,
+    IN_CONTEXT,
     SCB,
     SENTENCES,
     SET,
@@ -60,6 +61,7 @@ _ROWS: Mapping[str, tuple[str, str]] = {
     ENCODER: ("thematic-encoder", "MiniLM, fine-tuned on sections of articles."),
     centred_id(ENCODER): ("thematic-encoder, centred", "Minus the mean of the article."),
     with_words_id(centred_id(ENCODER)): ("thematic-encoder, centred, with tf-idf", "Tf-idf has the weight 1."),
+    IN_CONTEXT: ("thematic-encoder in context", "Reads the mean of the article before each sentence."),
     "ensemble-encoder": ("thematic-encoder, all seeds, centred", "The models of all seeds, concatenated."),
     "set-encoder-static": ("set-encoder on the static table", "Reads all sentences of the article."),
     with_words_id("set-encoder-static"): ("set-encoder on the static table, with tf-idf", "With its learned weight."),
@@ -95,7 +97,10 @@ def _against_baselines(metric: str, rows: Iterable[str]) -> tuple[Claim, ...]:
         for row in (*better, *fast)
         for base in ("mean-vectors", centred_id("minilm"), "triplets-sen-titles")
     ]
-    pairs += [(with_words_id(row), row) for row in (SET, centred_id(ENCODER), centred_id("minilm"))]
+    pairs += [
+        (IN_CONTEXT, ENCODER),
+        *((with_words_id(row), row) for row in (SET, centred_id(ENCODER), centred_id("minilm"))),
+    ]
     return tuple(Claim(a, b, metric) for a, b in pairs if a in known and b in known)
 
 

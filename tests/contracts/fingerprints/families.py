@@ -65,6 +65,8 @@ def build_model(card: Card, seed: int, report: NullReport) -> Model:
     fields = {field.name for field in dataclasses.fields(card.config_class())}
     model: Model = MODELS.build(card.id, {k: v for k, v in wanted.items() if k in fields}, seed=seed)
     parts = [_network(seed), _network(seed + 1)] if "needs-models" in card.tags else []
+    if card.id == "context-encoder":
+        parts = [build_model(MODELS.get("thematic-encoder"), seed, SILENT)]
     return model.fit(dataclasses.replace(corpus(), models=parts), report)
 
 

@@ -196,5 +196,5 @@ def test_only_models_that_read_the_article_are_measured_with_it() -> None:
         assert isinstance(measure, Combined)
         part = measure.parts["sentences in context"][0]
         assert isinstance(part, Accuracy)
-        reads = id.endswith(("centred", "tfidf")) or id.startswith(("set-encoder", "ensemble"))
+        reads = id.endswith(("centred", "tfidf")) or id.startswith(("set-encoder", "context-encoder", "ensemble"))
         assert part.context is reads, id
