@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, cast, runtime_checkable
 
 from themescope.core.errors import ConfigError, DataError, optional_module
 from themescope.core.paths import DEFAULT, model_folder, pretrained_folders
@@ -156,6 +156,27 @@ class SentenceModel:
         if before is None:
             return None
         return SentenceModel(self.name, before, {**self.info, BASE: True}, BASE_CALIBRATION, self.source)
+
+    def in_context(self, vectors: Matrix) -> SentenceModel | None:
+        """Return the model with the context of sentences on one subject, to which it gave the (n, dim) ``vectors``.
+
+        That is the pretrained ``context-encoder`` on this model with the mean of these vectors; None if there is none.
+        """
+        from themescope.core.models.artifact import built_on, load_model
+
+        folder = built_on(str(self.info.get("digest")))
+        return None if folder is None else self.with_context(cast("Any", load_model(folder)[0]).context(vectors))
+
+    def with_context(self, context: Any) -> SentenceModel:
+        """Return the model with a (dim,) vector before each sentence."""
+        return SentenceModel(
+            self.name, cast("Any", self.fitted).with_context(context), self.info, self.calibration, self.source
+        )
+
+    @property
+    def context(self) -> Any:
+        """(dim,) vector of :meth:`with_context`, or None."""
+        return getattr(self.fitted, "context", None)
 
     def _check(self, batch_size: int | None, device: str | None, precision: str) -> None:
         if batch_size is not None and (isinstance(batch_size, bool) or batch_size < 1):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
 from themescope.core.clustering.repeats import distinct_texts
 from themescope.core.errors import optional_module
 from themescope.core.protocols import NullReport, Report
@@ -17,6 +16,7 @@ from themescope.core.tasks.density import BASE_CALIBRATION, LEAST, is_list
 from themescope.core.tasks.themes import ThemesConfig, find_themes
 from themescope.core.text.sentence_lists import SentenceList
 from themescope.core.themes import Themes
+from themescope.core.types import Matrix
 
 
 def themes_of(
@@ -30,44 +30,73 @@ def themes_of(
 ) -> Themes:
     """Return the themes of texts, see :func:`themescope.core.api.find_themes`.
 
-    With ``lists``, themes of a list are found by the vectors of the encoder from which the model was fine-tuned:
-    fine-tuning on the sections of articles helps on texts, and costs a little on lists. Unless the texts are
+    With ``lists``, the encoder is chosen by the kind of the texts, see :func:`suited`. Unless the texts are
     ``in_order``, each different one is encoded once, so that their order has no influence.
     """
     different = distinct_texts(texts)
     ours = model if isinstance(model, SentenceModel) else None
-    calibration = ours.calibration if ours else DEFAULT_CALIBRATION
-    base = base_for_list(ours, texts, config, seed, report) if ours is not None and lists and not in_order else None
-    if base is not None:
-        model, vectors = base
-        calibration = BASE_CALIBRATION
+    if ours is not None and lists and not in_order:
+        found = suited(ours, texts, config, seed, report)
     else:
         vectors = model.encode(texts) if in_order else vectors_of(model, texts)
+        found = Suited(model, vectors, ours.calibration if ours else DEFAULT_CALIBRATION)
     positions = np.arange(len(texts)) if in_order else None
-    found = find_themes(list(texts), vectors, config, seed, report, calibration, positions)
-    known = {field.name: getattr(found, field.name) for field in fields(found)}
+    themes = find_themes(list(texts), found.vectors, config, seed, report, found.calibration, positions, found.plain)
+    known = {field.name: getattr(themes, field.name) for field in fields(themes)}
     return Themes(
         **known,
         sentences=tuple(texts),
         left_out={},
-        vectors=different.vectors(vectors),
+        vectors=different.vectors(found.vectors),
         clusterer=config.clusterer,
-        encoder=model,
+        encoder=found.encoder,
     )
 
 
-def base_for_list(
-    model: SentenceModel, texts: Sequence[str], config: ThemesConfig, seed: int, report: Report
-) -> tuple[SentenceModel, Any] | None:
-    """Return the encoder from which a model was fine-tuned, and its (n, dim) vectors of the texts.
+_TOLD = 1_000
+"""Maximum number of texts by which a list is told from sentences on one subject, where only that has to be told."""
 
-    None if there is none, if themes are not found by density, and if the texts are no list but on one subject.
+
+@dataclass(frozen=True)
+class Suited:
+    """An encoder and its (n, dim) vectors of texts; ``plain`` are those without context, if it has one."""
+
+    encoder: EncoderLike
+    vectors: Matrix
+    calibration: PairCalibration
+    plain: Matrix | None = None
+
+
+def suited(
+    model: SentenceModel,
+    texts: Sequence[str],
+    config: ThemesConfig,
+    seed: int,
+    report: Report,
+    vectors: Matrix | None = None,
+) -> Suited:
+    """Return the encoder for texts whose order is not known; ``vectors`` are those of the model, if they are known.
+
+    For a list whose number of themes is not given, it is the encoder from which the model was fine-tuned: fine-tuning
+    on the sections of articles costs a little there. For sentences on one subject it is the model in their context. It
+    is the model itself for other lists, if there is no such encoder, if themes are not found by density, and for fewer
+    different texts than tell a list from one subject.
     """
-    before = model.base() if config.density and not config.k and len(texts) >= LEAST else None
-    if before is None:
-        return None
-    vectors = vectors_of(before, texts)
-    return (before, vectors) if is_list(vectors[distinct_texts(texts).rows], seed, report) else None
+    rows = distinct_texts(texts).rows
+    before = model.base() if config.density and len(rows) >= LEAST else None
+    if before is not None:
+        if config.k:
+            told = np.random.default_rng(seed).permutation(rows)[:_TOLD].tolist()
+            listed = is_list(vectors_of(before, [texts[row] for row in told]), seed, report)
+        else:
+            found = vectors_of(before, texts)
+            if listed := is_list(found[rows], seed, report):
+                return Suited(before, found, BASE_CALIBRATION)
+        plain = vectors_of(model, texts)  # those of a store differ in their last digits
+        inside = None if listed else model.in_context(plain[rows])
+        if inside is not None:
+            return Suited(inside, vectors_of(inside, texts), model.calibration, plain)
+    return Suited(model, vectors_of(model, texts) if vectors is None else vectors, model.calibration)
 
 
 def themes_of_list(given: SentenceList, found: Themes) -> Themes:

@@ -244,8 +244,9 @@ class Themes(FoundThemes):
         values = {
             "themes": [asdict(theme) for theme in self.themes], "curves": asdict(self.curves), "reason": self.reason,
             "interval": self.interval, "compared": self.compared, "shared": self.shared, "order": self.order,
-            "by_density": self.by_density, "distinct": self.distinct, "frequent": self.frequent,
-            "sentences": self.sentences, "left_out": dict(self.left_out), "clusterer": self.clusterer,
+            "context": self.context, "by_density": self.by_density, "distinct": self.distinct,
+            "frequent": self.frequent, "sentences": self.sentences, "left_out": dict(self.left_out),
+            "clusterer": self.clusterer,
         }  # fmt: skip
         write_json(target / _FILE, {"format": _FORMAT, "values": values, "shape": x.shape} | named)
 
@@ -267,7 +268,7 @@ class Themes(FoundThemes):
         if found.get("format") != _FORMAT:
             raise damaged(source, f"it has format {found.get('format')!r:.50}, not {_FORMAT}")
         try:
-            values = dict(found["values"])
+            values = {"context": False} | found["values"]  # which those of version 0.2 did not know
             x = arrays["vectors"] if "vectors" in arrays else sparse.csr_array(
                 tuple(arrays[name] for name in ("data", "indices", "indptr")), shape=tuple(found["shape"])
             )  # fmt: skip
@@ -346,7 +347,8 @@ class Themes(FoundThemes):
 
 def _reference(model: SentenceModel) -> dict[str, Any]:
     """Return what :func:`_model_of` finds a model by."""
-    return {"source": model.source, "digest": model.info.get("digest"), "base": BASE in model.info}
+    context = {} if model.context is None else {"context": model.context.tolist()}
+    return {"source": model.source, "digest": model.info.get("digest"), "base": BASE in model.info} | context
 
 
 def _model_of(saved: Mapping[str, Any] | None, folder: Path) -> EncoderLike | None:
@@ -355,4 +357,6 @@ def _model_of(saved: Mapping[str, Any] | None, folder: Path) -> EncoderLike | No
     model = load(str(saved["source"]))
     if model.info.get("digest") != saved.get("digest"):
         raise damaged(folder, f"the model {saved['source']!r} has changed. Load with the former one as model")
+    if "context" in saved:
+        return model.with_context(np.array(saved["context"], np.float32))
     return model.base() if saved.get("base") else model

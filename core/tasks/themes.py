@@ -102,6 +102,8 @@ class FoundThemes:
     """Weight of shared words, against 1 for the model."""
     order: float
     """Weight of the order of the sentences, against 1 for the others; 0 where it was not used."""
+    context: bool
+    """Whether the sentences were encoded in their context, see :meth:`.SentenceModel.in_context`."""
     by_density: bool
     """Whether the themes are dense groups, see :mod:`themescope.core.tasks.density`."""
     distinct: int
@@ -120,6 +122,7 @@ def find_themes(
     report: Report,
     calibration: PairCalibration = DEFAULT_CALIBRATION,
     positions: Ids | None = None,
+    plain: Matrix | None = None,
 ) -> FoundThemes:
     """Cluster (n,) ``texts`` by their (n, dim) ``vectors``, name the clusters and order them by size.
 
@@ -130,6 +133,9 @@ def find_themes(
     dense vectors are concatenated with tf-idf within the list, with the weight ``config.shared`` or else that of the
     calibration, unless it is 0. The curves over k are measured also for a given number of themes, so that it can be
     compared with others.
+
+    If ``vectors`` are of a model in the context of sentences on one subject, ``plain`` are its (n, dim) vectors without
+    it, from which the number of themes is suggested.
 
     ``positions`` (n,) are the places of sentences of a running text. If neighbours are more alike than by chance
     (:func:`follows_order`), neighbours also count as similar for clustering, with the weight ``config.order``
@@ -149,21 +155,22 @@ def find_themes(
     if m < config.k:
         raise DataError(f"{n:,} sentences with {m} different texts are too few for {config.k} themes. Ask for fewer.")
     texts, vectors = [texts[row] for row in different.rows.tolist()], different.vectors(vectors)
+    counted = vectors if plain is None else different.vectors(plain)
     random = np.random.default_rng(seed)
     report.progress(0, 1, "estimating the number of themes")
-    usual = different.usual(vectors, max(FEWEST, config.k))
+    usual = different.usual(counted, max(FEWEST, config.k))
     compared = usual[np.sort(random.permutation(len(usual))[:COMPARED])]
     groups = None
-    if not config.k and positions is None and config.density:
-        groups = dense_groups(vectors[compared], calibration, seed, SubReport(report, 0.0, 0.1))
+    if not config.k and positions is None and config.density and plain is None:
+        groups = dense_groups(counted[compared], calibration, seed, SubReport(report, 0.0, 0.1))
     if groups is None:
-        suggestion = suggest(vectors[usual], calibration, config.most, seed)
+        suggestion = suggest(counted[usual], calibration, config.most, seed)
         k, reason, interval = config.k or suggestion.k, suggestion.reason, (suggestion.low, suggestion.high)
     else:
         k, reason, interval = groups.k, groups.reason, groups.interval
     rows = usual[np.sort(random.permutation(len(usual))[: config.sample])]
     ks = candidates(k, len(rows)) if k > 1 else ()
-    curves = measure(vectors[rows], ks, config.subsamples, seed, SubReport(report, 0.1, 0.7))
+    curves = measure(counted[rows], ks, config.subsamples, seed, SubReport(report, 0.1, 0.7))
     shared = calibration.shared if config.shared is None else config.shared
     if sparse.issparse(vectors) or groups is not None:
         shared = 0.0
@@ -180,7 +187,7 @@ def find_themes(
     reason = "" if config.k else reason
     return FoundThemes(
         labels[different.place], themes, margins[different.place], curves, reason, interval, len(compared), shared,
-        order, groups is not None, m, usual, different.frequent(_FREQUENT),
+        order, plain is not None, groups is not None, m, usual, different.frequent(_FREQUENT),
     )  # fmt: skip
 
 

@@ -162,6 +162,8 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     told += [f"read as  {name}: {note}" for name, note in sheet.account.notes.items()]
     if found.order:
         told.append("uses the order of the sentences")
+    if found.context:
+        told.append("one subject: each sentence was encoded together with the mean of all")
     told += [
         f"repeated  {copies:,} of {len(texts):,} × {texts[row]!r}, in theme {found.labels[row] + 1}"
         for row, copies in found.frequent
@@ -173,6 +175,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
             "distinct": found.distinct,
             "reason": found.reason,
             "order": found.order,
+            "context": found.context,
             "themes": themes,
             "seconds": seconds,
         }

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 
 KIND = "themes"
 LIST = "list"
-"""Input of the digest of themes that may be found by the encoder from which the model was fine-tuned."""
+"""Input of the digest of themes that may be found by another encoder, see :func:`.theme_finding.suited`."""
 MOST_BY_BASE = 20_000
-"""Sentences of a list up to which that encoder computes its own vectors, which are not stored."""
+"""Sentences of a list up to which such an encoder computes its own vectors, which are not stored."""
 _NAMES = ("name", "description", "default_name", "naming")
 """What a theme that continues an earlier one has from it."""
 
@@ -85,10 +85,9 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     """Embed, find themes and store them. Stored themes with the same digest are returned."""
     from themescope.core.clustering import REGISTRY as CLUSTERERS
     from themescope.core.sentence_model import load
-    from themescope.core.tasks.density import BASE_CALIBRATION
     from themescope.core.tasks.pair_calibration import load_calibration
     from themescope.core.tasks.themes import MOST, ThemesConfig, continued, find_themes
-    from themescope.core.theme_finding import base_for_list
+    from themescope.core.theme_finding import suited
 
     store = context.store
     corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
@@ -123,17 +122,16 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     context.progress(0.5, 1, "Reading vectors")
     vectors = rows_of(store, model, {a.id: np.arange(a.sentences) for a in articles if a.sentences})
     folder = store.artifacts.path(model.artifact)
-    calibration, base = load_calibration(folder), None
+    calibration, plain = load_calibration(folder), None
     texts, part = [s.text for s in sentences], context.part(0.5, 0.98)
     with store.reading() as r:
         running = len(articles) == 1 and is_running_text(r, corpus, sentences)
     positions = np.array([s.position for s in sentences], np.int64) if running else None
     if LIST in inputs and not running:
         context.progress(0.5, 1, "Encoding the list")
-        base = base_for_list(load(folder), texts, config, args.seed, part)
-    if base is not None:
-        vectors, calibration = base[1], BASE_CALIBRATION
-    themes = find_themes(texts, vectors, config, args.seed, part, calibration, positions)
+        found = suited(load(folder), texts, config, args.seed, part, vectors)
+        vectors, calibration, plain = found.vectors, found.calibration, found.plain
+    themes = find_themes(texts, vectors, config, args.seed, part, calibration, positions, plain)
     context.progress(0.98, 1, "Storing the themes")
     kept: dict[int, Mapping[str, Any]] = {}
     if earlier is not None:
@@ -142,7 +140,8 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
         parts = [before.get(a.id, np.full(a.sentences, UNASSIGNED, np.int32)) for a in articles if a.sentences]
         themes, places = continued(themes, np.concatenate(parts))
         kept = {place: earlier.config["themes"][old] for place, old in places.items()}
-    settings = config.to_dict() | {"shared": themes.shared, "order": themes.order, "density": themes.by_density}
+    settings = config.to_dict() | {"shared": themes.shared, "order": themes.order}
+    settings |= {"context": themes.context, "density": themes.by_density}
     record = work.keep(sentences, themes, settings, time.monotonic() - begun, kept)
     return _result(record, corpus, model, cached=False)
 

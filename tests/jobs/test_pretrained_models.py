@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import themescope
+from tests.core.test_theme_finding import LIST, ONE_SUBJECT
 from tests.jobs.test_kinds import do
 from themescope.core.errors import ConflictError
 from themescope.core.models.artifact import load_model, read_info, saw_title, title_digests
@@ -122,15 +123,18 @@ def test_a_conflict_with_something_else_is_told(sqlite_store: Store, monkeypatch
         find_model(sqlite_store, DEFAULT)
 
 
-def test_themes_of_a_stored_list_are_those_of_the_library(sqlite_store: Store, tmp_path: Path) -> None:
-    """Both are found by the encoder from before fine-tuning, whose vectors are better for lists."""
+@pytest.mark.parametrize("texts", [LIST, ONE_SUBJECT], ids=["list", "one subject"])
+def test_themes_of_a_stored_list_are_those_of_the_library(
+    sqlite_store: Store, tmp_path: Path, texts: list[str]
+) -> None:
+    """Both choose the encoder by the kind of the texts."""
     pytest.importorskip("transformers")
-    texts = [f"{a} {b}." for a in ("Tigers", "Pianos", "Prices", "Rivers") for b in "abcdefghijklmnop"]
     file = tmp_path / "list.txt"
     file.write_text("\n".join(texts), encoding="utf-8")
     do(sqlite_store, "import-list", file=str(file), corpus="L")
     settings = {"sample": 10, "subsamples": 1}
     result = do(sqlite_store, "find-themes", corpus="L", model=DEFAULT_MODEL, settings=settings)
+    expected = themescope.find_themes(texts, settings=settings)
     with sqlite_store.reading() as r:
         (labels,) = r.runs.labels(result["run_id"]).values()
-    assert (labels == themescope.find_themes(texts, settings=settings).labels).all()
+    assert (labels == expected.labels).all() and result["reason"] == expected.reason

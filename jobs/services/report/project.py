@@ -133,6 +133,7 @@ def _themes(r: Unit, corpus: CorpusRecord, run: RunRecord, columns: Sequence[Col
     sizes = np.bincount(numbers[numbers >= 0], minlength=len(found.themes))
     settings = run.config["settings"]
     how = _DENSITY if settings.get("density") else f"by {CLUSTERERS.get(settings['clusterer']).title}"
+    how += ", each sentence encoded in the context of all" if settings.get("context") else ""
     number = run.config["reason"] or "The number of themes was given."
     rows = [
         (str(theme.number + 1), theme.name, f"{size:,}", share, theme.subtitle)

@@ -123,6 +123,12 @@ def request(analysis: Analysis, k: int) -> None:
     new_list.request(analysis.corpus.name, analysis.model.name, settings)
 
 
+def context_note(analysis: Analysis) -> str | None:
+    """Return that the sentences were encoded in their context, if they were."""
+    used = analysis.run.config["settings"].get("context")
+    return "The sentences are on one subject: each was encoded together with the mean of all." if used else None
+
+
 def word_overlap(analysis: Analysis) -> float:
     """Return the weight of word overlap; early results have none."""
     return float(analysis.run.config["settings"].get("shared", 0))

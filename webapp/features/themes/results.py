@@ -142,7 +142,7 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
         st.warning(plain(unread), icon=":material/translate:")
     words = " plus word overlap" if numbers.word_overlap(analysis) else ""
     took = f"Clustered with “{plain(analysis.model.name)}”{words} in {duration(analysis.run.seconds)}."
-    details = [took, numbers.interval_note(analysis)]
+    details = [took, numbers.interval_note(analysis), numbers.context_note(analysis)]
     if within_article(analysis.model):
         details.append(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
     frequent = repeated_texts.frequent(analysis)

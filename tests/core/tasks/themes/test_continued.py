@@ -14,7 +14,9 @@ def themes_of(labels: list[int]) -> FoundThemes:
     listed = tuple(Theme(f"theme {c}", (), int((found == c).sum()), ()) for c in range(int(found.max()) + 1))
     curves, margins = Curves((), (), (), (), 0), np.zeros(len(found), np.float32)
     n = len(found)
-    return FoundThemes(found, listed, margins, curves, "", (1, len(listed)), n, 0.0, 0.0, False, n, np.arange(n), ())
+    return FoundThemes(
+        found, listed, margins, curves, "", (1, len(listed)), n, 0.0, 0.0, False, False, n, np.arange(n), ()
+    )
 
 
 def test_a_theme_that_is_found_again_has_its_place_and_a_new_one_a_free_place() -> None:
