@@ -158,14 +158,14 @@ class SentenceModel:
         return SentenceModel(self.name, before, {**self.info, BASE: True}, BASE_CALIBRATION, self.source)
 
     def in_context(self, vectors: Matrix) -> SentenceModel | None:
-        """Return the model with the context of sentences on one subject, to which it gave the (n, dim) ``vectors``.
+        """Return the model that reads the mean of its (n, dim) ``vectors`` of sentences on one subject before each one.
 
-        That is the pretrained ``context-encoder`` on this model with the mean of these vectors; None if there is none.
+        That is the pretrained ``context-encoder`` that is built on this model; None if there is none.
         """
         from themescope.core.models.artifact import built_on, load_model
 
         folder = built_on(str(self.info.get("digest")))
-        return None if folder is None else self.with_context(cast("Any", load_model(folder)[0]).context(vectors))
+        return None if folder is None else self.with_context(cast("Any", load_model(folder)[0]).article_vector(vectors))
 
     def with_context(self, context: Any) -> SentenceModel:
         """Return the model with a (dim,) vector before each sentence."""

@@ -80,22 +80,23 @@ def suited(
     For a list whose number of themes is not given, it is the encoder from which the model was fine-tuned: fine-tuning
     on the sections of articles costs a little there. For sentences on one subject it is the model in their context. It
     is the model itself for other lists, if there is no such encoder, if themes are not found by density, and for fewer
-    different texts than tell a list from one subject.
+    than :data:`.density.LEAST` different texts.
     """
     rows = distinct_texts(texts).rows
     before = model.base() if config.density and len(rows) >= LEAST else None
     if before is not None:
         if config.k:
-            told = np.random.default_rng(seed).permutation(rows)[:_TOLD].tolist()
+            told = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:_TOLD])].tolist()
             listed = is_list(vectors_of(before, [texts[row] for row in told]), seed, report)
         else:
             found = vectors_of(before, texts)
             if listed := is_list(found[rows], seed, report):
                 return Suited(before, found, BASE_CALIBRATION)
-        plain = vectors_of(model, texts)  # those of a store differ in their last digits
-        inside = None if listed else model.in_context(plain[rows])
-        if inside is not None:
-            return Suited(inside, vectors_of(inside, texts), model.calibration, plain)
+        if not listed:
+            plain = vectors_of(model, texts)  # those of a store differ in their last digits
+            if (inside := model.in_context(plain[rows])) is not None:
+                return Suited(inside, vectors_of(inside, texts), model.calibration, plain)
+            vectors = plain
     return Suited(model, vectors_of(model, texts) if vectors is None else vectors, model.calibration)
 
 

@@ -268,7 +268,7 @@ class Themes(FoundThemes):
         if found.get("format") != _FORMAT:
             raise damaged(source, f"it has format {found.get('format')!r:.50}, not {_FORMAT}")
         try:
-            values = {"context": False} | found["values"]  # which those of version 0.2 did not know
+            values = {"context": False} | found["values"]  # which those of development versions lack
             x = arrays["vectors"] if "vectors" in arrays else sparse.csr_array(
                 tuple(arrays[name] for name in ("data", "indices", "indptr")), shape=tuple(found["shape"])
             )  # fmt: skip
@@ -283,7 +283,8 @@ class Themes(FoundThemes):
             plain = cls(**values, **{key: arrays[key] for key in ("labels", "margins", "usual")}, vectors=x)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise damaged(source, error) from None
-        return replace(plain, encoder=_model_of(found.get("model"), source) if model is None else encoder(model))
+        given = None if model is None else encoder(model)
+        return replace(plain, encoder=_model_of(found.get("model"), source, given))
 
     def _repr_html_(self) -> str:
         """Return the table of themes that a notebook shows."""
@@ -351,10 +352,12 @@ def _reference(model: SentenceModel) -> dict[str, Any]:
     return {"source": model.source, "digest": model.info.get("digest"), "base": BASE in model.info} | context
 
 
-def _model_of(saved: Mapping[str, Any] | None, folder: Path) -> EncoderLike | None:
-    if not saved:
-        return None
-    model = load(str(saved["source"]))
+def _model_of(saved: Mapping[str, Any] | None, folder: Path, given: EncoderLike | None) -> EncoderLike | None:
+    if not saved or not isinstance(given, SentenceModel | None):
+        return given
+    model = given or load(str(saved["source"]))
+    if given and model.info.get("digest") != saved.get("digest"):
+        return given
     if model.info.get("digest") != saved.get("digest"):
         raise damaged(folder, f"the model {saved['source']!r} has changed. Load with the former one as model")
     if "context" in saved:

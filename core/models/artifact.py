@@ -93,8 +93,8 @@ def read_info(folder: Path) -> dict[str, Any]:
     info = _checked(folder)
     named = read_json(folder / _SUBMODELS).get(_PRETRAINED, ()) if (folder / _SUBMODELS).is_file() else ()
     if parts := [_folder_of(digest, folder) for digest in named if digest]:
-        seen = [info, *map(read_info, parts)]
-        info["record"]["train_titles"] = sorted({title for one in seen for title in one["record"]["train_titles"]})
+        records = [info["record"], *(read_info(part)["record"] for part in parts)]
+        info["record"]["train_titles"] = sorted({title for one in records for title in one.get("train_titles", ())})
     return info
 
 

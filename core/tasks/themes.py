@@ -103,7 +103,7 @@ class FoundThemes:
     order: float
     """Weight of the order of the sentences, against 1 for the others; 0 where it was not used."""
     context: bool
-    """Whether the sentences were encoded in their context, see :meth:`.SentenceModel.in_context`."""
+    """Whether the sentences were encoded in their context, see :meth:`themescope.SentenceModel.in_context`."""
     by_density: bool
     """Whether the themes are dense groups, see :mod:`themescope.core.tasks.density`."""
     distinct: int
@@ -129,13 +129,13 @@ def find_themes(
     Identical texts share a theme. Each counts once in everything but the sizes of the themes, and frequent answers that
     are unlike the others join the nearest theme (:mod:`themescope.core.clustering.repeats`). The order of the rows has
     no influence.
-    The number of themes is suggested from ``vectors`` alone by the ``calibration`` of their model. For clustering,
+    The number of themes is suggested from the vectors alone by the ``calibration`` of their model. For clustering,
     dense vectors are concatenated with tf-idf within the list, with the weight ``config.shared`` or else that of the
     calibration, unless it is 0. The curves over k are measured also for a given number of themes, so that it can be
     compared with others.
 
     If ``vectors`` are of a model in the context of sentences on one subject, ``plain`` are its (n, dim) vectors without
-    it, from which the number of themes is suggested.
+    it, which the number of themes and the curves are from.
 
     ``positions`` (n,) are the places of sentences of a running text. If neighbours are more alike than by chance
     (:func:`follows_order`), neighbours also count as similar for clustering, with the weight ``config.order``

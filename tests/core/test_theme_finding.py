@@ -53,6 +53,7 @@ def test_sentences_on_one_subject_are_read_in_their_context(themes: themescope.T
 def test_the_context_is_saved_with_the_themes(themes: themescope.Themes, tmp_path: Path) -> None:
     themes.save(tmp_path)
     again = themescope.Themes.load(tmp_path)
+    assert np.array_equal(encoder_of(themescope.Themes.load(tmp_path, "default")).context, encoder_of(themes).context)
     new = ["The castle of the town of Bergen was built."]
     assert np.array_equal(encoder_of(again).context, encoder_of(themes).context) and again.context
     assert np.array_equal(again.predict(new).probabilities, themes.predict(new).probabilities)

@@ -79,7 +79,7 @@ class ContextEncoder(TrainedModel, CombiningModel):
         self.use_submodels(corpus.models)
         parts = split_articles(corpus, self.config, self.seed, "The context encoder")
         dim = self._encoder.embed([]).shape[1]
-        # Weights that start at zero take no random numbers of the process.
+        # Drawing weights that are then set to zero would advance the random numbers of the process.
         network = torch.nn.utils.skip_init(nn.Linear, dim, dim).to(pick_device(self.config.device))
         nn.init.zeros_(network.weight)
         nn.init.zeros_(network.bias)
@@ -108,11 +108,11 @@ class ContextEncoder(TrainedModel, CombiningModel):
         x = self._encoder.embed(sentences)
         out = np.zeros_like(x)
         for rows in sets_of(sentences, len(sentences)) if len(sentences) else ():
-            own = self._encoder.with_context(self.context(x[rows]))
+            own = self._encoder.with_context(self.article_vector(x[rows]))
             out[rows] = own.embed([sentences[row] for row in rows.tolist()])
         return out
 
-    def context(self, x: Float32) -> Float32:
+    def article_vector(self, x: Float32) -> Float32:
         """Return the (dim,) vector of an article from the (n, dim) vectors that the thematic encoder gives to it."""
         weights = self._fitted(self._weights)
         return np.asarray(weights[_MATRIX].astype(np.float32) @ _mean(x) + weights[_BIAS], np.float32)

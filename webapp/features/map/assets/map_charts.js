@@ -222,8 +222,9 @@ class Charts {
   }
 
   chooseAll(chosen, sending = true) {
-    const wanted = this.charts.map(({ column }) => chosen[column.name] ?? null), known = this.filters.allowed;
-    const taken = wanted.map((codes, place) => (codes || known[place] ? this.filters.filter(place, codes) : true));
+    const wanted = this.charts.map(({ column }) => chosen[column.name] ?? null);
+    wanted.forEach((codes, place) => codes || !this.filters.allowed[place] || this.filters.filter(place, null));
+    const taken = wanted.map((codes, place) => !codes || this.filters.filter(place, codes));
     this.refused = !taken.every(Boolean);
     this.changed(sending);
   }
