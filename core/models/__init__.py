@@ -19,6 +19,7 @@ TAGS = {
     "needs-sections": "Learns from the sections of training and validation articles (Corpus.sections).",
     "needs-models": "Is built from fitted models (Corpus.models): two triplet networks, or see any-models.",
     "any-models": "With needs-models: accepts one or more models of any method.",
+    "one-encoder": "With any-models: accepts exactly one, an encoder that learned from sections.",
     "accepts-base-model": "Optionally builds on one fitted model in Corpus.models.",
     "accepts-teacher": "Optionally learns from one fitted model in Corpus.models as well, by distillation.",
     "fine-tunable": "Contains a triplet network that can be the base model of further training.",
@@ -384,7 +385,7 @@ _CARDS = (
         "of the same section are close to each other.",
         "This project; after Khosla et al. 2020, Supervised Contrastive Learning",
         factory="thematic_encoder.context:ContextEncoder",
-        tags=("needs-models", "any-models", "needs-sections", "per-article", "english"),
+        tags=("needs-models", "any-models", "one-encoder", "needs-sections", "per-article", "english"),
     ),
 )
 REGISTRY = Registry("method", _CARDS, plugin_group="themescope.models")

@@ -91,8 +91,7 @@ def read_info(folder: Path) -> dict[str, Any]:
     The training titles include those of pretrained models that the folder names instead of copying them.
     """
     info = _checked(folder)
-    named = read_json(folder / _SUBMODELS).get(_PRETRAINED, ()) if (folder / _SUBMODELS).is_file() else ()
-    if parts := [_folder_of(digest, folder) for digest in named if digest]:
+    if parts := [_folder_of(digest, folder) for digest in named_models(folder)]:
         records = [info["record"], *(read_info(part)["record"] for part in parts)]
         info["record"]["train_titles"] = sorted({title for one in records for title in one.get("train_titles", ())})
     return info
@@ -165,12 +164,16 @@ def load_submodels(folder: Path) -> list[FittedModel]:
     return models
 
 
+def named_models(folder: Path) -> list[str]:
+    """Return the digests of pretrained models that the model in ``folder`` is built on and names, not contains."""
+    if not (folder / _SUBMODELS).is_file():
+        return []
+    return [digest for digest in read_json(folder / _SUBMODELS).get(_PRETRAINED, ()) if digest]
+
+
 def built_on(digest: str) -> Path | None:
     """Return the folder of the pretrained model that is built on the one with ``digest``, if there is one."""
-    for folder in pretrained_folders().values():
-        if (folder / _SUBMODELS).is_file() and read_json(folder / _SUBMODELS).get(_PRETRAINED) == [digest]:
-            return folder
-    return None
+    return next((folder for folder in pretrained_folders().values() if named_models(folder) == [digest]), None)
 
 
 def _folder_of(digest: str, folder: Path) -> Path:

@@ -91,11 +91,15 @@ def _limit(languages: frozenset[str], shares: Shares) -> str:
 
 
 def base_note(store: Store, model: ModelRecord) -> str:
-    """Return which stored models a model is built on and that its files contain copies of them; "" if on none."""
+    """Return which stored models a model is built on, and whether its files contain them; "" if on none."""
+    from themescope.core.models.artifact import named_models
+
     parts = built_on(store, model)
     if model.method not in REGISTRY or "any-models" not in REGISTRY.get(model.method).tags or not parts:
         return ""
     names = ", ".join(f"“{part.name}”" for part in parts)
+    if named_models(store.artifacts.path(model.artifact)):
+        return f"Built on {names}. Its files contain no copy of it, so elsewhere it needs that pretrained model."
     copies = "a copy of it" if len(parts) == 1 else "copies of them"
     return f"Built on {names}. Its files contain {copies}, so it also works elsewhere and after a deletion."
 

@@ -53,10 +53,15 @@ def built_on(store: Store, model: ModelRecord) -> list[ModelRecord]:
 
 
 def _stored(store: Store, folder: Path) -> ModelRecord:
-    """Return the record of the pretrained model in ``folder``, which is added to the store if needed."""
-    digest = _record(folder.name, folder).digest
+    """Return the record of the pretrained model in ``folder``, which is added to the store if needed.
+
+    A copy that another version stored may have other files beside the same training.
+    """
+    wanted = _record(folder.name, folder)
+    digest = wanted.digest
     with store.reading() as r:
-        found = r.models.by_digest(digest)
+        same = (model for model in r.models.list() if _training(model) == _training(wanted))
+        found = r.models.by_digest(digest) or next(same, None)
     if found is not None:
         return found
     try:
@@ -97,11 +102,12 @@ def pretrained_folder(model: ModelRecord) -> Path | None:
 
     A copy that an earlier version stored may lack files that were added later, so the training is compared.
     """
+    folders = pretrained_folders().items()
+    return next((folder for name, folder in folders if _training(_record(name, folder)) == _training(model)), None)
 
-    def training(record: ModelRecord) -> tuple[Any, ...]:
-        return record.method, record.seed, dict(record.config), dict(record.metrics)
 
-    return next((f for name, f in pretrained_folders().items() if training(_record(name, f)) == training(model)), None)
+def _training(model: ModelRecord) -> tuple[Any, ...]:
+    return model.method, model.seed, dict(model.config), dict(model.metrics)
 
 
 def add_model(

@@ -262,7 +262,7 @@ def missing(card):
     """What a corpus of sentences lacks for this method."""
     if "needs-triplets" in card.tags:
         return "triplets"
-    return "fitted models" if "any-models" in card.tags else "two trained triplet networks"
+    return "fitted model" if "any-models" in card.tags else "two trained triplet networks"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import lzma
 import re
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,13 +17,13 @@ from tests.core.test_theme_finding import LIST, ONE_SUBJECT
 from tests.jobs.test_kinds import do
 from themescope.core.errors import ConflictError
 from themescope.core.models.artifact import load_model, read_info, saw_title, title_digests
-from themescope.core.paths import DEFAULT, default_model, lacks_packages, pretrained_folders
+from themescope.core.paths import DEFAULT, default_model, lacks_packages, model_folder, pretrained_folders
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Sentence, Split, split_of_title
 from themescope.db.store import Store
-from themescope.jobs.common.models import find_model
+from themescope.jobs.common.models import add_model, find_model
 from themescope.jobs.services.installation.demo import demo_dump
 
 DEFAULT_MODEL = default_model()
@@ -112,6 +113,14 @@ def test_it_is_stored_once_however_many_ask_for_it_at_once(store: Store) -> None
         found = list(pool.map(ask, [DEFAULT, DEFAULT_MODEL] * 2))
     with store.reading() as r:
         assert r.models.list() == [found[0]] == [*{model.id: model for model in found}.values()]
+
+
+def test_a_copy_that_another_version_stored_is_not_stored_again(sqlite_store: Store, tmp_path: Path) -> None:
+    source = tmp_path / "other version"
+    shutil.copytree(model_folder(DEFAULT), source)
+    (source / "README.md").write_text("Another text.", "utf-8")
+    stored, _ = add_model(sqlite_store, source, DEFAULT_MODEL, read_info(source), sqlite_store.writing)
+    assert find_model(sqlite_store, DEFAULT) == stored
 
 
 def test_a_conflict_with_something_else_is_told(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

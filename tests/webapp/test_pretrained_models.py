@@ -9,7 +9,7 @@ from tests.webapp.filled import BENCHMARK, CORPUS, MODEL
 from tests.webapp.hands import jobs_of
 from themescope.core.paths import DEFAULT, default_model, default_models, lacks_packages, pretrained_folders
 from themescope.db.store import Store
-from themescope.jobs.common.models import find_model
+from themescope.jobs.common.models import find_model, pretrained_models
 
 DEFAULT_MODEL, PRETRAINED = default_model(), set(pretrained_folders())
 
@@ -39,6 +39,15 @@ def test_a_map_is_queued(untrained: Store, open_page: Open) -> None:
 
 def test_another_method_builds_on_it(untrained: Store, open_page: Open) -> None:
     press(open_page("train", method="Hybrid of models and tf-idf"), "Train")
+    assert [args["models"] for args in jobs_of(untrained, "train")] == [[DEFAULT_MODEL]]
+
+
+def test_an_encoder_in_context_is_offered_thematic_encoders_alone(untrained: Store, open_page: Open) -> None:
+    at = open_page("train", method="Thematic encoder in context")
+    (base,) = [field for field in at.selectbox if field.label == "Base model"]
+    assert set(base.options) == {model.name for model in pretrained_models() if model.method == "thematic-encoder"}
+    base.set_value(DEFAULT_MODEL).run()
+    press(at, "Train")
     assert [args["models"] for args in jobs_of(untrained, "train")] == [[DEFAULT_MODEL]]
 
 

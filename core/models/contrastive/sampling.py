@@ -69,13 +69,18 @@ class SectionedArticles:
     def thinned(self, sentences: int, seed: int) -> SectionedArticles:
         """Return the articles with at most ``sentences`` of each, sampled with ``seed``; 0 keeps all.
 
-        Articles that can no longer be learned from are left out.
+        Articles that can no longer be learned from are left out. Raises ``DataError`` if none is left.
         """
         if not sentences:
             return self
         size = SampleSize(sentences=sentences)
         kept = [draw(self, i, size, np.random.default_rng([seed, _THINNING, i])) for i in range(len(self))]
         kept = [rows for rows in kept if _usable(self.sections[rows])]
+        if len(self) and not kept:
+            raise DataError(
+                f"With {sentences:,} sentences of each article none has two sections and two sentences of one of them. "
+                "Embed more sentences of each article, or all."
+            )
         rows = np.concatenate([np.zeros(0, np.int64), *kept])
         starts = np.cumsum([0, *map(len, kept)]).astype(np.int64)
         return SectionedArticles(self.sentences[rows], self.sections[rows], starts)

@@ -22,7 +22,7 @@ from themescope.core.models.base import CombiningModel, TrainedModel
 from themescope.core.models.checkpoints import digest_of_arrays
 from themescope.core.models.contrastive.sampling import Batch, ContrastiveConfig, SectionedArticles, split_articles
 from themescope.core.models.storage import half_precision, read_tensors, write_tensors
-from themescope.core.models.thematic_encoder.model import ThematicEncoder, text_network, warn_of_cut
+from themescope.core.models.thematic_encoder.model import ThematicEncoder, check_length, text_network, warn_of_cut
 from themescope.core.protocols import SILENT, Report, SubReport
 from themescope.core.types import Corpus, Float32, Sentence, Vectors
 
@@ -66,19 +66,27 @@ class ContextEncoder(TrainedModel, CombiningModel):
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Train on ``corpus.sections`` of the splits train and validation, with the encoder in ``corpus.models``.
 
-        Raises ``DataError`` without sections, and unless the models are a single thematic encoder.
+        Raises ``DataError`` without sections, and unless the models are a single thematic encoder whose transformer
+        accepts a vector before the word pieces; ``ConfigError`` if it reads fewer word pieces than the setting allows.
         """
         import torch
         from torch import nn
 
         from themescope.core.models.contrastive.training import train
         from themescope.core.models.device import pick_device
+        from themescope.core.models.thematic_encoder.network import reads_context
 
         if len(corpus.models) != 1 or not isinstance(corpus.models[0], ThematicEncoder):
-            raise DataError("The context encoder is made from fitted models: exactly one, a thematic encoder. Name it.")
+            raise DataError("The context encoder needs exactly one fitted model, a thematic encoder. Name it.")
         self.use_submodels(corpus.models)
+        check_length(self._encoder.encoder, self.config)
         parts = split_articles(corpus, self.config, self.seed, "The context encoder")
         dim = self._encoder.embed([]).shape[1]
+        if not reads_context(self._encoder.encoder.network, dim):
+            raise DataError(
+                "The transformer of this model cannot read the vector of an article before the words of a sentence. "
+                "Train a thematic encoder from another base encoder, such as the installed one."
+            )
         # Drawing weights that are then set to zero would advance the random numbers of the process.
         network = torch.nn.utils.skip_init(nn.Linear, dim, dim).to(pick_device(self.config.device))
         nn.init.zeros_(network.weight)

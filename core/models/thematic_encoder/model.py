@@ -228,12 +228,7 @@ class ThematicEncoder(TrainedModel):
         """Load the encoder to fine-tune and note which it is."""
         folder = expand_home(self.config.folder) if self.config.folder else installed_encoder(_FEATURE)
         encoder = load_encoder(folder, _FEATURE)
-        limit = _most_pieces(encoder)
-        if self.config.max_tokens > limit:
-            raise ConfigError(
-                f"{self.config.named('max_tokens')} is {self.config.max_tokens:,}, but this encoder reads at most "
-                f"{limit:,} word pieces. Choose a smaller number."
-            )
+        check_length(encoder, self.config)
         self.pooling = pooling_of(folder)
         source, name = ("folder", folder.name) if self.config.folder else (_INSTALLED, BASE_ENCODER)
         found = {"digest": weights_digest(folder), "pooling": self.pooling.mode}
@@ -287,6 +282,16 @@ def warn_of_cut(cut: int, config: ThematicEncoderConfig | ContextEncoderConfig) 
             f"{cut:,} sentences have more than {config.max_tokens} word pieces; the training reads their beginnings. "
             f"Raise {config.named('max_tokens')} to read more.",
             stacklevel=3,
+        )
+
+
+def check_length(encoder: Encoder, config: ThematicEncoderConfig | ContextEncoderConfig) -> None:
+    """Raise ``ConfigError`` if the encoder reads fewer word pieces than the setting allows."""
+    limit = _most_pieces(encoder)
+    if config.max_tokens > limit:
+        raise ConfigError(
+            f"{config.named('max_tokens')} is {config.max_tokens:,}, but this encoder reads at most {limit:,} word "
+            "pieces. Choose a smaller number."
         )
 
 

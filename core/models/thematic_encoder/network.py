@@ -120,6 +120,17 @@ def _preceded(network: Any, ids: Tensor, mask: Tensor, contexts: Tensor) -> dict
     }
 
 
+def reads_context(network: Any, dim: int) -> bool:
+    """Return whether a transformer can read a vector of length ``dim`` before its word pieces."""
+    ids = torch.ones((1, 1), dtype=torch.long, device=next(network.parameters()).device)
+    try:
+        with torch.inference_mode():
+            network(**_preceded(network, ids, ids, torch.zeros((1, dim), device=ids.device)))
+    except (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError):
+        return False
+    return True
+
+
 def _in_order(vectors: Sequence[Tensor], chunks: Sequence[Index]) -> Tensor:
     """Return the vectors of chunks, in which sentences of similar length share a matrix, in the order of the rows."""
     back = np.argsort(np.concatenate(chunks), kind="stable")

@@ -167,11 +167,17 @@ def _bases(card: Card) -> dict[str, Any] | None:
         if not sets:
             return None
         data = {"triplets": by_name("Training triplets", sets, state.TRIPLETS, lambda s: s.name).name}
-    found = [model.name for model in grouped_by_method(queries.selectable_models())]
+    models, one = grouped_by_method(queries.selectable_models()), "one-encoder" in card.tags
+    if one:
+        models = [m for m in with_tag(models, "needs-sections") if "encoder" in REGISTRY.get(m.method).tags]
+    found = [model.name for model in models]
     if not found:
         nothing("This method requires trained models.", "Train a model first.")
         return None
-    chosen = st.multiselect("Base models", found, found[:1], help="Several models are concatenated.")
+    if one:
+        chosen = [st.selectbox("Base model", found)]
+    else:
+        chosen = st.multiselect("Base models", found, found[:1], help="Several models are concatenated.")
     text = _running_text(card) if card.tags & _TEXT else {}
     return None if text is None or not chosen else {**data, "models": chosen, **text}
 

@@ -9,7 +9,7 @@ import pytest
 from tests.core.models.thematic_encoder.test_thematic_encoder import CONFIG as ENCODER
 from tests.core.models.triplet_network.test_contrastive import THEMES, sections
 from tests.tiny_encoder import NEEDS_ENCODER, write_encoder
-from themescope.core.errors import ArtifactError, DataError
+from themescope.core.errors import ArtifactError, ConfigError, DataError
 from themescope.core.models import artifact
 from themescope.core.models.artifact import built_on, load_model, save_model
 from themescope.core.models.thematic_encoder.context import ContextEncoder, ContextEncoderConfig
@@ -61,8 +61,29 @@ def test_an_article_without_words_has_zero_vectors(model: ContextEncoder) -> Non
 
 def test_it_needs_exactly_one_thematic_encoder(thematic: ThematicEncoder, model: ContextEncoder) -> None:
     for models in ((), (thematic, thematic), (model,)):
-        with pytest.raises(DataError, match="exactly one, a thematic encoder"):
+        with pytest.raises(DataError, match="exactly one fitted model, a thematic encoder"):
             ContextEncoder(CONFIG, 0).fit(corpus(*models))  # type: ignore[arg-type]
+
+
+def test_settings_beyond_the_encoder_are_refused_before_anything_is_embedded(thematic: ThematicEncoder) -> None:
+    for settings, error, text in (
+        ({"max_tokens": 8_000}, ConfigError, "reads at most 512 word pieces"),
+        ({"embedded_per_article": 2}, DataError, "Embed more sentences of each article"),
+    ):
+        with pytest.raises(error, match=text):
+            ContextEncoder(dataclasses.replace(CONFIG, **settings), 0).fit(corpus(thematic))  # type: ignore[arg-type]
+
+
+def test_an_encoder_whose_word_vectors_are_shorter_than_its_states_is_told() -> None:
+    import transformers
+
+    from themescope.core.models.thematic_encoder.network import reads_context
+
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    config = transformers.ElectraConfig(vocab_size=30, embedding_size=8, **sizes)
+    network = transformers.ElectraModel(config).eval()
+    assert not reads_context(network, 16)
+    assert reads_context(transformers.BertModel(transformers.BertConfig(vocab_size=30, **sizes)).eval(), 16)
 
 
 @pytest.mark.parametrize("name", ["Bert", "Roberta", "MPNet"])
