@@ -1,0 +1,112 @@
+"""Make the lists of `benchmarks.list_themes` and `benchmarks.repeated_texts`, of seven kinds.
+
+    python -m benchmarks.lists LISTS.json --claims FOLDER --newsgroups FOLDER --reuters FOLDER --articles FILES…
+        [--split test] [--seed 0]
+
+Written is a JSON list of [kind, sentences, codes] with different sentences in random order: claims and evidence by
+motion (IBM Debater, *.tsv.gz); messages of newsgroups, their sentences and subjects (*.jsonl.xz); titles of documents
+of Reuters-21578 with a single topic (*.sgm.gz); and sentences of Wikipedia articles (JSON lines). A list has a uniform
+number of codes, and of each a uniform number of sentences, or all if there are fewer. Motions, groups and topics are of
+the validation or test half by the hash of `benchmarks.theme_counts`, articles by the split of their titles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.theme_counts import bucket
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.readers.reuters_sgml import ReutersSgml, ReutersSgmlConfig
+from themescope.core.text.splitting import SentenceSplitter
+from themescope.core.types import Article, Split, split_of_title
+
+KINDS = {"motions": (2, 29, 10, 40, 15, 30), "messages": (3, 10, 30, 90, 8, 8), "sentences": (3, 10, 30, 90, 8, 8),
+         "titles": (3, 13, 15, 60, 8, 8), "subjects": (3, 10, 30, 90, 6, 6), "evidence": (3, 12, 10, 40, 6, 6),
+         "of articles": (4, 40, 8, 40, 8, 8)}  # fmt: skip
+"""Kind → fewest and most codes, fewest and most sentences of a code, number of validation and of test lists."""
+SHORTEST, LONGEST, TOKENS = 80, 1_000, range(5, 51)  # characters of a message, and words of a sentence
+MARKS = re.compile(r"\[REF\d*\]|^(?:re\s*:\s*)+| ?\([^()]*\)$", re.I)  # references, replies, and numbers of documents
+SPLITTER = SentenceSplitter("en")
+
+
+class OneTopic(ReutersSgml):
+    """Reader of the documents of the ModApte split that have a single topic, whichever it is."""
+
+    def _topic(self, attributes: dict[str, str], text: str) -> tuple[str, str]:
+        listed = re.findall("<D>([^<]+)</D>", text.partition("<TOPICS>")[2].partition("</TOPICS>")[0])
+        inside = attributes.get("LEWISSPLIT") in ("TRAIN", "TEST") and len(listed) == 1
+        return (listed[0], "") if inside else ("", "not one topic")
+
+
+def texts_of(article: Article, kind: str) -> list[str]:
+    """Return the texts of an article, a message, a document or a motion for a list of some kind."""
+    paragraphs = [" ".join(part.text.split()) for section in article.sections for part in section.paragraphs]
+    if kind in ("titles", "subjects"):
+        return [MARKS.sub("", article.title)]
+    if kind in ("motions", "evidence"):
+        return [MARKS.sub("", text) for text in paragraphs]
+    if kind == "messages":
+        return [text[:LONGEST] for text in [" ".join(paragraphs)] if len(text) >= SHORTEST]
+    return [s for text in paragraphs for s in SPLITTER.split(text) if len(s.split()) in TOKENS]
+
+
+def found(args: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield kind, code and texts of the half or split."""
+    claims = {"text": "Claim original text", "title": "Topic", "rows": "sentences"}
+    for kinds, reader, files in (
+        (["motions"], READERS.build("table", claims), [args.claims / "claims.tsv.gz"]),
+        (["evidence"], READERS.build("table", claims | {"text": "Evidence"}), [args.claims / "evidence.tsv.gz"]),
+        (["messages", "sentences", "subjects"], READERS.build("newsgroups"), args.newsgroups.glob("*.jsonl.xz")),
+        (["titles"], OneTopic(ReutersSgmlConfig()), args.reuters.glob("*.sgm.gz")),
+        (["of articles"], READERS.build("jsonl"), args.articles),
+    ):
+        for article in (article for file in sorted(files) for article in reader.read(file, SILENT)):
+            code = article.topic or article.title
+            half = Split.TEST if bucket(code) else Split.VALIDATION
+            if args.split is (split_of_title(code) if "of articles" in kinds else half):
+                yield from ((kind, code, texts_of(article, kind)) for kind in kinds)
+
+
+def by_code(given: Iterable[tuple[str, str, list[str]]]) -> dict[str, dict[str, list[str]]]:
+    """Return kind → code → different texts, without texts of several codes and codes with few texts."""
+    rows = dict.fromkeys((kind, code, " ".join(text.split())) for kind, code, own in given for text in own)
+    codes, pools = Counter((kind, text) for kind, _, text in rows), {kind: dict[str, list[str]]() for kind in KINDS}
+    for kind, code, text in rows:
+        if text and codes[kind, text] == 1:
+            pools[kind].setdefault(code, []).append(text)
+    return {kind: {c: own for c, own in pool.items() if len(own) >= KINDS[kind][2]} for kind, pool in pools.items()}
+
+
+def drawn(kind: str, pool: Mapping[str, list[str]], random: np.random.Generator) -> tuple[str, list[str], list[str]]:
+    """Return a list: its kind, texts and their codes."""
+    low, high, fewest, most, *_ = KINDS[kind]
+    names = random.permutation(sorted(pool))[: random.integers(low, min(high, len(pool)) + 1)].tolist()
+    rows = [(t, name) for name in names for t in random.permutation(pool[name])[: random.integers(fewest, most + 1)]]
+    texts, codes = np.transpose(random.permutation(rows)).tolist()
+    return kind, texts, codes
+
+
+def main() -> None:
+    """Write the lists."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lists", type=Path)
+    for name in ("--claims", "--newsgroups", "--reuters", "--articles"):
+        parser.add_argument(name, type=Path, required=True, nargs="+" if name == "--articles" else None)
+    parser.add_argument("--split", type=Split, default=Split.TEST, choices=(Split.VALIDATION, Split.TEST))
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    pools, random, count = by_code(found(args)), np.random.default_rng(args.seed), 4 + (args.split is Split.TEST)
+    lists = [drawn(kind, pools[kind], random) for kind in KINDS for _ in range(KINDS[kind][count])]
+    args.lists.write_text(json.dumps(lists, ensure_ascii=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
