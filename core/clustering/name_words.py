@@ -11,18 +11,21 @@ The convention differs from that of word vectors (:func:`themescope.core.text.to
 - HTML entities are decoded and tags are left out, as are addresses of pages, mail and accounts. Hashtags are words.
 - Turkish texts have the small letters ı and i of I and İ.
 - Japanese words are runs of kanji and of katakana, without the last kanji where hiragana inflect it. A run is two words
-  where both occur on their own in the list. Chinese has no such boundaries: its words are pairs of characters.
+  where both occur on their own in the list. Chinese, Thai, Lao, Khmer and Burmese have no such boundaries: their words
+  are found in the list (:mod:`themescope.core.clustering.unspaced_words`).
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import regex  # type: ignore[import-untyped]
 
+from themescope.core.clustering.unspaced_words import split, unspaced_words
+from themescope.core.text.languages import sampled
 from themescope.core.text.tokens import SMART_STOP_WORDS, STRAIGHT_QUOTES
 
 _LINKS = {
@@ -66,6 +69,7 @@ _PIECE = regex.compile(
     r"""
       (?P<initials> (?<!\w)(?:\p{Lu}\.){2,} )
     | (?P<run> [\p{Han}\p{Hiragana}\p{Katakana}ー]+ )
+    | (?P<unspaced> [\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+ )
     | (?P<word> [\p{L}\p{N}--[\p{Han}\p{Hiragana}\p{Katakana}ー]]
                 (?: [\p{L}\p{M}\p{N}\u200c\u200d--[\p{Han}\p{Hiragana}\p{Katakana}ー]] | [-'&_](?=[\p{L}\p{N}]) )* )
     | \S
@@ -90,8 +94,11 @@ _INFLECTED = regex.compile("[いうえきくけぎぐげちつてぶべびみむ
 """Hiragana that, after kanji, mostly continue a verb or adjective; particles and forms of する begin with others."""
 _BEFORE_NOUN, _AFTER_NOUN = frozenset("はがをにのともでへやなるた"), frozenset("はがをにのともでへや")
 """Hiragana beside a single kanji that is a word, as in "新鮮な水は"."""
-_PARTICLE = regex.compile(r"[的了在是和与與也很这這那不就都而及或之其被把吧呢吗嗎啊]")
-"""Characters that hardly belong to a noun of two."""
+_PARTICLE = regex.compile(r"([的了在是和与與也很这這那不就都而及或之其被把吧呢吗嗎啊])")
+"""Chinese characters that hardly belong to a noun of two."""
+_UNSPACED = regex.compile(r"\p{Han}+|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+")
+_READ = 20_000
+"""Maximum number of texts in which words without spaces are found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +128,8 @@ class WordReader:
     """Whether texts without kana are Japanese, not Chinese."""
     runs: frozenset[str]
     """Runs of one script in Japanese texts."""
+    unspaced: Mapping[str, int]
+    """Words of scripts without spaces, and how often they occur."""
 
     @classmethod
     def of(cls, texts: Sequence[str], stop: frozenset[str], languages: frozenset[str]) -> WordReader:
@@ -128,14 +137,18 @@ class WordReader:
         cased = [text for text in texts if _cased(text)]
         turkish = sum(1 for text in texts if _TURKISH.search(text))
         kana = [text for text in texts if _KANA.search(text)]
+        japanese = 2 * len(kana) > sum(1 for text in texts if _KANJI.search(text))
+        others = sorted({text for text in texts if _UNSPACED.search(text) and not (japanese or _KANA.search(text))})
+        runs = (run for text in sampled(others, _READ) for run in _UNSPACED.findall(_plain(text)))
         return cls(
             stop,
             frozenset(chain.from_iterable(_LINKS.get(language, "").split() for language in languages)),
             not _ELIDING.isdisjoint(languages),
             2 * turkish > len(texts),
             frozenset(short.lower() for text in cased for short in _CAPITALS.findall(text)) if cased else None,
-            2 * len(kana) > sum(1 for text in texts if _KANJI.search(text)),
+            japanese,
             frozenset(run for text in kana for run in _SEGMENT.findall(text)),
+            unspaced_words(part for run in runs for part in _PARTICLE.split(run) if not _PARTICLE.match(part)),
         )
 
     def words(self, text: str) -> list[NameWord]:
@@ -148,6 +161,8 @@ class WordReader:
             spaced = not match.start() or text[match.start() - 1].isspace()
             if kind == "run":
                 found += self._run(piece, text, spaced)
+            elif kind == "unspaced":
+                found += self._pieces(piece, spaced)
             elif kind == "initials":
                 key = piece.replace(".", "")
                 found.append(NameWord(piece, self._key(key, key.lower(), cased=True) or key.lower(), spaced))
@@ -190,7 +205,7 @@ class WordReader:
     def _run(self, run: str, text: str, spaced: bool) -> Iterator[NameWord]:
         """Yield the words of a run of kanji and kana, which has no spaces."""
         if not self.japanese and not _KANA.search(text):
-            yield from self._pairs(run)
+            yield from self._pieces(run, spaced)
             return
         for match in _SEGMENT.finditer(run):
             part, start, end = match.group(), match.start(), match.end()
@@ -220,13 +235,12 @@ class WordReader:
                     return [run[:cut], *rest]
         return [run]
 
-    def _pairs(self, run: str) -> Iterator[NameWord]:
-        """Yield the overlapping pairs of characters of a run without spaces; pairs form no phrases."""
-        for start in range(len(run) - 1):
-            pair = run[start : start + 2]
-            usable = pair not in self.stop and not _PARTICLE.search(pair)
-            yield NameWord(pair, pair if usable else "")
-            yield NameWord("")
+    def _pieces(self, run: str, spaced: bool) -> Iterator[NameWord]:
+        """Yield the words of a run without spaces, and the characters between them."""
+        for part in filter(None, _PARTICLE.split(run)):
+            for word, usable in split(part, self.unspaced):
+                yield NameWord(word, word if usable and word not in self.stop else "", spaced)
+                spaced = False
 
 
 def joined(words: Sequence[NameWord]) -> str:

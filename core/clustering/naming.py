@@ -6,8 +6,7 @@ all. Singular and plural count as one word. A word is shown within a phrase, suc
 accounts for enough of the weight of its words, and if it occurs in different contexts: repeated sentences would make
 anything in them a phrase. Words and phrases are shown as they are mostly written.
 
-What a word is, and which words are left out, is in :mod:`themescope.core.clustering.name_words`. Thai, Lao, Khmer and
-Burmese are not split into words.
+What a word is, and which words are left out, is in :mod:`themescope.core.clustering.name_words`.
 
 Nested groups, such as the regions of a map at several levels of zoom, have short names (:func:`level_names`). All
 levels are named from one pass over the texts: the counts of a group are the sums of those of its parts. A word in many

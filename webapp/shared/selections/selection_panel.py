@@ -39,7 +39,7 @@ def show(panel: Panel) -> None:
                     st.button("Clear selection", icon=":material/close:", on_click=panel.on_clear, type="tertiary")
             st.caption(plain(shorten(origin, _ORIGIN)), help=plain(origin) if len(origin) > _ORIGIN else None)
         if not len(panel.selection):
-            st.info("No sentences. Select some on the map, or change the search.", icon=":material/info:")
+            st.info("No sentences. Select some on the map, or change search or filters.", icon=":material/info:")
             return
         selection_actions.show(panel)
         bound = {"key": panel.tab_key, "bind": "query-params"} if panel.tab_key else {"key": f"{panel.key}-tab"}
