@@ -55,6 +55,9 @@ class PairCalibration(Config):
     one_subject: float = option(
         1.0, "Mean cosine above which sentences without distinct groups are all on one subject.", low=-1.0, high=1.0
     )
+    distinct: float = option(
+        0.25, "Silhouette from which groups are distinct even if the sentences are alike.", low=-1.0, high=1.0
+    )
     shared: float = option(
         2.0, "Weight of shared words for finding themes, against 1 for the vectors.", low=0.0, high=1_000.0
     )

@@ -24,13 +24,11 @@ from themescope.core.types import Labels, Matrix
 
 LEAST = 60
 """Minimum number of sentences; fewer have no density."""
-BASE_CALIBRATION = replace(DEFAULT_CALIBRATION, clear=0.13, one_subject=0.175)
+BASE_CALIBRATION = replace(DEFAULT_CALIBRATION, clear=0.13, one_subject=0.175, distinct=0.2)
 """Calibration of all-MiniLM-L6-v2 as published."""
 _DIMENSIONS, _SIZES, _LEAF = 5, (5, 7, 10, 13, 16, 20, 30), 13
 _NEARLY = 0.9
 """Share of the largest silhouette from which a grouping is nearly as clear."""
-_DISTINCT = 0.25
-"""Silhouette from which groups are distinct even if all sentences are on one subject."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +57,7 @@ def dense_groups(x: Matrix, calibration: PairCalibration, seed: int, report: Rep
     if not clear:
         return None
     best = max(clear, key=clear.__getitem__)
-    if _mean_cosine(unit) > calibration.one_subject and clear[best] < _DISTINCT:
+    if _mean_cosine(unit) > calibration.one_subject and clear[best] < calibration.distinct:
         return None
     if clear[best] > calibration.clear:
         near = [int(found[key].max()) + 1 for key, value in clear.items() if value >= _NEARLY * clear[best]]
