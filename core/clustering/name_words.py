@@ -137,8 +137,7 @@ class WordReader:
         cased = [text for text in texts if _cased(text)]
         turkish = sum(1 for text in texts if _TURKISH.search(text))
         kana = [text for text in texts if _KANA.search(text)]
-        japanese = 2 * len(kana) > sum(1 for text in texts if _KANJI.search(text))
-        others = sorted({text for text in texts if _UNSPACED.search(text) and not (japanese or _KANA.search(text))})
+        others = sorted({text for text in texts if _UNSPACED.search(text) and not _KANA.search(text)})
         runs = (run for text in sampled(others, _READ) for run in _UNSPACED.findall(_plain(text)))
         return cls(
             stop,
@@ -146,7 +145,7 @@ class WordReader:
             not _ELIDING.isdisjoint(languages),
             2 * turkish > len(texts),
             frozenset(short.lower() for text in cased for short in _CAPITALS.findall(text)) if cased else None,
-            japanese,
+            2 * len(kana) > sum(1 for text in texts if _KANJI.search(text)),
             frozenset(run for text in kana for run in _SEGMENT.findall(text)),
             unspaced_words(part for run in runs for part in _PARTICLE.split(run) if not _PARTICLE.match(part)),
         )

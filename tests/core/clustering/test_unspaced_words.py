@@ -5,6 +5,7 @@ import regex  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
+from themescope.core.clustering.name_words import WordReader
 from themescope.core.clustering.naming import theme_words
 from themescope.core.clustering.unspaced_words import split, unspaced_words
 
@@ -40,6 +41,13 @@ def test_the_pieces_are_the_text(parts: list[str], text: str) -> None:
     assert "".join(piece for piece, _ in pieces) == text and all(piece for piece, _ in pieces)
     assert all(sum(part.count(word) for part in parts) >= 3 for word in words)
     assert words == unspaced_words(parts[::-1])
+
+
+def test_thai_words_are_found_beside_japanese_ones() -> None:
+    words = ["วัดพระแก้ว", "รถไฟฟ้า", "ตลาดน้ำ", "โรงพยาบาล"]
+    thai = [a + b for a in words for b in words if a != b]
+    reader = WordReader.of([*thai, *["町の新鮮な水は高い"] * 30], frozenset(), frozenset(["ja"]))
+    assert reader.japanese and set(words) & reader.unspaced.keys()
 
 
 def test_themes_in_chinese_and_thai_have_names_of_whole_words() -> None:
