@@ -110,15 +110,13 @@ class Client(LabellingMethods):
         """Upload a file; its ``path`` is for the arguments of a job, see :meth:`queue`. Requires the admin role."""
         return self._http.upload(UploadedFile, "/files", Path(file))
 
-    def append_sentences(
-        self, corpus_id: int, sentences: Iterable[str], wave: str, key: str | None = None, **options: Any
-    ) -> list[JobSummary]:
+    def append_sentences(self, corpus_id: int, sentences: Iterable[str], wave: str, **options: Any) -> list[JobSummary]:
         """Queue jobs that add sentences to a corpus as a wave. Requires the admin role.
 
         Options are ``date``, ``groups`` and ``only_new``, to leave out texts that the corpus has already.
         """
         body = {"sentences": _listed(sentences), "wave": wave, **options}
-        return self._http.send(list[JobSummary], "POST", f"/corpora/{corpus_id}/sentences", body, key=key)
+        return self._http.send(list[JobSummary], "POST", f"/corpora/{corpus_id}/sentences", body)
 
     def delete_corpus(self, corpus_id: int) -> None:
         """Delete a corpus with everything made of it. This cannot be undone. Requires the admin role."""
@@ -219,14 +217,6 @@ class Client(LabellingMethods):
         """Delete a model with its vectors, runs and maps. This cannot be undone. Requires the admin role."""
         self._http.send(type(None), "DELETE", f"/models/{model_id}")
 
-    def export_model(self, model_id: int, file: str | Path) -> None:
-        """Write the folder of a model into a ZIP archive."""
-        self._http.download(f"/models/{model_id}/files", Path(file))
-
-    def export_vectors(self, model_id: int, corpus_id: int, file: str | Path) -> None:
-        """Write the vectors of a corpus into a NumPy file: ``np.load(file)`` has the fields ``id`` and ``vector``."""
-        self._http.download(f"/models/{model_id}/vectors", Path(file), corpus_id=corpus_id)
-
     def maps(self, corpus_id: int | None = None) -> list[MapRecord]:
         """Return all maps (of one corpus), oldest first."""
         return self._http.get(list[MapRecord], "/maps", corpus_id=corpus_id)
@@ -256,24 +246,22 @@ class Client(LabellingMethods):
         """Return the clusters of the sentences of an article in a run."""
         return self._http.get(ArticleClustering, f"/runs/{run_id}/articles/{article_id}")
 
-    def themes(self, sentences: Iterable[str], key: str | None = None, **options: Any) -> ThemeRun:
+    def themes(self, sentences: Iterable[str], **options: Any) -> ThemeRun:
         """Import sentences as a new corpus, wait until their themes are found, and return them.
 
         Requires the admin role. Options are ``corpus``, the name of the new corpus; ``k``, the number of themes;
         ``language``, ``model``, and ``groups``, the group of each sentence. :meth:`theme_members` and
         :meth:`export_themes` return the theme of each sentence. Raises :class:`RequestError` if a job fails.
         """
-        jobs = self.find_themes(sentences, key, **options)
+        jobs = self.find_themes(sentences, **options)
         job = self.wait(next(job.id for job in jobs if job.kind == "find-themes"))
         if job.status is not JobStatus.DONE:
             raise RequestError(f"The job {job.id} ({job.title}) is {job.status.value}. {job.error}".strip())
         return self.theme_run(job.result["run_id"])
 
-    def find_themes(self, sentences: Iterable[str], key: str | None = None, **options: Any) -> list[JobSummary]:
+    def find_themes(self, sentences: Iterable[str], **options: Any) -> list[JobSummary]:
         """Queue the jobs of :meth:`themes`, and return them."""
-        return self._http.send(
-            list[JobSummary], "POST", "/themes", {"sentences": _listed(sentences), **options}, key=key
-        )
+        return self._http.send(list[JobSummary], "POST", "/themes", {"sentences": _listed(sentences), **options})
 
     def rename_theme(self, run_id: int, theme: int, name: str) -> ThemeRun:
         """Rename a theme. Requires the admin role."""
@@ -340,15 +328,10 @@ class Client(LabellingMethods):
         """Return a job."""
         return self._http.get(JobSummary, f"/jobs/{job_id}")
 
-    def queue(
-        self, kind: str, arguments: Mapping[str, Any], after: int | None = None, key: str | None = None
-    ) -> JobSummary:
-        """Queue a job; with ``after``, it starts when that job is done. Requires the admin role.
-
-        A request that repeats an earlier one of the last day with the same ``key`` returns the earlier job.
-        """
+    def queue(self, kind: str, arguments: Mapping[str, Any], after: int | None = None) -> JobSummary:
+        """Queue a job; with ``after``, it starts when that job is done. Requires the admin role."""
         body = {"kind": kind, "arguments": dict(arguments), "after": after}
-        return self._http.send(JobSummary, "POST", "/jobs", body, key=key)
+        return self._http.send(JobSummary, "POST", "/jobs", body)
 
     def job_metrics(self, job_id: int) -> list[MetricPoint]:
         """Return the points of the curves of a job, such as its loss, by name and step."""

@@ -60,7 +60,6 @@ class Connection:
         path: str,
         body: Mapping[str, Any] | None = None,
         parameters: Any = None,
-        key: str | None = None,
     ) -> T:
         """Return the answer to a request as ``kind``; raise :class:`RequestError` if it was refused or not answered."""
         with self._errors():
@@ -69,7 +68,6 @@ class Connection:
                 path,
                 json=body,
                 params={name: value for name, value in (parameters or {}).items() if value is not None},
-                headers={} if key is None else {"Idempotency-Key": key},
             )
         return _read(kind, answer)
 

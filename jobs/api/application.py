@@ -13,7 +13,6 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
 from themescope.jobs.api import API
-from themescope.jobs.api.etags import ETags
 from themescope.jobs.api.problems import Problem, handle_problems
 from themescope.jobs.api.routes import (
     codebooks,
@@ -73,7 +72,7 @@ def application(caller_check: Callable[..., ASGIApp], **options: Any) -> FastAPI
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=_name,
-        middleware=[Middleware(caller_check, **options), Middleware(ETags)],
+        middleware=[Middleware(caller_check, **options)],
     )
     for router in ROUTERS:
         app.include_router(router)

@@ -30,10 +30,6 @@ COMMANDS = {
     "sample": ("samples:sample", "Draw units of CORPUS at random and give them to people as TASK."),
     "triplets": ("work:triplets", "Sample weakly labelled triplets from CORPUS."),
     "train": ("work:train", "Fit METHOD and store it as a model."),
-    "experiment": (
-        "experiment:experiment",
-        "Train a method with every combination of the settings and seeds in FILE (TOML).",
-    ),
     "add-model": (
         "work:add_model",
         "Add the saved model, or the sentence-transformers encoder, in FOLDER to the store.",

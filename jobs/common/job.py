@@ -21,7 +21,6 @@ from themescope.core.protocols import Model, SubReport
 from themescope.core.records.measured import MetricPoint
 from themescope.core.records.stored import JobRecord, ModelRecord
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.tracking import Tracking
 from themescope.jobs.executors import open_executor
 from themescope.jobs.executors.base import ShardExecutor
 
@@ -95,7 +94,6 @@ class JobContext:
         self.models: LoadedModels | None = None
         """Models that several evaluations share; None if each loads its own."""
         self._executor = executor
-        self._tracking = Tracking(job)
         self._watcher = watcher
         self._lock = threading.Lock()
         self._share, self._message = job.progress, job.message
@@ -117,7 +115,6 @@ class JobContext:
         with self._lock:
             self.last[name] = point
             self._metrics.append(point)
-        self._tracking.metric(name, step, value)
         self.check()
 
     def checkpoint_folder(self) -> Path:
@@ -132,8 +129,7 @@ class JobContext:
         return self._executor
 
     def close(self) -> None:
-        """End the workers of the job, and the tracking of its curves."""
-        self._tracking.close()
+        """End the workers of the job."""
         if self._executor is not None:
             self._executor.close()
 

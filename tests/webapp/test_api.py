@@ -330,17 +330,6 @@ def test_a_labeller_labels_and_an_admin_queues(filled: Store) -> None:
     assert lea.delete("/api/v1/labellings/1").status_code == 204
 
 
-def test_a_repeated_request_queues_nothing(filled: Store) -> None:
-    ada, again = program(filled, "ada"), {"idempotency-key": "0b9c"}
-    body = {"kind": "embed", "arguments": {"corpus": "Rivers", "model": "mean *vectors*"}}
-    first = ada.post("/api/v1/jobs", json=body, headers=again).json()
-    assert ada.post("/api/v1/jobs", json=body, headers=again).json()["id"] == first["id"]
-    assert ada.post("/api/v1/jobs", json=body).json()["id"] == first["id"] + 1
-    other = ada.post("/api/v1/jobs", json={**body, "after": 1}, headers=again)
-    assert other.status_code == 409 and "another request" in other.json()["detail"]
-    assert ada.post("/api/v1/jobs", json=body, headers={"idempotency-key": "a b"}).status_code == 422
-
-
 def test_sentences_are_queued_and_kept_as_they_are(filled: Store) -> None:
     ada, texts = program(filled, "ada"), ['One, "quoted".', "Two\nlines.", ""]
     made = ada.post("/api/v1/themes", json={"sentences": texts, "groups": ["a", "b", "a"], "k": 2, "language": "en"})
@@ -383,16 +372,6 @@ def test_what_is_deleted_is_gone(filled: Store) -> None:
     for path in (f"selections/{selection['id']}", f"jobs/{ended}", "models/1", "corpora/1"):
         assert ada.delete(f"/api/v1/{path}").status_code == 204, path
         assert ada.get(f"/api/v1/{path}").status_code == 404 and ada.delete(f"/api/v1/{path}").status_code == 404, path
-
-
-def test_an_unchanged_answer_is_not_sent_again(filled: Store) -> None:
-    val = program(filled, "val")
-    tag = val.get("/api/v1/corpora").headers["etag"]
-    same = val.get("/api/v1/corpora", headers={"if-none-match": f'"x", W/{tag}'})
-    assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", tag)
-    program(filled, "ada").post("/api/v1/corpora/1/edits", json={"articles": [1]})
-    assert val.get("/api/v1/corpora", headers={"if-none-match": tag}).status_code == 200
-    assert "etag" not in val.get("/api/v1/corpora/9").headers
 
 
 def test_a_job_is_waited_for(filled: Store) -> None:

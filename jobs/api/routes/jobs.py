@@ -6,7 +6,6 @@ import time
 import types
 import typing
 from collections.abc import Mapping
-from functools import partial
 from typing import Annotated, Any
 
 import anyio
@@ -19,7 +18,6 @@ from themescope.core.records.answers import JobKind, JobSetting, Me, Page
 from themescope.core.records.measured import MetricPoint
 from themescope.core.records.stored import JobStatus, JobSummary
 from themescope.db.access import Right
-from themescope.jobs.api.idempotency import IdempotencyKey, once
 from themescope.jobs.api.problems import WRITING, Body, BodyId, Caller, CallerNow, Id, Limit, Offset, responses
 from themescope.jobs.common.results import code_version
 from themescope.jobs.kinds import REGISTRY, JobCard
@@ -79,11 +77,10 @@ def list_jobs(
 
 
 @router.post("/jobs", status_code=201, responses=_CHANGED)
-def queue_job(caller: CallerNow, new: NewJob, idempotency_key: IdempotencyKey = None) -> JobSummary:
+def queue_job(caller: CallerNow, new: NewJob) -> JobSummary:
     """Queue a job. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
-    queue = partial(control.enqueue, caller.acting, new.kind, new.arguments, after=new.after)
-    return once(caller, idempotency_key, "jobs", new, lambda: [queue()])[0]
+    return control.enqueue(caller.acting, new.kind, new.arguments, after=new.after)
 
 
 @router.get("/jobs/{job_id}", responses=_FOUND)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.responses import StreamingResponse
 
 from themescope.core.models import REGISTRY
 from themescope.core.records.answers import ModelDescription, PointPage
 from themescope.core.records.stored import MapRecord, ModelRecord
-from themescope.jobs.api.model_exports import FILE, model_download, vectors_download
-from themescope.jobs.api.problems import MOST_ID, WRITING, CallerNow, Id, Offset, SomeId, responses
+from themescope.jobs.api.problems import WRITING, CallerNow, Id, Offset, SomeId, responses
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, base_note, within_article
 from themescope.jobs.common.models import pretrained_folder
 from themescope.jobs.services.sentences import check_corpus
@@ -20,7 +17,6 @@ from themescope.jobs.services.sentences import check_corpus
 MOST_POINTS = 50_000
 router = APIRouter(responses=responses())
 _FOUND = responses(404)
-_FILES: list[str | Enum] = ["models", "exports"]
 
 
 @router.get("/models", tags=["models"])
@@ -54,20 +50,6 @@ def delete_model(caller: CallerNow, model_id: Id) -> None:
     """Delete a model with its vectors, runs and maps. This cannot be undone. Requires the admin role."""
     with caller.acting.writing() as w:
         w.models.delete(model_id)
-
-
-@router.get("/models/{model_id}/files", responses=FILE, response_class=StreamingResponse, tags=_FILES)
-def export_model(caller: CallerNow, model_id: Id) -> StreamingResponse:
-    """Download the folder of a model as a ZIP archive, which `themescope add-model` reads when it is unpacked."""
-    return model_download(caller.store, model_id)
-
-
-@router.get("/models/{model_id}/vectors", responses=FILE, response_class=StreamingResponse, tags=_FILES)
-def export_vectors(
-    caller: CallerNow, model_id: Id, corpus_id: Annotated[int, Query(ge=1, le=MOST_ID)]
-) -> StreamingResponse:
-    """Download the vectors of the sentences of a corpus as a NumPy file: an array with the fields id and vector."""
-    return vectors_download(caller.store, model_id, corpus_id)
 
 
 @router.get("/maps", responses=_FOUND, tags=["maps"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,12 +13,11 @@ from starlette.concurrency import run_in_threadpool
 
 from themescope.core.errors import DataError, DuplicateNameError
 from themescope.core.records.answers import UploadedFile
-from themescope.core.records.stored import JobRecord, JobSummary
+from themescope.core.records.stored import JobSummary
 from themescope.core.text.languages import language_shares, sampled
 from themescope.db.access import Right
 from themescope.db.repositories.base import NAME_LIMIT
 from themescope.db.store import Store
-from themescope.jobs.api.idempotency import IdempotencyKey, once
 from themescope.jobs.api.problems import WHOLE, WRITING, Body, CallerNow, Flag, Id, responses
 from themescope.jobs.common.importing.waves import KEEP, OMIT
 from themescope.jobs.common.model_choice import splitting_language
@@ -102,46 +100,36 @@ async def upload_file(
 
 
 @router.post("/themes", status_code=201, responses=_CHANGED, tags=["themes"])
-def find_themes(caller: CallerNow, new: NewList, idempotency_key: IdempotencyKey = None) -> list[JobSummary]:
+def find_themes(caller: CallerNow, new: NewList) -> list[JobSummary]:
     """Import a list of sentences, and find its themes. Requires the admin role.
 
     The answer are the jobs; the one of the kind “find-themes” has the id of the run in its result.
     """
     caller.actor.require(Right.MANAGE)
-
-    def queue() -> Sequence[JobRecord]:
-        with caller.store.reading() as r:
-            corpus = r.corpora.usable_name(new.corpus or "Sentences")
-        if new.corpus and corpus != new.corpus.strip():
-            raise DuplicateNameError("corpus", new.corpus)
-        path, settings = _kept(caller.store, new, corpus), {} if new.k is None else {"k": new.k}
-        language = new.language or splitting_language(language_shares(sampled(new.sentences, _DETECTED)))
-        args = {"file": str(path), "corpus": corpus, "column": _TEXT, "language": language}
-        args |= {"group": _GROUP} if new.groups else {}
-        return pipeline.queue_list(caller.acting, args, pipeline.Choices(new.model, settings))
-
-    return [*once(caller, idempotency_key, "themes", new, queue)]
+    with caller.store.reading() as r:
+        corpus = r.corpora.usable_name(new.corpus or "Sentences")
+    if new.corpus and corpus != new.corpus.strip():
+        raise DuplicateNameError("corpus", new.corpus)
+    path, settings = _kept(caller.store, new, corpus), {} if new.k is None else {"k": new.k}
+    language = new.language or splitting_language(language_shares(sampled(new.sentences, _DETECTED)))
+    args = {"file": str(path), "corpus": corpus, "column": _TEXT, "language": language}
+    args |= {"group": _GROUP} if new.groups else {}
+    return [*pipeline.queue_list(caller.acting, args, pipeline.Choices(new.model, settings))]
 
 
 @router.post("/corpora/{corpus_id}/sentences", status_code=201, responses=_CHANGED, tags=["corpora"])
-def append_sentences(
-    caller: CallerNow, corpus_id: Id, new: NewWave, idempotency_key: IdempotencyKey = None
-) -> list[JobSummary]:
+def append_sentences(caller: CallerNow, corpus_id: Id, new: NewWave) -> list[JobSummary]:
     """Add sentences to a corpus as a wave, and place them in its maps and labellings. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
-
-    def queue() -> Sequence[JobRecord]:
-        with caller.store.reading() as r:
-            corpus = known_corpus(r, corpus_id).name
-        settings = list_settings(new.wave, _TEXT, _GROUP if new.groups else "")
-        wave, duplicates = {"corpus": corpus, "wave": new.wave}, OMIT if new.only_new else KEEP
-        args = {"files": [str(_kept(caller.store, new, new.wave))], "reader": READER, "settings": settings, **wave}
-        job = control.enqueue(
-            caller.acting, "append-corpus", {**args, "date": str(new.date or ""), "duplicates": duplicates}
-        )
-        return [job, control.enqueue(caller.acting, "place-wave", wave, after=job.id)]
-
-    return [*once(caller, idempotency_key, f"wave of {corpus_id}", new, queue)]
+    with caller.store.reading() as r:
+        corpus = known_corpus(r, corpus_id).name
+    settings = list_settings(new.wave, _TEXT, _GROUP if new.groups else "")
+    wave, duplicates = {"corpus": corpus, "wave": new.wave}, OMIT if new.only_new else KEEP
+    args = {"files": [str(_kept(caller.store, new, new.wave))], "reader": READER, "settings": settings, **wave}
+    job = control.enqueue(
+        caller.acting, "append-corpus", {**args, "date": str(new.date or ""), "duplicates": duplicates}
+    )
+    return [job, control.enqueue(caller.acting, "place-wave", wave, after=job.id)]
 
 
 def _kept(store: Store, new: NewSentences, name: str) -> Path:
