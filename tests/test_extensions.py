@@ -12,11 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.helpers import write_articles
-from tests.jobs.labelling.test_learning_from_labels import ENOUGH, MODEL, labelling
-from tests.jobs.test_kinds import do
 from tests.places import ROOT
-from themescope.db.store import Store
 
 FILES = {
     "model.py": '''
@@ -66,7 +62,7 @@ import numpy as np
 from themescope.core.registry import Card
 
 CARD = Card("toy-turns", "Toy turns", "Deals rows out.", "Test", "toy.clusterer:Turns", "themescope.core.config:Config",
-            frozenset({"needs-k", "compared"}))
+            frozenset({"needs-k"}))
 
 
 class Turns:
@@ -257,30 +253,6 @@ def test_a_file_is_read_trained_on_clustered_and_scored(package: Path, tmp_path:
     assert model["model"] == "Letters"
     assert embedded["sentences"] == 2 * len(SENTENCES)
     assert "toy-difference" in json.dumps(scores)
-
-
-CHOICE = """
-import json, sys
-from pathlib import Path
-from tests.jobs.test_kinds import do
-from themescope.db.settings import Settings
-from themescope.db.store import Store
-
-store = Store(Settings.in_folder(Path(sys.argv[1])))
-result = do(store, "choose-method", labelling="mine", shared=[0.0])
-print(json.dumps(sorted({row["clusterer"] for row in result["ranking"]})))
-"""
-
-
-def test_a_clusterer_with_the_tag_takes_part_in_the_choice_of_a_method(
-    package: Path, sqlite_store: Store, tmp_path: Path
-) -> None:
-    articles = write_articles(tmp_path, 12, paragraphs=8)
-    do(sqlite_store, "import-corpus", files=[str(articles)], corpus="C")
-    do(sqlite_store, "embed", corpus="C", model=MODEL)
-    labelling(sqlite_store, each=ENOUGH)
-    ranked = run(package, "-c", CHOICE, str(sqlite_store.settings.home))
-    assert json.loads(ranked.splitlines()[-1]) == ["iclust", "spectral", "toy-turns", "ward"]
 
 
 PAGES = """

@@ -1,7 +1,6 @@
 """Clusterers of sentences. Cards only; see ``themescope.core.registry``.
 
-Tags: ``compared`` takes part when labels choose the method, and the first such clusterer is the default for parts of a
-labelling; ``compiled`` takes a millisecond per article, so that parallel processes would cost more than they save;
+Tags: ``compiled`` takes a millisecond per article, so that parallel processes would cost more than they save;
 ``no-vectors`` uses the number of sentences only; ``counts`` rejects negative numbers; ``many-items`` is for tens of
 thousands of sentences at once; ``needs-k`` does not choose the number of clusters itself; ``paper`` is a row of the
 paper's table.
@@ -24,7 +23,7 @@ REGISTRY = Registry(
             source=f"{_ICLUST}; used by {_ED18}",
             factory="themescope.core.clustering.iclust:Iclust",
             config="themescope.core.clustering.iclust:IclustConfig",
-            tags=_COMPILED | {"paper", "compared"},
+            tags=_COMPILED | {"paper"},
         ),
         Card(
             id="iclust-annealed",
@@ -88,7 +87,7 @@ REGISTRY = Registry(
             source="Ward 1963, Hierarchical grouping to optimize an objective function; this project",
             factory="themescope.core.clustering.baselines:Ward",
             config="themescope.core.config:Config",
-            tags=_COMPILED | {"compared"},
+            tags=_COMPILED,
         ),
         Card(
             id="spectral",
@@ -97,7 +96,7 @@ REGISTRY = Registry(
             source="Ng, Jordan, Weiss 2002, On spectral clustering; this project",
             factory="themescope.core.clustering.baselines:Spectral",
             config="themescope.core.clustering.baselines:SpectralConfig",
-            tags=_COMPILED | {"compared"},
+            tags=_COMPILED,
         ),
         Card(
             id="sib",

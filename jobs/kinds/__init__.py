@@ -120,15 +120,6 @@ REGISTRY = Registry(
             link=ResultLink("triplets", {"view": "Browse"}, {"set": "triplets"}),
         ),
         JobCard(
-            id="choose-method",
-            title="Choose the method by labels",
-            summary="Ranks models, clusterers and numbers of clusters by their agreement with the labels of people.",
-            source="Van Craenendonck and Blockeel 2017 (COBS)",
-            factory="themescope.jobs.kinds.choose_method:choose_method",
-            config="themescope.jobs.kinds.choose_method:ChooseMethodConfig",
-            pages=("relabel",),
-        ),
-        JobCard(
             id="predict-labels",
             title="Label the rest",
             summary="Predicts the codes of the sentences that nobody has labelled, with their probabilities.",

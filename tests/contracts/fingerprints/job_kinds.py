@@ -166,27 +166,10 @@ def taught() -> Fingerprint:
     return [digest_of([[column.tolist() for column in part] for part in columns])]
 
 
-def chosen() -> Fingerprint:
-    """Agreements and bounds of clusterings of a fixed list with some of its labels."""
-    from themescope.core.labelling.learning import pairs_of
-    from themescope.core.labelling.method_choice import choose, clustered, numbers_of_clusters
-
-    x, truth = fixed(60, 6).astype(np.float32), np.arange(60) % 4
-    x[:, :4] += 0.6 * np.eye(4, dtype=np.float32)[truth]
-    first, second = np.triu_indices(30, 1)
-    pairs = pairs_of(first, second, truth[first] == truth[second])
-    tried = [(name, k) for name in ("ward", "iclust") for k in numbers_of_clusters(4, 5, 60)]
-    labels = np.stack([clustered(x, name, k, 1) for name, k in tried])
-    found = choose(pairs, labels[:, pairs.first] == labels[:, pairs.second])
-    measured = [(r.place, r.agreement.value, r.agreement.low, r.gain.high, r.bound) for r in found.ranks]
-    return [found.chosen, *map(partition, labels), *numbers(value for row in measured for value in row)]
-
-
 OF_KIND: dict[str, Callable[[], Fingerprint]] = {
     "import-corpus": imported,
     "build-triplets": sampled,
     "build-benchmark": built,
-    "choose-method": chosen,
     "cluster": clustered,
     "learn-labels": taught,
     "project": drawn,

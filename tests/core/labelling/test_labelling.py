@@ -42,7 +42,6 @@ from themescope.core.labelling.partition import (
     misplaced,
     start,
 )
-from themescope.core.labelling.suggestions import adopted
 from themescope.core.text.cleaning import clean
 from themescope.core.types import Ids
 
@@ -103,14 +102,22 @@ def entered(partition: Partition, key: str, entry: Entry | None) -> op.Operation
     return op.entries(op.OperationKind.NOTE, "", [change])
 
 
+def moved(partition: Partition, labels: list[int], fixed: Ids, first: int) -> Partition:
+    """The partition with all but the fixed sentences moved between its clusters, and into a new one."""
+    numbers = [*sorted(partition.clusters), first]
+    wanted = [UNASSIGNED if label < 0 else numbers[label % len(numbers)] for label in labels]
+    after = np.where(np.isin(partition.ids, fixed), partition.numbers, wanted)
+    new = Cluster(first, free_name(partition, "Economy"), free_colour(partition))
+    clusters = {**partition.clusters, first: new} if first in after else partition.clusters
+    return replace(partition, numbers=after, clusters=clusters)
+
+
 def reclustered(partition: Partition, labels: list[int], fixed: Ids, first: int) -> op.Operation:
-    after = adopted(partition, np.array(labels, dtype=np.int32), fixed, first, lambda ids: "Economy")
-    return op.Operation(op.OperationKind.RECLUSTER, "", difference(partition, after))
+    return op.Operation(op.OperationKind.RECLUSTER, "", difference(partition, moved(partition, labels, fixed, first)))
 
 
 def with_metric(partition: Partition, name: str, labels: list[int], first: int) -> op.Operation:
-    after = adopted(partition, np.array(labels, dtype=np.int32), IDS[:2], first, lambda ids: name)
-    return use_metric(partition, {"model": "ff", "name": name}, after)
+    return use_metric(partition, {"model": "ff", "name": name}, moved(partition, labels, IDS[:2], first))
 
 
 json = st.recursive(

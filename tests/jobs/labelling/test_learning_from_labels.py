@@ -1,4 +1,4 @@
-"""From labels to a method and to a metric: the job, what it would change, and the model that is kept."""
+"""From labels to a metric: what it would change, and the model that is kept."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
-from themescope.core.errors import AccessError, ConfigError, DataError
+from themescope.core.errors import AccessError, DataError
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import LabellingRecord, Role
 from themescope.core.types import Sentence, Split, split_of_title
@@ -16,14 +16,11 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled.placed import judged_pairs, judged_sentences
 from themescope.jobs.common.vectors import load_model
-from themescope.jobs.kinds.choose_method import ChooseMethodConfig
-from themescope.jobs.services.labelling import methods, metrics, starts
+from themescope.jobs.services.labelling import metrics, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.search import query_vector, vectors_of
 
 MODEL = "static-wikipedia"
-ENOUGH = 13
-"""Sentences of each of four sections, so that methods can be chosen."""
 
 
 @pytest.fixture(scope="module")
@@ -51,53 +48,6 @@ def labelling(
         ids = np.array([s.id for s in sentences if s.section == section][:each], dtype=np.int64)
         session.do(op.create(session.partition, session.next_number, f"Part {section}", ids))
     return record, session
-
-
-def test_methods_are_ranked_and_the_chosen_one_is_applied_in_one_step(home: Path, copy_home: CopyHome) -> None:
-    store = copy_home(home)
-    record, session = labelling(store, each=ENOUGH)
-    result = do(store, "choose-method", labelling="mine", clusterers=["iclust", "ward"])
-    rows = result["ranking"]
-    assert result["candidates"] >= len(rows) > 4 and result["placed"] == 52 and result["pairs"] == 52 * 51 // 2
-    assert [row["place"] for row in rows] == sorted(row["place"] for row in rows)
-    assert sum(row["default"] for row in rows) == sum(row["chosen"] for row in rows) == 1
-    default = next(row for row in rows if row["default"])
-    assert (default["model"], default["clusterer"], default["shared"]) == (MODEL, "iclust", 2.0)
-    assert rows[0]["agreement"]["value"] >= rows[-1]["agreement"]["value"]
-    placed = judged_pairs(store, record, session.partition).placed
-    before = session.partition.to_bytes()
-    found = methods.preview_method(store, record, session.partition, rows[0], session.next_number, result["seed"])
-    assert found.placed == 52 and found.moved > 0
-    assert session.do(found.operation) is not None
-    rows_of = session.partition.rows(placed)
-    with store.reading() as r:
-        still = judged_sentences(r, record, session.partition)
-        assert r.labellings.snapshot(record.id).partition.to_bytes() == session.partition.to_bytes()
-    assert np.array_equal(still, placed), "what a method moves is not a person's judgement"
-    numbers = session.partition.numbers[rows_of]
-    assert all(len(set(numbers[i : i + ENOUGH].tolist())) == 1 for i in range(0, 52, ENOUGH))
-    session.undo()
-    assert session.partition.to_bytes() == before
-
-
-def test_a_stored_clustering_is_a_candidate(home: Path, copy_home: CopyHome) -> None:
-    store = copy_home(home)
-    record, session = labelling(store, each=ENOUGH)
-    run = do(store, "find-themes", corpus="C", model=MODEL, article=record.article_id)["run_id"]
-    rows = do(store, "choose-method", labelling="mine", clusterers=["ward"], shared=[0.0])["ranking"]
-    (own,) = (row for row in rows if row.get("run") == run)
-    found = methods.preview_method(store, record, session.partition, own, session.next_number, 0)
-    assert found.moved and methods.described(own).startswith(f"{MODEL}, Iclust, ")
-
-
-def test_jobs_without_enough_labels_or_with_unusable_clusterers_are_refused(home: Path, copy_home: CopyHome) -> None:
-    store = copy_home(home)
-    labelling(store, each=ENOUGH - 1)
-    with pytest.raises(DataError, match="Place at least 50 sentences"):
-        do(store, "choose-method", labelling="mine")
-    for wrong in ({"clusterers": ("random",)}, {"clusterers": ("sib",)}, {"shared": (-1.0,)}):
-        with pytest.raises(ConfigError):
-            ChooseMethodConfig(labelling="mine", **wrong).validate()
 
 
 def test_a_metric_is_kept_as_a_model_with_vectors_and_embeds_new_text(home: Path, copy_home: CopyHome) -> None:

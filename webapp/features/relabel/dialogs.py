@@ -11,7 +11,6 @@ from typing import Literal
 
 import streamlit as st
 
-from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.code_sets import code_clusters, code_sizes
@@ -300,7 +299,7 @@ def _settings(sentences: int) -> tuple[int | None, str]:
         k = int(middle.number_input("Clusters", 2, most, 2, key="relabel_parts"))
     titles = {card.id: card.title for card in clusterers()}
     ids = list(titles)
-    place = ids.index(CLUSTERERS.tagged("compared")[0].id)
+    place = ids.index("iclust")
     return k, right.selectbox("Clusterer", ids, index=place, format_func=titles.__getitem__, key="relabel_clusterer")
 
 

@@ -19,7 +19,7 @@ from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.services.labelling import codebook, files, starts, tables
 from themescope.jobs.services.labelling.codebook import from_codes
 from themescope.jobs.services.table_files import csv_text, excel_bytes
-from themescope.webapp.features.relabel import learning, method_choice
+from themescope.webapp.features.relabel import learning, metric
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import NEW
 from themescope.webapp.shared import input_files, people, projects, queries
@@ -146,8 +146,7 @@ def show(state: RelabelState) -> None:
         with st.popover("Settings", icon=":material/settings:"):
             _settings(state)
     learning.show_naming(state)
-    method_choice.show(state)
-    method_choice.show_metric(state)
+    metric.show(state)
     learning.show(record)
 
 

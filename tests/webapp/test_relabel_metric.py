@@ -1,4 +1,4 @@
-"""Relabel page: a method is chosen by labels, and a metric is learned from them, each used in one step."""
+"""Relabel page: a metric is learned from labels, and used in one step."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,12 +8,11 @@ from streamlit.testing.v1 import AppTest
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
-from tests.jobs.labelling.test_learning_from_labels import ENOUGH, MODEL, labelling
+from tests.jobs.labelling.test_learning_from_labels import MODEL, labelling
 from tests.jobs.test_kinds import do
 from tests.webapp.hands import words_of
-from themescope.core.records.stored import JobStatus, LabellingRecord
+from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
-from themescope.jobs.queue.control import cancel
 from themescope.jobs.services.labelling import metrics
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.shared.text import plain
@@ -32,10 +31,10 @@ def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_home(fill)
 
 
-def opened(open_page: Open, record: LabellingRecord, prefix: str) -> AppTest:
-    """The tab with one of the expanders open."""
+def opened(open_page: Open, record: LabellingRecord) -> AppTest:
+    """The tab with the form of the metric open."""
     at = open_page("relabel", view="Files and settings", labelling=record.name)
-    at.session_state[f"{prefix}_{record.id}_open"] = True
+    at.session_state[f"relabel_metric_{record.id}_open"] = True
     at.run()
     assert not at.exception
     return at
@@ -51,30 +50,6 @@ def state_of(store: Store, record: LabellingRecord) -> LabellingSession:
     return LabellingSession(store, record.id, "")
 
 
-def test_a_method_is_ranked_previewed_and_used(copy_home: CopyHome, home: Path, open_page: Open) -> None:
-    store = copy_home(home)
-    record, session = labelling(store, each=ENOUGH, owner="")
-    at = click(opened(open_page, record, "relabel_choice"), "Rank methods")
-    with store.reading() as r:
-        (job,) = r.jobs.list(status=JobStatus.QUEUED)
-    assert (job.kind, job.args["labelling"]) == ("choose-method", "mine")
-    cancel(store, job.id)
-    do(store, "choose-method", labelling="mine", clusterers=["iclust", "ward"])
-    at = opened(open_page, record, "relabel_choice")
-    table = next(d.value for d in at.dataframe if "Agreement" in d.value.columns)
-    assert table["Rank"].is_monotonic_increasing and table["Remark"].str.contains("default").sum() == 1
-    assert "Cohen’s kappa" in words_of(at)
-    assert "**The default stays.**" in words_of(at) or "**Chosen: " in words_of(at)
-    click(at, "Preview")
-    assert "placed by people, and those marked as uncertain, stay where they are" in words_of(at)
-    before = session.partition.to_bytes()
-    click(at, "Use the best")
-    after = state_of(store, record)
-    assert after.steps[-1].operation == "re-cluster" and after.steps[-1].selection_method == "method choice"
-    after.undo()
-    assert after.partition.to_bytes() == before
-
-
 def test_a_metric_is_learned_used_and_stopped(
     copy_home: CopyHome, home: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,7 +57,7 @@ def test_a_metric_is_learned_used_and_stopped(
     record, session = labelling(store, each=5, owner="")
     before = session.partition.to_bytes()
     monkeypatch.setattr(metrics.LearnedMetric, "helps", property(lambda self: True))
-    at = click(opened(open_page, record, "relabel_metric"), "Learn a metric")
+    at = click(opened(open_page, record), "Learn a metric")
     table = next(d.value for d in at.dataframe if "Measured on" in d.value.columns)
     assert list(table["Measured on"]) == ["Other sentences"]
     assert "Learned from 20 judged sentences" in words_of(at) and "**It helps** with other sentences." in words_of(at)
