@@ -1,7 +1,7 @@
 """Estimators of shares and of logistic regression from people's labels and the machine's codes, in NumPy alone.
 
 This file imports nothing of the package: replication scripts contain its text, so that a published number can be
-computed again without Themescope (see ``replication``). docs/estimates.md derives the formulas.
+computed again without Themescope (see ``replication_files``). docs/estimates.md derives the formulas.
 
 Notation: N units; y is a person's label, 0…1; f the machine's code, 0…1; w = 1 / probability of being sampled, 0 for
 units without a sampled label; w' = w / sum(w); documents are the clusters.
@@ -26,6 +26,8 @@ ITERATIONS = 50
 FEWEST_LABELS = 10
 FEWEST_DOCUMENTS = 5
 """Labels, and documents with labels, without which people's labels say nothing."""
+ROUNDING = 1e-9
+"""A sum this small beside the sizes of its terms is 0: what is left of it is rounding, and rounding decides nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,11 +36,15 @@ class MeanEstimate:
 
     value: float
     variance: float
-    """Square of the standard error: over documents, with the correction for few of them."""
+    """Square of the standard error: over documents, with the correction for few of them. 0 if the documents do not
+    differ, as where all labels are equal: then they say nothing about the error, and ``fewest`` stands for it."""
     tuning: float
     """Weight of the machine's codes, 0 (not used) to 1; lambda of PPI++."""
     size: float
     """Effective number of labels, sum(w)² / sum(w²) (Kish 1965)."""
+    fewest: float
+    """Number of labels that these are worth at least, however alike the units of a document are: sum(w) / max(w) of
+    units in documents of their own, otherwise fewer by the ratio of the effective numbers of documents and labels."""
     degrees: int
     """Degrees of freedom: effective number of documents with labels - 1."""
     influence: Array
@@ -64,16 +70,18 @@ def mean(
     larger (compare Bonett and Price 2012, who add both to the labels).
     """
     share = weight / weight.sum()
-    size = 1 / float((share**2).sum())
+    size, fewest, degrees = _counts(share, document, documents)
     labelled = summed(share, document, documents)
-    degrees = max(1, math.floor(1 / float((labelled**2).sum()) + 1e-9) - 1)
-    value = float(share @ label)
+    first = float(label[weight > 0][0])
+    value = first + float(share @ (label - first))  # exactly the label that all units have, if they do
     influence = summed(share * (label - value), document, documents)
+    if not influence.any():
+        return MeanEstimate(value, 0.0, 0.0, size, fewest, degrees, influence)
     variance, simple = _variance(influence, labelled), float(share @ (label - value) ** 2) / size
-    gain = max(0.0, 1 - variance / simple) if simple > 0 else 0.0
+    gain = max(0.0, 1 - variance / simple)
     wrong = np.array(errors)
     added = float(np.mean(wrong**2)) / (2 * size**2)
-    alone = MeanEstimate(value, variance + gain * added, 0.0, size, degrees, influence)
+    alone = MeanEstimate(value, variance + gain * added, 0.0, size, fewest, degrees, influence)
     if code is None:
         return alone
     everywhere, sampled = float(code.mean()), float(share @ code)
@@ -86,12 +94,23 @@ def mean(
     variance = _variance(influence, leverage) + max(tuning**2, gain) * added
     if variance >= alone.variance:
         return alone
-    return MeanEstimate(value + tuning * (everywhere - sampled), variance, tuning, size, degrees, influence)
+    return MeanEstimate(value + tuning * (everywhere - sampled), variance, tuning, size, fewest, degrees, influence)
 
 
 def summed(values: Array, document: Documents, documents: int) -> Array:
-    """Return the (D,) sums of ``values`` (N,) over each document."""
-    return np.bincount(document, weights=values, minlength=documents).astype(np.float64)
+    """Return the (D,) sums of ``values`` (N,) over each document, exactly 0 where they cancel out but for rounding."""
+    total, sizes = (np.bincount(document, weights=x, minlength=documents) for x in (values, np.abs(values)))
+    return np.where(np.abs(total) > ROUNDING * sizes, total, 0.0)
+
+
+def _counts(share: Array, document: Documents, documents: int) -> tuple[float, float, int]:
+    """Return the effective number of labels with weights ``share`` (N,), sum 1; the fewest; and the degrees of freedom.
+
+    If all units drawn have the code, and that had a probability of 2.5 % at least, then the share of those without it
+    is 1 - .025^(max(w) / sum(w)) at most: all may lie where a label stands for most units.
+    """
+    size, clusters = (1 / float((x**2).sum()) for x in (share, summed(share, document, documents)))
+    return size, clusters / size / float(share.max()), max(1, math.floor(clusters + ROUNDING) - 1)
 
 
 def _variance(influence: Array, leverage: Array) -> float:
@@ -103,13 +122,15 @@ def interval(found: MeanEstimate) -> tuple[float, float]:
     """Return the 95 % interval of a share: Wilson's, with the effective number of labels and the quantile of t.
 
     The effective number is the one that would give the standard error to a simple random sample, p (1 - p) / variance
-    (Korn and Graubard 1998; Franco et al. 2019).
+    (Korn and Graubard 1998; Franco et al. 2019). It is the fewest that the labels are worth if they show no error.
     """
     inside = min(max(found.value, 0.5 / found.size), 1 - 0.5 / found.size)
-    n = inside * (1 - inside) / found.variance if found.variance > 0 else found.size
-    p, t = min(max(found.value, 0.0), 1.0), t_quantile(found.degrees)
+    n, degrees = found.fewest, min(found.degrees, max(1, math.floor(found.fewest + ROUNDING) - 1))
+    if found.variance > 0:
+        n, degrees = inside * (1 - inside) / found.variance, found.degrees
+    p, t = min(max(found.value, 0.0), 1.0), t_quantile(degrees)
     centre, half = p + t**2 / (2 * n), t * math.sqrt(p * (1 - p) / n + t**2 / (4 * n**2))
-    return max(0.0, (centre - half) / (1 + t**2 / n)), min(1.0, (centre + half) / (1 + t**2 / n))
+    return max(0.0, min(p, (centre - half) / (1 + t**2 / n))), min(1.0, max(p, (centre + half) / (1 + t**2 / n)))
 
 
 def ratio(
@@ -118,35 +139,39 @@ def ratio(
     """Return mean(part · y) / mean(y): the share of ``part`` (N,), 0 or 1, among the units that have the code.
 
     The ratio R of two corrected means is the root of mean((part - R) y), so its error is that of this mean divided by
-    mean(y). NaN where no unit has the code.
+    mean(y). The labels that count are those with the code. NaN where no unit has the code.
     """
     share = weight / weight.sum()
+    nothing = MeanEstimate(math.nan, math.nan, 0.0, math.nan, math.nan, 1, np.zeros(documents))
     whole = float(share @ label)
-    value = float(share @ (part * label)) / whole if whole > 0 else math.nan
-    found = MeanEstimate(value, math.nan, 0.0, math.nan, 1, np.zeros(documents))
+    if not whole > 0:
+        return nothing
+    counts = _counts(share * label / whole, document, documents)
+    value = float(share @ (part * label)) / whole
     for _ in range(3):
-        if not whole > 0:
-            return MeanEstimate(math.nan, math.nan, 0.0, math.nan, 1, np.zeros(documents))
         scale = (part - value) / whole
-        errors = ((1 - value) / whole, value / whole)
+        errors = ((1 - value) / whole, -value / whole)  # of units in the part, and outside of it
         found = mean(scale * label, None if code is None else scale * code, weight, document, documents, errors)
         if code is not None:
             tuned = found.tuning * code
             whole = float(tuned.mean() + share @ (label - tuned))
-            if whole > 0:
-                value = float((part * tuned).mean() + share @ (part * (label - tuned))) / whole
-    return MeanEstimate(value, found.variance, found.tuning, found.size, found.degrees, found.influence)
+            if whole <= ROUNDING:
+                return nothing
+            value = float((part * tuned).mean() + share @ (part * (label - tuned))) / whole
+    return MeanEstimate(value, found.variance, found.tuning, *counts, found.influence)
 
 
 def difference(first: MeanEstimate, second: MeanEstimate) -> tuple[float, float, float]:
     """Return first - second with its 95 % interval, from their own intervals (Newcombe 1998; Zou 2007, with r).
 
-    r is the correlation of both errors: documents may have units in both groups.
+    r is the correlation of both errors: documents may have units in both groups. As n documents without a difference
+    do not show that there is none, r is n / (n + t²) at most: 1 - the upper end of Wilson's interval of 0 of n.
     """
     (low, high), (below, above) = interval(first), interval(second)
-    value = first.value - second.value
+    value, degrees = first.value - second.value, min(first.degrees, second.degrees)
     lengths = float(first.influence @ first.influence) * float(second.influence @ second.influence)
     r = float(first.influence @ second.influence) / math.sqrt(lengths) if lengths > 0 else 0.0
+    r = min(r, (degrees + 1) / (degrees + 1 + t_quantile(degrees) ** 2))
 
     def half(one: float, other: float) -> float:
         one, other = max(one, 0.0), max(other, 0.0)

@@ -177,10 +177,15 @@ def replication_files(units: CodedUnits, groups: Sequence[str], ids: Sequence[st
     names = range(1, len(labels) + 1) if ids is None else ids
     known = ["" if np.isnan(x) else repr(x) for x in chances.tolist()]
     writer.writerows(zip(names, documents.tolist(), groups, labels, codes, known, strict=True))
-    script = Path(formulas.__file__).read_text(encoding="utf-8") + _PROGRAM
+    script = _HEAD + Path(formulas.__file__).read_text(encoding="utf-8") + _PROGRAM
     return {DATA: table.getvalue(), SCRIPT: script}
 
 
+_HEAD = """\
+# Prints the estimates of units.csv, which must be beside this script. Needs Python 3.11 or newer, and NumPy:
+#     python -m pip install numpy
+#     python replicate.py
+"""
 _PROGRAM = '''
 
 def main() -> None:
