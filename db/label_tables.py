@@ -81,6 +81,9 @@ label_cluster = sa.Table(
     required("version", Big),
     # Number of the theme of a sub-theme.
     sa.Column("parent", Big),
+    # The name as it is compared; NULL for a deleted cluster.
+    sa.Column("name_key", Text),
+    sa.Index("uq_label_cluster_name_key", "labelling_id", "name_key", unique=True),
 )
 
 # No foreign key to the sentence: sentences are deleted with their corpus, which deletes its labellings.

@@ -8,7 +8,7 @@ clusters at the same time; it refers to them in fields of their own.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from operator import itemgetter
@@ -238,10 +238,26 @@ def free_colour(partition: Partition) -> int:
 
 def free_name(partition: Partition, wanted: str) -> str:
     """Return ``wanted``, with the first free number appended if it is taken: ``wanted 2``."""
-    taken = {folded_name(c.name) for c in partition.clusters.values()}
+    return _numbered(wanted, {folded_name(c.name) for c in partition.clusters.values()})
+
+
+def _numbered(wanted: str, taken: Container[str]) -> str:
     name, number = wanted.strip()[:NAME_LIMIT].strip(), 1
     base = name = name if folded_name(name) else "Cluster"
     while folded_name(name) in taken:
         number += 1
         name = f"{base[: NAME_LIMIT - 8].strip()} {number}"
     return name
+
+
+def distinct_names(partition: Partition) -> Partition:
+    """Return the partition with numbers at the names of clusters that another one with a smaller number has too."""
+    clusters, seen = dict(partition.clusters), set[str]()
+    taken = {folded_name(c.name) for c in clusters.values()}
+    for number, cluster in sorted(clusters.items()):
+        form = folded_name(cluster.name)
+        if form in seen:
+            clusters[number] = replace(cluster, name=_numbered(cluster.name, taken))
+            taken.add(folded_name(clusters[number].name))
+        seen.add(form)
+    return partition.with_clusters(clusters)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
-from themescope.core.errors import StoreError
+from themescope.core.errors import DuplicateNameError, StoreError
 from themescope.core.labelling.changes import (
     Change,
     ChangeSet,
@@ -22,10 +22,22 @@ from themescope.core.labelling.changes import (
     StaleChangeError,
     Step,
     apply,
+    difference,
     renumbered,
 )
 from themescope.core.labelling.code_sets import broken
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, EntryKind, Partition, misplaced, unpacked
+from themescope.core.labelling.markup import counted
+from themescope.core.labelling.operations import OperationKind
+from themescope.core.labelling.partition import (
+    UNASSIGNED,
+    Cluster,
+    EntryKind,
+    Partition,
+    distinct_names,
+    misplaced,
+    unpacked,
+)
+from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db.access import Right
@@ -71,6 +83,8 @@ class LabelSteps(Repository):
         ------
         StaleChangeError
             If a sentence or cluster of the change set was changed since the snapshot; nothing is written.
+        DuplicateNameError
+            If another cluster has a new name meanwhile.
         StoreError
             If the person may not change this labelling.
         """
@@ -82,13 +96,17 @@ class LabelSteps(Repository):
         change_set = self._with_free_numbers(labelling_id, change_set, snapshot)
         apply(snapshot.partition, change_set)
         self._check(labelling_id, change_set, snapshot)
+        keys = self._free_keys(labelling_id, change_set)
         step = self._enter(labelling_id, draft, change_set)
         self._write(labelling_id, step.id, change_set)
+        self._set_keys(labelling_id, keys)
         self._check_levels(labelling_id, change_set, snapshot)
         return step, change_set
 
     def take_over(self, labelling_id: int, log: Sequence[tuple[Step, ChangeSet]], start: Partition) -> None:
         """Add the steps of another store, with their people and times, to a labelling without steps.
+
+        Clusters that have the name of another one at the end are numbered, in a further step.
 
         Requires the admin role, because the steps name other people. Raises ``StoreError`` if the labelling has steps.
         """
@@ -104,6 +122,37 @@ class LabelSteps(Repository):
             values |= {"kind": old.kind.value, "created": old.when, "target": target}
             names[old.id] = self._insert(t.label_step, labelling_id=labelling_id, **values)
             self._write(labelling_id, names[old.id], change_set)
+        distinct = distinct_names(state)
+        numbered = difference(state, distinct)
+        if numbered:
+            summary = f"{counted(len(numbered.changes), 'cluster')} numbered: another one has the name"
+            step = self._enter(labelling_id, Draft(Kind.DO, OperationKind.RENAME.value, summary, ""), numbered)
+            self._write(labelling_id, step.id, numbered)
+        self._set_keys(labelling_id, {number: folded_name(c.name) for number, c in distinct.clusters.items()})
+
+    def _free_keys(self, labelling_id: int, change_set: ChangeSet) -> dict[int, str]:
+        """Return the keys of the names that are written; raise ``DuplicateNameError`` if another cluster has one."""
+        changes = {change.number: change.new for change in change_set if isinstance(change, ClusterChange)}
+        if not changes:
+            return {}
+        c = t.label_cluster.c
+        query = sa.select(c.number, c.name_key, c.name).where(c.labelling_id == labelling_id, c.name_key.is_not(None))
+        taken = {row.name_key: row.name for row in self.connection.execute(query) if row.number not in changes}
+        keys = {}
+        for number, new in changes.items():
+            if new is not None:
+                keys[number] = key = folded_name(new.name)
+                if key in taken:
+                    raise DuplicateNameError("cluster", taken[key])
+                taken[key] = new.name
+        return keys
+
+    def _set_keys(self, labelling_id: int, keys: Mapping[int, str]) -> None:
+        """Write the keys of names, which the database holds to be unique, after all names that are given up."""
+        c = t.label_cluster.c
+        for number, key in keys.items():
+            one = (c.labelling_id == labelling_id) & (c.number == number)
+            self.connection.execute(t.label_cluster.update().where(one).values(name_key=key))
 
     def _write(self, labelling_id: int, step_id: int, change_set: ChangeSet) -> None:
         bulk_insert(self.connection, t.label_event, _EVENT, _events(step_id, change_set))
@@ -204,7 +253,7 @@ class LabelSteps(Repository):
     def _write_cluster(self, labelling_id: int, change: ClusterChange, version: int) -> None:
         c = t.label_cluster.c
         one = (c.labelling_id == labelling_id) & (c.number == change.number)
-        values: dict[str, Any] = {"deleted": change.new is None, "version": version}
+        values: dict[str, Any] = {"deleted": change.new is None, "version": version, "name_key": None}
         if change.new is not None:
             values |= {"name": change.new.name, "colour": change.new.colour, "parent": change.new.parent}
         if self.connection.execute(t.label_cluster.update().where(one).values(**values)).rowcount == 0:

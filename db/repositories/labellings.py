@@ -11,9 +11,19 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from themescope.core.errors import AccessError, DataError, StoreError
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKey, EntryKind, Partition, unpacked
+from themescope.core.labelling.partition import (
+    UNASSIGNED,
+    Cluster,
+    Entry,
+    EntryKey,
+    EntryKind,
+    Partition,
+    distinct_names,
+    unpacked,
+)
 from themescope.core.labelling.provenance import Maker, Provenance, Source
 from themescope.core.records.stored import LabellingRecord, PredictionRecord, Role, Sharing
+from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db import tables as s
@@ -25,7 +35,7 @@ from themescope.db.sql import bulk_insert, from_bytes, id_columns, now, to_bytes
 from themescope.db.types import clean_text, dump_json
 
 LABEL = ("labelling_id", "sentence_id", "number", "uncertain", "note", "version")
-_CLUSTER = ("labelling_id", "number", "name", "colour", "deleted", "version", "parent")
+_CLUSTER = ("labelling_id", "number", "name", "colour", "deleted", "version", "parent", "name_key")
 _ENTRY = ("labelling_id", "kind", "key", "value")
 _START = ("labelling_id", "sentence_id", "source", "coder", "probability")
 
@@ -42,10 +52,13 @@ class Labellings(NamedRepository[LabellingRecord]):
         may only view.
         """
         People(self.connection).check_may_write(new.owner)
-        return self._enter(new, start, labels)
+        return self._enter(new, distinct_names(start), labels)
 
     def add_imported(self, new: NewLabelling, start: Partition, labels: Provenance | None) -> LabellingRecord:
-        """Add an imported labelling, whatever the rights of its owner here. Requires the admin role."""
+        """Add an imported labelling, whatever the rights of its owner here. Requires the admin role.
+
+        ``LabelSteps.take_over`` follows, which numbers clusters of one name that versions before 0.3 could have.
+        """
         self._require(Right.MANAGE)
         People(self.connection).enter(new.owner)
         return self._enter(new, start, labels)
@@ -54,7 +67,12 @@ class Labellings(NamedRepository[LabellingRecord]):
         values = {f: getattr(new, f) for f in NewLabelling.__dataclass_fields__}
         values |= {"name": self._free_name(t.labelling, new.name), "kind": new.kind.value, "origin": dict(new.origin)}
         id = self._insert(t.labelling, **values, sentences=len(start.ids), created=now())
-        clusters = [(id, c.number, c.name, c.colour, False, 0, c.parent) for c in start.clusters.values()]
+        seen: set[str] = set()
+        clusters = []
+        for c in start.clusters.values():
+            key = folded_name(c.name)
+            clusters.append((id, c.number, c.name, c.colour, False, 0, c.parent, None if key in seen else key))
+            seen.add(key)
         bulk_insert(self.connection, t.label_cluster, _CLUSTER, clusters)
         entries = [(id, *key, dump_json(entry.packed())) for key, entry in start.entries.items()]
         bulk_insert(self.connection, t.label_entry, _ENTRY, entries)

@@ -1,6 +1,7 @@
 """Labellings in the store: state, history, versions, people."""
 
 from dataclasses import replace
+from threading import Barrier, Thread
 
 import numpy as np
 import pytest
@@ -9,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.db.texts import add_corpus
-from themescope.core.errors import DuplicateNameError, StoreError
+from themescope.core.errors import ConflictError, DuplicateNameError, StoreError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Kind, StaleChangeError
+from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Kind, StaleChangeError, Step
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, start
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
+from themescope.db import label_tables as t
 from themescope.db.label_records import Draft, NewLabelling
+from themescope.db.sql import now
 from themescope.db.store import Store
+from themescope.jobs.services.labelling.session import LabellingSession
 
 HOSTILE = "=1+1 <script>alert(1)</script> \u202e \0 😀"
 
@@ -145,6 +149,73 @@ def test_two_new_clusters_at_once_get_numbers_of_their_own(store: Store) -> None
     now = snapshot(store, record.id).partition
     assert {number: c.name for number, c in now.clusters.items() if number > 2} == {3: "Ben's", 4: "Ada's"}
     assert now.members(4).tolist() == [6]
+
+
+@pytest.mark.parametrize("change", ["create", "rename"])
+def test_of_clusters_that_get_one_name_at_once_one_is_written(store: Store, change: str) -> None:
+    record = make(store)
+    sessions = [LabellingSession(store, record.id, "") for _ in range(4)]
+    ready, told = Barrier(4), list[str]()
+
+    def work(session: LabellingSession, number: int) -> None:
+        p = session.partition
+        made = (
+            op.create(p, 3, "Same", p.ids[:0])
+            if change == "create"
+            else op.rename(p, number, ("Same", "sAME")[number - 1])
+        )
+        ready.wait(30)
+        try:
+            session.do(made)
+        except (DuplicateNameError, StaleChangeError) as error:
+            told.append(str(error))
+
+    threads = [Thread(target=work, args=(session, 1 + place % 2)) for place, session in enumerate(sessions)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    names = [c.name.casefold() for c in snapshot(store, record.id).partition.clusters.values()]
+    assert names.count("same") == 1 and len(told) == 3
+    assert any("exists already" in sentence for sentence in told)
+
+
+def test_the_database_refuses_a_second_cluster_of_a_name(store: Store) -> None:
+    record = make(store)
+    column = t.label_cluster.c
+    with pytest.raises(ConflictError), store.writing() as w:
+        w.labellings.connection.execute(t.label_cluster.update().where(column.number == 2).values(name_key="one"))
+    assert len(snapshot(store, record.id).partition.clusters) == 2
+
+
+def test_names_are_exchanged_in_one_step_and_freed_by_deletion(store: Store) -> None:
+    session = LabellingSession(store, make(store).id, "ada")
+    for number, name in ((1, "x"), (2, "One"), (1, "Two")):
+        session.do(op.rename(session.partition, number, name))
+    session.back_to(0)
+    assert [c.name for c in session.partition.clusters.values()] == ["One", "Two"]
+    session.do(op.delete(session.partition, 2))
+    deleted = session.steps[-1].id
+    session.do(op.create(session.partition, session.next_number, "two", session.partition.ids[:1]))
+    with pytest.raises(DuplicateNameError, match="two"):
+        session.undo(deleted)
+    assert session.undo() is not None and session.undo() is not None
+    assert [c.name for c in session.partition.clusters.values()] == ["One", "Two"]
+
+
+def test_a_start_and_a_history_of_another_store_with_one_name_twice_are_numbered(store: Store) -> None:
+    record = make(store)
+    twice = start([1, 2], [1, 2], [Cluster(1, "Same", 0), Cluster(2, "same", 1)])
+    created = ChangeSet((ClusterChange(None, Cluster(3, "Same", 2)),))
+    step = Step(1, Kind.DO, "create", "Same", "ada", now(), None)
+    with store.writing() as w:
+        made = w.labellings.create(NewLabelling(record.corpus_id, "numbered", ""), twice)
+        taken = w.labellings.add_imported(NewLabelling(record.corpus_id, "imported", ""), twice, None)
+        w.label_steps.take_over(taken.id, [(step, created)], twice)
+    assert [c.name for c in snapshot(store, made.id).partition.clusters.values()] == ["Same", "same 2"]
+    session = LabellingSession(store, taken.id, "")
+    assert [c.name for c in session.partition.clusters.values()] == ["Same", "same 2", "Same 3"]
+    assert session.at(0).to_bytes() == twice.to_bytes()
 
 
 def test_people_and_what_they_may_do(store: Store) -> None:

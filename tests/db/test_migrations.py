@@ -1,11 +1,14 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
+from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
@@ -13,11 +16,15 @@ from tests.db.processes import at_once, migrate
 from tests.db.stores import empty_of_0_1, empty_of_0_2
 from tests.db.texts import add_corpus
 from themescope.core.errors import StoreError, with_place
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.partition import Cluster, start
 from themescope.core.records.stored import JobStatus
 from themescope.db.engine import configuration, current_revision, newest, open_engine, up_to_date
+from themescope.db.label_records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata
+from themescope.jobs.services.labelling.session import LabellingSession
 
 HEAD = ScriptDirectory.from_config(configuration()).get_current_head()
 
@@ -174,3 +181,32 @@ def test_a_failed_migration_leaves_nothing_behind(empty: Store) -> None:
 def test_several_processes_at_once(empty: Store) -> None:
     assert at_once((migrate, empty), (migrate, empty)) == []
     assert query(empty, "SELECT version_num FROM alembic_version") == [(HEAD,)]
+
+
+def test_clusters_of_one_name_are_numbered_in_a_step_of_the_history(store: Store) -> None:
+    """Earlier versions let people make clusters of one name at the same moment."""
+    corpus = add_corpus(store)
+    with store.writing() as w:
+        first = start(np.arange(1, 7), [1, 1, 2, 2, 3, 3], [Cluster(n, f"c{n}", 0) for n in (1, 2, 3, 4)])
+        record = w.labellings.create(NewLabelling(corpus.id, "towns", ""), first)
+    query(store, "DROP INDEX uq_label_cluster_name_key")
+    query(store, "ALTER TABLE label_cluster DROP COLUMN name_key")
+    for number, name in {1: "Same", 2: "same ", 3: "Same 2", 4: "SAME"}.items():
+        query(store, f"UPDATE label_cluster SET name = '{name}' WHERE number = {number}")
+    with store.reading() as r:
+        before = r.labellings.snapshot(record.id).partition
+    engine = open_engine(store.settings)
+    with engine.begin() as connection, Operations.context(MigrationContext.configure(connection)):
+        import_module("themescope.db.migrations.versions.0030_cluster_names").upgrade()
+    engine.dispose()
+    assert_tables_agree(store)
+    session = LabellingSession(store, record.id, "")
+    names = {1: "Same", 2: "same 3", 3: "Same 2", 4: "SAME 4"}
+    assert {n: c.name for n, c in session.partition.clusters.items()} == names
+    assert session.steps[-1].summary == "2 clusters numbered: another one has the name"
+    assert session.at(0).to_bytes() == before.to_bytes()
+    session.do(op.rename(session.partition, 1, "One"))
+    session.back_to(0)
+    assert {n: c.name for n, c in session.partition.clusters.items()} == names
+    assert session.undo() is not None
+    assert session.partition.clusters[1].name == "One"

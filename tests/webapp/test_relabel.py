@@ -301,3 +301,10 @@ def test_sentences_of_a_later_wave_are_offered(filled_store: Store, open_page: O
     assert not at.exception and "relabel_extend" not in {button.key for button in at.button}
     with filled_store.reading() as r:
         assert r.labellings.get(labelling.id).sentences == corpus.sentences + 2
+    assert f"Showing {corpus.sentences + 2} of {corpus.sentences + 2} sentences" in words_of(at)
+    state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    new = [s.id for s in state.texts.sentences if s.text == "The Oder is long."]
+    select(at, labelling, new)
+    assert not at.run().exception
+    press(at, labelling, "N")
+    assert state.partition.numbers[state.partition.rows(new)[0]] != UNASSIGNED

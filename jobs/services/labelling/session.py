@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from themescope.core.errors import DataError
+from themescope.core.errors import DataError, DuplicateNameError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import (
     ChangeSet,
@@ -32,7 +32,7 @@ from themescope.core.labelling.changes import (
 from themescope.core.labelling.code_sets import allows_several
 from themescope.core.labelling.coding import onto
 from themescope.core.labelling.hierarchy import ClusterGroup, with_sub_themes
-from themescope.core.labelling.partition import UNASSIGNED, Partition, free_name
+from themescope.core.labelling.partition import UNASSIGNED, Partition, distinct_names, free_name
 from themescope.core.labelling.provenance import back_to
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
@@ -122,7 +122,8 @@ class LabellingSession:
     def do(self, operation: op.Operation, reason: str = "", selection_method: str = "") -> Step | None:
         """Commit an operation and return its step; None if it changes nothing.
 
-        Raises :class:`StaleChangeError` if another person changed the same sentences or clusters, see :meth:`conflict`.
+        Raises :class:`StaleChangeError` if another person changed the same sentences or clusters, see :meth:`conflict`,
+        and ``DuplicateNameError`` if another person gave the name to another cluster.
         """
         if not operation.change_set:
             return None
@@ -170,7 +171,8 @@ class LabellingSession:
         then = self.at(step_id)
         with self._store.reading() as r:
             there = r.maps.places(then.ids).ids
-        operation = op.back(self.partition, op.without(then, np.setdiff1d(then.ids, there)), back_to(step))
+        kept = distinct_names(op.without(then, np.setdiff1d(then.ids, there)))
+        operation = op.back(self.partition, kept, back_to(step))
         if not operation.change_set:
             return None
         draft = Draft(Kind.DO, operation.kind.value, operation.summary, self.person, step_id, "", "history")
@@ -191,7 +193,7 @@ class LabellingSession:
     def _write(self, draft: Draft, change_set: ChangeSet) -> Step:
         try:
             return self._append(draft, change_set)
-        except StaleChangeError:
+        except (StaleChangeError, DuplicateNameError):
             if not allows_several(self.partition):
                 raise
             with self._store.reading() as r:
@@ -206,6 +208,7 @@ class LabellingSession:
         with self._store.writing() as w:
             step, written = w.label_steps.append(self.record.id, draft, change_set, self.snapshot)
             alone = w.label_steps.list(self.record.id, after=self.snapshot.step) == [step]
+            self.record = w.labellings.get(self.record.id)
         if alone:
             self.snapshot = self.snapshot.after(step, written)
             self.steps.append(step)

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -21,7 +20,7 @@ import numpy.typing as npt
 import streamlit as st
 
 from themescope.core.clustering.repeats import with_duplicates
-from themescope.core.errors import ThemescopeError
+from themescope.core.errors import DuplicateNameError, ThemescopeError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import StaleChangeError, Step
 from themescope.core.labelling.coding import accept_codes
@@ -119,9 +118,9 @@ class RelabelState:
         """The partition as the page shows it."""
         return self.session.partition
 
-    @cached_property
+    @property
     def texts(self) -> page_queries.Texts:
-        """The sentences of the labelling, which never change."""
+        """The sentences of the labelling as the page shows it; waves and corrections change them."""
         return page_queries.texts(self.record.id, self.record.members)
 
     def report_presence(self, after_s: float) -> None:
@@ -234,6 +233,10 @@ class RelabelState:
             step = self.session.do(operation, change.reason, change.selection_method)
         except StaleChangeError as error:
             self.conflict = self.session.conflict(operation, error, change.reason, change.selection_method)
+            return None
+        except DuplicateNameError as error:
+            self.session.sync()
+            self.notice = str(error)
             return None
         except ThemescopeError as error:
             self.unsaved = Unsaved(change, str(error))

@@ -1,7 +1,6 @@
 """Queries of the Relabel page.
 
-A labelling never changes its sentences, and a model never its vectors; the cached functions therefore take the ids,
-the digest and the time of creation as their key.
+The cached functions take as their key what tells the sentences of a labelling, and the digest of a model.
 """
 
 from __future__ import annotations

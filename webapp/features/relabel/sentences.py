@@ -166,7 +166,7 @@ def canvas_of(state: RelabelState, ids: Ids, points: Points, others: Points = _N
         opacity=0.85,
         height=_HEIGHT,
         name=f"relabel-{state.record.id}",
-        texts=lambda rows: [state.texts.sentences[state.texts.row[int(i)]].text for i in ids[rows]],
+        texts=lambda rows: [texts.sentences[texts.row[int(i)]].text for i in ids[rows]],
         action_queue=True,
     )
 
@@ -340,7 +340,7 @@ def _chosen_clusters(state: RelabelState) -> Ids:
 
 
 FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
-    ALL: lambda state: state.texts.ids,
+    ALL: lambda state: _in_reading_order(state, state.partition.ids),
     "Unassigned": lambda state: _in_reading_order(state, state.partition.members(UNASSIGNED)),
     "Uncertain": lambda state: _in_reading_order(state, state.partition.ids[state.partition.uncertain]),
     "With a note": lambda state: _in_reading_order(state, np.array(sorted(state.partition.notes), dtype=np.int64)),
