@@ -4,7 +4,6 @@
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
+from tests import environments
 from tests.places import ROOT
 
 _MOST_S = 600
@@ -22,11 +22,11 @@ _LOADED = {"script": "src", "img": "src", "source": "src", "iframe": "src", "lin
 
 
 def build(folder: Path) -> str:
-    """Build the site into ``folder``, every warning an error, and return what was printed."""
+    """Build the site into ``folder`` with what ``make run`` installs, and return what was printed."""
     options = ("--quiet", "--nitpicky", "--fail-on-warning", "--keep-going", "-b", "html")
     trees = folder.with_name(f"{folder.name}-doctrees")
-    command = [sys.executable, "-m", "sphinx", *options, "-d", str(trees), str(ROOT / "docs"), str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    interpreter = environments.make(folder.with_name(f"{folder.name}-environment"), environments.extras_of_make_run())
+    done = environments.run(interpreter, "-m", "sphinx", *options, "-d", trees, ROOT / "docs", folder, folder=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

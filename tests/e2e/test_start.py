@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import psutil
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests import environments
 from tests.e2e.conftest import ROOT, answers, environment_for, free_port, stop, wait_for
 from tests.e2e.hands import open_page, turn_to, using
 from themescope.webapp.shared.pages import PLACES, RESEARCH
@@ -19,8 +19,9 @@ from themescope.webapp.shared.pages import PLACES, RESEARCH
 
 @pytest.fixture
 def everything(tmp_path: Path) -> Iterator[psutil.Popen]:
-    """The one command, on a data folder that is not there yet."""
-    command = [sys.executable, "-m", "themescope", "--port", str(free_port())]
+    """The one command in an environment as ``make run`` makes it, on a data folder that is not there yet."""
+    interpreter = environments.make(tmp_path / "environment", environments.extras_of_make_run())
+    command = [interpreter, "-m", "themescope", "--port", str(free_port())]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     process = psutil.Popen(command, cwd=ROOT, env=environment_for(tmp_path / "home"), **pipes)
     yield process
@@ -47,6 +48,7 @@ def test_one_command_starts_web_worker_and_demo_and_stops_them(
         the_demo_appears(tab, url)
     everything.send_signal(signal.SIGTERM)
     assert everything.wait(15) == 0
+    assert "Traceback" not in said + everything.stdout.read()
     assert not psutil.wait_procs(children, timeout=5)[1]
 
 

@@ -1,0 +1,169 @@
+"""Each extra, and what ``make run`` installs, has what it claims; the other tests run where all is installed."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests import environments
+from tests.environments import PROJECT, extras_of_make_run
+from tests.places import ROOT
+
+EXTRAS = sorted(set(PROJECT["optional-dependencies"]) - {"bench", "test"})
+
+IMPORTS = """
+import importlib, sys
+from pathlib import Path
+from themescope.core.errors import MissingExtraError
+
+root, packages = Path(sys.argv[1]), sys.argv[2].split(",")
+installed, others = set(sys.argv[3].split(",")), set(sys.argv[4].split(","))
+wrong, found = [], 0
+for path in sorted(one for package in packages for one in (root / package).rglob("*.py")):
+    parts = path.relative_to(root).with_suffix("").parts
+    # Alembic runs these itself; Streamlit runs the page scripts, which draw when they are imported.
+    if "migrations" in parts or parts[-1] in ("__main__", "page") or parts == ("webapp", "app"):
+        continue
+    name = ".".join(("themescope", *parts)).removesuffix(".__init__")
+    try:
+        importlib.import_module(name)
+        found += 1
+    except MissingExtraError as error:
+        if set(error.extra.split(",")) <= installed:
+            wrong.append(f"{name}: {error}")
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in others:
+            wrong.append(f"{name}: {error}")
+assert not wrong, "\\n".join(wrong)
+assert found > 100, found
+"""
+
+PAGES = """
+import sys
+from pathlib import Path
+
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.webapp.features import REGISTRY
+
+Store(Settings.from_environment()).migrate()
+st.config.set_option("server.address", "127.0.0.1")
+for id in REGISTRY.ids():
+    page = AppTest.from_file(str(Path(sys.argv[1]) / "webapp" / "app.py"), default_timeout=300)
+    if id != "home":
+        page._page_hash = calc_hash(id)
+    page.run()
+    assert not page.exception, (id, page.exception)
+    assert len(page.main) > 0, id
+"""
+
+LIBRARY = """
+import themescope
+
+assert not {"torch", "numpy", "scipy"} & set(sys.modules)
+found = themescope.find_themes(["The cat sleeps.", "A dog barks.", "Shares fell.", "The bank lends."] * 3)
+assert len(found.labels) == 12
+labels = themescope.SentenceClusterer(themescope.load("default"), k=2).fit_predict(["Rain.", "Snow.", "A bank."])
+assert len(labels) == 3
+
+from pathlib import Path
+from tests.core.readers.samples import sample
+from themescope.core.errors import MissingExtraError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY
+
+asked = {}
+for id in REGISTRY.ids():
+    try:
+        assert list(REGISTRY.build(id).read(sample(Path(), id), SILENT))
+    except MissingExtraError as error:
+        asked[id] = error.extra
+try:
+    themescope.Client("http://127.0.0.1:1")
+except MissingExtraError as error:
+    asked["client"] = error.extra
+assert not {"streamlit", "sqlalchemy", "fastapi", "core", "db", "jobs", "webapp"} & set(sys.modules)
+print(asked)
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment without extras."""
+    return environments.make(tmp_path_factory.mktemp("library"))
+
+
+def done(interpreter: Path, code: str, *arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    return environments.run(interpreter, "-c", f"import sys\n{code}", *arguments, folder=folder)
+
+
+def test_the_library_has_at_most_15_dependencies() -> None:
+    assert len(PROJECT["dependencies"]) <= 15
+
+
+def test_an_environment_has_what_its_extras_install_and_no_more(library: Path, tmp_path: Path) -> None:
+    for package in ("streamlit", "sqlalchemy", "fastapi", "click", "httpx", "pypdfium2", "pytest"):
+        assert done(library, f"import {package}", folder=tmp_path).returncode == 1, package
+    assert done(library, "import numpy, torch, sklearn, umap", folder=tmp_path).returncode == 0
+
+
+def test_the_library_works_without_extras(library: Path, tmp_path: Path) -> None:
+    said = done(library, LIBRARY, folder=tmp_path)
+    assert said.returncode == 0, said.stderr
+    asked = ast.literal_eval(said.stdout)
+    assert asked.pop("client") == "client" and set(asked.values()) <= {"files", "documents"}
+    assert {"markdown", "pdf"} <= set(asked) and "plain" not in asked and "table" not in asked
+
+
+@pytest.mark.parametrize("start", ["main", "command"])
+def test_the_commands_say_what_to_install(start: str, library: Path, tmp_path: Path) -> None:
+    said = done(library, f"from themescope import __main__\n__main__.{start}()", folder=tmp_path)
+    assert (said.returncode, said.stdout) == (1, "")
+    assert "pip install 'themescope[app]'" in said.stderr and said.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "extras",
+    [
+        extras_of_make_run(),
+        *(pytest.param((extra,), marks=() if extra == "app" else pytest.mark.slow) for extra in EXTRAS),
+    ],
+    ids=",".join,
+)
+def test_every_module_can_be_imported_or_says_what_to_install(extras: tuple[str, ...], tmp_path: Path) -> None:
+    interpreter = environments.make(tmp_path / "environment", extras)
+    _claims_hold(interpreter, extras, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", ["", *EXTRAS])
+def test_an_extra_installed_alone_by_pip(extra: str, tmp_path: Path) -> None:
+    interpreter = tmp_path / "environment" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "environment"], check=True)
+    project = f"{ROOT}[{extra}]" if extra else str(ROOT)
+    pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile")
+    said = environments.run(interpreter, *pip, "-c", ROOT / "constraints-cpu.txt", "-e", project, folder=tmp_path)
+    assert said.returncode == 0, said.stderr
+    _claims_hold(interpreter, (extra,) if extra else (), tmp_path)
+
+
+def _claims_hold(interpreter: Path, extras: tuple[str, ...], folder: Path) -> None:
+    """Import every module of the library, and with the application all modules, and open the pages."""
+    application = "sqlalchemy" in environments.required(extras)
+    packages = "core,db,jobs,webapp" if application else "core"
+    # The server for MCP and the executor on Ray are imported by the command that needs them, which asks for the extra.
+    declared = {Requirement(line).name.lower() for extra in EXTRAS for line in PROJECT["optional-dependencies"][extra]}
+    others = sorted(declared - environments.required(extras))
+    installed = ",".join(environments.with_their_own(extras))
+    said = done(interpreter, IMPORTS, ROOT, packages, installed, ",".join(others), folder=folder)
+    assert said.returncode == 0, said.stderr
+    if application:
+        said = done(interpreter, PAGES, ROOT, folder=folder)
+        assert said.returncode == 0, said.stderr
