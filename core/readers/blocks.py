@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from themescope.core.config import Config, option
 from themescope.core.protocols import Report
-from themescope.core.readers.documents.turns import Layout
+from themescope.core.readers.documents.turns import Layout, lines_of
 from themescope.core.readers.outline import BaseReader, Outline, title_of
 from themescope.core.readers.streams import check_article
 from themescope.core.types import Article, Value
@@ -79,26 +79,31 @@ class DocumentReader(BaseReader, ABC):
     def _by_turns(self, blocks: list[Block], kept: set[str]) -> list[Block]:
         """Return the blocks of a transcript with speakers and times as values; those of other texts as they are."""
         places = [place for place, block in enumerate(blocks) if block.kind in kept and not block.values]
-        layout = Layout(blocks[place].text for place in places)
+        parts = [(place, line) for place in places for line in lines_of(blocks[place].text)]
+        texts = [line for _, line in parts]
+        layout = Layout(texts)
         if not layout.found:
             return blocks
         self.account.notes["speakers"] = ", ".join(sorted(layout.speakers)) or "none"
         turns: dict[int, list[Block]] = {place: [] for place in places}
-        texts, where = [blocks[place].text for place in places], [blocks[place].place for place in places]
-        for index, _, turn in layout.turns(texts, where, self.account):
-            turns[places[index]].append(blocks[places[index]]._replace(text=turn.text, values=turn.values))
+        for index, begins, turn in layout.turns(texts, [blocks[place].place for place, _ in parts], self.account):
+            place = parts[index][0]
+            said = turns[place]
+            if said and not begins:
+                said[-1] = said[-1]._replace(text=f"{said[-1].text} {turn.text}")
+            else:
+                said.append(blocks[place]._replace(text=turn.text, values=turn.values))
         return [each for place, block in enumerate(blocks) for each in turns.get(place, [block])]
 
     def _article(self, document: Document, path: Path) -> Iterator[Article]:
-        blocks = [block._replace(text=" ".join(block.text.split())) for block in document.blocks]
-        blocks = [block for block in blocks if block.text]
+        blocks = [block for block in document.blocks if block.text.strip()]
         check_article(path, sum(len(block.text) for block in blocks))
         kept = {kind for kind in {block.kind for block in blocks} if self._keeps(kind)}
         if not kept:
             kept = {block.kind for block in blocks} & _OPTIONAL.keys()
             if kept:
                 self.account.notes["text"] = f"only in {' and '.join(sorted(_OPTIONAL[kind] for kind in kept))}"
-        blocks = self._by_turns(blocks, kept)
+        blocks = [block._replace(text=" ".join(block.text.split())) for block in self._by_turns(blocks, kept)]
         outline, titled = Outline("", document.url, path.name), ""
         rows: list[Mapping[str, Value]] = []
         for block in blocks:

@@ -1,4 +1,7 @@
-"""Turns of conversations: who speaks, and when, at the beginning of lines of interviews, meetings and chats."""
+"""Turns of conversations: who speaks, and when, at the beginning of lines of interviews, meetings and chats.
+
+A turn whose speaker cannot be told has none, and is counted: it never gets the speaker of the turn before it.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,42 @@ from themescope.core.types import Value
 
 SPEAKER, TIME = "speaker", "time"
 """Columns of the sentences of a turn."""
-_CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?(?:\s?[AaPp]\.?[Mm]\b\.?)?"
-_WHEN = rf"(?:\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},?\s+)?{_CLOCK}"
+UNKNOWN = "turn whose speaker is not known"
+_HALF = r"(?:[AaPp]\.?\s?[Mm]\b\.?|[上下]午|午[前後]|오[전후]|[صم]\b|[πμ]\.?\s?μ\.?|Ö[ÖS]\b|SA\b|CH\b|PT?G\b|ч\.?)"
+"""Marks of the half of a day, and of hours, in the exports of chats."""
+_CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
+_DATE = (
+    r"(?:\d{1,4}\s?[./-]\s?\d{1,2}\s?[./-]\s?\d{1,4}\.?|\d{4}\s?[年년]\s?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日일]|"
+    r"\d{1,2}[.\s-]\s?[^\W\d_]{3,10}[.\s-]\s?\d{2,4})"
+)
+_WHEN = (
+    rf"(?:{_DATE}(?:\s?г\.)?(?:[,،]\s*|\s+|T)(?:(?:klo|kl\.?|at|um|à|a las|в)\s+)?(?:{_HALF}\s?)?"
+    rf"(?:\d{{1,2}}[.:]\d{{2}}(?:[.:]\d{{2}})?)(?:\s?{_HALF})?|{_CLOCK}(?:\s?{_HALF})?)"
+)
 _SPAN = rf"{_WHEN}(?:\s*(?:-|–|-->)\s*{_WHEN})?"
-_NAME = r"[^\W\d_][^\n:<>\[\]{}|=,;!?/\\\"“”]{0,39}"
-_STAMPED = re.compile(rf"(?:\[({_SPAN})\]|\(({_SPAN})\)|({_SPAN})(?=\s|\Z))\s*(?:[-–—:]\s+)?(.*)", re.DOTALL)
-_NICK = re.compile(rf"<({_NAME})>\s*(.*)", re.DOTALL)
-_NAMED = re.compile(rf"(?:\*\*)?({_NAME}?)\s*(?:[\[(]({_SPAN})[\])]\s*)?(?:\*\*)?:(?:\*\*)?(?:\s+(.*)|\Z)", re.DOTALL)
-_NAME_AND_TIME = re.compile(rf"({_NAME}?)\s+[\[(]?({_SPAN})[\])]?\s*:?\s*\Z")
-_INSIDE = re.compile(rf"(?=\[{_SPAN}\] ?{_NAME}?:\s)")
-_STAMP_INSIDE = re.compile(rf" ?\[{_CLOCK}\]")
-_WHOLE_NAME = re.compile(rf"{_NAME}\Z")
-_MOST_WORDS = 4
+_STAMPED = re.compile(rf"(?:\[({_SPAN})\]|\(({_SPAN})\)|({_SPAN})(?=[\s,،:]|\Z))\s*(?:[-–—:,،]\s+)?(.*)", re.DOTALL)
+_NICK = re.compile(r"<([^\s<>:/|=][^\n<>:/|=]{0,39})>\s*(.*)", re.DOTALL)
+_COLON = r"(?:\s*(?:\*\*)?[:：](?:\*\*)?(?:\s+|\Z)|\s*：|(?<=[\u3040-\u9fff\uac00-\ud7af]):(?!/))"
+_SENDER = re.compile(rf"(?:\*\*)?(\S[^\n:：]{{0,59}}?)(?:\s*[\[(]({_SPAN})[\])])?{_COLON}(.*)", re.DOTALL)
+_TABBED = re.compile(r"(\S[^\n\t]{0,59}?)\s*\t+(.*)", re.DOTALL)
+_FROM = re.compile(r"From\s+(.+?)(?:\s+to\s+.+)?\Z")
+_NAME_AND_TIME = re.compile(rf"(\S.{{0,59}}?),?(\s+)[\[(]?({_SPAN})[\])]?\s*:?\s*\Z")
+_INSIDE = re.compile(rf"(?=\[{_SPAN}\] ?[^\W\d_][^\n:<>\[\]{{}}|=,;!?/\\\"“”]{{0,39}}?:\s)")
+_STAMP_INSIDE = re.compile(rf" ?\[{_CLOCK}(?:\s?{_HALF})?\]")
+_LINES = re.compile(r"[\n\v]")
+_MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"))
+"""Marks of direction, which chats have around names and times."""
+_ABOUT = re.compile(r"\s*[(\[][^()\[\]]{0,40}[)\]]")
+_PHONE = re.compile(r"\+?[\d\s().\u2011-]{6,}")
+_NAME = re.compile(r"(?:[^\W\d_]|[@~#]\s?[^\W_]|\d{1,4}(?:[A-Za-z]\w*)?\Z)[^\n:<>\[\]{}|=,;!?\\\"“”„«»]*")
+_TITLE = re.compile(r"[^\W\d_a-z]\w{0,4}\.")
+"""A word with a stop inside a name, such as “Dr.”."""
+_NOTICE = re.compile(
+    r"(.+) (?:(?:started|stopped) (?:the )?(?:transcription|recording)|(?:joined|left) the meeting)\.?"
+)
+"""What programs write into a transcript of a meeting."""
+_QUOTE = re.compile('["“”„«»]')
+_MOST_WORDS, _MOST_WORDS_STAMPED = 4, 7
 _LONGEST = 120
 """Characters of the beginning of a line in which a name and a time stand."""
 
@@ -41,37 +68,82 @@ class Turn(NamedTuple):
         return {SPEAKER: self.speaker, TIME: self.time}
 
 
-def turn_of(line: str) -> Turn | None:
-    """Return the turn that a line may begin, None if it has neither a time nor what looks like a name."""
-    line = line.strip()
+class _Head(NamedTuple):
+    """The beginning of a line that may be a turn."""
+
+    speaker: str
+    time: str
+    text: str
+    whole: str
+    """The text with the name, if that is none."""
+    alone: bool = False
+    """Whether no colon follows the name."""
+    sure: bool = True
+    """Whether it looks like a name wherever it stands."""
+
+
+def _head_of(line: str) -> _Head | None:
+    """Return what a line begins with, None if that is neither a time nor what may be a name."""
+    line = (line[:_LONGEST].translate(_MARKS) + line[_LONGEST:]).strip()
     stamped = _STAMPED.match(line)
-    time, rest = (next(filter(None, stamped.groups()[:3])), stamped[4].strip()) if stamped else ("", line)
+    time = " ".join(next(filter(None, stamped.groups()[:3])).split()) if stamped else ""
+    rest = stamped[4].strip() if stamped else line
     if nick := _NICK.match(rest):
-        return Turn(nick[1].strip(), time, nick[2])
-    found = _NAMED.match(rest)
-    if found and _is_name(found[1]):
-        return Turn(found[1].strip(), time or found[2] or "", found[3] or "")
-    if not stamped:
-        found = _NAME_AND_TIME.match(line) if len(line) <= _LONGEST else None
-        return Turn(found[1], found[2], "") if found and _is_name_alone(found[1]) else None
-    return Turn(rest, time, "") if _is_name_alone(rest) else Turn("", time, rest)
+        return _Head(nick[1].strip(), time, nick[2], rest)
+    if found := _SENDER.match(rest):
+        name, text, own = " ".join(found[1].split()), found[3], time or found[2] or ""
+        if sent := _FROM.match(name) if stamped else None:
+            name = sent[1]
+        if _is_name(name):
+            return _Head(name, own, text, rest)
+        if stamped and len(_ABOUT.sub("", name).split()) <= _MOST_WORDS_STAMPED and not _QUOTE.search(name):
+            return _Head(name, own, text, rest, sure=False)
+    if stamped and (tabbed := _TABBED.match(rest)) and _is_name(tabbed[1]):
+        return _Head(tabbed[1], time, tabbed[2], rest)
+    if stamped:
+        return _Head(rest, time, "", rest, alone=True) if _is_name_alone(rest) else _Head("", time, rest, rest)
+    ended = _NAME_AND_TIME.match(line) if len(line) <= _LONGEST else None
+    if ended and (_is_name_alone(ended[1]) or (len(ended[2]) > 1 and _is_name(ended[1]))):
+        return _Head(ended[1], ended[3], "", ended[1], alone=True)
+    return None
 
 
 def _is_name(text: str) -> bool:
-    return 0 < len(text.split()) <= _MOST_WORDS
+    if _PHONE.fullmatch(text):
+        return sum(map(str.isdigit, text)) > 5
+    words = _ABOUT.sub("", text).split()
+    return (
+        0 < len(words) <= _MOST_WORDS
+        and bool(_NAME.fullmatch(" ".join(words)))
+        and all(word[-1] not in ".…" or _TITLE.fullmatch(word) for word in words[:-1])
+    )
 
 
 def _is_name_alone(text: str) -> bool:
     """Return whether a text is a name although no colon follows it."""
-    if not _WHOLE_NAME.match(text):
+    if not _is_name(text) or len(text) >= 40:
         return False
-    capitals = all(not word[0].islower() for word in text.split())
-    return _is_name(text) and len(text) < 30 and capitals and (len(text) < 4 or text[-1] not in ".!?…")
+    capitals = all(not word[0].islower() for word in _ABOUT.sub("", text).split())
+    return capitals and (len(text) < 4 or text[-1] not in ".!?…")
 
 
 def divided(text: str) -> list[str]:
     """Return the parts of a line in which a time and a name stand inside."""
-    return [part for part in _INSIDE.split(text) if part.strip()] or [text]
+    return [part for part in _INSIDE.split(text) if part.translate(_MARKS).strip()] or [text]
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a paragraph of which each begins a turn, or stands below a name and a time."""
+    found: list[str] = []
+    below = False
+    for line in _LINES.split(text):
+        head = _head_of(line)
+        if found and not below and not (head is not None and head.time):
+            found[-1] = f"{found[-1]} {line}"
+        else:
+            found.append(line)
+        below = head is not None and bool(head.time) and not head.text
+    return [line.strip() for line in found]
 
 
 class Layout:
@@ -79,28 +151,60 @@ class Layout:
 
     def __init__(self, lines: Iterable[str]) -> None:
         texts = [part for line in lines if line.strip() for part in divided(line)]
-        turns = [turn for turn in map(turn_of, texts) if turn is not None]
-        names = Counter(turn.speaker for turn in turns if turn.speaker)
-        timed = sum(bool(turn.time) for turn in turns)
+        heads = [head for head in map(_head_of, texts) if head is not None]
+        timed = [head for head in heads if head.time]
+        named = [head for head in timed if head.speaker]
+        alone = sum(head.alone for head in named)
+        self._alone = 2 * alone > len(named)
+        """Whether names stand alone beside their times, without a colon."""
+        named = [head for head in named if head.alone == self._alone]
+        names = Counter(head.speaker for head in heads if head.speaker and (head.alone == self._alone or not head.time))
+        sure = Counter({head.speaker: names[head.speaker] for head in heads if head.sure and head.speaker in names})
         nicks = 0 if any("</" in text for text in texts) else sum(bool(_NICK.match(text.strip())) for text in texts)
-        named_and_timed = sum(bool(turn.time and turn.speaker) for turn in turns)
         often = {name for name, count in names.items() if count > 1}
-        repeated = sum(names[name] for name in often)
-        by_name = len(texts) >= 3 and bool(often) and len(names) > 1 and (
-            names.total() >= 0.6 * len(texts) if len(often) < 2 else repeated >= max(4, 0.3 * len(texts))
+        repeated = sum(count for name, count in sure.items() if count > 1)
+        by_name = len(texts) >= 3 and len(sure) > 1 and any(count > 1 for count in sure.values()) and (
+            sure.total() >= 0.6 * len(texts) if len(often & sure.keys()) < 2 else repeated >= max(4, 0.3 * len(texts))
         )  # fmt: skip
-        marked = max(timed, nicks)
+        marked = max(len(timed), nicks)
         self.found = by_name or (marked > 1 and marked >= 0.2 * len(texts))
-        every = names.total() >= 0.8 * len(texts) or (timed > 1 and named_and_timed >= 0.6 * timed)
-        self.speakers = frozenset(names if every else often)
+        self._names_beside_times = bool(named)
+        repeat = bool(often) or all(map(_is_name_alone, names))
+        chat = len(timed) > 1 and len(named) >= 0.6 * len(timed) and repeat
+        beside = {head.speaker for head in named}
+        without = sum(head.speaker in beside for head in heads if not head.time)
+        self._all_timed = chat and without < 0.2 * len(timed)
+        """Whether every turn has a time, so that a line without one belongs to the turn before it."""
+        if self._all_timed:
+            names = Counter({name: names[name] for name in names if name in beside})
+        every = chat or names.total() >= 0.8 * len(texts)
+        capital = {name for name in sure if names.total() >= 0.6 * len(texts) and _is_name_alone(name)}
+        self.speakers = frozenset(
+            name for name in (names if every else often | capital) if not self._is_message(name, names)
+        )
+        self._lower = any(name[0].islower() for name in self.speakers)
 
-    def turn(self, line: str) -> Turn | None:
-        """Return the turn that a line begins, None if it continues the one before."""
-        found = turn_of(line)
-        if found is None or (found.speaker and found.speaker not in self.speakers):
-            stamped = _STAMPED.match(line.strip()) if found is not None and found.time else None
-            return Turn("", found.time, stamped[4].strip()) if found is not None and stamped else None
-        return found
+    @staticmethod
+    def _is_message(name: str, names: Counter[str]) -> bool:
+        """Return whether a name that occurs once is a message of the program, such as “Ada changed the subject to”."""
+        words = name.split()
+        starts = (" ".join(words[:end]) for end in range(1, len(words)))
+        return names[name] == 1 and any(names[start] > 1 for start in starts) and any(w[0].islower() for w in words[1:])
+
+    def turn(self, line: str) -> tuple[Turn, bool] | None:
+        """Return the turn that a line begins, and whether somebody begins to speak; None if it goes on."""
+        head = _head_of(line)
+        if head is None or (self._all_timed and not head.time):
+            told = _NOTICE.fullmatch(line.strip()[:_LONGEST])
+            return (Turn("", "", line.strip()), True) if told and told[1] in self.speakers else None
+        known = head.speaker in self.speakers and (head.alone == self._alone or not head.time)
+        if known:
+            return Turn(head.speaker, head.time, head.text), True
+        if head.time:
+            new = self._names_beside_times or bool(head.speaker and not head.alone)
+            return Turn("", head.time, head.whole), new
+        sentence = head.speaker[0].islower() and not (self._lower and len(head.speaker.split()) == 1)
+        return None if sentence else (Turn("", "", line.strip()), True)
 
     def turns(
         self, lines: Sequence[str], places: Sequence[str], account: ReadAccount
@@ -110,19 +214,27 @@ class Layout:
         A line with several turns gives several. Times inside a text, and turns without one, are listed as left out.
         """
         speaker = time = ""
+        unknown = False
         silent: tuple[str, str] | None = None
         for index, line in enumerate(lines):
             for part in divided(line):
                 found = self.turn(part)
+                text = part
                 if found is not None:
                     if silent is not None:
                         account.skip("turn without text", *silent)
-                    speaker, time = found.speaker or speaker, found.time or (time if not found.speaker else "")
-                    silent = places[index], f"{found.time} {found.speaker}".strip()
-                text = part if found is None else found.text
+                    turn, new = found
+                    text = turn.text
+                    time = turn.time or ("" if new else time)
+                    speaker = turn.speaker if new else speaker
+                    unknown = new and not speaker and bool(self.speakers)
+                    silent = places[index], f"{turn.time} {turn.speaker}".strip()
                 for stamp in _STAMP_INSIDE.findall(text):
                     account.skip("time inside a text", places[index], stamp.strip())
                 if text := _STAMP_INSIDE.sub("", text).strip():
+                    if unknown:
+                        account.change(UNKNOWN, places[index], text)
+                        unknown = False
                     yield index, found is not None or silent is not None, Turn(speaker, time, text)
                     silent = None
         if silent is not None:

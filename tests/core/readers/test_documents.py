@@ -264,6 +264,58 @@ def test_speakers_and_times_of_a_transcript_are_columns(text, expected, tmp_path
     assert turns(article) == expected
 
 
+PHONE, LONG = "+49 170 1234567", "Ada changed the group description"
+SENDERS = {
+    # text: speaker of each turn, None where it cannot be told
+    f"1/5/24, 3:04\u202fPM - Ada: late\n1/5/24, 3:05\u202fPM - {PHONE}: full\n1/6/24, 9:02\u202fAM - {LONG}\n"
+    "1/6/24, 9:04\u202fAM - Ada: POLL:\nOPTION: seats\nOPTION: fares\n": ["Ada", PHONE, None, *["Ada"] * 3],
+    f"\u200e[31.12.23, 22:15:31] Ada: spät\n\u200e[31.12.23, 22:16:00] ~\u202fBea: \u200eBild\n"
+    f"[31.12.23, 22:17:00] \u202a{PHONE}\u202c: Ja.\n[31.12.23, 22:18:00] \u200eAda hat „Bus: neu“ gewählt.\n"
+    "[31.12.23, 22:19:00] Cem (Arbeit) 🚲!: Gut.\n": ["Ada", "~ Bea", PHONE, None, "Cem (Arbeit) 🚲!"],
+    "\u200f٣١\u200f/١٢\u200f/٢٠٢٣، ١٠:١٥ م - أحمد: متأخر\n\u200f٣١\u200f/١٢\u200f/٢٠٢٣، ١٠:١٦ م - سارة: نعم\n"
+    "\u200f٣١\u200f/١٢\u200f/٢٠٢٣، ١٠:١٧ م - أحمد غيّر الوصف\n": ["أحمد", "سارة", None],
+    "2023년 12월 31일 오후 10:15, 홍길동 : 늦어요\n2023년 12월 31일 오후 10:16, 김 : 네\n": ["홍길동", "김"],
+    "2023/12/31 下午10:15 - 李雷: 晚了。\n2023/12/31 下午10:16 - 韩梅梅: 是。\n": ["李雷", "韩梅梅"],
+    "31.12.2023 klo 22.15 - Ada: Bussi\n31.12.2023 klo 22.16 - Bea: Joo\n": ["Ada", "Bea"],
+    "31/12/23, 10:15\u202fp.\u00a0m. - Ada: El bus\n31/12/23, 10:16\u202fp.\u00a0m. - Bea: Sí\n": ["Ada", "Bea"],
+    f"Moderator: How?\nAnn O'Neil-Brown: By bus.\nP-07 (F, 34): I walk.\nModerator: And?\nDr. Smith: Seats.\n"
+    f"@cem_can: Tickets.\n李雷: 晚点了。\n{PHONE}: No.\nAnn O'Neil-Brown: Yes.\n": [
+        "Moderator", "Ann O'Neil-Brown", "P-07 (F, 34)", "Moderator", "Dr. Smith", "@cem_can", "李雷", PHONE,
+        "Ann O'Neil-Brown",
+    ],
+    "采访者：你怎么上班？\n李雷：我坐公交车。\n采访者：好。\n李雷:是。\n": ["采访者", "李雷", "采访者", "李雷"],
+    "A: Why?\nA bus was late.\nB: So.\nIt was full.\nB: I see.\nThe bus.\nA: I walk.\nFine.\nDr. Weber: Note this.\n"
+    "It rains.\n": ["A", "A", "B", "B", "B", "B", "A", "A", None, None],
+    f"Ada Lee  0:03\nHow?\n\n{PHONE}  0:07\nBy bus.\n\nP-07 (F, 34)  0:09\nWalk.\n": ["Ada Lee", PHONE, "P-07 (F, 34)"],
+    "[0:01] I said this: yes.\n[0:07] Then we left.\n[0:12] It was: late.\n": [None, None, None],
+    "10:15:30 From Ada Lee to Everyone : hi\n10:15:40 From Bea : yes\n": ["Ada Lee", "Bea"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "speakers"), SENDERS.items())
+def test_no_turn_has_the_speaker_of_another_one(text, speakers, tmp_path):
+    (article,), account = read(write(tmp_path, "talk.txt", text.encode()))
+    assert [speaker for speaker, _, _ in turns(article)] == speakers
+    unknown = any(speaker is None for speaker in speakers) and any(speakers)
+    assert account.changed == ({"turn whose speaker is not known": 1} if unknown else {})
+
+
+def test_a_name_and_a_time_above_a_text_in_one_paragraph_are_columns(tmp_path):
+    """Teams writes Word transcripts so."""
+    said = (("Ada Lee", "0:03", "How?"), ("Bea Brown", "0:07", "By bus."), ("Cem Can (Guest)", "0:19", "I walk."))
+    body = "".join(f"<w:p>{run(f'{who}   {time}')}<w:r><w:br/></w:r>{run(text)}</w:p>" for who, time, text in said)
+    (article,), account = read(write(tmp_path, "a.docx", docx(body + par("Ada Lee started transcription"))))
+    assert turns(article) == [*said, (None, None, "Ada Lee started transcription")]
+    assert account.changed == {"turn whose speaker is not known": 1}
+
+
+def test_the_speaker_of_a_single_cue_is_known(tmp_path):
+    cues = ["Ada Lee: How?", "Speaker 2: By bus. It is", "Speaker 2: late, but", "I like it."]
+    text = "WEBVTT\n\n" + "\n\n".join(f"00:0{n}.000 --> 00:0{n}.900\n{cue}" for n, cue in enumerate(cues))
+    (article,), _ = read(write(tmp_path, "a.vtt", text.encode()))
+    assert [speaker for speaker, *_ in turns(article)] == ["Ada Lee", "Speaker 2"]
+
+
 @pytest.mark.parametrize(
     "text", ["Title: A\nAuthor: Ada\n\nThe bus is late.\n", "The bus is late.\nNote: it rains.\nAt 10:15 we left.\n"]
 )
