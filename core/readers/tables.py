@@ -436,14 +436,18 @@ def _sheet(source: _Source) -> FileTable:
                 account.skip(reason, f"sheet “{sheet.name}”", n=1)
         check_formulas(path, [sheet.name for sheet in listed].index(name))
         found = book.get_sheet_by_name(name)
-        first_row, _ = found.start
+        first_row, first_column = found.start  # rows and columns before it are empty, and cut
         rows = [[cell_value(value) for value in row] for row in found.to_python()]
         for (top, left), (bottom, right) in found.merged_cell_ranges or ():
-            begin = rows[top - first_row]
-            for row in rows[top - first_row : bottom - first_row + 1] if top > first_row else ():
-                empty = [place for place in range(left, min(right + 1, len(row))) if row[place] == ""]
+            filled = (
+                rows[top - first_row : bottom - first_row + 1] if top > first_row else []
+            )  # else a title, or nothing
+            value = filled[0][left - first_column] if filled and 0 <= left - first_column < len(filled[0]) else ""
+            for row in filled if value != "" else ():
+                inside = range(left - first_column, min(right - first_column + 1, len(row)))
+                empty = [place for place in inside if row[place] == ""]
                 for place in empty:
-                    row[place] = begin[left]
+                    row[place] = value
                 account.change("cell of a merged range filled", n=len(empty))
     rows = [[] for _ in range(first_row)] + rows
     dialect = header_of(

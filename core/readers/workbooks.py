@@ -29,6 +29,8 @@ class SheetName:
     rows: int
 
 
+_COUNTS = re.compile(r"by .|summary\Z")
+"""Names of the sheets that exports of Themescope have besides that of the rows."""
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
@@ -109,6 +111,8 @@ def sheet_names(path: Path) -> list[SheetName]:
 def chosen_sheet(path: Path, listed: Sequence[SheetName], wanted: str) -> str:
     """Return the name of the sheet to read: the ``wanted`` one, or the only one that has rows and is not hidden.
 
+    In a workbook of Themescope it is the first; the others have counts of its rows.
+
     Raises :class:`ReadError` if there is none, and :class:`AmbiguousFileError` if several have rows.
     """
     shown = ", ".join(f"“{one.name}” ({one.rows:,} rows{', hidden' * one.hidden})" for one in listed)
@@ -119,7 +123,7 @@ def chosen_sheet(path: Path, listed: Sequence[SheetName], wanted: str) -> str:
     filled = [one for one in listed if one.rows and not one.hidden] or [one for one in listed if one.rows]
     if not filled:
         raise ReadError(path, "this table has no rows.")
-    if len(filled) > 1:
+    if len(filled) > 1 and not all(_COUNTS.match(one.name) for one in filled[1:]):
         raise AmbiguousFileError(
             path, f"this workbook has several sheets: {shown}.", advice="Choose one of them (sheet)."
         )

@@ -17,6 +17,7 @@ from themescope.core.errors import ReadError
 from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.dialects import LINES, dialect_of
 from themescope.core.readers.tables import TableForm, alternatives, open_table, read_sheet
+from themescope.jobs.services.table_files import excel_sheets
 
 WRITTEN = {
     # name: file name, content, columns, number of texts in the likely column
@@ -187,3 +188,30 @@ def test_lists_are_no_texts(tmp_path: Path) -> None:
     path.write_text(json.dumps({"text": ["The bus is late.", "Full."]}), encoding="utf-8")
     with pytest.raises(ReadError, match="row 1: “text” is a list"):
         list(REGISTRY.build("table").read(path, SILENT))
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(0, 0), (0, 1), (2, 0), (2, 1), (3, 2)])
+def test_merged_labels_are_filled_beside_empty_rows_and_columns(rows: int, columns: int, tmp_path: Path) -> None:
+    book = Workbook()
+    sheet = book.active
+    cells = (("place", "answer", "year"), ("North", "Late.", 2024), (None, "Full.", None), ("South", "Rain.", None))
+    for at, row in enumerate(cells, 1 + rows):
+        for place, value in enumerate(row, 1 + columns):
+            sheet.cell(at, place, value)
+    sheet.merge_cells(start_row=2 + rows, end_row=3 + rows, start_column=1 + columns, end_column=1 + columns)
+    sheet.merge_cells(start_row=2 + rows, end_row=4 + rows, start_column=3 + columns, end_column=3 + columns)
+    if columns and rows:  # ranges without a value, above and beside the table
+        sheet.merge_cells(start_row=1, end_row=2, start_column=1, end_column=4)
+        sheet.merge_cells(start_row=rows + 2, end_row=rows + 3, start_column=9, end_column=10)
+    book.save(tmp_path / "a.xlsx")
+    account = ReadAccount()
+    found = [values for _, values in open_table(tmp_path / "a.xlsx", account=account).rows]
+    assert found == [("North", "Late.", 2024), ("North", "Full.", 2024), ("South", "Rain.", 2024)]
+    assert account.changed == {"cell of a merged range filled": 3}
+
+
+def test_a_workbook_of_themescope_needs_no_choice_of_a_sheet(tmp_path: Path) -> None:
+    sheets = {"labels": [["sentence", "cluster"], ["Late.", "a"]], "by party": [["party", "a"], ["A", 1.0]]}
+    (tmp_path / "a.xlsx").write_bytes(excel_sheets(sheets | {"summary": [["fact", "value"], ["n", 1]]}))
+    found = read_sheet(tmp_path / "a.xlsx")
+    assert found.rows == (("Late.", "a"),) and found.account.skipped == {"other sheet": 2}
