@@ -25,7 +25,7 @@ export OMP_WAIT_POLICY := PASSIVE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: javascript help run links docs screenshots test test-fast test-numerics slow fix bench check services lock lock-check dist install-check sbom audit clean
+.PHONY: javascript help run links docs screenshots tutorials test test-fast test-numerics slow fix bench check services lock lock-check dist install-check sbom audit clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -69,7 +69,10 @@ docs: $(VENV)/installed ## Build the documentation site, which the pages link to
 	@touch $(SITE)/index.html
 
 screenshots: $(VENV)/installed-test services ## Follow the tutorials in a browser and make their images anew (minutes)
-	@SCREENSHOTS=docs/tutorials/images $(BIN)/python -m pytest tests/e2e/test_tutorials.py
+	@SCREENSHOTS=docs/tutorials/images $(BIN)/python -m pytest -m 'slow or not slow' tests/e2e/test_tutorials.py
+
+tutorials: $(VENV)/installed-test services ## Follow the tutorials in a browser: after a change of theirs or of pages that they use, before a release
+	@$(BIN)/python -m pytest -m 'slow or not slow' tests/e2e/test_tutorials.py
 
 services: ## Install what the tests start themselves: Chromium, PostgreSQL, nginx, node (Debian, Ubuntu)
 	@missing=""; \

@@ -62,6 +62,7 @@ def is_ready(store: Store) -> bool:
     return all(job.status.ended for job in jobs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS, ids=[path.stem for path in DOCUMENTS])
 def test_a_tutorial_leads_to_its_end(document: Path, demonstrated: str, tab: Page, other_tab: Page) -> None:
     with using(tab, demonstrated), using(other_tab, demonstrated):

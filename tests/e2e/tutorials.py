@@ -5,7 +5,6 @@ sentence of another form is an error.
 """
 
 import io
-import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -198,7 +197,7 @@ class Reader:
         self.own = True
 
     def picture(self, about: str, name: str) -> None:
-        """Save the window as an image, and the labels that it shows beside it."""
+        """Save the window as an image."""
         if self.pictures is not None:
             save_picture(self.page, self.pictures / Path(name).name)
 
@@ -211,26 +210,16 @@ class Reader:
         return named.and_(self.page.locator("input:not([role=combobox]), textarea")).first
 
 
-LABELS = "labels.json"
-"""File beside the images with the labels that each shows."""
-_SHOWN_LABELS = "[data-testid=stMain] :is(button[role=tab], [data-testid^=stBaseButton], label, h1)"
 _COLOURS = 128
 
 
 def save_picture(page: Page, path: Path) -> None:
-    """Save what a window shows as a small PNG, and its labels in :data:`LABELS`."""
+    """Save what a window shows as a small PNG."""
     at_rest(page)
     page.mouse.move(0, 0)
     page.wait_for_timeout(1_000)  # maps and charts are drawn in several frames
-    shown_now = page.locator(f"{_SHOWN_LABELS} >> visible=true").all_inner_texts()
     with Image.open(io.BytesIO(page.screenshot())) as image:
         image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
-    known = path.with_name(LABELS)
-    labels = json.loads(known.read_text("utf-8")) if known.exists() else {}
-    # Icons are ligatures: their names stand in lines of their own, in lower case.
-    lines = {line.strip() for text in shown_now for line in text.splitlines()}
-    labels[path.name] = sorted(line for line in lines if line[:1].isupper())
-    known.write_text(json.dumps(labels, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 FORMS: tuple[tuple[str, Callable[..., None]], ...] = (
