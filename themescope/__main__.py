@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-_APPLICATION = ("alembic", "click", "honcho", "sqlalchemy", "streamlit")
+_APPLICATION = ("alembic", "click", "sqlalchemy", "streamlit")
 """Packages of the extra ``app``, without which neither the web server nor the command line starts."""
 
 

@@ -8,28 +8,30 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Event, Thread
 from typing import TextIO
-
-from honcho.manager import Manager
-from honcho.printer import Message, Printer
 
 from themescope.core.errors import ConfigError, MissingExtraError, ThemescopeError, with_place
 
 DEFAULT_PORT = 8501
 _TRIES = 50
 _ANSWER_S = 60.0
+_STOP_S = 5.0
+"""Seconds that a process has to stop before it is killed; see ``GRACE_S`` of the worker."""
+_MOST_ENDS, _STEADY_S = 5, 60.0
 _ROUTINE = re.compile(r"You can now view|URL: |Uvicorn|Press CTRL|Stopping|The worker started")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run until stopped; return the exit code of the first process that ended by itself."""
+    """Run until stopped (0); return the exit code of a process that ends again and again."""
     parser = argparse.ArgumentParser(prog="python -m themescope", description=__doc__)
     add = parser.add_argument
     add("--port", type=int, default=DEFAULT_PORT, help="port, or the next free one (default: %(default)s)")
@@ -93,31 +95,103 @@ def prepare(address: str, demo: bool) -> Path:
 
 def serve(address: str, port: int, home: Path, verbose: bool) -> int:
     """Start web server and worker, print the address once the server responds, and stop both together."""
-    environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONUNBUFFERED": "1"}
-    manager = Manager(_Quiet(sys.stdout, verbose=verbose))
     options = {"server.address": address, "server.port": str(port), "server.headless": "true"}
     flags = [part for name, value in options.items() for part in (f"--{name}", value)]
-    manager.add_process("web", _command([sys.executable, "-m", "themescope.webapp.server", *flags]), env=environment)
-    manager.add_process("worker", _command([sys.executable, "-m", "themescope.jobs.cli", "worker"]), env=environment)
     shown = f"[{address}]" if ":" in address else address
-    # honcho forks: start the thread afterwards, so that no child process inherits it.
-    announcement = threading.Timer(0.5, _announce, args=(f"http://{shown}:{port}", home))
-    announcement.daemon = True
-    announcement.start()
-    manager.loop()
-    stopped = {-signal.SIGTERM, -signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGINT}
-    return 0 if manager.returncode in stopped else int(manager.returncode or 0)
+    Thread(target=_announce, args=(f"http://{shown}:{port}", home), daemon=True).start()
+    commands = {
+        "web": [sys.executable, "-m", "themescope.webapp.server", *flags],
+        "worker": [sys.executable, "-m", "themescope.jobs.cli", "worker"],
+    }
+    return supervise(commands, {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONUNBUFFERED": "1"}, verbose)
 
 
-def _command(parts: list[str]) -> str:
-    """Return the command as one line for the shell in which honcho starts processes."""
-    if os.name == "nt":
-        import subprocess
+def supervise(commands: Mapping[str, Sequence[str]], environment: Mapping[str, str], verbose: bool) -> int:
+    """Run processes until a signal stops them (0); start one that ends again, without a change to the others.
 
-        return subprocess.list2cmdline(parts)
-    import shlex
+    If one ends :data:`_MOST_ENDS` times, each time within :data:`_STEADY_S`, all are stopped and its exit code is
+    returned.
+    """
+    stopped = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopped.set())
+    children = [_Child(name, command, environment, verbose) for name, command in commands.items()]
+    code = 0
+    while not code and not stopped.wait(0.1):
+        code = next((code for child in children if (code := child.restart_if_ended())), 0)
+    for child in children:
+        child.signal(signal.SIGTERM)
+    until = time.monotonic() + _STOP_S
+    for child in children:
+        try:
+            child.process.wait(max(until - time.monotonic(), 0.0))
+        except subprocess.TimeoutExpired:
+            child.signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+            child.process.wait()
+        child.printing.join(1.0)
+    return code
 
-    return "exec " + shlex.join(parts)
+
+class _Child:
+    """A process that is started again when it ends; its lines are printed, without routine ones unless ``verbose``."""
+
+    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str], verbose: bool) -> None:
+        self.name, self.ends = name, 0
+        self._command, self._environment, self._verbose = command, environment, verbose
+        self._start()
+
+    def _start(self) -> None:
+        self._began, self._again = time.monotonic(), 0.0
+        self.process = subprocess.Popen(
+            self._command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=self._environment,
+            start_new_session=os.name != "nt",  # Ctrl+C reaches the launcher alone; its own processes stop with it
+        )
+        self.printing = Thread(target=self._print, args=(self.process.stdout,), daemon=True)
+        self.printing.start()
+
+    def _print(self, lines: TextIO) -> None:
+        with lines:
+            for line in lines:
+                if self._verbose or (line.strip() and not _ROUTINE.search(line)):
+                    _say(f"{time.strftime('%H:%M:%S')} {self.name:<6} | {line.rstrip()}")
+
+    def restart_if_ended(self) -> int:
+        """Start the process again if it ended, a little later each time; return its exit code if that is hopeless."""
+        code = self.process.poll()
+        if code is None or time.monotonic() < self._again:
+            return 0
+        if self._again:
+            self._start()
+            return 0
+        self.signal(getattr(signal, "SIGKILL", signal.SIGTERM))  # what it started holds its port and its memory
+        self.ends = self.ends + 1 if time.monotonic() - self._began < _STEADY_S else 1
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        if self.ends >= _MOST_ENDS:
+            _say(f"themescope: The {self.name} process {how}, for the {self.ends}th time in a row. Giving up.")
+            _say("Run again with --verbose to see its log.")
+            return 128 - code if code < 0 else code or 1
+        _say(f"themescope: The {self.name} process {how}. It is started again.")
+        self._again = time.monotonic() + 0.5 * 2 ** (self.ends - 1)
+        return 0
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process and those that it started."""
+        try:
+            if os.name == "nt":
+                self.process.terminate()
+            else:
+                os.killpg(self.process.pid, number)
+        except OSError:
+            pass  # all of them have ended
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201
 
 
 def _announce(url: str, home: Path) -> None:
@@ -129,22 +203,9 @@ def _announce(url: str, home: Path) -> None:
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
     else:
-        print(f"The web server does not respond at {url}. Run again with --verbose to see its log.", flush=True)  # noqa: T201
+        _say(f"The web server does not respond at {url}. Run again with --verbose to see its log.")
         return
-    print(f"\n  Themescope is ready:  {url}\n  Data folder:          {home}\n  Stop with Ctrl+C\n", flush=True)  # noqa: T201
-
-
-class _Quiet(Printer):
-    """Printer of process output; unless ``verbose``, without routine messages of honcho and Streamlit."""
-
-    def __init__(self, output: TextIO, verbose: bool) -> None:
-        super().__init__(output=output)
-        self._verbose = verbose
-
-    def write(self, message: Message) -> None:
-        text = message.data.decode(errors="replace") if isinstance(message.data, bytes) else str(message.data)
-        if self._verbose or (text.strip() and message.name != "system" and not _ROUTINE.search(text)):
-            super().write(message)
+    _say(f"\n  Themescope is ready:  {url}\n  Data folder:          {home}\n  Stop with Ctrl+C\n")
 
 
 if __name__ == "__main__":

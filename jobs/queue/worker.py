@@ -46,7 +46,7 @@ CLEANUP_FILES_S = 3600.0
 """Seconds between two removals of the files of deleted models, or more until no job runs; the first is at the start."""
 
 GRACE_S = 3.5
-"""Seconds that a job has to stop at shutdown; honcho kills the process after 5 s."""
+"""Seconds that a job has to stop at shutdown; ``webapp.start`` kills the process after 5 s."""
 
 ALL_JOBS = 10_000
 """Limit of a list of all active jobs."""
