@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from themescope import former_names
 from themescope.core.config import Config, config_from_dict
 from themescope.core.errors import DuplicateNameError, PluginError, UnknownNameError
 
@@ -101,8 +100,6 @@ class Registry(Generic[CardT]):
         if not self._plugins_loaded:
             added: dict[str, CardT] = {}
             entries = sorted(entry_points(group=self.plugin_group), key=lambda entry: entry.name)
-            if entries:
-                former_names.accept()
             for entry in entries:
                 for card in self._loaded(entry):
                     if card.id in self._known or card.id in added:

@@ -8,7 +8,6 @@ process at a time. Alembic is imported only to migrate: that takes a third of a 
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 import time
@@ -36,36 +35,6 @@ from themescope.db.repositories.jobs import Jobs
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.sql import holds
 from themescope.db.tables import metadata
-
-_NAME = "logins.json"
-_PASSWORDS_VERSION = 1
-
-
-def read_password_file(home: Path) -> dict[str, str]:
-    """Return name → password hash, "" for accounts with OIDC; raise ``ConfigError`` if the file is damaged."""
-    path = home / _NAME
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read ({error.strerror}). Check its owner.") from None
-    except ValueError:
-        found = None
-    people = found.get("people") if isinstance(found, dict) and found.get("version") == _PASSWORDS_VERSION else None
-    if not isinstance(people, dict) or not all(isinstance(hashed, str) for hashed in people.values()):
-        raise ConfigError(
-            f"{path}, the password file of version 0.1, is damaged, so its accounts cannot be copied into the store. "
-            "Move it away and add the accounts again: themescope people add NAME."
-        )
-    return people
-
-
-def delete_password_file(home: Path) -> None:
-    """Delete the file and its lock, after the store has the hashes."""
-    for name in (_NAME, ".logins.lock"):
-        (home / name).unlink(missing_ok=True)
-
 
 TIMEOUT_SECONDS = 15.0
 
@@ -226,8 +195,8 @@ _MIGRATIONS = Path(__file__).parent / "migrations"
 _VERSION = sa.Table("alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True))
 _ADVISORY_LOCK = 0x7468656D65  # "theme": an arbitrary number that nothing else in this database uses
 _BEFORE = re.compile(r'^down_revision = "(\w+)"$', re.MULTILINE)
-_V0_1, _V0_2 = 9, 23
-"""Numbers of the revisions of the released versions; no store of one in between was released."""
+_FIRST = 23
+"""Number of the oldest revision that is migrated: that of version 0.2."""
 
 
 def configuration() -> Config:
@@ -245,7 +214,7 @@ def upgrade(settings: Settings) -> None:
 
     Running jobs are queued again: their workers, of the old version, lose them and can write nothing more.
 
-    Raises ``SchemaError`` if the store was made by a newer version of Themescope, or by one that was never released.
+    Raises ``SchemaError`` if the store was made by a newer version of Themescope, or by one before 0.2.
     """
     engine = open_engine(settings, foreign_keys=False)
     try:
@@ -263,7 +232,7 @@ def upgrade(settings: Settings) -> None:
                 from alembic import command
 
                 config = configuration()
-                config.attributes |= {"connection": connection, "home": settings.home}
+                config.attributes["connection"] = connection
                 command.upgrade(config, "head")
                 if connection.dialect.name == "postgresql":
                     connection.execute(
@@ -272,7 +241,6 @@ def upgrade(settings: Settings) -> None:
                 repository = Jobs(connection)
                 for id in repository.heartbeats():
                     repository.requeue(id, interrupted=True)
-        delete_password_file(settings.home)
     finally:
         engine.dispose()
 
@@ -318,13 +286,13 @@ def is_known(revision: str) -> bool:
 
 
 def check_known(current: str | None, settings: Settings) -> None:
-    """Raise ``SchemaError`` if ``current`` is a revision of a newer version, or of one that was never released."""
+    """Raise ``SchemaError`` if ``current`` is a revision of a newer version, or of one before 0.2."""
     if current is None or is_known(current):
         return
-    if current.isdecimal() and (int(current) < _V0_1 or _V0_1 < int(current) < _V0_2):
+    if current.isdecimal() and int(current) < _FIRST:
         raise SchemaError(
-            f"The store was made by a version of Themescope that was never released (schema {current}). Open it with "
-            "commit 3911e44 first, which migrates it to the tables of version 0.2.",
+            f"The store was made by a version of Themescope before 0.2 (schema {current}). Open it with commit 3911e44 "
+            "first, which migrates it to the tables of version 0.2.",
             settings.database_label,
         )
     raise SchemaError(

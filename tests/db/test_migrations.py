@@ -1,4 +1,3 @@
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib import import_module
@@ -13,7 +12,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from tests.db.processes import at_once, migrate
-from tests.db.stores import empty_of_0_1, empty_of_0_2
+from tests.db.stores import empty_of_0_2
 from tests.db.texts import add_corpus
 from themescope.core.errors import StoreError, with_place
 from themescope.core.labelling import operations as op
@@ -57,7 +56,7 @@ def test_from_nothing_to_head_and_again(empty: Store) -> None:
 
 
 def test_running_jobs_are_queued_again_so_that_their_old_worker_loses_them(empty: Store) -> None:
-    empty_of_0_1(empty.settings)
+    empty_of_0_2(empty.settings)
     values = f"'k', 't', '{{}}', 'running', 'q', 0, '', 2, 'old', false, '{datetime.now(UTC)}', '{datetime.now(UTC)}'"
     query(
         empty,
@@ -71,62 +70,19 @@ def test_running_jobs_are_queued_again_so_that_their_old_worker_loses_them(empty
         assert not w.jobs.heartbeat(1, "old").owned
 
 
-def test_models_and_sets_of_version_0_1_are_of_the_first_revision_and_name_all_settings(empty: Store) -> None:
-    empty_of_0_1(empty.settings)
-    now = str(datetime.now(UTC))
-    corpus = "INSERT INTO corpus (name, language, ready, created, articles, sections, paragraphs, sentences, report) "
-    query(empty, f"{corpus} VALUES ('c', 'en', true, '{now}', 0, 0, 0, 0, '{{}}')")
-    configs = {"triplets-sen": {"hidden": 8, "margin": 0.5}, "smoothed": {"axes": 3}, "tfidf": {}}
-    for method, config in configs.items():
-        query(
-            empty,
-            "INSERT INTO model (name, method, config, seed, digest, metrics, artifact, created) "
-            f"VALUES ('{method}', '{method}', '{json.dumps(config)}', 0, '{method}', '{{}}', 'a', '{now}')",
-        )
-    for name, config in {"sampled": {"profile": "all"}, "labels": {"from": "labels"}}.items():
-        query(
-            empty,
-            "INSERT INTO triplet_set (corpus_id, name, kind, config, seed, digest, counts, ready, created) "
-            f"VALUES (1, '{name}', 'sentences', '{json.dumps(config)}', 0, 'd', '{{}}', true, '{now}')",
-        )
-    query(
-        empty,
-        "INSERT INTO benchmark (corpus_id, name, config, digest, counts, created) "
-        f"VALUES (1, 'b', '{{}}', 'd', '{{}}', '{now}')",
-    )
-    empty.migrate()
-    with empty.reading() as r:
-        models = {m.name: m for m in r.models.list()}
-        sets = {s.name: s for s in r.triplets.list()}
-        (benchmark,) = r.benchmarks.list()
-    assert {record.revision for record in (*models.values(), *sets.values(), benchmark)} == {1}
-    assert models["triplets-sen"].config == {"hidden": 8, "margin": 0.5, "norm_bound": 0.0, "training_limit": 0}
-    assert models["smoothed"].config == {"unit_mixed": False, "axes": 3, "evenness": 1.0}
-    assert models["tfidf"].config == {}
-    assert sets["sampled"].config == {"profile": "all", "openers_only": True, "title_pivots": "first"}
-    assert sets["labels"].config == {"from": "labels"}
-
-
 def test_migrations_and_tables_agree(empty: Store) -> None:
     """Tables of migrated stores are those that new stores get from the models."""
-    empty_of_0_1(empty.settings)
+    empty_of_0_2(empty.settings)
     empty.migrate()
     assert_tables_agree(empty)
+    assert add_corpus(empty).sentences == 60
 
 
-def test_a_store_of_version_0_2_is_migrated(tmp_path: Path) -> None:
-    store = Store(Settings.in_folder(tmp_path))
-    empty_of_0_2(store.settings)
-    store.migrate()
-    assert_tables_agree(store)
-    assert add_corpus(store).sentences == 60
-    store.close()
-
-
-def test_a_store_of_a_version_that_was_never_released_is_left_alone(empty: Store) -> None:
+@pytest.mark.parametrize("revision", ["0009", "0015"])
+def test_a_store_of_a_version_before_0_2_is_left_alone(empty: Store, revision: str) -> None:
     empty.migrate()
-    query(empty, "UPDATE alembic_version SET version_num = '0015'")
-    with pytest.raises(StoreError, match=r"never released \(schema 0015"):
+    query(empty, f"UPDATE alembic_version SET version_num = '{revision}'")
+    with pytest.raises(StoreError, match=rf"before 0.2 \(schema {revision}"):
         empty.migrate()
 
 

@@ -141,7 +141,7 @@ def set_revision(store: Store, revision: str) -> None:
 
 
 class TestOtherRevision:
-    @pytest.mark.parametrize(("revision", "advice"), [("9999", "Update Themescope"), ("0009", "Restart Themescope")])
+    @pytest.mark.parametrize(("revision", "advice"), [("9999", "Update Themescope"), ("0023", "Restart Themescope")])
     def test_no_job_is_claimed(self, add: Add, runner: PatientRunner, revision: str, advice: str) -> None:
         job = add()
         set_revision(runner.store, revision)

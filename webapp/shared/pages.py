@@ -149,8 +149,7 @@ MORE = Place("More", ":material/extension:")
 PLACES = (DATA, EXPLORE, LABEL, EVALUATE, MODELS, RESEARCH, MORE)
 MENU = "Menu"
 """Group of the pages that belong to no place and are linked from the header: Home, Jobs and People."""
-_GROUPS = {place.title: place for place in PLACES} | {"Text": DATA, "Methods": EVALUATE, "People": LABEL}
-"""Places by group; the last ones are groups of version 0.1."""
+_GROUPS = {place.title: place for place in PLACES}
 
 
 def place_of(card: PageCard, sections: bool = True) -> Place | None:

@@ -1,4 +1,4 @@
-"""Stores written by released versions. The current version must open them."""
+"""A store written by version 0.2. The current version must open it."""
 
 import json
 import shutil
@@ -19,38 +19,34 @@ from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store  # noqa: F401  # imports all tables
 from themescope.db.tables import metadata
 
-V0_1 = Path(__file__).with_name("v0.1.zip")
-V0_2 = Path(__file__).with_name("v0.2.sql")
-V0_1_REVISION = "0009"
-"""Migration at which version 0.1 left the database."""
+V0_2 = Path(__file__).with_name("v0.2.zip")
+V0_2_REVISION = "0023"
+"""Migration at which version 0.2 left the database."""
 
 
 @cache
 def expected() -> dict[str, Any]:
-    """Row counts, distances between sentence vectors, and a labelling, as version 0.1 read them from its store."""
-    with zipfile.ZipFile(V0_1) as packed:
+    """Row counts, distances between sentence vectors, and a labelling, of the store."""
+    with zipfile.ZipFile(V0_2) as packed:
         found: dict[str, Any] = json.loads(packed.read("expected.json"))
     return found
 
 
 def unpack(folder: Path) -> Path:
-    """Extract the store with the bundle and the labelling exported from it; return its data folder."""
-    with zipfile.ZipFile(V0_1) as packed:
+    """Extract the store, and return its data folder."""
+    with zipfile.ZipFile(V0_2) as packed:
         packed.extractall(folder)
-    home = folder / "home"
-    # An archive does not carry permissions, and the file of password hashes is refused when others may read it.
-    (home / "logins.json").chmod(0o600)
-    return home
+    return folder / "home"
 
 
 def on_postgres(home: Path, url: str) -> Settings:
     """Settings of the store in ``home`` with its rows copied into the empty PostgreSQL database at ``url``.
 
-    The tables are those of version 0.1; the store still has to be migrated.
+    The tables are those of version 0.2; the store still has to be migrated.
     """
     settings = Settings.in_folder(home, url)
     rows, target = sqlite3.connect(home / "themescope.db"), open_engine(settings)
-    tables = _tables_of_0_1(home)
+    tables = _tables_of_0_2(home)
     with target.begin() as connection:
         tables.create_all(connection)
         connection.exec_driver_sql("SET session_replication_role = replica")  # rows in any order
@@ -61,7 +57,7 @@ def on_postgres(home: Path, url: str) -> Settings:
     return settings
 
 
-def _tables_of_0_1(home: Path) -> sa.MetaData:
+def _tables_of_0_2(home: Path) -> sa.MetaData:
     """The tables of the SQLite store, with the types that the models have where they still have the column."""
     found, engine = sa.MetaData(), sa.create_engine(f"sqlite:///{home / 'themescope.db'}")
     found.reflect(engine)
@@ -70,13 +66,15 @@ def _tables_of_0_1(home: Path) -> sa.MetaData:
         if column.table.name in metadata.tables and column.name in metadata.tables[column.table.name].c:
             type_ = metadata.tables[column.table.name].c[column.name].type
             column.type = getattr(type_, "impl", type_)
+            if isinstance(column.type, sa.Boolean) and column.server_default is not None:
+                column.server_default = sa.DefaultClause(sa.false())
         elif isinstance(column.type, sa.DateTime):
             column.type = sa.DateTime(timezone=True)
     return found
 
 
-def empty_of_0_1(settings: Settings) -> None:
-    """Create the tables of version 0.1 without rows in an empty store."""
+def empty_of_0_2(settings: Settings) -> None:
+    """Create the tables of version 0.2 without rows in an empty store."""
     with tempfile.TemporaryDirectory() as folder:
         home, target = unpack(Path(folder)), sqlite_path(settings.database_url)
         if target is not None:
@@ -86,19 +84,11 @@ def empty_of_0_1(settings: Settings) -> None:
                 for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
                     database.execute(f"DELETE FROM {name} WHERE '{name}' <> 'alembic_version'")
             return
-        tables, engine = _tables_of_0_1(home), open_engine(settings)
+        tables, engine = _tables_of_0_2(home), open_engine(settings)
     with engine.begin() as connection:
         tables.create_all(connection)
-        connection.execute(tables.tables["alembic_version"].insert().values(version_num=V0_1_REVISION))
+        connection.execute(tables.tables["alembic_version"].insert().values(version_num=V0_2_REVISION))
     engine.dispose()
-
-
-def empty_of_0_2(settings: Settings) -> None:
-    """Create the tables of version 0.2 (commit 3911e44) without rows in an empty SQLite store."""
-    target = sqlite_path(settings.database_url)
-    assert target is not None
-    with closing(sqlite3.connect(target)) as database:
-        database.executescript(V0_2.read_text(encoding="utf-8"))
 
 
 def _copy(rows: sqlite3.Connection, connection: sa.Connection, table: sa.Table) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from tests.db.stores import empty_of_0_1
+from tests.db.stores import empty_of_0_2
 from tests.db.texts import add_corpus
 from tests.jobs.backups.filled import SECRET, elsewhere, files, fill, label, rows
 from tests.jobs.helpers import wait_for
@@ -166,9 +166,9 @@ def test_a_backup_of_a_newer_version_is_refused(saved: Path, tmp_path: Path) -> 
 def test_a_backup_of_an_older_version_is_migrated_at_the_next_start(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    empty_of_0_1(settings)
+    empty_of_0_2(settings)
     shown = call("backup", tmp_path / "b.zip")
-    assert shown.exit_code == 0 and "schema 0009" in shown.stdout
+    assert shown.exit_code == 0 and "schema 0023" in shown.stdout
     monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "elsewhere"))
     shown = call("restore", tmp_path / "b.zip")
     assert shown.exit_code == 0 and "the next start migrates them" in shown.stdout

@@ -1,4 +1,4 @@
-"""Every page on a store written by version 0.1."""
+"""Every page on a store written by version 0.2."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ ADDRESSES: list[tuple[str, dict[str, str]]] = [
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The migrated data folder."""
-    home = unpack(tmp_path_factory.mktemp("v0.1"))
+    home = unpack(tmp_path_factory.mktemp("v0.2"))
     store = Store(Settings.in_folder(home))
     store.migrate()
     store.close()
