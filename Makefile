@@ -8,7 +8,7 @@ TOOLS  := $(VENV)/tools/bin
 LOCKS  ?= requirements
 LOCK   := $(TOOLS)/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \
           --annotation-style line --custom-compile-command "make lock" $(UPGRADE)
-# For cpu.txt and the image; sib-clustering has no wheels for ARM.
+# For all.txt, cpu.txt and the image.
 EXTRAS := app demo encoder mcp oidc postgres ray s3 search
 # The documentation site, in the package that serves it.
 SITE   := webapp/site
@@ -142,7 +142,7 @@ $(VENV)/installed-tools: $(VENV)/made requirements/tools.txt
 lock: $(VENV)/installed-tools ## Write the locked requirements with hashes; newer versions with UPGRADE=--upgrade
 	@$(LOCK) requirements/build.in -o $(LOCKS)/build.txt
 	@$(LOCK) requirements/tools.in -c requirements/build.txt -o $(LOCKS)/tools.txt
-	@$(LOCK) pyproject.toml $(EXTRAS:%=--extra %) --extra sib -c constraints-cpu.txt -o $(LOCKS)/all.txt
+	@$(LOCK) pyproject.toml $(EXTRAS:%=--extra %) -c constraints-cpu.txt -o $(LOCKS)/all.txt
 	@$(LOCK) pyproject.toml $(EXTRAS:%=--extra %) -c constraints-cpu.txt -c requirements/all.txt \
 	  --excludes requirements/cuda.in --no-emit-package torch -o $(LOCKS)/cpu.txt
 

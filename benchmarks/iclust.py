@@ -1,12 +1,11 @@
-"""Compare Iclust with 10 restarts with scikit-learn's KMeans(n_init=10) and sIB with 10 restarts.
+"""Compare Iclust with 10 restarts with scikit-learn's KMeans(n_init=10).
 
     python -m benchmarks.iclust --articles 692 --dim 600
     python -m benchmarks.iclust --articles 0 --many 20000 --dim 384 --repeats 5
 
 Synthetic articles have the sizes of the Sentence Clustering Benchmark (K about 8, N about 67), vectors in noisy
-clusters, and words drawn from themes. sIB clusters words, so its AMI is not comparable with the others. ``--vectors``
-reads articles from a .npz file with arrays ``vectors`` (n, dim), ``starts`` (m + 1,) and ``truth`` (n,), and skips sIB.
-Everything runs on one thread. The goal is a time ratio of at most 0.1. ``--many`` clusters one large
+clusters. ``--vectors`` reads articles from a .npz file with arrays ``vectors`` (n, dim), ``starts`` (m + 1,) and
+``truth`` (n,). Everything runs on one thread. The goal is a time ratio of at most 0.1. ``--many`` clusters one large
 input in blocks, beside MiniBatchKMeans, with a goal of at most 5 times its CPU seconds.
 """
 
@@ -21,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
@@ -48,21 +46,6 @@ def synthetic(articles: int, dim: int, seed: int = 0) -> list[Article]:
     return result
 
 
-def with_words(articles: list[Article], seed: int = 0) -> list[Article]:
-    """Return the articles as word counts: 20 words per sentence, 30% from the 40 words of its theme, others common."""
-    rng = np.random.default_rng(seed)
-    result: list[Article] = []
-    for _, truth in articles:
-        own = rng.random((len(truth), 20)) < 0.3
-        words = np.where(own, 1_000 + 40 * truth[:, None] + rng.integers(40, size=own.shape),
-                         rng.zipf(1.3, size=own.shape) % 1_000)  # fmt: skip
-        starts = np.arange(0, words.size + 1, words.shape[1])
-        counts = sparse.csr_array((np.ones(words.size), words.ravel(), starts), shape=(len(truth), 2_000))
-        counts.sum_duplicates()
-        result.append((counts, truth))
-    return result
-
-
 def from_file(path: Path) -> list[Article]:
     """Read articles from a .npz file."""
     with np.load(path, allow_pickle=False) as file:
@@ -82,12 +65,12 @@ def main() -> None:
     articles = from_file(args.vectors) if args.vectors else synthetic(args.articles, args.dim)
     with threadpool_limits(limits=1):
         if articles:
-            compare(articles, [] if args.vectors else with_words(articles), args.repeats)
+            compare(articles, args.repeats)
         if args.many:
             cluster_in_blocks(args.many, args.dim, args.repeats)
 
 
-def compare(articles: list[Article], words: list[Article], repeats: int) -> None:
+def compare(articles: list[Article], repeats: int) -> None:
     """Print time and AMI of every clusterer on all articles."""
     sentences = np.mean([len(truth) for _, truth in articles])
     clusters = np.mean([len(np.unique(truth)) for _, truth in articles])
@@ -95,8 +78,6 @@ def compare(articles: list[Article], words: list[Article], repeats: int) -> None
     iclust_seconds, iclust_ami = measure(articles, registered("iclust"), repeats)
     kmeans_seconds, kmeans_ami = measure(articles, kmeans, 1)
     rows = [("Iclust R=10", iclust_seconds, iclust_ami), ("scikit-learn KMeans(n_init=10)", kmeans_seconds, kmeans_ami)]
-    if words:
-        rows.append(("sib-clustering n_init=10, words", *measure(words, registered("sib"), 1)))
     rows += [(id, *measure(articles, registered(id), 1)) for id in ("ward", "spectral")]
     for title, seconds, ami in rows:
         print(f"{title:32}{seconds:8.3f} s   AMI {ami:.3f}")

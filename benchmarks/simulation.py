@@ -177,13 +177,13 @@ def importing(copies: int) -> Step:
 
 
 def clustering(articles: int, sentences: int = 90, dim: int = 300) -> Step:
-    """Return the step that clusters articles of random vectors with annealed Iclust."""
+    """Return the step that clusters articles of random vectors with Iclust."""
     rng = np.random.default_rng(0)
     sizes = rng.poisson(sentences, articles) + 10
     items = [(rng.integers(0, 7, n), rng.standard_normal((n, dim)).astype(np.float32)) for n in sizes]
 
     def run(executor: ShardExecutor) -> None:
-        cluster_items(items, "iclust-annealed", None, 0, executor, SILENT, len(items))
+        cluster_items(items, "iclust", None, 0, executor, SILENT, len(items))
 
     return run
 

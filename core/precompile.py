@@ -27,7 +27,7 @@ def precompile() -> None:
     """Run every compiled method on a few sentences."""
     vectors = np.random.default_rng(0).normal(size=(24, 8)).astype(np.float32)
     for card in CLUSTERERS:
-        if not card.tags & {"no-vectors", "counts"}:
+        if "no-vectors" not in card.tags:
             CLUSTERERS.build(card.id).fit_predict(vectors, 3, 0)
     for card in METHODS:
         if issubclass(card.config_class(), EpochsConfig):

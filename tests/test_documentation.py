@@ -299,3 +299,13 @@ def test_the_speeds_of_models_are_those_of_the_record() -> None:
     text = (ROOT / "docs" / "speed.md").read_text("utf-8")
     assert speed_table(record["sentences_per_cpu_second"]) in text
     assert record["processor"] in text and record["date"] in text
+
+
+def test_the_scores_of_models_are_those_of_the_record() -> None:
+    record = json.loads((ROOT / "benchmarks" / "records" / "model-scores.json").read_text("utf-8"))["models"]
+    text = (ROOT / "docs" / "models.md").read_text("utf-8")
+    columns = ("articles", "triplets", "titles", "papers", "bills", "claims")
+    for name, scores in record.items():
+        cells = [re.sub(r"\b0\.", ".", "{:.3f} [{:.3f}, {:.3f}]".format(*scores[c])) for c in columns[:-1]]
+        assert f"| {name} | {' | '.join(cells)} | {scores['claims'][0]:.3f} |".replace("| 0.", "| .") in text
+    assert text.count("\n| ") == len(record) + 1

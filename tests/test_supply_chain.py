@@ -96,10 +96,10 @@ def test_the_locked_versions_are_those_of_the_project_and_of_the_pins(python: st
 def test_without_gpus_only_torch_and_cuda_are_left_out(python: str) -> None:
     everything, cpu = on("all", python), on("cpu", python)
     left_out = {*everything} - {*cpu}
-    assert {"torch", "sib-clustering", *CUDA} <= left_out
-    assert all(re.match("torch|sib-clustering|triton|cuda-|nvidia-", name) for name in left_out), left_out
+    assert {"torch", *CUDA} <= left_out
+    assert all(re.match("torch|triton|cuda-|nvidia-", name) for name in left_out), left_out
     assert cpu.items() <= everything.items()
-    for requirement in required(set(EXTRAS) - NOT_LOCKED - {"sib"}):
+    for requirement in required(set(EXTRAS) - NOT_LOCKED):
         assert requirement.name == "torch" or canonicalize_name(requirement.name) in cpu, requirement
 
 

@@ -1,7 +1,7 @@
 """Clusterers of sentences. Cards only; see ``themescope.core.registry``.
 
 Tags: ``compiled`` takes a millisecond per article, so that parallel processes would cost more than they save;
-``no-vectors`` uses the number of sentences only; ``counts`` rejects negative numbers; ``many-items`` is for tens of
+``no-vectors`` uses the number of sentences only; ``many-items`` is for tens of
 thousands of sentences at once; ``needs-k`` does not choose the number of clusters itself; ``paper`` is a row of the
 paper's table.
 """
@@ -24,15 +24,6 @@ REGISTRY = Registry(
             factory="themescope.core.clustering.iclust:Iclust",
             config="themescope.core.clustering.iclust:IclustConfig",
             tags=_COMPILED | {"paper"},
-        ),
-        Card(
-            id="iclust-annealed",
-            title="Iclust, annealed",
-            summary="Soft Iclust at falling temperatures, then hard assignment and moves of single sentences.",
-            source=_ICLUST,
-            factory="themescope.core.clustering.iclust:AnnealedIclust",
-            config="themescope.core.clustering.iclust:AnnealedConfig",
-            tags=frozenset({"needs-k"}),
         ),
         Card(
             id="kmeans",
@@ -62,24 +53,6 @@ REGISTRY = Registry(
             tags=_COMPILED,
         ),
         Card(
-            id="kmedians-l1",
-            title="k-medians with L1 distance",
-            summary="Assigns each sentence to the nearest centre by L1; a centre is the median of each coordinate.",
-            source=f"{_ED18}, footnote on L1",
-            factory="themescope.core.clustering.kmedians:KMedians",
-            config="themescope.core.clustering.kmeans:KMeansConfig",
-            tags=frozenset({"needs-k"}),
-        ),
-        Card(
-            id="kmeans-rows",
-            title="k-means on rows of the cosine matrix",
-            summary="Lloyd's algorithm on each sentence's cosines to all sentences of the article.",
-            source="one interpretation of Ein Dor et al. 2018",
-            factory="themescope.core.clustering.kmeans:RowsKMeans",
-            config="themescope.core.clustering.kmeans:KMeansConfig",
-            tags=_COMPILED,
-        ),
-        Card(
             id="ward",
             title="Ward",
             summary="Repeatedly merges the two clusters whose union raises the variance least. Deterministic; uses "
@@ -97,17 +70,6 @@ REGISTRY = Registry(
             factory="themescope.core.clustering.baselines:Spectral",
             config="themescope.core.clustering.baselines:SpectralConfig",
             tags=_COMPILED,
-        ),
-        Card(
-            id="sib",
-            title="Sequential information bottleneck",
-            summary="Maximises the information of the clusters about the words; needs non-negative numbers such as "
-            "those of word-counts or Tf-idf.",
-            source="Slonim, Friedman, Tishby 2002, Unsupervised document classification using sequential information "
-            "maximization; package sib-clustering",
-            factory="themescope.core.clustering.baselines:SequentialInformationBottleneck",
-            config="themescope.core.clustering.baselines:SibConfig",
-            tags=frozenset({"needs-k", "counts"}),
         ),
         Card(
             id="iclust-blocks",

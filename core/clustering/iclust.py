@@ -1,4 +1,4 @@
-"""Iclust: information-based clustering in its sequential, annealed and blockwise forms.
+"""Iclust: information-based clustering, whole and in blocks.
 
 Slonim, Atwal, Tkačik, Bialek 2005, PNAS 102:18297; used for sentences by Ein Dor et al. 2018, section 4.3.
 It maximises F = (1/N) Σ_c S_c/n_c - T·H(C) over partitions into K clusters. With cosine similarity and T = 0 this is
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,6 @@ from themescope.core.clustering.inputs import (
     unit_rows,
 )
 from themescope.core.config import Config, option
-from themescope.core.errors import ConfigError
 from themescope.core.types import Labels, Matrix
 
 
@@ -78,55 +76,6 @@ def best_partition(similarity: Square, k: int, config: IclustConfig, seed: int) 
         similarity, k, config.restarts, config.sweeps, config.temperature, off, kernel_seed(seed)
     )
     return canonical_labels(labels), float(objective)
-
-
-@dataclass(frozen=True)
-class AnnealedConfig(Config):
-    """Settings of annealed Iclust."""
-
-    inverse_temperatures: tuple[float, ...] = option(
-        (5.0, 10.0, 20.0, 40.0),
-        "1/T of each stage, increasing; a stage starts from the result of the previous one.",
-        low=0.1,
-        high=1e4,
-    )
-    restarts: int = option(5, "Number of random starts; the best is kept.", low=1, high=1000)
-    tolerance: float = option(1e-4, "A stage ends when no probability changes by more than this.", low=1e-12, high=0.1)
-    rounds: int = option(200, "Maximum number of rounds in a stage.", low=1, high=100_000)
-    sweeps: int = option(50, "Maximum number of passes of single moves at the end.", low=1, high=10_000)
-
-    def validate(self) -> None:
-        """Reject a schedule that is empty or not increasing."""
-        stages = self.inverse_temperatures
-        if not stages or any(later <= earlier for earlier, later in pairwise(stages)):
-            name = self.named("inverse_temperatures")
-            raise ConfigError(f"{name} must increase from stage to stage, not {list(stages)}.")
-
-
-class AnnealedIclust:
-    """Soft Iclust on cosines at falling temperatures: P(C|i) ∝ P(C)·exp{[2 s(C;i) - s(C)]/T}, then moves at T = 0."""
-
-    def __init__(self, config: AnnealedConfig) -> None:
-        self.config = config
-
-    def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
-        """Return (n,) labels 0…k-1, every cluster non-empty."""
-        from themescope.core.clustering import kernels
-
-        matrix, k = checked(x, k)
-        config = self.config
-        temperatures = 1.0 / np.array(config.inverse_temperatures)
-        labels, _ = kernels.anneal(
-            cosine_matrix(matrix),
-            k,
-            temperatures,
-            config.restarts,
-            config.tolerance,
-            config.rounds,
-            config.sweeps,
-            kernel_seed(seed),
-        )
-        return canonical_labels(labels)
 
 
 _MOST = 1_000_000

@@ -86,11 +86,3 @@ class SphericalKMeans(UnitKMeans):
     """Assignment by largest cosine to the normalised sum of a cluster's unit vectors."""
 
     spherical = True
-
-
-class RowsKMeans(_GramKMeans):
-    """Euclidean k-means on the rows of the cosine matrix."""
-
-    def gram(self, x: Matrix) -> Square:
-        """Return the inner products of the rows of the cosine matrix."""
-        return gram_matrix(cosine_matrix(x))

@@ -279,7 +279,7 @@ MOST = 4_000
 """Maximum number of sentences that are clustered; the others are assigned to the nearest part."""
 FEWEST = 2
 """Minimum number of sentences and of parts."""
-_UNSUITABLE = frozenset({"no-vectors", "counts", "many-items"})
+_UNSUITABLE = frozenset({"no-vectors", "many-items"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,8 +101,8 @@ _CARDS = (
     _card(
         "word-counts",
         "Word counts",
-        "The number of occurrences of each word, without weights: the input of the clusterer sIB.",
-        "Slonim, Friedman, Tishby 2002; counts as the package sib-clustering recommends",
+        "The number of occurrences of each word, without weights.",
+        "Salton, Wong and Yang 1975, A Vector Space Model for Automatic Indexing",
         factory="bag_of_words:WordCounts",
         tags=("sparse", "stateless"),
     ),
@@ -304,24 +304,6 @@ _CARDS = (
         tags=_SMOOTHING,
     ),
     _card(
-        "centred",
-        "Centred within the article",
-        "Vectors of another model minus the mean of their article, so that its topic does not hide the differences "
-        "of its sections.",
-        "This project; mean removal after Mu and Viswanath 2018, All-but-the-Top, within each article",
-        factory="composite.smoothing:Centred",
-        tags=_SMOOTHING,
-    ),
-    _card(
-        "with-order",
-        "With the order of sentences",
-        "Vectors of trained models, concatenated with the position in the article, so that sentences near each other "
-        "are similar. For running text; nothing is learned.",
-        "This project; a prior of contiguous sections, as in text segmentation",
-        factory="composite.hybrid:WithOrder",
-        tags=("needs-models", "any-models", "sparse", "per-article"),
-    ),
-    _card(
         "linear-metric",
         "Learned metric",
         "Vectors of trained models, stretched and shrunk along a few axes so that sentences that belong together are "
@@ -329,15 +311,6 @@ _CARDS = (
         "Zadeh, Hosseini and Sra 2016, Geometric Mean Metric Learning; regularised to the identity: this project",
         factory="linear_metric.model:LinearMetric",
         tags=("needs-models", "any-models", "needs-triplets", "learns-metric"),
-    ),
-    _card(
-        "set-encoder",
-        "Set encoder",
-        "A transformer over the vectors of all sentences of an article, trained so that sentences of the same section "
-        "are close to each other.",
-        "This project; after Lee et al. 2019, Set Transformer, and Khosla et al. 2020, Supervised Contrastive Learning",
-        factory="set_encoder.model:SetEncoder",
-        tags=("needs-models", "any-models", "needs-sections", "per-article"),
     ),
     _card(
         "static-encoder",

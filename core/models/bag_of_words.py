@@ -60,7 +60,7 @@ class TfidfConfig(Config):
 
 
 class WordCounts(BaseModel):
-    """Number of occurrences of each word, without weights and without training; the input of the clusterer sIB."""
+    """Number of occurrences of each word, without weights and without training."""
 
     config_class: ClassVar[type[Config]] = WordCountsConfig
 

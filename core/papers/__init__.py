@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 PAPERS: dict[str, str] = {
     "ed18": "themescope.core.papers.ed18.clustering:ED18",
     "sjh17": "themescope.core.papers.sjh17.tables:SJH17",
-    "modern": "themescope.core.papers.modern.tables:MODERN",
 }
-"""Id of a paper → "module:NAME" of its spec. ``modern`` is no paper but a comparison in the same form."""
+"""Id of a paper → "module:NAME" of its spec."""
 
 
 def paper(id: str) -> Paper:

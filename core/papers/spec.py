@@ -39,8 +39,6 @@ class Accuracy:
     triplets: str
     regressor: bool = False
     """Compare by the relatedness that a regressor of sentence pairs predicts, not by distance."""
-    context: bool = False
-    """Embed all sentences of an article of the triplets together, not only those of its triplets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,23 +109,6 @@ class SummaryMeasures:
     """Model whose vectors the summarizer uses; empty for none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Costs of a model: metrics seconds (training), megabytes (saved model) and speed (sentences/s)."""
-
-    model: str
-    benchmark: str
-    """Benchmark whose articles are embedded for the speed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Combined:
-    """Metrics of several measurements of a row; those that cannot be measured are left out, with the reason."""
-
-    parts: Mapping[str, tuple[Measure, str]]
-    """Name of the metric in the row → (measurement, its metric)."""
-
-
 Measure: TypeAlias = (
     CountTriplets
     | CountBenchmark
@@ -139,15 +120,11 @@ Measure: TypeAlias = (
     | Topics
     | ChosenSetting
     | SummaryMeasures
-    | Cost
-    | Combined
 )
 
 
 def models_of(measure: Measure) -> tuple[str, ...]:
     """Return the ids of the models that a measurement uses."""
-    if isinstance(measure, Combined):
-        return tuple(model for part, _ in measure.parts.values() for model in models_of(part))
     named = [getattr(measure, field_name, "") for field_name in ("model", "labels")]
     several = measure.models.values() if isinstance(measure, ChosenSetting) else ()
     return tuple(model for model in (*named, *several) if model)
@@ -155,9 +132,8 @@ def models_of(measure: Measure) -> tuple[str, ...]:
 
 Numbers: TypeAlias = Mapping[str, float]
 
-TEXT_WORDS, PAIR_WORDS, STATIC_WORDS = "text", "pairs", "static"
-"""Names of word vectors: for running text, for the vocabulary of the sentence pairs only, and those distilled from the
-sentence encoder."""
+TEXT_WORDS, PAIR_WORDS = "text", "pairs"
+"""Names of word vectors: for running text, and for the vocabulary of the sentence pairs only."""
 
 BETTER, SIMILAR = "better", "similar"
 """Relations of two rows that a paper may claim."""
@@ -196,8 +172,6 @@ class BenchmarkData:
     id: str
     rules: Settings = field(default_factory=dict)
     """Settings over those of the profile."""
-    corpus: str = ""
-    """Id of its corpus, all of whose articles may be used; empty for the corpus of articles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,12 +195,6 @@ class ModelSpec:
     """Name of the pretrained model that it is, which is not fitted."""
     corpus: str = ""
     """Id of the corpus it is trained on; empty for the corpus of articles."""
-    encoder: bool = False
-    """Whether the setting ``folder`` is that of the sentence encoder."""
-    ensemble: bool = False
-    """Whether the submodels of all seeds are parts of one model."""
-    tables: tuple[str, ...] = ()
-    """Names of its tables of word vectors, for methods that concatenate several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,8 +246,6 @@ class ResultTable:
     columns: tuple[MetricColumn, ...]
     rows: tuple[Row, ...]
     claims: tuple[Claim, ...] = ()
-    values_only: bool = False
-    """Whether intervals and spreads are left out, because other tables have them."""
 
     def row(self, id: str) -> Row:
         """Return the row with this id."""
@@ -328,8 +294,6 @@ class Paper:
             _ = self.corpus_data(model.corpus) if model.corpus else None
             for part in model.parts:
                 self.model(part)
-        for benchmark in self.benchmarks:
-            _ = self.corpus_data(benchmark.corpus) if benchmark.corpus else None
         for table in self.tables:
             self._check(table)
 
@@ -381,9 +345,6 @@ class Paper:
         for field_name, find in (("triplets", self.triplet_data), ("benchmark", self.benchmark)):
             if id := getattr(measure, field_name, ""):
                 find(id)
-        if isinstance(measure, Combined):
-            for part, _ in measure.parts.values():
-                self._check_measure(part)
 
 
 def _check_unique(family: Iterable[_HasId]) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from themescope.core.papers import PAPERS
-from themescope.jobs.cli.arguments import model_for
 from themescope.jobs.cli.shell import Shell, background, common, pass_shell, table
 from themescope.jobs.queue.foreground import resume_here
 
@@ -29,12 +28,6 @@ _PATH = click.Path(exists=True, path_type=Path)
 @click.option("--triplets", type=_PATH, help="Folder with your copy of the published triplets (CSV), or the test file.")
 @click.option("--scb", type=_PATH, help="Your copy of the published clustering benchmark (CSV).")
 @click.option("--sick", type=_PATH, help="Your copy of SICK.")
-@click.option("--encoder", type=_PATH, help="Folder of a sentence encoder; default: the installed one.")
-@click.option(
-    "--model", "models", multiple=True, metavar="ROW=NAME",
-    help="Trained model of a row (repeatable; once for each seed): a stored or pretrained model, or a folder.",
-)  # fmt: skip
-@click.option("--training/--no-training", default=True, help="Whether to train models that are not given or stored.")
 @click.option("--queue-trainings", is_flag=True, help="Queue the trainings as jobs, so that other workers take part.")
 @click.option("--articles", type=click.IntRange(min=1), help="Maximum number of evaluated articles of each data set.")
 @click.option("--seeds", type=click.IntRange(min=0), help="Number of seeds of random steps.")
@@ -51,8 +44,6 @@ def reproduce(
     shell: Shell,
     paper: str,
     tables: tuple[str, ...],
-    models: tuple[str, ...],
-    training: bool,
     document: Path | None,
     **options: Any,
 ) -> None:
@@ -61,8 +52,6 @@ def reproduce(
     args: dict[str, Any] = {
         "paper": paper,
         "tables": list(tables),
-        "models": [_stored_model(shell, text) for text in models],
-        "training": training,
         "document": str((document or Path("docs") / name).absolute()),
     }
     given = {name: value for name, value in options.items() if value}
@@ -73,12 +62,6 @@ def reproduce(
         return
     result = resume_here(shell.store, "reproduce", args, quiet=shell.json and not sys.stderr.isatty())
     shell.show(result, _text(shell, result))
-
-
-def _stored_model(shell: Shell, text: str) -> str:
-    """Return ROW=NAME with the name of the stored model; text without a name is left to the check of the job."""
-    row, equals, name = text.partition("=")
-    return f"{row}={model_for(shell, name)}" if row and equals and name else text
 
 
 def _text(shell: Shell, result: dict[str, Any]) -> str:

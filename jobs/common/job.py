@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from themescope.core.config import Config
 from themescope.core.errors import Cancelled
-from themescope.core.protocols import Model, SubReport
+from themescope.core.protocols import SubReport
 from themescope.core.records.measured import MetricPoint
-from themescope.core.records.stored import JobRecord, ModelRecord
+from themescope.core.records.stored import JobRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.executors import open_executor
 from themescope.jobs.executors.base import ShardExecutor
@@ -69,14 +69,6 @@ class Stop(Enum):
     SHUTDOWN = Interrupted
 
 
-class LoadedModels(Protocol):
-    """Models that are loaded once for several jobs."""
-
-    def get(self, record: ModelRecord) -> Model:
-        """Return a loaded model."""
-        ...
-
-
 class JobContext:
     """Report and store access of one attempt at a job; progress is kept in the job's row."""
 
@@ -91,8 +83,6 @@ class JobContext:
         self.store, self.job_id, self.owner = store, job.id, owner
         self.last: dict[str, MetricPoint] = {}
         """Latest point of every curve, recorded with the result."""
-        self.models: LoadedModels | None = None
-        """Models that several evaluations share; None if each loads its own."""
         self._executor = executor
         self._watcher = watcher
         self._lock = threading.Lock()

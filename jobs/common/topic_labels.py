@@ -18,7 +18,7 @@ from themescope.core.triplets.draws import article_key
 from themescope.core.types import Labels, Matrix, Sentence
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.common.results import work_digest
-from themescope.jobs.common.vectors import article_groups, fitted_model, method_of
+from themescope.jobs.common.vectors import article_groups, load_model, method_of
 
 KIND = "topic-labels"
 
@@ -63,7 +63,7 @@ def vectors_of_articles(
     The vectors are not stored, because comparisons of many methods would fill the store with blocks that are read once.
     """
     report.progress(0, 1, f"Loading {model.name}")
-    fitted = fitted_model(context, model)
+    fitted = load_model(context.store, model)[0]
     done = 0
     for group in _texts(context, corpus, wanted):
         flat = [sentence for _, sentences in group for sentence in sentences]

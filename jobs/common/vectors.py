@@ -42,11 +42,6 @@ def load_model(store: Store, model: ModelRecord) -> tuple[Model, dict[str, Any]]
     return artifact.load_model(store.artifacts.path(model.artifact))
 
 
-def fitted_model(context: JobContext, model: ModelRecord) -> Model:
-    """Return a model for embedding: the one that evaluations share, or else a stored model loaded anew."""
-    return context.models.get(model) if context.models is not None else load_model(context.store, model)[0]
-
-
 def method_of(model: ModelRecord) -> Card:
     """Return the card of a model's method."""
     from themescope.core.models import REGISTRY as METHODS
@@ -132,13 +127,13 @@ def model_workers(
     """Return the executor for shards of that many sentences, and the function of a shard that it computes.
 
     On one machine, the threads of one copy of a model in this process use all cores; several processes embed only many
-    sentences with a model that uses one core. Models that evaluations share stay in this process.
+    sentences with a model that uses one core.
     """
     fn = ModelFunction(context.store.artifacts.path(model.artifact), function)
     here = not context.executor.remote and ("one-core" not in method_of(model).tags or sentences < MANY_SENTENCES)
-    if context.models is None and not here:
+    if not here:
         return context.executor, fn
-    fn.model = fitted_model(context, model)
+    fn.model = load_model(context.store, model)[0]
     return LocalExecutor(LocalConfig(1)), fn
 
 

@@ -209,14 +209,6 @@ REGISTRY = Registry(
             config="themescope.jobs.kinds.evaluate_documents:EvaluateTopicsConfig",
         ),
         JobCard(
-            id="evaluate-speed",
-            title="Measure the speed of embedding",
-            summary="Measures how many sentences of whole articles a model embeds per second on this machine.",
-            source="Themescope",
-            factory="themescope.jobs.kinds.evaluate_sentences:evaluate_speed",
-            config="themescope.jobs.kinds.evaluate_sentences:EvaluateSpeedConfig",
-        ),
-        JobCard(
             id="evaluate-summaries",
             title="Evaluate summaries",
             summary="Summarises documents by their most central sentences and compares with reference summaries.",

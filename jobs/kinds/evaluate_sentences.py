@@ -14,10 +14,9 @@ import numpy as np
 
 from themescope.core.config import option
 from themescope.core.errors import ConfigError, DataError, ReadError
-from themescope.core.protocols import Model
 from themescope.core.records.stored import ModelRecord, RunRecord, ScoreRecord
 from themescope.core.triplets.draws import article_key
-from themescope.core.types import Estimate, Ids, Sentence, Shard, Split, TripletRows, TripletTexts
+from themescope.core.types import Ids, Sentence, Shard, Split, TripletRows, TripletTexts
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import find_model
@@ -30,7 +29,7 @@ from themescope.jobs.common.results import (
     total,
     work_digest,
 )
-from themescope.jobs.common.vectors import fitted_model, load_model, method_of, model_workers
+from themescope.jobs.common.vectors import load_model, method_of, model_workers
 from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ def _measured(
     context_of = partial(_sentences, store) if args.context else None
     if args.sick:
         # Compare the predictions of a regressor of sentence pairs instead of distances.
-        fitted = fitted_model(context, model)
+        fitted = load_model(store, model)[0]
         from themescope.core.metrics.triplets import triplet_accuracy
         from themescope.core.tasks.relatedness import RelatednessOrder, fit_relatedness, read_sick
 
@@ -251,7 +250,7 @@ def evaluate_relatedness(args: EvaluateRelatednessConfig, context: JobContext) -
         return run_result(store, existing, cached=True, model=model.name)
     pairs = read_sick(path)
     context.progress(0, 1, f"Loading {model.name}")
-    fitted = fitted_model(context, model)
+    fitted = load_model(store, model)[0]
     begun = time.monotonic()
     part = context.part(0.05, 0.98)
     scores = evaluate_sick(fitted, pairs, regressor=args.regressor, seed=args.seed, report=part)
@@ -266,67 +265,3 @@ def evaluate_relatedness(args: EvaluateRelatednessConfig, context: JobContext) -
             scores=[total(metric, estimate) for metric, estimate in scores.items()],
         )
     return run_result(store, run, cached=False, model=model.name)
-
-
-_SPEED, SPEED = "speed", "sentences per second"
-_WARM_UP = 32
-_LEAST_SECONDS = 2.0
-
-
-@dataclass(frozen=True)
-class EvaluateSpeedConfig(JobConfig):
-    """Arguments of a measurement of speed."""
-
-    TITLE = "Measure the speed of “{model}”"
-
-    model: str = option("", "Name of the model.", required=True)
-    benchmark: str = option("", "Name of the benchmark whose articles are embedded.", required=True)
-    sentences: int = option(
-        500, "Number of sentences after which no further article is used.", low=1, high=1_000_000, unit="sentences"
-    )
-
-
-def evaluate_speed(args: EvaluateSpeedConfig, context: JobContext) -> dict[str, Any]:
-    """Embed whole articles for at least two seconds and store the speed, unless it was measured before."""
-    store, model = context.store, find_model(context.store, args.model)
-    with store.reading() as r:
-        benchmark = r.benchmarks.by_name(args.benchmark)
-    inputs = {"model": model.digest, "benchmark": benchmark.digest, "sentences": args.sentences}
-    digest = work_digest(KINDS.get("evaluate-speed"), method_of(model), **inputs)
-    if existing := find_run(store, digest):
-        return run_result(store, existing, cached=True, model=model.name)
-    sentences: list[Sentence] = []
-    with store.reading() as r:
-        for item in r.benchmarks.items(benchmark.id):
-            sentences += r.corpora.sentences_of([item.article_id])[item.article_id]
-            if len(sentences) >= args.sentences:
-                break
-    if not sentences:
-        raise DataError(f"Benchmark {benchmark.name!r} has no sentences. Build it again.")
-    context.progress(0, 1, f"Loading {model.name}")
-    fitted, _ = load_model(store, model)
-    begun = time.monotonic()
-    speed = _speed(fitted, sentences, context)
-    with context.writing() as w:
-        made = w.runs.add(
-            kind=_SPEED,
-            digest=digest,
-            model_id=model.id,
-            benchmark_id=benchmark.id,
-            config={"sentences": len(sentences)},
-            seconds=time.monotonic() - begun,
-            scores=[total(SPEED, Estimate(speed, speed, speed, len(sentences)))],
-        )
-    return run_result(store, made, cached=False, model=model.name)
-
-
-def _speed(model: Model, sentences: Sequence[Sentence], context: JobContext) -> float:
-    """Return the sentences per second of repeated embedding, after a short one that is not measured."""
-    model.embed(sentences[:_WARM_UP])
-    done, begun = 0, time.perf_counter()
-    while True:
-        model.embed(sentences)
-        done, seconds = done + len(sentences), time.perf_counter() - begun
-        context.progress(min(seconds / _LEAST_SECONDS, 1.0), 1, f"{done:,} sentences embedded")
-        if seconds >= _LEAST_SECONDS:
-            return done / seconds

@@ -11,13 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from themescope.core.errors import Cancelled, StoreError, ThemescopeError
 from themescope.core.papers.spec import (
     Accuracy,
     ChosenSetting,
     ClusteringMeasures,
-    Combined,
-    Cost,
     CountBenchmark,
     CountSummaries,
     CountTopics,
@@ -30,7 +27,6 @@ from themescope.core.papers.spec import (
     Topics,
 )
 from themescope.core.records.stored import ModelRecord
-from themescope.core.text.word_tables import DISTILLED
 from themescope.db.records import PaperTableRecord
 from themescope.jobs.common.files import whole
 from themescope.jobs.papers.work import Work
@@ -182,16 +178,16 @@ def cell(content: Json, row: Json, column: Json) -> str:
     ours, compared = row["ours"].get(column["metric"]), has_published(content)
     if ours is None:
         return _published(row, column) if compared else "not measured" if row["missing"] else "–"
-    text = value(ours, column["digits"], values_only=content.get("values_only", False))
+    text = value(ours, column["digits"])
     return f"{text} · {_compared(row, column)}" if compared else text
 
 
-def value(ours: Json, digits: int, *, values_only: bool = False, spread: bool = True) -> str:
-    """Return a measured score, with its interval and its spread over seeds unless only its value is wanted."""
+def value(ours: Json, digits: int, *, spread: bool = True) -> str:
+    """Return a measured score, with its interval and its spread over seeds."""
     text = number(ours["value"], digits)
-    if "low" in ours and not values_only:
+    if "low" in ours:
         text += f" [{number(ours['low'], digits)}, {number(ours['high'], digits)}]"
-    if "spread" in ours and spread and not values_only:
+    if "spread" in ours and spread:
         text += f" ± {number(ours['spread'], digits)}"
     return text
 
@@ -253,10 +249,6 @@ def data_of(wanted: Measure, work: Work) -> str:
             return _benchmark_words(work, benchmark) + (f"; {_model_words(work, model)}" if model else "")
         case RelatednessMeasures(model):
             return f"SICK; {_model_words(work, model)}"
-        case Cost(model):
-            return _model_words(work, model)
-        case Combined(parts):
-            return "; ".join(dict.fromkeys(filter(None, (_known_data(part, work) for part, _ in parts.values()))))
         case _:
             return _data_of_topics(wanted, work)
 
@@ -271,16 +263,6 @@ def _data_of_topics(wanted: CountTopics | ChosenSetting | Topics | CountSummarie
             return documents.rsplit("/", 1)[-1]
         case SummaryMeasures(documents, _, model):
             return documents.rsplit("/", 1)[-1] + (f"; {_model_words(work, model)}" if model else "")
-
-
-def _known_data(wanted: Measure, work: Work) -> str:
-    """Return the data of a part of a row, "" if they are missing."""
-    try:
-        return data_of(wanted, work)
-    except (Cancelled, StoreError):
-        raise
-    except ThemescopeError:
-        return ""
 
 
 def _test_words(work: Work, triplets: str) -> str:
@@ -298,34 +280,22 @@ def _test_words(work: Work, triplets: str) -> str:
 def _benchmark_words(work: Work, id: str) -> str:
     counts = work.benchmark(id).counts
     table = counts["table"]["ours"]
-    source = work.corpus_of_benchmark(id)
+    source = work.sources.benchmark_corpus or work.sources.corpus.name
     return f"{table['articles']:,} articles, {table['sentences']:,} sentences ({source})"
 
 
 def _model_words(work: Work, id: str) -> str:
     """Describe the training data: triplets, text, word vectors alone, or other models."""
     declared = work.paper.model(id)
-    if work.is_given(id):
-        return f"model {work.model(id, work.profile.seeds[0]).name}"
-    if declared.parts and not declared.ensemble:
+    if declared.parts:
         return "made of: " + "; ".join(_model_words(work, part) for part in declared.parts)
-    if declared.ensemble:
-        return "the models of all seeds of " + " and ".join(declared.parts)
     found = work.model(id, work.profile.seeds[0])
     if declared.pretrained:
         return f"model {found.name}"
     parts = [*_training_words(work, declared, found)]
-    tables = [work.sources.words_for(slot) for slot in (declared.words, *declared.tables) if slot]
-    if tables:
-        parts.append("words of " + " and ".join(map(_table_words, tables)))
+    if declared.words:  # the table of word vectors without the folders of its path
+        parts.append("words of " + work.sources.words_for(declared.words).replace("\\", "/").rsplit("/", 1)[-1])
     return ", ".join(parts) or "nothing to learn"
-
-
-def _table_words(table: str) -> str:
-    """Describe a table of word vectors without the folders of its path."""
-    if table.startswith(DISTILLED):
-        return "the sentence encoder"
-    return table.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def _training_words(work: Work, declared: ModelSpec, found: ModelRecord) -> list[str]:

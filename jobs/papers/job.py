@@ -29,10 +29,7 @@ class ReproduceConfig(JobConfig):
     """Arguments of a reproduction."""
 
     paper: str = option("", f"Id of the paper: {', '.join(PAPERS)}.", required=True)
-    profile: str = option(
-        "quick", "Computational effort: quick (minutes), full (a night), published (a GPU); validation evaluates on "
-        "validation articles.",
-    )  # fmt: skip
+    profile: str = option("quick", "Computational effort: quick (minutes), full (a night), published (a GPU).")
     tables: tuple[str, ...] = option((), "Tables to reproduce; empty: all.")
     corpus: str = option("", "Name of a corpus in the store; empty: the articles of the data folder.")
     data: str = option("", "Folder with data sets: wikipedia/articles, vectors, sick.", file=True)
@@ -42,13 +39,6 @@ class ReproduceConfig(JobConfig):
     triplets: str = option("", "Folder with a copy of the published triplet files, or the test file.", file=True)
     scb: str = option("", "A copy of the published clustering benchmark (CSV).", file=True)
     sick: str = option("", "A copy of SICK; empty: that of the data folder.", file=True)
-    encoder: str = option("", "Folder of the sentence encoder of rows with one; empty: the installed one.", file=True)
-    models: tuple[str, ...] = option(
-        (), "Trained models of rows, as ROW=NAME; a row named several times has a model for each seed."
-    )
-    training: bool = option(
-        True, "Train models that are neither given nor stored; otherwise their rows are not measured."
-    )
     queue_trainings: bool = option(
         False, "Queue the trainings as jobs of their own, so that other workers take part; this job runs those that no "
         "worker takes.",
@@ -70,20 +60,8 @@ class ReproduceConfig(JobConfig):
         declared.profile(self.profile)
         for table in self.tables:
             declared.table(table)
-        for row in self.given():
-            declared.model(row)
         if Path(self.document).suffix == records_beside(Path("x")).suffix:
             raise ConfigError(f"{self.document} is the name of the records. Name the document with the ending .md.")
-
-    def given(self) -> dict[str, tuple[str, ...]]:
-        """Return row → names of its trained models."""
-        found: dict[str, tuple[str, ...]] = {}
-        for text in self.models:
-            row, equals, name = text.partition("=")
-            if not (row and equals and name):
-                raise ConfigError(f"{text!r} does not name the trained model of a row. Write ROW=NAME.")
-            found[row] = (*found.get(row, ()), name)
-        return found
 
     def profile_of(self, declared: Paper) -> RunProfile:
         """Return the profile with the limits that are given."""
@@ -117,9 +95,9 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
     profile = args.profile_of(declared)
     steps = Steps(context)
     steps.window(0.0, 0.02)
-    wanted = Wanted(args.corpus, args.data, args.words, args.triplets, args.scb, args.sick, args.encoder)
+    wanted = Wanted(args.corpus, args.data, args.words, args.triplets, args.scb, args.sick)
     sources = find_sources(context.store, wanted, steps.run, needs_articles=declared.needs_articles)
-    work = Work(declared, profile, sources, steps, args.given(), args.training)
+    work = Work(declared, profile, sources, steps)
     tables = [table for table in declared.tables if not args.tables or table.id in args.tables]
     measured_from = 0.02
     if args.queue_trainings:

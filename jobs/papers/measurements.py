@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from themescope.core.errors import Cancelled, DataError, StoreError, ThemescopeError
+from themescope.core.errors import DataError
 from themescope.core.papers.spec import (
     Accuracy,
     ChosenSetting,
     ClusteringMeasures,
-    Combined,
-    Cost,
     CountBenchmark,
     CountSummaries,
     CountTopics,
@@ -27,7 +25,6 @@ from themescope.core.papers.spec import (
 )
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
 from themescope.core.types import Floats, Ids, Split, TripletRows
-from themescope.jobs.kinds.evaluate_sentences import SPEED
 from themescope.jobs.papers.work import Work
 
 ACCURACY = "accuracy"
@@ -70,10 +67,8 @@ def seeds_of(measure: Measure, work: Work) -> tuple[int, ...]:
             return work.profile.seeds[:1]
         case SummaryMeasures(_, summarizer, "") if "seeded" not in SUMMARIZERS.get(summarizer).tags:
             return (0,)
-        case Accuracy(model) | Cost(model):
+        case Accuracy(model):
             return work.seeds_of_model(model)
-        case Combined(parts):
-            return max((seeds_of(part, work) for part, _ in parts.values()), key=len)
     return work.profile.seeds
 
 
@@ -100,10 +95,6 @@ def measure(wanted: Measure, work: Work, seed: int) -> Measurement:
                 intervals={metric: (score["low"], score["high"], score["n"]) for metric, score in scores.items()},
                 run=result["digest"],
             )
-        case Cost():
-            return _cost(wanted, work, seed)
-        case Combined():
-            return _combined(wanted, work, seed)
         case _:
             return _measure_topics(wanted, work, seed)
 
@@ -148,7 +139,7 @@ def _accuracy(wanted: Accuracy, work: Work, seed: int) -> Measurement:
     else:
         data, split = work.triplet_set(wanted.triplets), work.profile.split
         set_id = data.id
-        args |= {"triplets": data.name, "split": split.value, "context": wanted.context}
+        args |= {"triplets": data.name, "split": split.value}
         args["articles"] = work.profile.articles
     result = work.steps.run("evaluate-triplets", args)
     with work.store.reading() as r:
@@ -237,53 +228,9 @@ def _evaluated(wanted: Topics, work: Work, seed: int) -> dict[str, Any]:
     return work.steps.run("evaluate-topics", args)
 
 
-def _cost(wanted: Cost, work: Work, seed: int) -> Measurement:
-    """Return the seconds of training, the megabytes of the saved model, and the sentences/s of embedding."""
-    model = work.model(wanted.model, seed)
-    args = {"model": model.name, "benchmark": work.benchmark(wanted.benchmark).name}
-    result = work.steps.run("evaluate-speed", args)
-    files = work.store.artifacts.path(model.artifact).iterdir()
-    return Measurement(
-        {
-            SECONDS: _seconds(wanted.model, work, seed),
-            "megabytes": sum(file.stat().st_size for file in files) / 1e6,
-            "speed": result["scores"][SPEED]["value"],
-        },
-        run=result["digest"],
-    )
-
-
-def _combined(wanted: Combined, work: Work, seed: int) -> Measurement:
-    """Return the metrics of all parts that can be measured, and a warning about the others."""
-    scores: dict[str, float] = {}
-    values: dict[str, PerItem] = {}
-    intervals: dict[str, tuple[float, float, int]] = {}
-    reasons: dict[str, ThemescopeError] = {}
-    for name, (part, metric) in wanted.parts.items():
-        if seed not in seeds_of(part, work):
-            continue
-        try:
-            found = measure(part, work, seed)
-        except (Cancelled, StoreError):
-            raise
-        except ThemescopeError as error:
-            reasons.setdefault(str(error), error)
-            continue
-        scores[name] = found.scores[metric]
-        values |= {name: found.values[metric]} if metric in found.values else {}
-        intervals |= {name: found.intervals[metric]} if metric in found.intervals else {}
-    if reasons and not scores:
-        raise next(iter(reasons.values()))
-    return Measurement(scores, values, intervals, warning=" ".join(reasons))
-
-
 def _seconds(id: str, work: Work, seed: int) -> float:
     own = float(work.model(id, seed).metrics.get("seconds", 0.0))
-    declared = work.paper.model(id)
-    if work.is_given(id):
-        return own
-    seeds = {part: work.seeds_of_model(part) if declared.ensemble else (seed,) for part in declared.parts}
-    return own + sum(_seconds(part, work, each) for part, used in seeds.items() for each in used)
+    return own + sum(_seconds(part, work, seed) for part in work.paper.model(id).parts)
 
 
 def _documents(name: str, work: Work) -> Path:

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.errors import ConfigError, DataError, ReadError
-from themescope.core.papers.spec import PAIR_WORDS, STATIC_WORDS, TEXT_WORDS, CorpusData
+from themescope.core.papers.spec import PAIR_WORDS, TEXT_WORDS, CorpusData
 from themescope.core.records.stored import CorpusRecord
-from themescope.core.text.encoders import installed_encoder
-from themescope.core.text.word_tables import DISTILLED
 from themescope.core.types import Split
 from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus
@@ -38,7 +36,6 @@ class Wanted:
     triplets: str = ""
     scb: str = ""
     sick: str = ""
-    encoder: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,8 +52,6 @@ class Sources:
     benchmark_corpus: str = ""
     """Name of the corpus that was imported from a published benchmark file."""
     sick: Path | None = None
-    encoder_folder: str = ""
-    """Folder of the sentence encoder; empty for the installed one."""
 
     @property
     def corpus(self) -> CorpusRecord:
@@ -75,18 +70,12 @@ class Sources:
 
     def words_for(self, slot: str) -> str:
         """Return the word vectors of a slot."""
-        if slot == STATIC_WORDS:
-            return f"{DISTILLED}{self.encoder()}"
         if slot not in self.words:
             raise DataError(
                 "The paper's word vectors for SICK are missing. Choose a data folder with them (--data), or a table of "
                 "word vectors (--words)."
             )
         return self.words[slot]
-
-    def encoder(self) -> str:
-        """Return the folder of the sentence encoder. Raises ``MissingExtraError`` if none is given or installed."""
-        return self.encoder_folder or str(installed_encoder("This row"))
 
     def pairs(self) -> Path:
         """Return the path of SICK."""
@@ -116,7 +105,6 @@ def find_sources(store: Store, wanted: Wanted, run: Run, *, needs_articles: bool
         triplet_files=triplet_files(Path(wanted.triplets)) if wanted.triplets else {},
         benchmark_corpus=corpus_of(store, run, [scb], scb.stem, "scb-csv") if scb else "",
         sick=Path(sick) if sick else None,
-        encoder_folder=wanted.encoder,
     )
 
 

@@ -55,7 +55,6 @@ def _content(table: ResultTable, work: Work, rows: Sequence[Json], found: Mappin
             {"metric": c.metric, "title": c.title, "digits": c.digits, "lower_is_better": c.lower_is_better}
             for c in table.columns
         ],
-        "values_only": table.values_only,
         "profile": {
             "title": work.profile.title,
             "seeds": list(work.profile.seeds),
@@ -124,7 +123,7 @@ def _row(table: ResultTable, row: Row, work: Work, found: dict[str, list[Measure
         return content | {"missing": str(error)}
     found[row.id] = measurements
     metrics = [column.metric for column in table.columns if column.metric in measurements[0].scores]
-    content["ours"] = {metric: summary(metric, _with(metric, measurements)) for metric in metrics}
+    content["ours"] = {metric: summary(metric, measurements) for metric in metrics}
     content["difference"] = {
         metric: content["ours"][metric]["value"] - row.published[metric]
         for metric in metrics
@@ -132,11 +131,6 @@ def _row(table: ResultTable, row: Row, work: Work, found: dict[str, list[Measure
     }
     content["runs"] = [measurement.run for measurement in measurements if measurement.run]
     return content
-
-
-def _with(metric: str, measurements: Sequence[Measurement]) -> list[Measurement]:
-    """Return the measurements that have the metric; a part of a row may be measured with fewer seeds than others."""
-    return [measurement for measurement in measurements if metric in measurement.scores]
 
 
 def summary(metric: str, measurements: Sequence[Measurement]) -> Json:
@@ -185,7 +179,7 @@ def _claims(table: ResultTable, found: Mapping[str, Sequence[Measurement]]) -> l
 
 
 def _tested(claim: Claim, found: Mapping[str, Sequence[Measurement]]) -> Json:
-    first, second = (_with(claim.metric, found.get(row, ())) for row in (claim.first, claim.second))
+    first, second = (found.get(row, ()) for row in (claim.first, claim.second))
     if not first or not second or claim.metric not in first[0].values or claim.metric not in second[0].values:
         return {}
     items = first[0].values[claim.metric]

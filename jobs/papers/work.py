@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from themescope.core.config import config_from_dict, digest_of
-from themescope.core.errors import Cancelled, DataError, StoreError, ThemescopeError
+from themescope.core.errors import Cancelled, StoreError, ThemescopeError
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.papers.spec import BenchmarkData, CorpusData, ModelSpec, Paper, RunProfile, TripletSource
 from themescope.core.protocols import Report
@@ -21,13 +21,10 @@ from themescope.jobs.common.models import find_model
 from themescope.jobs.executors.base import ShardExecutor
 from themescope.jobs.kinds import REGISTRY, check_job
 from themescope.jobs.kinds.train import TrainConfig, stored_model
-from themescope.jobs.papers.shared_models import SharedModels
 from themescope.jobs.papers.sources import Sources, corpus_of
 
 _ALL_SPLITS = [split.value for split in Split]
-_TRAINED = {"needs-triplets", "needs-sections"}
-"""Tags of methods whose training takes long."""
-_QUEUED = _TRAINED | {"needs-sentences"}
+_QUEUED = {"needs-triplets", "needs-sections", "needs-sentences"}
 """Tags of methods whose training may be a job of its own."""
 ModelKey: TypeAlias = tuple[str, int]
 """Id of a model and its seed."""
@@ -41,7 +38,6 @@ class StepContext(JobContext):
             job = r.jobs.get(parent.job_id)
         super().__init__(parent.store, job, parent.owner, watcher=lambda share, text: report.progress(share, 1, text))
         self._parent, self._folder = parent, folder
-        self.models = parent.models
 
     @property
     def executor(self) -> ShardExecutor:
@@ -63,7 +59,6 @@ class Steps:
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
-        context.models = SharedModels(context.store)
         self.computed, self.reused = 0, 0
         self._low, self._high = 0.0, 1.0
 
@@ -90,18 +85,9 @@ T = TypeVar("T")
 class Work:
     """Corpora, triplet sets, benchmarks and models of an experiment spec for a profile and data."""
 
-    def __init__(
-        self,
-        paper: Paper,
-        profile: RunProfile,
-        sources: Sources,
-        steps: Steps,
-        given: Mapping[str, tuple[str, ...]] | None = None,
-        training: bool = True,
-    ) -> None:
+    def __init__(self, paper: Paper, profile: RunProfile, sources: Sources, steps: Steps) -> None:
         self.paper, self.profile, self.sources, self.steps = paper, profile, sources, steps
         self.store = steps.context.store
-        self._given, self._training_allowed = given or {}, training
         self._made: dict[tuple[str, str, int], Any] = {}
 
     def corpus(self, id: str) -> CorpusRecord:
@@ -128,10 +114,9 @@ class Work:
         return self._once(("model", id, seed), lambda: self._model(self.paper.model(id), seed))
 
     def fitted(self, key: ModelKey) -> ModelRecord | None:
-        """Return a model that was fitted for a row, or was stored already; None for given and pretrained ones."""
+        """Return a model that was fitted for a row, or was stored already; None for a pretrained one."""
         found = self._made.get(("model", *key))
-        known = self.is_given(key[0]) or self.paper.model(key[0]).pretrained
-        return found if isinstance(found, ModelRecord) and not known else None
+        return found if isinstance(found, ModelRecord) and not self.paper.model(key[0]).pretrained else None
 
     def key(self, id: str, seed: int) -> ModelKey:
         """Return the id with the seed that the model has in measurements with ``seed``."""
@@ -139,21 +124,15 @@ class Work:
         return id, seed if seed in seeds else seeds[seed % len(seeds)]
 
     def parts_of(self, key: ModelKey) -> list[ModelKey]:
-        """Return the submodels of a model, those of an ensemble for every seed; a given model has none."""
+        """Return the submodels of a model; a pretrained one has none."""
         declared = self.paper.model(key[0])
-        if self.is_given(declared.id) or declared.pretrained:
-            return []
-        if not declared.ensemble:
-            return [self.key(part, key[1]) for part in declared.parts]
-        return [(part, seed) for part in declared.parts for seed in self.seeds_of_model(part)]
+        return [] if declared.pretrained else [self.key(part, key[1]) for part in declared.parts]
 
     def missing_training(self, key: ModelKey) -> dict[str, Any] | None:
-        """Return the arguments of the training of a model, or None if it is stored, given, or fitted at once."""
+        """Return the arguments of the training of a model, or None if it is stored, or fitted at once."""
         declared = self.paper.model(key[0])
         tags = METHODS.get(declared.method).tags
-        if self.is_given(declared.id) or declared.pretrained or not tags & _QUEUED:
-            return None
-        if not self._training_allowed and tags & _TRAINED:
+        if declared.pretrained or not tags & _QUEUED:
             return None
         args = self._training(declared, key[1])
         return args if stored_model(self.store, config_from_dict(TrainConfig, args)) is None else None
@@ -165,22 +144,11 @@ class Work:
     def seeds_of_model(self, id: str) -> tuple[int, ...]:
         """Return the seeds of the profile that give different models."""
         declared, seeds = self.paper.model(id), self.profile.seeds
-        if id in self._given:
-            return seeds[: len(self._given[id])]
-        if declared.pretrained or declared.ensemble:
+        if declared.pretrained:
             return seeds[:1]
         if declared.random:
             return seeds
         return seeds[: max((len(self.seeds_of_model(part)) for part in declared.parts), default=1)]
-
-    def is_given(self, id: str) -> bool:
-        """Return whether the user named trained models for the model with that id."""
-        return id in self._given
-
-    def corpus_of_benchmark(self, id: str) -> str:
-        """Return the name of the corpus of a benchmark."""
-        corpus = self.paper.benchmark(id).corpus
-        return self.corpus(corpus).name if corpus else self.sources.benchmark_corpus or self.sources.corpus.name
 
     def test_file(self, triplets: str) -> Path | None:
         """Return the published file that replaces the evaluated triplets of a set, if there is one."""
@@ -223,10 +191,8 @@ class Work:
         rules: dict[str, Any] = {**self.profile.benchmark_rules, **data.rules}
         if limit := self.profile.articles:
             rules["max_articles"] = min(limit, rules.get("max_articles", limit))
-        args: dict[str, Any] = {"corpus": self.corpus(data.corpus).name, "splits": [self.profile.split.value]}
-        if data.corpus:
-            args["splits"] = _ALL_SPLITS
-        elif self.sources.benchmark_corpus:
+        args: dict[str, Any] = {"corpus": self.sources.corpus.name, "splits": [self.profile.split.value]}
+        if self.sources.benchmark_corpus:
             rules = {"as_given": True}
             args = {"corpus": self.sources.benchmark_corpus, "splits": _ALL_SPLITS}
         with self.store.reading() as r:
@@ -237,50 +203,21 @@ class Work:
             return r.benchmarks.get(result["benchmark_id"])
 
     def _model(self, model: ModelSpec, seed: int) -> ModelRecord:
-        if given := self._given.get(model.id):
-            return find_model(self.store, given[self.seeds_of_model(model.id).index(seed)])
         if model.pretrained:
             return find_model(self.store, model.pretrained)
-        args = self._training(model, seed)
-        if not self._training_allowed and METHODS.get(model.method).tags & _TRAINED:
-            return self._stored(model, args)
-        result = self.steps.run("train", args)
+        result = self.steps.run("train", self._training(model, seed))
         with self.store.reading() as r:
             return r.models.get(result["model_id"])
-
-    def _stored(self, model: ModelSpec, args: Mapping[str, Any]) -> ModelRecord:
-        found = stored_model(self.store, config_from_dict(TrainConfig, args))
-        if found is None:
-            raise DataError(
-                f"{model.id} is not trained. Give a trained model (--model {model.id}=NAME), or train it here (without "
-                "--no-training)."
-            )
-        return found
 
     def _training(self, model: ModelSpec, seed: int) -> dict[str, Any]:
         settings = {**self.profile.budgets.get(model.budget, {}), **model.settings}
         if model.words:
             settings["word_vectors"] = self.sources.words_for(model.words)
-        if model.tables:
-            settings["word_vectors"] = [self.sources.words_for(table) for table in model.tables]
-        if model.encoder:
-            settings["folder"] = self.sources.encoder()
         args = {"method": model.method, "seed": seed, **self._data(model, METHODS.get(model.method).tags)}
         if model.parts:
-            args["models"] = self._parts(model, seed)
+            args["models"] = [self.model(*part).name for part in self.parts_of((model.id, seed))]
         name = f"{self.paper.id} {model.id}, {self.profile.id}, seed {seed}"
         return {**args, "name": name, "settings": settings}
-
-    def _parts(self, model: ModelSpec, seed: int) -> list[str]:
-        """Return the names of the submodels, those of an ensemble for every seed."""
-        names = [self.model(*part).name for part in self.parts_of((model.id, seed))]
-        if model.ensemble and len(names) < 2:
-            part = model.parts[0]
-            raise DataError(
-                f"An ensemble needs several models. Name trained models of {part} (--model {part}=NAME, once for each "
-                "seed), or use more seeds (--seeds)."
-            )
-        return names
 
     def _data(self, model: ModelSpec, tags: frozenset[str]) -> dict[str, Any]:
         """Return the training data: published files if given, else sampled triplets, or the corpus."""

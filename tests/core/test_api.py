@@ -48,10 +48,10 @@ def test_the_nearest_sentence(folder: Path) -> None:
 
 
 def test_strings_are_one_article(folder: Path, tmp_path: Path) -> None:
-    centred = REGISTRY.build("centred", {}, seed=0)
-    centred.fit(Corpus(models=(themescope.load(folder).fitted,)), SILENT)
-    save_model(centred, "centred", tmp_path, {})
-    assert abs(themescope.load(tmp_path).encode(TEXTS[:3]).sum(axis=0)).max() < 1e-5
+    mean = REGISTRY.build("doc-mean", {}, seed=0)
+    mean.fit(Corpus(models=(themescope.load(folder).fitted,)), SILENT)
+    save_model(mean, "doc-mean", tmp_path, {})
+    assert np.ptp(themescope.load(tmp_path).encode(TEXTS[:3]), axis=0).max() < 1e-5
 
 
 def test_one_string_gives_one_vector(folder: Path) -> None:
@@ -158,9 +158,9 @@ def test_options_of_encoding(folder: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_model_of_whole_articles_encodes_all_sentences_together(folder: Path, tmp_path: Path) -> None:
-    centred = REGISTRY.build("centred", {}, seed=0)
-    centred.fit(Corpus(models=(themescope.load(folder).fitted,)), SILENT)
-    save_model(centred, "centred", tmp_path, {})
+    mean = REGISTRY.build("doc-mean", {}, seed=0)
+    mean.fit(Corpus(models=(themescope.load(folder).fitted,)), SILENT)
+    save_model(mean, "doc-mean", tmp_path, {})
     model = themescope.load(tmp_path, device="cpu")
     assert (model.encode(TEXTS, batch_size=1) == model.encode(TEXTS)).all()
 

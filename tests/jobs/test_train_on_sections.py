@@ -14,7 +14,6 @@ from themescope.db.store import Store
 from themescope.jobs.common.articles import SectionSentences
 
 NETWORK = {"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}
-SET = {"width": 8, "layers": 1, "heads": 2, "epochs": 1, "threads": 1, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +61,6 @@ def test_articles_of_other_corpora_can_be_left_out(store: Store) -> None:
     assert models[0].digest != models[1].digest
     assert records[1]["train_titles"] == title_digests(titles(store, Split.TRAIN, Split.VALIDATION, without=1))
     assert records[1]["without"] == ["Demo"] and len(records[1]["train_titles"]) < len(records[0]["train_titles"])
-
-
-def test_a_set_encoder_is_trained_on_the_vectors_of_a_model(store: Store) -> None:
-    do(store, "train", method="mean-vectors", name="mean", settings={"vocabulary_limit": 200})
-    do(store, "train", method="set-encoder", name="set", corpus="C", models=["mean"], settings=SET)
-    with store.reading() as r:
-        model = r.models.by_name("set")
-    assert model.metrics["training articles"] > 0 and "tf-idf weight" in model.metrics
 
 
 def test_a_teacher_is_optional_and_its_articles_are_recorded(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Dense models concatenated with tf-idf, ``hybrid``, or with the order of sentences, ``with-order``.
+"""Dense models concatenated with tf-idf, ``hybrid``; and the order of sentences as vectors, for Themes.
 
 A network that reads one sentence at a time does not know which words distinguish the sections of the article; tf-idf
 within the article measures exactly that. The inner product of two concatenated rows is a weighted mean of the cosines,
@@ -6,9 +6,8 @@ as in hybrid retrieval with dense and sparse vectors. The default weight was cho
 (docs/experiments.md, section 9).
 
 Sections are contiguous, so in running text the distance between two sentences tells much about whether they share a
-section. A benchmark that clusters sentences regardless of their order must not use this; it is a row of its own. The
-prior of two sentences of an article, d sentences apart, is k(d) = exp(−d² / 2h²). The rows hold samples of a Gaussian
-curve around the position of each sentence, so that the inner product of two rows contains k:
+section. The prior of two sentences of an article, d sentences apart, is k(d) = exp(−d² / 2h²). The rows hold samples of
+a Gaussian curve around the position of each sentence, so that the inner product of two rows contains k:
 Σ_c exp(−(i − c)²/h²) exp(−(j − c)²/h²) ∝ exp(−(i − j)²/2h²) for points c at intervals of at most h/2.
 """
 
@@ -16,12 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse.linalg import norm
 
 from themescope.core.config import Config, option
 from themescope.core.models.bag_of_words import Tfidf, TfidfConfig
@@ -37,24 +35,13 @@ WORDS = 2.0
 class HybridConfig(Config):
     """Settings of ``hybrid``."""
 
-    words: float | None = option(
-        WORDS, "Weight of the cosine of tf-idf within the article, against 1 for the mean cosine of the models. Empty: "
-        "the weight that the first of them has learned, such as a set encoder.",
-        low=0.0, high=1_000.0,
-    )  # fmt: skip
-    stop_words: bool = option(
-        True, "Count stop words in tf-idf too. A set encoder learns its weight of tf-idf without them."
+    words: float = option(
+        WORDS,
+        "Weight of the cosine of tf-idf within the article, against 1 for the mean cosine of the models.",
+        low=0.0,
+        high=1_000.0,
     )
-
-
-@runtime_checkable
-class LearnsWordsWeight(Protocol):
-    """A model that learns the weight of tf-idf that fits its vectors."""
-
-    @property
-    def words_weight(self) -> float:
-        """The weight of the cosine of tf-idf, against 1 for the cosine of two vectors."""
-        ...
+    stop_words: bool = option(True, "Count stop words in tf-idf too.")
 
 
 class Hybrid(CombiningModel):
@@ -73,11 +60,7 @@ class Hybrid(CombiningModel):
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dimensions of all models + 2²⁰) CSR rows, length at most 1; without words a row is empty."""
         parts = [np.asarray(model.embed(sentences), np.float32) for model in self.submodels]
-        words = self.config.words
-        if words is None:
-            learned = [model.words_weight for model in self._models if isinstance(model, LearnsWordsWeight)]
-            words = learned[0] if learned else WORDS
-        return concatenate_with_tfidf(parts, sentences, words, self.config.stop_words)
+        return concatenate_with_tfidf(parts, sentences, self.config.words, self.config.stop_words)
 
 
 def concatenate_with_tfidf(
@@ -98,53 +81,6 @@ COLUMNS = 2**20
 """Columns of the positions of all articles."""
 _STRIDE = 7_919  # columns between the first sentences of successive articles; prime, so that few articles overlap
 _CUT = 6  # points on each side of a position: the curve is exp(−9) at the last of them
-
-
-@dataclass(frozen=True)
-class WithOrderConfig(Config):
-    """Settings of ``with-order``."""
-
-    weight: float = option(
-        0.4, "Weight of the similarity of positions, against 1 for the mean cosine of the models.", low=0.0, high=1e3
-    )
-    reach: float = option(
-        6.0, "Distance h at which the similarity of positions is exp(−1/2) = 0.61.", low=1.0, high=1_000.0,
-        unit="sentences",
-    )  # fmt: skip
-
-
-class WithOrder(CombiningModel):
-    """Vectors of other models, concatenated with the positions of sentences in their article. Cosine distance."""
-
-    config_class: ClassVar[type[Config]] = WithOrderConfig
-    config: WithOrderConfig
-
-    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
-        """Take the models in ``corpus.models``. Raises ``DataError`` without models."""
-        self._take(corpus.models, "This method adds positions to the vectors of fitted models.")
-        report.progress(1, 1, "Nothing to learn")
-        return self
-
-    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """Return (n, dimensions of all models + 2²⁰) CSR rows whose inner products are weighted means.
-
-        Those of two sentences of an article are (cosine + weight · k(d)) / (1 + weight); positions of different
-        articles have similarity 0. Sentences without an article form one text. Without words a row is empty.
-        """
-        share = 1.0 / (1.0 + self.config.weight)
-        found: list[Any] = [_unit_rows(sparse.csr_array(model.embed(sentences))) for model in self.submodels]
-        parts = [part * np.float32(np.sqrt(share / len(found))) for part in found]
-        filled = np.any([part.count_nonzero(axis=1) for part in found], axis=0)
-        placed: Any = sparse.diags_array(filled * np.sqrt(1.0 - share)) @ position_rows(sentences, self.config.reach)
-        joined = sparse.csr_array(sparse.hstack([*parts, placed], format="csr", dtype=np.float32))
-        joined.eliminate_zeros()
-        return joined
-
-
-def _unit_rows(x: sparse.csr_array) -> Any:
-    """Return the rows of ``x`` with length 1; empty rows stay empty."""
-    lengths: Any = norm(x, axis=1)
-    return sparse.diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ x
 
 
 def position_rows(sentences: Sequence[Sentence], reach: float) -> sparse.csr_array:

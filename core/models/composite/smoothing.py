@@ -1,4 +1,4 @@
-"""Other models' vectors in the context of their document: ``doc-mean``, ``neighbour-mean``, ``smoothed``, ``centred``.
+"""Other models' vectors in the context of their document: ``doc-mean``, ``neighbour-mean``, ``smoothed``.
 
 The labels of Saha et al. (2017) belong to documents, so that averaging over the document is close to an oracle: a
 method that learns from context must be compared with these models, which learn nothing from context. A sparse model
@@ -33,7 +33,6 @@ from themescope.core.types import Corpus, FittedModel, Float32, Index, Sentence,
 
 _LSA, _AXES = "lsa.safetensors", "axes.safetensors"
 _BLOCK = 4_096
-_SHORTEST = 1e-4  # centred vectors below this share of their length are rounding noise
 _SMALLEST = 1e-9  # axes with less than this share of the largest variance are rounding noise
 
 
@@ -169,13 +168,6 @@ class SmoothedConfig(ContextSmoothingConfig):
     )
 
 
-@dataclass(frozen=True)
-class CentredConfig(ContextSmoothingConfig):
-    """Settings of ``centred``."""
-
-    unit: bool = option(True, "Scale the vectors of every model to length 1 before centring.")
-
-
 class _ContextSmoothing(CombiningModel):
     """Base of the smoothing methods; a subclass implements :meth:`_smooth`. Cosine distance."""
 
@@ -277,22 +269,6 @@ class Smoothed(_ContextSmoothing):
 
     def _smooth(self, x: Float32, articles: Any, positions: Any) -> Float32:
         return smoothed(x, discourse_graph(articles, positions), self.config.share)
-
-
-class Centred(_ContextSmoothing):
-    """A sentence's own vector minus the mean of its document, which removes what all its sentences share.
-
-    A vector equal to the mean, such as that of the only sentence of a document, is not changed.
-    """
-
-    config_class: ClassVar[type[Config]] = CentredConfig
-
-    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Float32:
-        filled = x.any(axis=1)
-        moved: Any = x.copy()
-        moved[filled] -= document_means(x[filled], articles[filled])
-        lengths = np.linalg.norm(moved, axis=1), np.linalg.norm(x, axis=1)
-        return np.where((lengths[0] > _SHORTEST * lengths[1])[:, None], moved, x)
 
 
 def _latent_axes(model: FittedModel, corpus: Corpus, count: int, seed: int, report: Report) -> LatentAxes | None:

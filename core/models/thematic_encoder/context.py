@@ -111,11 +111,11 @@ class ContextEncoder(TrainedModel, CombiningModel):
 
         The sentences of an article must be embedded together; those without an article count as one.
         """
-        from themescope.core.models.set_encoder.network import sets_of
-
         x = self._encoder.embed(sentences)
         out = np.zeros_like(x)
-        for rows in sets_of(sentences, len(sentences)) if len(sentences) else ():
+        articles = np.array([s.article_id for s in sentences], np.int64)
+        for article in np.unique(articles):
+            rows = np.flatnonzero(articles == article)
             own = self._encoder.with_context(self.article_vector(x[rows]))
             out[rows] = own.embed([sentences[row] for row in rows.tolist()])
         return out

@@ -42,7 +42,6 @@ BASELINES = (
     ModelSpec("mean-vectors", "mean-vectors", words=TEXT_WORDS, budget="words", random=False),
     ModelSpec("mean-vectors-840b", "mean-vectors", words=PAIR_WORDS, settings={"storage": "fp32"}, random=False),
     ModelSpec("tfidf", "tfidf", random=False),
-    ModelSpec("word-counts", "word-counts", random=False),
     ModelSpec("skip-thought", "skip-thought", words=TEXT_WORDS, budget="recurrent"),
 )
 _PRINTED: Settings = {"loss": "paper", "temperature": 1.0}

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tests.contracts.fingerprints.inputs import (
-    Floats,
     articles,
     corpus,
     fixed,
@@ -99,12 +98,8 @@ def of_model(card: Card) -> Fingerprint:
 
 
 def of_clusterer(card: Card) -> Fingerprint:
-    def data(seed: int) -> Floats:
-        x = fixed(40, 6, seed)
-        return np.floor(1_000 * np.abs(x)) if "counts" in card.tags else x
-
     clusterer = CLUSTERERS.build(card.id)
-    return [partition(clusterer.fit_predict(data(seed), 4, seed)) for seed in range(3)]
+    return [partition(clusterer.fit_predict(fixed(40, 6, seed), 4, seed)) for seed in range(3)]
 
 
 def of_metric(card: Card) -> Fingerprint:

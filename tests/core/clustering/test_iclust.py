@@ -1,4 +1,4 @@
-"""Iclust: hard form, exhaustive search, soft form."""
+"""Iclust: its objective, and exhaustive search."""
 
 from itertools import product
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from themescope.core.clustering import REGISTRY, kernels
+from themescope.core.clustering import kernels
 from themescope.core.clustering.iclust import IclustConfig, best_partition
 from themescope.core.clustering.inputs import MOST_ITEMS, check_items, cosine_matrix, gram_matrix, unit_rows
 from themescope.core.errors import ConfigError, DataError
@@ -28,13 +28,6 @@ def hard_objective(s: np.ndarray, labels: np.ndarray, k: int, temperature: float
         if len(inside):
             total += temperature * len(inside) * np.log(len(inside) / n)
     return float(total / n)
-
-
-def soft_objective(s: np.ndarray, p: np.ndarray, temperature: float) -> float:
-    """F = ⟨s⟩ - T·I(C; i) of soft assignments ``p`` (n, k), with natural logarithms."""
-    weight = p.sum(axis=0)
-    information = (p * np.log(np.where(p > 0, p * len(p) / weight, 1))).sum() / len(p)
-    return float(((p * (s @ p)).sum(axis=0) / weight).sum() / len(p) - temperature * information)
 
 
 def state(seed: int = 0) -> np.ndarray:
@@ -116,67 +109,6 @@ def test_temperature_rewards_unbalance() -> None:
     assert sizes[1] > sizes[0]
 
 
-def soft_start(n: int, k: int, seed: int) -> np.ndarray:
-    p = 0.5 + np.random.default_rng(seed).random((n, k))
-    return p / p.sum(axis=1, keepdims=True)
-
-
-def stationary(s: np.ndarray, p: np.ndarray, temperature: float) -> np.ndarray:
-    """P(C)·exp{[2 s(C;i) - s(C)]/T}, normalised, computed plainly."""
-    weights = p.sum(axis=0)
-    member = p / weights
-    to_item = s @ member
-    of_cluster = np.einsum("ic,ij,jc->c", member, s, member)
-    score = np.log(weights / len(s)) + (2 * to_item - of_cluster) / temperature
-    q = np.exp(score - score.max(axis=1, keepdims=True))
-    return np.asarray(q / q.sum(axis=1, keepdims=True))
-
-
-@pytest.mark.parametrize("inverse", [5.0, 10.0, 20.0])
-def test_soft_solution_reproduces_itself(inverse: float) -> None:
-    s, p = similarity(), soft_start(40, 4, 0)
-    assert kernels.soft_rounds(s, p, 1 / inverse, 1e-10, 5000) < 5000
-    np.testing.assert_allclose(stationary(s, p, 1 / inverse), p, atol=1e-6)
-
-
-@pytest.mark.parametrize("inverse", [5.0, 10.0, 20.0, 40.0])
-def test_soft_objective_does_not_fall_at_fixed_temperature(inverse: float) -> None:
-    s, p = similarity(), soft_start(40, 4, 1)
-    before = soft_objective(s, p, 1 / inverse)
-    for _ in range(200):
-        rounds = kernels.soft_rounds(s, p, 1 / inverse, 1e-9, 1)
-        after = soft_objective(s, p, 1 / inverse)
-        assert after >= before - 1e-9
-        before = after
-        if rounds < 1:
-            break
-
-
-def test_soft_objective_of_a_hard_partition_is_the_hard_objective() -> None:
-    s = similarity()
-    labels = kernels.random_partition(40, 4, state(3))
-    p = np.eye(4)[labels]
-    assert soft_objective(s, p, 0.1) == pytest.approx(hard_objective(s, labels, 4, 0.1, 0), abs=1e-12)
-
-
-def test_hardening_fills_empty_clusters_with_the_least_similar_items() -> None:
-    s = similarity(12)
-    p = np.zeros((12, 3))
-    p[:, 0] = 1.0
-    labels = kernels.harden(s, p)
-    assert set(labels) == {0, 1, 2}
-    assert labels[(s.sum(axis=1) / 12).argmin()] == 1
-
-
-def test_annealed_finds_what_iclust_finds_on_clear_clusters() -> None:
-    rng = np.random.default_rng(0)
-    truth = np.repeat(np.arange(4), 12)
-    x = np.eye(4)[truth] @ rng.normal(size=(4, 20)) * 3 + rng.normal(size=(48, 20))
-    for id in ("iclust", "iclust-annealed", "kmeans"):
-        labels = REGISTRY.build(id).fit_predict(x, 4, 0)
-        assert len({(t, found) for t, found in zip(truth, labels, strict=True)}) == 4
-
-
 def test_zero_rows_are_similar_to_nothing() -> None:
     x = np.zeros((4, 3))
     x[:2] = [[3, 0, 0], [2, 0, 0]]
@@ -197,5 +129,3 @@ def test_limits_are_said() -> None:
         check_items(MOST_ITEMS + 1, 2)
     with pytest.raises(ConfigError, match="at least 1"):
         check_items(3, 0)
-    with pytest.raises(ConfigError, match="increase"):
-        REGISTRY.configure("iclust-annealed", {"inverse_temperatures": [10, 5]})

@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from themescope.core.clustering import REGISTRY, kernels
-from themescope.core.clustering.inputs import cosine_matrix, gram_matrix, unit_rows
+from themescope.core.clustering.inputs import gram_matrix, unit_rows
 
 
 def data(n: int = 60, dim: int = 10, seed: int = 0) -> np.ndarray:
@@ -41,25 +41,6 @@ def test_spherical_assigns_by_cosine_to_the_normalised_sum() -> None:
     labels = REGISTRY.build("kmeans-spherical").fit_predict(x, 5, 0)
     centres = unit_rows(np.stack([x[labels == c].sum(axis=0) for c in range(5)]))
     np.testing.assert_array_equal((x @ centres.T).argmax(axis=1), labels)
-
-
-def test_rows_is_raw_kmeans_of_the_cosine_matrix() -> None:
-    x = data()
-    np.testing.assert_array_equal(
-        REGISTRY.build("kmeans-rows").fit_predict(x, 4, 1),
-        REGISTRY.build("kmeans-rows").fit_predict(2 * x, 4, 1),
-    )
-    rows = cosine_matrix(x)
-    labels = REGISTRY.build("kmeans-rows").fit_predict(x, 4, 1)
-    centres = np.stack([rows[labels == c].mean(axis=0) for c in range(4)])
-    np.testing.assert_array_equal(((rows[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1), labels)
-
-
-def test_kmedians_assigns_by_l1_to_medians() -> None:
-    x = data()
-    labels = REGISTRY.build("kmedians-l1").fit_predict(x, 4, 0)
-    centres = np.stack([np.median(x[labels == c], axis=0) for c in range(4)])
-    np.testing.assert_array_equal(np.abs(x[:, None] - centres).sum(axis=2).argmin(axis=1), labels)
 
 
 def test_greedy_seeding_starts_lower_than_plain() -> None:

@@ -1,6 +1,5 @@
-"""Ward, spectral, sIB and Iclust in blocks: against scikit-learn, plain definitions and the whole-matrix Iclust."""
+"""Ward, spectral and Iclust in blocks: against scikit-learn, plain definitions and the whole-matrix Iclust."""
 
-import sys
 import tracemalloc
 
 import numpy as np
@@ -13,9 +12,6 @@ from themescope.core.clustering import REGISTRY
 from themescope.core.clustering.baselines import neighbour_graph
 from themescope.core.clustering.iclust import IclustConfig, best_partition, objective
 from themescope.core.clustering.inputs import cosine_matrix, unit_rows
-from themescope.core.errors import DataError, MissingExtraError
-from themescope.core.models import REGISTRY as MODELS
-from themescope.core.types import Sentence
 
 
 def groups(n: int = 90, k: int = 4, dim: int = 12, noise: float = 0.6, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -51,36 +47,6 @@ def test_the_neighbourhood_graph_is_symmetric_with_leading_eigenvalue_1() -> Non
 def test_spectral_of_many_items_agrees_with_all_eigenvectors() -> None:
     x, truth = groups(1_600, noise=0.8)
     assert adjusted_rand_score(truth, REGISTRY.build("spectral").fit_predict(x, 4, 0)) > 0.95
-
-
-def counted(texts: list[str]) -> sparse.csr_array:
-    built = MODELS.build("word-counts", {}, seed=0)
-    return built.embed([Sentence(text) for text in texts])
-
-
-def test_sib_finds_the_words_that_go_together() -> None:
-    rng = np.random.default_rng(0)
-    words = [[f"theme{t}word{i}" for i in range(12)] for t in range(3)]
-    truth = rng.integers(3, size=60)
-    x = counted([" ".join(rng.choice(words[t], 8)) for t in truth])
-    clusterer = REGISTRY.build("sib")
-    assert adjusted_rand_score(truth, clusterer.fit_predict(x, 3, 0)) == 1.0
-    assert adjusted_rand_score(truth, clusterer.fit_predict(x[:, np.unique(x.indices)].toarray(), 3, 0)) == 1.0
-
-
-def test_sib_gives_sentences_without_words_a_place() -> None:
-    x = counted(["red blue", "", "red blue green", "sun moon", "...", "sun moon star"])
-    labels = REGISTRY.build("sib").fit_predict(x, 5, 0)
-    assert set(labels) == set(range(5))
-
-
-def test_sib_refuses_negative_numbers_and_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    clusterer = REGISTRY.build("sib")
-    with pytest.raises(DataError, match="word-counts"):
-        clusterer.fit_predict(groups()[0], 3, 0)
-    monkeypatch.setitem(sys.modules, "sib", None)
-    with pytest.raises(MissingExtraError, match=r"themescope\[sib\]"):
-        clusterer.fit_predict(np.abs(groups()[0]), 3, 0)
 
 
 @pytest.mark.parametrize("diagonal", [True, False])

@@ -18,7 +18,7 @@ WITH_WORDS = [0, 1, 3, 4, 6]
 """Rows of sentences with known words: every part has a vector of length 1."""
 
 
-def made(words: float | None, seeds: tuple[int, ...] = (3,)) -> Hybrid:
+def made(words: float, seeds: tuple[int, ...] = (3,)) -> Hybrid:
     hybrid = Hybrid(HybridConfig(words=words), 0)
     hybrid.fit(dataclasses.replace(corpus(), models=tuple(net(seed) for seed in seeds)), SILENT)
     return hybrid
@@ -54,20 +54,6 @@ def test_missing_models_are_explained() -> None:
         Hybrid(HybridConfig(), 0).fit(Corpus("none"), SILENT)
     with pytest.raises(DataError, match="not fitted yet"):
         Hybrid(HybridConfig(), 0).embed([Sentence("A town.")])
-
-
-def test_the_weight_of_words_that_a_model_has_learned_is_used() -> None:
-    class Learned:
-        words_weight = 0.7
-        embed = staticmethod(net(3).embed)
-
-    given = sentences()
-    models = (net(4), Learned())
-    found, expected = (
-        Hybrid(HybridConfig(words=words), 0).fit(dataclasses.replace(corpus(), models=models)) for words in (None, 0.7)
-    )
-    assert abs(found.embed(given) - expected.embed(given)).max() == 0
-    assert abs(made(None).embed(given) - made(2.0).embed(given)).max() == 0
 
 
 def test_stop_words_can_be_left_out():

@@ -64,17 +64,3 @@ def test_whitened_axes_have_equal_variance(corpus, content, tmp_path):
     assert np.linalg.norm(turned[:40] @ turned[:40].T) <= np.linalg.norm(centred @ centred.T) * 1.01
     with pytest.raises(DataError, match="Whitening is fitted"):
         build("doc-mean", (Corpus(), None), (content,), axes=3)
-
-
-def test_centring_subtracts_the_mean_of_the_article(corpus, content):
-    sentences = corpus[0].sentences[:16]
-    own = content.embed(sentences)
-    own /= np.linalg.norm(own, axis=1, keepdims=True)
-    found = build("centred", corpus, (content,)).embed(sentences)
-    for rows in (slice(0, 8), slice(8, 16)):
-        assert np.allclose(found[rows], own[rows] - own[rows].mean(axis=0), atol=1e-6)
-
-
-def test_a_sentence_alone_is_not_centred(corpus, content):
-    given = corpus[0].sentences[:1]
-    assert np.allclose(build("centred", corpus, (content,), unit=False).embed(given), content.embed(given))

@@ -1,1 +1,0 @@
-"""Order-free transformer over the sentence vectors of an article: ``set-encoder``."""
