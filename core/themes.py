@@ -196,7 +196,7 @@ class Themes(FoundThemes):
         if self.by_density and not isinstance(self.encoder, SentenceModel):
             raise DataError("Dense groups depend on their model. Load the themes with it: Themes.load(folder, model).")
         compared = np.sort(np.random.default_rng(seed).permutation(self.usual)[:COMPARED])
-        x, k = self._features()[compared], len(self.themes)
+        x, k = self._features()[compared], len(set(self.different_labels[compared].tolist()))
 
         def regroup(rows: Index, number: int) -> Labels:
             if isinstance(self.encoder, SentenceModel) and self.by_density:

@@ -4,14 +4,15 @@ In a survey, many rows have the same text, such as "Don't know". As points of th
 so that the number of clusters and those of all other texts depended on the number of copies, and the starts of a
 clusterer on the order of the rows. A text therefore counts once, however many rows have it. Frequent answers that are
 unlike the other texts do not count at all, since one further point can lead a clusterer to another optimum
-(docs/experiments.md, section 25).
+(docs/experiments.md, section 25); each is a theme of its own. Sentences that differ in numbers only are not divided.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,13 @@ from themescope.core.types import Ids, Matrix
 
 _OFTEN, _COPIES, _DOMINANT = 0.02, 5, 0.1
 """Minimum share and number of the rows with a frequent text, and share from which it is left out in any case."""
-_ISOLATED, _REFERENCE = 0.05, 1_000
+_ISOLATED, _REFERENCE = 0.25, 1_000
 """Share of the other texts that are as far from their nearest neighbours, among at most so many of them."""
 _REMAINING = 0.75
-"""Minimum share of the texts that are not frequent, for any to be left out."""
+"""Share of the texts that are not frequent, from which the frequent ones are compared with those alone."""
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_SENTENCE = re.compile(r"[^\W\d_]{12}|(?:[^\W\d_]+[\W\d_]+){2}[^\W\d_]")
+"""What sentences have in common that are nearly identical: three words, or as much text without spaces."""
 Integers = npt.NDArray[np.int64]
 
 
@@ -61,21 +65,39 @@ class DistinctTexts:
     def usual(self, x: Matrix, least: int) -> Integers:
         """Return the ascending numbers of the texts that are clustered; ``x`` are their (m, dim) vectors.
 
-        Frequent answers that belong to no theme, such as "None", are left out: texts of 10 % of the rows or more, and
-        of 2 % if they are less similar to their nearest neighbours than 95 % of the texts that are not frequent. No
-        text is left out if fewer than ``least`` or than three quarters of the texts are not frequent.
+        Frequent answers such as "None" are left out: texts of 10 % of the rows or more, and of 2 % if they are less
+        similar to their nearest neighbours than 75 % of the texts that are not frequent. Where fewer than ``least`` or
+        than three quarters of the texts are not frequent, only those of 10 % that are unlike the others are left out,
+        and the text that most rows have.
         """
         n, m = len(self.place), len(self.rows)
         often = self.counts >= max(_OFTEN * n, _COPIES)
         frequent, others = np.flatnonzero(often), np.flatnonzero(~often)
-        if len(others) < max(least, _REMAINING * m):
+        if not len(frequent):
             return np.arange(m)
+        if few := len(others) < max(least, _REMAINING * m):
+            others = np.arange(m)
         sample = others[np.linspace(0, len(others) - 1, min(len(others), _REFERENCE)).astype(int)]
         cosines = cosine_matrix(x[np.concatenate([sample, frequent])])[:, : len(sample)]
-        np.fill_diagonal(cosines, -1.0)
+        cosines[np.concatenate([sample, frequent])[:, None] == sample] = -1.0
         nearest = cosines.max(axis=1)
         isolated = nearest[len(sample) :] < np.quantile(nearest[: len(sample)], _ISOLATED)
-        return np.setdiff1d(np.arange(m), frequent[isolated | (self.counts[frequent] >= _DOMINANT * n)])
+        dominant = self.counts[frequent] >= _DOMINANT * n
+        out = dominant & isolated | (2 * self.counts[frequent] > n) if few else dominant | isolated
+        return np.setdiff1d(np.arange(m), frequent[out]) if out.sum() < m else np.arange(m)
+
+    def joined(self, texts: Sequence[str]) -> DistinctTexts:
+        """Return the texts with those joined that differ in numbers only; ``texts`` are the (m,) different ones."""
+        number: dict[str, int] = {}
+        of = np.empty(len(texts), np.int64)
+        for i, text in enumerate(texts):
+            key = _NUMBER.sub("0", text_key(text))
+            of[i] = number.setdefault(key if _SENTENCE.search(key) else text, len(number))
+        if len(number) == len(texts):
+            return self
+        rows = self.rows[np.unique(of, return_index=True)[1]]
+        counts = np.bincount(of, self.counts).astype(np.int64)
+        return replace(self, rows=rows, place=of[self.place], counts=counts)
 
     def frequent(self, most: int) -> tuple[tuple[int, int], ...]:
         """Return (representing row, number of rows) of up to ``most`` repeated texts, most frequent first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.clustering.generated_names import made_unique
 from themescope.core.clustering.inputs import extended_labels, unit_rows
 from themescope.core.clustering.naming import theme_names, theme_words
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
@@ -30,6 +31,8 @@ COMPARED = 6_000
 
 _FREQUENT = 5
 """Maximum number of repeated texts in the result."""
+_NAME = 60
+"""Maximum number of characters of a theme that is named by its only text."""
 _DUPLICATE = 0.5
 """Common trigrams of two near-duplicates, as a share of all of theirs."""
 
@@ -109,7 +112,7 @@ class FoundThemes:
     distinct: int
     """Number of different texts."""
     usual: Ids
-    """Numbers of the different texts without frequent answers that are not clustered, ascending."""
+    """Numbers of the different texts without frequent answers, which are themes of their own, ascending."""
     frequent: tuple[tuple[int, int], ...]
     """Row and number of copies of the most frequent texts that occur more than once."""
 
@@ -126,9 +129,9 @@ def find_themes(
 ) -> FoundThemes:
     """Cluster (n,) ``texts`` by their (n, dim) ``vectors``, name the clusters and order them by size.
 
-    Identical texts share a theme. Each counts once in everything but the sizes of the themes, and frequent answers that
-    are unlike the others join the nearest theme (:mod:`themescope.core.clustering.repeats`). The order of the rows has
-    no influence.
+    Identical texts, and sentences of a list that differ in numbers only, share a theme. They count once in everything
+    but the sizes of the themes, and each frequent answer that is unlike the others is a theme of its own, named by its
+    text (:mod:`themescope.core.clustering.repeats`). The order of the rows has no influence.
     The number of themes is suggested from the vectors alone by the ``calibration`` of their model. For clustering,
     dense vectors are concatenated with tf-idf within the list, with the weight ``config.shared`` or else that of the
     calibration, unless it is 0. The curves over k are measured also for a given number of themes, so that it can be
@@ -154,41 +157,65 @@ def find_themes(
         raise DataError(f"{n} sentences are too few: themes need at least {max(FEWEST, config.k)}.")
     if m < config.k:
         raise DataError(f"{n:,} sentences with {m} different texts are too few for {config.k} themes. Ask for fewer.")
-    texts, vectors = [texts[row] for row in different.rows.tolist()], different.vectors(vectors)
-    counted = vectors if plain is None else different.vectors(plain)
+    points = different if positions is not None else different.joined([texts[row] for row in different.rows.tolist()])
+    points = points if len(points.rows) >= config.k else different
+    texts, vectors, exact = [texts[row] for row in points.rows.tolist()], points.vectors(vectors), texts
+    counted = vectors if plain is None else points.vectors(plain)
     random = np.random.default_rng(seed)
     report.progress(0, 1, "estimating the number of themes")
-    usual = different.usual(counted, max(FEWEST, config.k))
+    usual = points.usual(counted, FEWEST)
+    own = np.setdiff1d(np.arange(len(texts)), usual)
+    own = own[np.argsort(-points.counts[own], kind="stable")][: config.k - 1 if config.k else None]
+    usual = np.setdiff1d(np.arange(len(texts)), own)
     compared = usual[np.sort(random.permutation(len(usual))[:COMPARED])]
     groups = None
     if not config.k and positions is None and config.density and plain is None:
         groups = dense_groups(counted[compared], calibration, seed, SubReport(report, 0.0, 0.1))
     if groups is None:
         suggestion = suggest(counted[usual], calibration, config.most, seed)
-        k, reason, interval = config.k or suggestion.k, suggestion.reason, (suggestion.low, suggestion.high)
+        k, reason, interval = suggestion.k, suggestion.reason, (suggestion.low, suggestion.high)
     else:
         k, reason, interval = groups.k, groups.reason, groups.interval
+    k = config.k - len(own) if config.k else k
     rows = usual[np.sort(random.permutation(len(usual))[: config.sample])]
     ks = candidates(k, len(rows)) if k > 1 else ()
     curves = measure(counted[rows], ks, config.subsamples, seed, SubReport(report, 0.1, 0.7))
     shared = calibration.shared if config.shared is None else config.shared
     if sparse.issparse(vectors) or groups is not None:
         shared = 0.0
-    places = None if positions is None else positions[different.rows]
+    places = None if positions is None else positions[points.rows]
     order = 0.0 if places is None or not config.order or not follows_order(vectors, places, seed) else config.order
     x = features(texts, vectors, shared, usual, order, places)
-    report.progress(0.7, 1, f"clustering {m:,} different sentences")
+    report.progress(0.7, 1, f"clustering {len(texts):,} different sentences")
     found: Labels = np.arange(len(compared), dtype=np.int32) if groups is None else groups.labels
     if groups is None and k < len(compared):
         found = CLUSTERERS.build(config.clusterer).fit_predict(x[compared], k, seed)
-    labels = by_size(extended_labels(x, compared, found, k), different.counts, k)
+    labels = extended_labels(x, compared, found, k)
+    labels[own] = np.arange(k, k + len(own))
+    labels = by_size(labels, points.counts, k + len(own))
     report.progress(0.95, 1, "naming the themes")
-    themes, margins = described(texts, x, labels, different, config.words, config.central)
-    reason = "" if config.k else reason
+    themes, margins = described(texts, x, labels, points, config.words, config.central)
+    if len(own):
+        themes = _named_by_texts(themes, {int(labels[row]): texts[row] for row in own})
+        answers = ", ".join(f"“{themes[labels[row]].name}” ({points.counts[row]:,})" for row in own[:_FREQUENT])
+        more = f" and {len(own) - _FREQUENT} others" if len(own) > _FREQUENT else ""
+        which = "is a theme of its own" if len(own) == 1 else "are themes of their own"
+        reason += f" Of the {len(exact):,} sentences, many have the same text: {answers}{more} {which} besides."
+        interval = interval[0] + len(own), interval[1] + len(own)
+        curves = replace(curves, ks=tuple(number + len(own) for number in curves.ks))
+    usual = np.unique(different.place[np.isin(points.place, usual)])
     return FoundThemes(
-        labels[different.place], themes, margins[different.place], curves, reason, interval, len(compared), shared,
-        order, plain is not None, groups is not None, m, usual, different.frequent(_FREQUENT),
+        labels[points.place], themes, margins[points.place], curves, "" if config.k else reason, interval,
+        len(compared), shared, order, plain is not None, groups is not None, m, usual, different.frequent(_FREQUENT),
     )  # fmt: skip
+
+
+def _named_by_texts(themes: Sequence[Theme], texts: Mapping[int, str]) -> tuple[Theme, ...]:
+    """Return themes of which some, by place, have the one text that they consist of as their name."""
+    short = [text if len(text) <= _NAME else f"{text[: _NAME - 1].rstrip()}…" for text in texts.values()]
+    taken = [theme.name for place, theme in enumerate(themes) if place not in texts]
+    names = dict(zip(texts, made_unique([" ".join(s.split()) for s in short], [()] * len(short), taken), strict=True))
+    return tuple(replace(theme, name=names.get(place, theme.name)) for place, theme in enumerate(themes))
 
 
 def features(

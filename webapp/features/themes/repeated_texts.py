@@ -9,7 +9,7 @@ from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.results.partition_queries import Analysis
 from themescope.webapp.shared.text import shorten
 
-HELP = "A repeated text belongs to the theme to which it is most similar; it may fit none well."
+HELP = "A frequent text that is unlike the others is a theme of its own; others are in the theme that fits."
 _CHARS = 60
 
 

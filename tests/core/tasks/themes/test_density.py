@@ -54,7 +54,7 @@ def test_where_there_is_no_density() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_order_of_the_rows_has_no_influence(seed: int) -> None:
     x, _ = planted((50, 30, 25), noise=1.2)
-    texts = [f"Answer {i} of the list." for i in range(len(x))]
+    texts = [f"Answer {i} here." for i in range(len(x))]
     config = ThemesConfig(sample=20, subsamples=1)
     order = np.random.default_rng(seed).permutation(len(x))
     first = find_themes(texts, x, config, 0, SILENT, BASE_CALIBRATION)

@@ -28,7 +28,9 @@ def planted(sizes: tuple[int, ...] = (24, 22, 20, 18), noise: float = 0.3) -> tu
     truth = np.repeat(np.arange(len(sizes)), sizes)
     centres = np.eye(len(sizes), 12)
     vectors = (centres[truth] + noise * random.normal(size=(len(truth), 12)) / np.sqrt(12)).astype(np.float32)
-    texts = [f"{i}: the {' '.join(random.permutation(WORDS[t].split())[:2])} of these" for i, t in enumerate(truth)]
+    names = [f"{one}{other}" for one in "abcdefghijk" for other in "klmnopqrst"]
+    pairs = [" ".join(random.permutation(WORDS[t].split())[:2]) for t in truth]
+    texts = [f"{name}: the {pair} of these" for name, pair in zip(names, pairs, strict=False)]
     return texts, vectors, truth
 
 

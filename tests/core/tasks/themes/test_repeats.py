@@ -34,11 +34,15 @@ def test_repeats_and_order_change_nothing_but_sizes(copies: list[int], answers: 
     rows = [*range(30), *(copy % 30 for copy in copies)]
     random.shuffle(rows)  # type: ignore[attr-defined]
     found = themes_of(rows, answers)
-    assert (found.interval, found.curves, found.reason) == (plain.interval, plain.curves, plain.reason)
-    assert (found.distinct, len(found.usual), found.compared) == (30 + bool(answers), 30, 30)
-    assert len(found.themes) == len(plain.themes)
-    assert len({*found.labels[:answers].tolist()}) == bool(answers)
+    own = int(bool(answers))  # themes of their own
+    assert found.interval == (plain.interval[0] + own, plain.interval[1] + own)
+    assert found.curves == replace(plain.curves, ks=tuple(k + own for k in plain.curves.ks))
+    assert found.reason.startswith(plain.reason) and ("own besides" in found.reason) == bool(own)
+    assert (found.distinct, len(found.usual), found.compared) == (30 + own, 30, 30)
+    assert len(found.themes) == len(plain.themes) + own
+    assert len({*found.labels[:answers].tolist()}) == own
     labels = found.labels[answers:]
+    assert not {*found.labels[:answers].tolist()} & {*labels.tolist()}
     pairs = {(int(labels[place]), int(plain.labels[row])) for place, row in enumerate(rows)}
     assert len(pairs) == len(plain.themes)  # one to one; the order by size may differ
     assert [theme.size for theme in found.themes] == np.bincount(found.labels).tolist()
@@ -53,9 +57,9 @@ def test_repeats_and_order_change_nothing_but_sizes(copies: list[int], answers: 
 def test_repeats_and_order_change_nothing_with_any_clusterer(clusterer: str) -> None:
     rows = np.random.default_rng(0).permutation([*range(30), *range(20), *range(5, 15)]).tolist()
     config = replace(CONFIG, clusterer=clusterer, k=4)
-    plain, found = themes_of(list(range(30)), 0, config), themes_of(rows, 40, config)
+    plain, found = themes_of(list(range(30)), 0, config), themes_of(rows, 40, replace(config, k=5))
     pairs = {(int(found.labels[40 + place]), int(plain.labels[row])) for place, row in enumerate(rows)}
-    assert len(pairs) == 4 and len({*found.labels[:40].tolist()}) == 1
+    assert len(pairs) == 4 and [t.name for t in found.themes if t.size == 40] == ["Don't know"]
 
 
 def test_one_text_is_one_theme() -> None:
@@ -64,6 +68,29 @@ def test_one_text_is_one_theme() -> None:
     assert found.frequent == ((0, 20),) and (found.margins > 0).all() and found.curves.ks == ()
     with pytest.raises(DataError, match="20 sentences with 1 different texts are too few for 3 themes"):
         find_themes(["River floods"] * 20, np.ones((20, 3), np.float32), ThemesConfig(k=3), 0, SILENT)
+
+
+@pytest.mark.parametrize("k", [0, 2, 3, 5])
+def test_frequent_answers_never_join_the_theme_of_other_sentences(k: int) -> None:
+    texts, vectors, _ = planted((9, 8, 7, 6))
+    answers = ["n/a"] * 40 + ["None."] * 35
+    rows = np.concatenate([vectors, np.full((40, 12), 0.3), np.full((35, 12), -0.3)]).astype(np.float32)
+    found = find_themes(texts + answers, rows, replace(CONFIG, k=k), 0, SILENT, EXACT)
+    sizes = {theme.name: theme.size for theme in found.themes}
+    assert sizes["n/a"] == 40 and len(sizes) == (k or 6)
+    assert sizes.get("None.") == (35 if k != 2 else None), "two themes: the most frequent answer, and the others"
+
+
+@pytest.mark.parametrize("n", [4, 40, 100])
+def test_sentences_that_differ_in_numbers_only_are_one_theme(n: int) -> None:
+    texts = [f"I am satisfied, customer number {i:,} of {n}." for i in range(n)]
+    vectors = np.random.default_rng(0).normal(size=(n, 12)).astype(np.float32)
+    found = find_themes(texts, vectors, CONFIG, 0, SILENT, EXACT)
+    assert [theme.size for theme in found.themes] == [n] and found.distinct == n
+    others, rows, _ = planted()
+    mixed = find_themes([*others, *texts], np.concatenate([rows, vectors]), CONFIG, 0, SILENT, EXACT)
+    assert len({*mixed.labels[len(others) :].tolist()}) == 1
+    assert len(find_themes(texts, vectors, replace(CONFIG, k=3), 0, SILENT, EXACT).themes) == 3, "as it was asked"
 
 
 def test_a_repeated_text_with_a_theme_of_its_own_is_certain() -> None:
