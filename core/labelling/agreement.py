@@ -115,12 +115,27 @@ class CommonCodes:
         sets = [frozenset(place[name] for name in value) for value in self.values]
         return [[sets[at] if at >= 0 else None for at in own.tolist()] for own in self.labels], codes
 
+    def majority(self) -> tuple[list[tuple[str, ...]], npt.NDArray[np.bool_]]:
+        """Return the codes that more than half of the people gave each sentence, and the (n,) mask of the open ones.
+
+        A sentence is open if it has labels but no such code, or if half of its people gave it another one.
+        """
+        names = np.array(list(dict.fromkeys(name for value in self.values for name in value)), dtype=object)
+        has = np.array([[name in value for name in names] for value in (*self.values, ())]).reshape(-1, len(names))
+        votes = np.sum([has[own] for own in self.labels], axis=0)  # the last row, of -1, has no code
+        people = np.sum([own >= 0 for own in self.labels], axis=0)
+        given = 2 * votes > people[:, None]
+        tied = ((2 * votes == people[:, None]) & (votes > 0)).any(axis=1)
+        return [tuple(names[row]) for row in given], (people > 0) & (tied | ~given.any(axis=1))
+
 
 Sets = Sequence[Mapping[int, frozenset[int]]]
 """Cluster number → numbers of its codes, for the combinations of codes of each labelling; empty without any."""
 
 
-def common_codes(labels: Sequence[Labels], names: Sequence[Mapping[int, str]], sets: Sets = ()) -> CommonCodes | None:
+def common_codes(
+    labels: Sequence[Labels], names: Sequence[Mapping[int, str]], sets: Sets = (), codebooks: bool = False
+) -> CommonCodes | None:
     """Return labels by their codes.
 
     Clusters with the same name are one code, whatever their numbers are; case and spaces do not count. Codes are common
@@ -134,6 +149,8 @@ def common_codes(labels: Sequence[Labels], names: Sequence[Mapping[int, str]], s
         Number → name of all clusters of each labelling, including unused ones.
     sets
         The combinations of codes of each labelling.
+    codebooks
+        Whether it is enough that everybody has most codes in common with all the others, given or not.
     """
     sets = sets or [{}] * len(names)
     known = [{n: name for n, name in own.items() if n not in held} for own, held in zip(names, sets, strict=True)]
@@ -155,7 +172,7 @@ def common_codes(labels: Sequence[Labels], names: Sequence[Mapping[int, str]], s
             for number in numbers.tolist()
         ]
         common = sum(int(count) for value, count in zip(called, counts, strict=True) if value <= shared)
-        if len(numbers) and common * 2 <= counts.sum():
+        if len(numbers) and common * 2 <= counts.sum() and not (codebooks and len(shared) * 2 > len(own)):
             return None
         places = np.array([place.setdefault(value, len(place)) for value in called], dtype=np.int32)
         result = np.full(len(given), MISSING, dtype=np.int32)

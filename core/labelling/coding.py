@@ -86,6 +86,8 @@ def _turned(partition: Partition, ids: Ids, code: int, first_number: int, given:
     ids = ids[has_code(partition, code)[partition.rows(ids)] != given]
     one = CodeSet({code})
     after, _ = moved(partition, ids, _turn(one, CodeSet()) if given else _turn(CodeSet(), one), first_number)
+    if given:  # which settles what was uncertain
+        after = replace(after, uncertain=after.uncertain & ~np.isin(after.ids, ids))
     kind, sign = (OperationKind.ADD_CODE, "+") if given else (OperationKind.REMOVE_CODE, "−")
     return Operation(kind, f"{counted(len(ids), 'sentence')} {sign} {name}", difference(partition, after))
 
@@ -131,6 +133,9 @@ def onto(partition: Partition, change_set: ChangeSet, first_number: int) -> Chan
         if isinstance(change, ClusterChange) and change.number in made:
             continue
         if isinstance(change, EntryChange) and change.kind is EntryKind.CODES and change.key != ALLOWED:
+            continue
+        if isinstance(change, SentenceChanges) and change.field is Field.UNCERTAIN and not np.any(change.new):
+            after = replace(after, uncertain=after.uncertain & ~np.isin(after.ids, change.ids))
             continue
         if not isinstance(change, SentenceChanges) or change.field is not Field.CLUSTER:
             return None

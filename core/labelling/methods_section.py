@@ -102,10 +102,11 @@ class ReliabilityFact:
     """Range of the reliabilities of people."""
 
     people: int
-    sensitivity: tuple[Estimate, Estimate]
-    """Lowest and highest."""
-    specificity: tuple[Estimate, Estimate]
+    rates: Mapping[str, tuple[Estimate, Estimate]]
+    """"accuracy" of codes, or "sensitivity" and "specificity" on pairs: the lowest and the highest."""
     over: str
+    equal_because: str = ""
+    """Why all people are taken to be equally reliable; "" if they are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,8 @@ class AdjudicationFact:
     equal: bool
     steps: int
     """Number of changes that people have made in it since."""
+    left_open: int = 0
+    """Number of sentences that began without a code because people disagreed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,13 +325,21 @@ def _reliability(facts: Facts) -> list[Sentence]:
     found = facts.reliability
     if found is None:
         return []
-    (low_s, high_s), (low_c, high_c) = found.sensitivity, found.specificity
+    of = "codes" if "accuracy" in found.rates else "judgements on pairs of sentences"
+    equal = f" all taken to be equally reliable because {found.equal_because}," if found.equal_because else ""
+    told = ", and ".join(f"{_RATES[name]} is {_range(*ends)}" for name, ends in found.rates.items())
     return [
-        ["The reliability of each labeller was estimated from judgements on pairs of sentences ", Cite("dawid1979"),
+        [f"The reliability of each labeller was estimated from {of} ", Cite("dawid1979"),
          f", with 95 % jackknife intervals over {found.over}."],
-        [f"For {counted(found.people, 'person', 'people')}, sensitivity (pairs that belong together are put together) "
-         f"is {_range(low_s, high_s)}, and specificity (pairs that do not are put apart) {_range(low_c, high_c)}."],
+        [f"For {counted(found.people, 'person', 'people')},{equal} {told}."],
     ]  # fmt: skip
+
+
+_RATES = {
+    "accuracy": "the probability of giving the right code",
+    "sensitivity": "sensitivity (pairs that belong together are put together)",
+    "specificity": "specificity (pairs that do not are put apart)",
+}
 
 
 def _machine(found: MachineFact) -> list[Sentence]:
@@ -356,7 +367,8 @@ def _adjudication(made: AdjudicationFact) -> Sentence:
     after = f" People then made {counted(made.steps, 'change')} in it." if made.steps else ""
     of = f"A gold labelling of {counted(made.sentences, 'sentence')} was made"
     if made.method == "majority of each code":
-        return [f"{of}: a sentence has each code that more than half of its people gave it.{after}"]
+        left = f", and {counted(made.left_open, 'sentence')} without one began open" if made.left_open else ""
+        return [f"{of}: a sentence has each code that more than half of its people gave it{left}.{after}"]
     if made.method != "posterior":
         return [f"{of} from the majority of labels after clusters were matched.{after}"]
     equal = ", with all people taken as equally reliable" if made.equal else ""

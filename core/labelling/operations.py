@@ -97,24 +97,29 @@ class Operation:
 
 
 def assign(partition: Partition, ids: Ids, number: int) -> Operation:
-    """Put sentences into a cluster."""
+    """Put sentences into a cluster, which settles those that were uncertain, also where they are in it already."""
     cluster = partition.cluster(number)
+    settled = marked(partition, Field.UNCERTAIN, ids, 0)
+    if settled is not None and (partition.numbers[partition.rows(ids)] == number).all():
+        return approve(partition, ids)
     change = marked(partition, Field.CLUSTER, ids, number)
-    return Operation(OperationKind.ASSIGN, f"{_sentences(change)} → {cluster.name}", _change_set(change))
+    return Operation(OperationKind.ASSIGN, f"{_sentences(change)} → {cluster.name}", _change_set(change, settled))
 
 
 def approve(partition: Partition, ids: Ids) -> Operation:
-    """Make labels of a person of the labels that sentences have."""
+    """Make labels of a person of the labels that sentences have, which are then certain."""
     rows = partition.rows(ids)
     change = SentenceChanges(Field.CLUSTER, partition.ids[rows], partition.numbers[rows], partition.numbers[rows])
-    return Operation(OperationKind.APPROVE, f"{_sentences(change)} confirmed", _change_set(change))
+    settled = marked(partition, Field.UNCERTAIN, ids, 0)
+    return Operation(OperationKind.APPROVE, f"{_sentences(change)} confirmed", _change_set(change, settled))
 
 
 def accept(partition: Partition, wanted: Mapping[int, Ids]) -> Operation:
     """Accept suggestions: cluster number → sentence ids."""
     moved = {number: marked(partition, Field.CLUSTER, ids, number) for number, ids in wanted.items()}
     names = ", ".join(f"{_sentences(change)} → {partition.cluster(number).name}" for number, change in moved.items())
-    return Operation(OperationKind.ACCEPT, names, _change_set(*moved.values()))
+    settled = (marked(partition, Field.UNCERTAIN, ids, 0) for ids in wanted.values())
+    return Operation(OperationKind.ACCEPT, names, _change_set(*moved.values(), *settled))
 
 
 def unassign(partition: Partition, ids: Ids) -> Operation:
@@ -127,7 +132,7 @@ def create(partition: Partition, number: int, name: str, ids: Ids, colour: int |
     """Create a cluster with the given sentences, possibly none."""
     cluster = new_cluster(partition, number, name, colour)
     change = marked(partition, Field.CLUSTER, ids, number)
-    change_set = _change_set(ClusterChange(None, cluster), change)
+    change_set = _change_set(ClusterChange(None, cluster), change, marked(partition, Field.UNCERTAIN, ids, 0))
     return Operation(OperationKind.CREATE, f"{cluster.name} with {_sentences(change)}", change_set)
 
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 from scipy.stats import t as student
 
-from themescope.core.labelling.pair_counts import MISSING, Judgements, PairCounts, PairTable
+from themescope.core.labelling.pair_counts import MISSING, MOST_PARTS, Judgements, PairCounts, PairTable
 from themescope.core.metrics.statistics.intervals import LEVEL
 from themescope.core.types import Estimate, Floats, Ids, Labels
 
@@ -45,7 +45,7 @@ _THIRD_MISSING = (
     "too few sentences were labelled by three people, or have gold labels, to show who is right where two people differ"
 )
 _NOBODY = "nobody has labelled anything"
-_FEW = "too few sentences of this person were labelled by others"
+FEW_OF_PERSON = "too few sentences of this person were labelled by others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +120,10 @@ def fit(raters: Sequence[Labels], articles: Ids, gold: Collection[int] = (), see
         return RaterModel(LabelRates(even, even, 0.5), nothing, counts.parts_of, True, reason)
     fixed = np.isin(np.arange(len(raters)), [*gold])
     rates = estimate(counts.judgements, counts.weights, fixed)
-    determined = _determined(counts, rates, fixed)
+    alone = not fixed.any() and _active(raters) == 2
+    determined = _determined(counts, rates, fixed) & ~np.bool_(alone)
     if not determined.any():
         equal = estimate(counts.judgements, counts.weights, fixed, equal=True)
-        alone = not fixed.any() and _active(raters) == 2
         reason = UNDETERMINED if alone else _THIRD_MISSING
         values = [Reliability(None, None, int(shared), reason) for shared in counts.shared]
         return RaterModel(equal, tuple(values), counts.parts_of, True)
@@ -238,7 +238,7 @@ def _reliability(
 ) -> Reliability:
     shared = int(counts.shared[rater])
     if not determined:
-        return Reliability(None, None, shared, _FEW)
+        return Reliability(None, None, shared, FEW_OF_PERSON)
     sensitivity = jackknife(rates.sensitivity[rater], np.array([found.sensitivity[rater] for found in again]))
     specificity = jackknife(rates.specificity[rater], np.array([found.specificity[rater] for found in again]))
     return Reliability(sensitivity, specificity, shared, "")
@@ -259,3 +259,106 @@ def jackknife(value: float, without: Floats) -> Estimate:
     freedom = max(squares.sum() ** 2 / (squares**2).sum() - 1.0, 1.0)
     half, here = float(student.ppf((1 + LEVEL) / 2, freedom)) * error, logit(value)
     return Estimate(float(value), float(expit(here - half)), float(expit(here + half)), n)
+
+
+# --- codes with common names ------------------------------------------------------------------------------------------
+
+
+FEWEST_CODED = 10
+"""Minimum number of sentences of a person that two others coded, too, or that have gold labels."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodeModel:
+    """Fitted model of people who give codes with common names."""
+
+    accuracy: tuple[Estimate | None, ...]
+    """Probability that each rater gives the right code, with 95 % intervals; None where the labels do not tell."""
+    shared: tuple[int, ...]
+    """Number of sentences of each rater that another one coded, too."""
+    intervals_over: str
+    equal_because: str
+    """Reason why all people are taken to be equally reliable; "" if the labels tell them apart."""
+    undefined: str
+    probabilities: Floats
+    """(n, codes) probability that each code is right; 0 for sentences that nobody coded."""
+
+    @property
+    def equal(self) -> bool:
+        """Return whether all people are taken to be equally reliable."""
+        return bool(self.equal_because)
+
+
+def fit_codes(
+    raters: Sequence[Labels], codes: int, articles: Ids, gold: Collection[int] = (), seed: int = 0
+) -> CodeModel:
+    """Fit the model of Dawid and Skene 1979 with one probability of being right for each rater.
+
+    A wrong code is any of the others. Two people alone do not show who is right where they differ, so that they are
+    taken to be equally reliable; the share of equal codes then tells how reliable.
+
+    Parameters
+    ----------
+    raters
+        (n,) codes 0, 1, … of each rater; -1 is missing.
+    codes
+        Number of codes.
+    articles, gold, seed
+        As in :func:`fit`.
+    """
+    table, places = np.unique(np.stack(raters, axis=1), axis=0, return_inverse=True)
+    place, known = places.reshape(-1), table != MISSING
+    fixed, twice = np.isin(np.arange(len(raters)), [*gold]), known.sum(axis=1) >= 2
+    sizes = np.bincount(place, minlength=len(table)).astype(np.float64)
+    shared = (sizes[:, None] * (known & twice[:, None])).sum(axis=0)
+    reason = ""
+    if not twice.any():
+        reason = "no sentence was coded by two people"
+    elif codes < 2:
+        reason = "all people gave every sentence the same code"
+    weights = np.where(twice & (reason == ""), sizes, 0.0)
+    checked = known.sum(axis=1) + known[:, fixed].any(axis=1) >= 3
+    enough = (sizes[:, None] * (known & checked[:, None])).sum(axis=0) >= FEWEST_CODED
+    alone = not fixed.any() and _active(raters) == 2
+    equal = "" if (enough & ~fixed).any() else UNDETERMINED if alone else _THIRD_MISSING
+    even = np.where(fixed, GOLD, RIGHT / (RIGHT + WRONG))
+    rates, p = _code_rates(table, weights, max(codes, 2), fixed, bool(equal), even)
+    if reason:
+        return CodeModel((None,) * len(raters), tuple(shared.astype(int).tolist()), "", _NOBODY, reason, p[place])
+    parts, over = _parts(articles, twice[place], seed)
+    again = []
+    for part in np.unique(parts[twice[place]]):
+        left = np.bincount(place[parts != part], minlength=len(table)) * twice
+        again.append(_code_rates(table, left.astype(np.float64), codes, fixed, bool(equal), rates)[0])
+    found = [jackknife(rate, np.array([one[rater] for one in again])) for rater, rate in enumerate(rates)]
+    told = (bool(equal) & (shared > 0)) | enough
+    accuracy = tuple(one if tells else None for one, tells in zip(found, told.tolist(), strict=True))
+    return CodeModel(accuracy, tuple(shared.astype(int).tolist()), over, equal, "", p[place, :codes])
+
+
+def _parts(articles: Ids, counted: npt.NDArray[np.bool_], seed: int) -> tuple[Ids, str]:
+    """Return the (n,) parts that are left out one at a time: articles, or groups of sentences if these are few."""
+    numbers = np.unique(articles, return_inverse=True)[1].reshape(-1)
+    if len(np.unique(numbers[counted])) >= FEWEST_ARTICLES:
+        return np.asarray(numbers % MOST_PARTS, np.int64), "articles"
+    order = np.random.default_rng(seed).permutation(len(articles))
+    return np.asarray(order % MOST_PARTS, np.int64), "sentences"
+
+
+def _code_rates(
+    table: Labels, weights: Floats, codes: int, fixed: npt.NDArray[np.bool_], equal: bool, rates: Floats
+) -> tuple[Floats, Floats]:
+    """Return the (raters,) accuracies by EM, and the (profiles, codes) probability that each code is right."""
+    said, known = table[:, :, None] == np.arange(codes), (table != MISSING).astype(np.float64)
+    shares = np.full(codes, 1.0 / codes)
+    for _ in range(_MOST_STEPS):
+        wrong = np.log((1 - rates) / (codes - 1))
+        odds = np.log(shares) + np.einsum("urk,r->uk", said, np.log(rates) - wrong) + (known @ wrong)[:, None]
+        p = np.exp(odds - np.logaddexp.reduce(odds, axis=1, keepdims=True)) * known.any(axis=1)[:, None]
+        right = weights @ np.einsum("urk,uk->ur", said, p)
+        new = _rate(right, weights @ known - right, fixed, equal)
+        shares = (weights @ p + 1.0) / (weights.sum() + codes)
+        moved, rates = np.abs(new - rates).max(), new
+        if moved < _TOLERANCE:
+            break
+    return rates, p

@@ -109,7 +109,7 @@ def agreement(page: Page, app: App) -> None:
     query = {"corpus": CORPUS, "agreement_scope": f"Task: {TASK}"}
     open_page(page, f"{app.url}/agreement?{urlencode(query)}", "Agreement")
     expect(page.get_by_text("taken to be equally reliable")).to_be_visible()
-    expect(page.get_by_text("1 sentence in different clusters")).to_be_visible()
+    expect(page.get_by_text("1 sentence with different codes")).to_be_visible()
     at_rest(page)
 
 
@@ -127,5 +127,5 @@ def adjudicate(page: Page, app: App) -> None:
     with app.store.reading() as r:
         made = r.labellings.by_name("Team gold by keys")
         state = r.labellings.snapshot(made.id).partition
-    assert made.origin["method"] == "posterior" and made.origin["of"] == [f"{TASK} · Ada", f"{TASK} · Ben"]
+    assert made.origin["open"] == 1 and made.origin["of"] == [f"{TASK} · Ada", f"{TASK} · Ben"]
     assert state.uncertain.sum() == 1 and len(state.ids) == ITEMS * 12

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.jobs.labelling.test_gold import CODES, DISPUTED, N, task_of_two
 from tests.webapp.filled import HOSTILE
 from tests.webapp.hands import plain_words_of, words_of
 from themescope.core.labelling import operations as op
@@ -16,6 +17,7 @@ from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
+from themescope.jobs.common.labelled.placed import placed_sentences
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import COPIED
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -62,12 +64,12 @@ def test_people_sections_and_models_side_by_side(labelled: Store, open_both: Ope
     assert row["ARI"] == "1.000"
     assert "Remark" not in pairs and "One article, so no intervals." in words_of(at)
     disputed = next(d.value for d in at.dataframe if "Most probable" in d.value)
-    assert len(disputed) == 2
+    assert len(disputed) == 6, "two were moved, and four have a code that Ben calls otherwise"
     next(b for b in at.button if b.label == "Create gold labelling").click().run()
     with labelled.reading() as r:
         gold = [x for x in r.labellings.list() if x.kind is Sharing.GOLD]
         found = r.labellings.snapshot(gold[0].id).partition
-    assert found.uncertain.sum() == 2
+    assert found.uncertain.sum() == 6
     assert gold[0].origin["from"] == "adjudication"
 
 
@@ -103,9 +105,10 @@ def test_a_vote_counts_where_the_person_placed_the_sentence(labelled: Store, ope
         (gold,) = [x for x in r.labellings.list() if x.kind is Sharing.GOLD]
         found = r.labellings.snapshot(gold.id).partition
         bens = r.labellings.snapshot(r.labellings.by_name(HOSTILE).id).partition
-    assert not found.uncertain.any(), "Ada has placed nothing, so nothing is tied"
-    moved = np.unique(found.numbers[np.isin(found.ids, bens.ids[bens.numbers == 3])])
-    assert len(moved) == 1, "Ben's two sentences are with those that he put them to"
+    with labelled.reading() as r:
+        placed = np.isin(found.ids, placed_sentences(r, r.labellings.by_name(HOSTILE), bens))
+    assert placed.sum() == 2 and not found.uncertain[placed].any(), "Ada has placed nothing, so nothing is tied"
+    assert {found.clusters[int(n)].name for n in found.numbers[placed]} == {HOSTILE}, "where Ben put them"
 
 
 def test_blind_labellers_see_nothing_before_they_have_finished(labelled: Store, open_page: Open) -> None:
@@ -166,6 +169,25 @@ def test_the_headline_is_agreement_on_named_codes(coded: Store, open_page: Open)
     assert at.subheader[0].value == "Pairwise agreement of partitions"
     assert "25 of 30 sentences" in words_of(at) and "Codes of the same name are on the diagonal" in words_of(at)
     assert "**Pilot** (nobody placed a sentence in it)" in words_of(at)
+
+
+def test_two_coders_of_the_same_units_and_their_gold_labelling(sqlite_store: Store, open_page: Open) -> None:
+    """Ten of sixty sentences are disputed: each has a probable code, both are reliable, and gold is the codebook's."""
+    task_of_two(sqlite_store)
+    at = open_page("agreement", scope="Task: Pilot", person="Anna")
+    assert not at.exception
+    reliability = next(d.value for d in at.dataframe if "Accuracy" in d.value)
+    assert len(reliability) == 2 and reliability["Sentences"].tolist() == [N, N]
+    assert reliability["Accuracy"].str.fullmatch(r"\.\d{3} \[\.\d{3}, \.\d{3}\]").all()
+    assert "too few" not in words_of(at) and "two people alone do not show who is right" in words_of(at)
+    disputed = next(d.value for d in at.dataframe if "Most probable" in d.value)
+    assert len(disputed) == DISPUTED and set(disputed["Most probable"]) <= {*CODES}
+    assert (disputed["Probability"] > 0.4).all() and disputed["Next"].str.startswith(CODES).all()
+    next(b for b in at.button if b.label == "Create gold labelling").click().run()
+    with sqlite_store.reading() as r:
+        state_of = r.labellings.snapshot(r.labellings.by_name("Pilot gold").id).partition
+    assert [c.name for _, c in sorted(state_of.clusters.items())] == [*CODES]
+    assert state_of.uncertain.sum() == (state_of.numbers == UNASSIGNED).sum() == DISPUTED
 
 
 def replace_owner(known: LabellingRecord, owner: str, name: str) -> NewLabelling:

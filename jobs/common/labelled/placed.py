@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from themescope.core.labelling.changes import rewind
 from themescope.core.labelling.partition import UNASSIGNED, EntryKind, Partition
@@ -72,22 +73,27 @@ def run_origin(r: Unit, run_id: int) -> dict[str, Any]:
 
 
 def joint_provenance(
-    r: Unit, records: Sequence[LabellingRecord], ids: Ids, until: datetime | None = None
+    r: Unit,
+    records: Sequence[LabellingRecord],
+    ids: Ids,
+    until: datetime | None = None,
+    gave: Sequence[npt.NDArray[np.bool_]] = (),
 ) -> Provenance:
     """Return the provenance of labels that are copied from one labelling, or follow from several, at a time.
 
-    In the second case the coders of a sentence are all who judged it, and a sentence that nobody judged has the label
-    of a machine.
+    In the second case the coders of a sentence are those who judged it and, by the masks ``gave`` (n,) of each record,
+    gave it the label; without masks, all who judged it. A label that none of them gave is that of a machine.
     """
     rows: dict[int, tuple[Maker, float | None]] = {}
     coders: dict[int, dict[str, Source]] = {}
-    for record in records:
+    for place, record in enumerate(records):
+        mine = ids[gave[place]] if gave else ids
         state = r.labellings.snapshot(record.id).partition
         if until is not None:
             later = [change_set for step, change_set in r.label_steps.since(record.id, 0) if step.when > until]
             state = rewind(state, later)
         found = provenance_of(r, record, state, until)
-        for row in np.flatnonzero(np.isin(state.ids, ids) & (found.maker >= 0)).tolist():
+        for row in np.flatnonzero(np.isin(state.ids, mine) & (found.maker >= 0)).tolist():
             id, maker = int(state.ids[row]), found.makers[found.maker[row]]
             if len(records) == 1:
                 rows[id] = maker, found.cells(row)[2]

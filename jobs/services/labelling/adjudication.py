@@ -1,28 +1,32 @@
-"""Gold labellings from several labellings: the consensus of the posterior, or the majority where that is undefined."""
+"""Gold labellings from several labellings: by code where they have common codes, or else the posterior's consensus."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import entr
 
-from themescope.core.labelling.code_sets import ALLOWED, allows_several, code_clusters, coded, holding
-from themescope.core.labelling.partition import Entry, EntryKind, Partition, start
+from themescope.core.labelling.agreement import CommonCodes, adjudicate, common_codes
+from themescope.core.labelling.code_sets import ALLOWED, CodeSet, allows_several, code_clusters, coded
+from themescope.core.labelling.codebook.entries import entries_with
+from themescope.core.labelling.consensus import CoAssignment, by_article, consensus, disputed, support
+from themescope.core.labelling.operations import NOTE_LIMIT
+from themescope.core.labelling.partition import Cluster, Entry, EntryKey, EntryKind, Partition, free_name, start
+from themescope.core.labelling.posterior import CodeModel, RaterModel, fit, fit_codes
 from themescope.core.labelling.provenance import Source
+from themescope.core.metrics.matching import match_clusters
+from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Floats, Ids, Labels
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance
-from themescope.jobs.services.labelling.agreement import coded_text
-from themescope.jobs.services.labelling.starts import Begin, Beginning, clusters, from_labels
-
-if TYPE_CHECKING:
-    from themescope.core.labelling.consensus import CoAssignment
-    from themescope.core.labelling.posterior import RaterModel
+from themescope.jobs.services.labelling.agreement import Coder, coded_text
+from themescope.jobs.services.labelling.starts import Begin, Beginning, from_labels
 
 Mask = npt.NDArray[np.bool_]
 CLOSE = 0.1
@@ -33,30 +37,35 @@ CLOSE = 0.1
 class Adjudication:
     """What follows from several labellings of n sentences; row i of every array is one sentence."""
 
-    model: RaterModel
+    model: RaterModel | CodeModel
+    """That of codes where the labellings have common ones."""
     labels: Labels
-    """(n,) clusters of the consensus, -1 for sentences that nobody has assigned."""
+    """(n,) most probable codes, or clusters of the consensus; -1 for sentences that nobody has assigned."""
     certainty: Floats
-    """(n,) mean probability of belonging together with the other sentences of the cluster in the article."""
+    """(n,) probability of the code; of a cluster, the mean probability of belonging together with its others."""
     runner_up: Labels
-    """(n,) the cluster of the second highest probability; -1 if there is none."""
+    """(n,) the code or cluster of the second highest probability; -1 if there is none."""
     runner_up_probability: Floats
     differ: Mask
-    """(n,) sentences that people put into different clusters, after the clusters of the article were matched."""
+    """(n,) sentences with different codes, or in different clusters after those of the article were matched."""
     dispute: Floats
-    """(n,) bits of uncertainty about pairs of the article on which people differ, per pair."""
+    """(n,) bits of uncertainty about the code, or about pairs of the article on which people differ, per pair."""
     unclear: Mask
-    """(n,) sentences in different clusters, none of which is clearly the most probable."""
+    """(n,) sentences without a code of more than half of the people, or without a clearly most probable cluster."""
     names: Mapping[int, str]
-    """Cluster of the consensus → the name that people gave to most of its sentences."""
+    """Name of each code; of a cluster of the consensus, that which people gave to most of its sentences."""
     expected_ari: float | None
     """Mean over articles of the expected adjusted Rand index with the true clusters."""
 
 
 def adjudicated(
-    raters: Sequence[Labels], articles: Ids, names: Sequence[Mapping[int, str]], gold: Collection[int] = ()
+    raters: Sequence[Labels],
+    articles: Ids,
+    names: Sequence[Mapping[int, str]],
+    gold: Collection[int] = (),
+    sets: Sequence[Mapping[int, CodeSet]] = (),
 ) -> Adjudication:
-    """Compute the posterior and the consensus of labellings.
+    """Compute the posterior of the codes of labellings; of those without common codes, that of pairs and the consensus.
 
     The consensus is that of every article. Clusters of two articles are the same if people called them the same,
     because nobody may have labelled both articles.
@@ -71,10 +80,12 @@ def adjudicated(
         Number → name of the clusters of each labelling.
     gold
         Positions of labellings that are known to be right.
+    sets
+        Combinations of codes of each labelling.
     """
-    from themescope.core.labelling.consensus import by_article
-    from themescope.core.labelling.posterior import fit
-
+    codes = common_codes(raters, names, sets, codebooks=True)
+    if codes is not None:
+        return _of_codes(codes, articles, gold)
     model = fit(raters, articles, gold)
     columns: dict[str, Any] = {}
     numbers: dict[str, int] = {}
@@ -91,13 +102,33 @@ def adjudicated(
     return Adjudication(model, **columns, names=called, expected_ari=mean)
 
 
+def _of_codes(codes: CommonCodes, articles: Ids, gold: Collection[int]) -> Adjudication:
+    model, n = fit_codes(codes.labels, len(codes.values), articles, gold), len(articles)
+    people = [own for place, own in enumerate(codes.labels) if place not in gold]
+    known = np.any([codes.labels[place] >= 0 for place in gold], axis=0)
+    p = np.concatenate([model.probabilities, np.zeros((n, 2))], axis=1)  # at least two columns
+    order, rows = np.argsort(-p, axis=1, kind="stable")[:, :2], np.arange(n)
+    certainty, second = p[rows, order[:, 0]], p[rows, order[:, 1]]
+    highest = np.max(people, axis=0)
+    differ = np.min([np.where(own < 0, highest, own) for own in people], axis=0) != highest
+    return Adjudication(
+        model,
+        np.where(certainty > 0, order[:, 0], -1).astype(np.int32),
+        certainty,
+        np.where(second > 0, order[:, 1], -1).astype(np.int32),
+        second,
+        differ,
+        np.where(differ, entr(p).sum(axis=1) / np.log(2), 0.0),
+        replace(codes, labels=people).majority()[1] & ~known,
+        dict(enumerate(codes.names)),
+        None,
+    )
+
+
 def _of_article(
     posterior: CoAssignment, raters: Sequence[Labels], names: Sequence[Mapping[int, str]], numbers: dict[str, int]
 ) -> tuple[dict[str, Any], float]:
     """Return the columns of an article, and the expected adjusted Rand index; ``numbers`` of clusters are extended."""
-    from themescope.core.labelling.agreement import adjudicate
-    from themescope.core.labelling.consensus import consensus, disputed, support
-
     made = consensus(posterior)
     differ = adjudicate(raters).dispute > 0
     called = _names(made.labels, raters, names)
@@ -159,37 +190,42 @@ def gold_votes(labels: Sequence[Labels], placed: Sequence[Mask], placed_only: bo
 
 
 def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, gold_id: int | None = None) -> Begin:
-    """Return the consensus of labellings, from the posterior if it is defined, or else the majority of their votes.
+    """Return what several labellings say together.
 
-    Where several codes per sentence are allowed, a sentence has each code that more than half of its people gave it.
+    Labellings with common codes keep them: the codebook is theirs, a sentence has each code that more than half of its
+    people gave it, and where that is none, or half of them gave another one, it is open: marked uncertain, with a note
+    of what everybody gave it. Other partitions become the consensus of the posterior, in which sentences without a
+    clearly most probable cluster are marked uncertain.
 
-    Sentences that people put into different clusters, none of which is clearly the most probable, are marked
-    uncertain; ties of a majority begin unassigned and marked. ``placed_only`` is that of :func:`gold_votes`. The labels
-    of ``gold_id`` are known to be right.
+    ``placed_only`` is that of :func:`gold_votes`. The labels of ``gold_id`` are known to be right.
     """
 
     def initial(store: Store, new: NewLabelling) -> Beginning:
         with store.reading() as r:
             records = [r.labellings.get(id) for id in labelling_ids]
             text = coded_text(r, records)
-            ids, coders = text.ids, text.coders
-            gold, called = gold_on(r, gold_id, ids)
-            made = joint_provenance(r, records, ids)
-        labels = gold_votes([coder.labels for coder in coders], [coder.placed for coder in coders], placed_only)
-        states = [coder.state for coder in coders]
-        if any(map(allows_several, states)):
-            return _code_by_code(labels, states, ids, [record.name for record in records])._replace(labels=made)
-        names = [{number: cluster.name for number, cluster in state.clusters.items()} for state in states]
+            gold, called = gold_on(r, gold_id, text.ids)
+        ids, coders = text.ids, text.coders
+        votes = gold_votes([coder.labels for coder in coders], [coder.placed for coder in coders], placed_only)
+        names, sets = [coder.names for coder in coders], [coder.sets for coder in coders]
         origin: dict[str, Any] = {"from": "adjudication", "of": [record.name for record in records]}
+        codes = common_codes(votes, names, sets, codebooks=True)
+        if codes is not None:
+            right = [called.get(int(number), "") for number in gold]
+            partition, gave = _code_by_code(codes, coders, ids, right)
+            origin |= {"method": "majority of each code", "open": int(partition.uncertain.sum())}
+            with store.reading() as r:
+                return Beginning(partition, origin, joint_provenance(r, records, ids, gave=gave))
         known = (gold >= 0).any()
         found = adjudicated(
-            [*labels, *([gold] if known else [])], text.articles, [*names, called], [len(labels)] if known else []
+            [*votes, *([gold] if known else [])], text.articles, [*names, called], [len(votes)] if known else []
         )
-        if found.model.undefined:
-            return _majority(store, new, labels, states, ids, origin)._replace(labels=made)
         expected = None if found.expected_ari is None else round(found.expected_ari, 4)
-        origin = origin | {"method": "posterior", "expected_ari": expected, "equal": found.model.equal}
+        origin |= {"method": "posterior", "expected_ari": expected, "equal": found.model.equal}
         first = from_labels(ids, found.labels, found.names, origin)(store, new)
+        with store.reading() as r:
+            gave = [match_clusters(found.labels, own).aligned == found.labels for own in votes]
+            made = joint_provenance(r, records, ids, gave=gave)
         machine = np.array([maker.source is Source.MACHINE for maker in made.makers], np.bool_)[made.maker]
         made = replace(made, probability=np.where(machine, found.certainty, np.nan))
         return first._replace(partition=replace(first.partition, uncertain=found.unclear), labels=made)
@@ -207,37 +243,53 @@ def gold_on(r: Unit, gold_id: int | None, ids: Ids) -> tuple[Labels, Mapping[int
     return labels, {number: cluster.name for number, cluster in r.labellings.clusters(gold_id).items()}
 
 
-def _code_by_code(labels: Sequence[Labels], states: Sequence[Partition], ids: Ids, of: Sequence[str]) -> Beginning:
-    """Return the codes, joined by name, that more than half of the people gave; with half, a sentence is uncertain."""
-    names = list(dict.fromkeys(c.name for state in states for c in code_clusters(state).values()))
-    votes, people = np.zeros((len(ids), len(names)), np.int64), np.zeros(len(ids), np.int64)
-    for own, state in zip(labels, states, strict=True):
-        people += own >= 0
-        for number, code in code_clusters(state).items():
-            votes[:, names.index(code.name)] += np.isin(own, holding(state, number))
-    given, tied = 2 * votes > people[:, None], (2 * votes == people[:, None]) & (votes > 0)
-    numbered = clusters(names)
-    first = start(ids, None, numbered)
-    first = replace(first, entries={(EntryKind.CODES, ALLOWED): Entry()}, uncertain=tied.any(axis=1))
-    wanted = {
-        id: frozenset(numbered[at].number for at in np.flatnonzero(row))
-        for id, row in zip(ids.tolist(), given, strict=True)
+def _code_by_code(
+    codes: CommonCodes, coders: Sequence[Coder], ids: Ids, right: Sequence[str]
+) -> tuple[Partition, list[Mask]]:
+    """Return the codes that more than half of the people gave, or that are ``right`` (n,), and who gave them."""
+    partition, numbers = _joint_codebook(coders, ids)
+    kept, still = codes.majority()
+    known = np.array([folded_name(name) in numbers for name in right])
+    kept = [(name,) if known[row] else kept[row] for row, name in enumerate(right)]
+    still &= ~known
+    said = [[codes.values[at] if at >= 0 else () for at in own] for own in codes.labels]
+    gave = [np.array([not {*own}.isdisjoint(of) for own, of in zip(one, kept, strict=True)]) for one in said]
+    people = [coder.record.owner or coder.record.name for coder in coders]
+    notes = {
+        int(ids[row]): " · ".join(
+            f"{who}: {' + '.join(one[row])}" for who, one in zip(people, said, strict=True) if one[row]
+        )
+        for row in np.flatnonzero(still).tolist()
     }
-    return Beginning(coded(first, wanted), {"from": "adjudication", "of": list(of), "method": "majority of each code"})
+    wanted = {
+        id: frozenset(numbers[folded_name(name)] for name in names)
+        for id, names in zip(ids.tolist(), kept, strict=True)
+    }
+    return replace(
+        coded(partition, wanted), notes={id: note[:NOTE_LIMIT] for id, note in notes.items()}, uncertain=still
+    ), gave
 
 
-def _majority(
-    store: Store,
-    new: NewLabelling,
-    labels: Sequence[Labels],
-    states: Sequence[Partition],
-    ids: Ids,
-    origin: Mapping[str, Any],
-) -> Beginning:
-    from themescope.core.labelling.agreement import adjudicate
+def _joint_codebook(coders: Sequence[Coder], ids: Ids) -> tuple[Partition, dict[str, int]]:
+    """Return sentences without codes but with the codebook of the first coder and what the others added to it.
 
-    verdict = adjudicate(labels)
-    names = {label: states[rater].clusters[number].name for label, (rater, number) in verdict.names.items()}
-    origin = dict(origin) | {"method": "majority"}
-    first = from_labels(ids, verdict.labels, names, origin)(store, new)
-    return first._replace(partition=replace(first.partition, uncertain=verdict.labels < 0))
+    Also return the number of each code by its folded name.
+    """
+    clusters: dict[int, Cluster] = {}
+    found: dict[EntryKey, Entry] = {}
+    numbers: dict[str, int] = {}
+    for coder in coders:
+        texts, own = entries_with(coder.state, {*ids.tolist()}), dict[int, int]()
+        for number, cluster in sorted(code_clusters(coder.state).items(), key=lambda one: one[1].parent is not None):
+            folded = folded_name(coder.names[number])
+            if folded not in numbers:
+                fresh = number if coder is coders[0] else max(clusters, default=0) + 1
+                numbers[folded], parent = fresh, None if cluster.parent is None else own[cluster.parent]
+                name = free_name(start([], None, clusters.values()), cluster.name)
+                clusters[fresh] = replace(cluster, number=fresh, name=name, parent=parent)
+                if entry := texts.get((EntryKind.CODE, str(number))):
+                    found[EntryKind.CODE, str(fresh)] = entry
+            own[number] = numbers[folded]
+        if allows_several(coder.state):
+            found[EntryKind.CODES, ALLOWED] = Entry()
+    return replace(start(ids, None, clusters.values()), entries=found), numbers

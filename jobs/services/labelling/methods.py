@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.agreement import agreement_on_codes, compare, pair_alpha, replacement_test
+from themescope.core.labelling.agreement import agreement_on_codes, common_codes, compare, pair_alpha, replacement_test
 from themescope.core.labelling.answers import answers
 from themescope.core.labelling.changes import Kind, Step
 from themescope.core.labelling.markup import cited, latex_text, markdown
@@ -26,6 +26,7 @@ from themescope.core.labelling.methods_section import (
     TrainingFact,
     paragraphs,
 )
+from themescope.core.labelling.posterior import fit, fit_codes
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.text.languages import language_name
 from themescope.core.types import Estimate, Ids, Labels
@@ -80,7 +81,7 @@ def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) 
         starts = _starts(r, records)
         adjudications = _adjudications(r, records)
         training = _training(r, records)
-        gold = [gold_on(r, task.gold_id, text.ids)[0] for task in tasks]
+        golds = [gold_on(r, task.gold_id, text.ids) for task in tasks]
     judged, several = [coder.judged for coder in text.coders], len(records) > 1
     names, sets = [c.names for c in text.coders], [c.sets for c in text.coders]
     coding = agreement_on_codes(judged, names, text.articles, sets=sets) if several else None
@@ -107,7 +108,7 @@ def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) 
         coding=coding,
         alpha=pair_alpha(judged, text.articles) if partitions else None,
         pairs=_pairs(judged, text.articles) if partitions else (),
-        reliability=_reliability(judged, text.articles, gold),
+        reliability=_reliability(text, next(([one] for one in golds if (one[0] >= 0).any()), [])),
         adjudications=adjudications,
         training=training,
         version=code_version(),
@@ -151,20 +152,28 @@ def _pairs(judged: Sequence[Labels], articles: Ids) -> tuple[Estimate, ...]:
     return tuple(estimate for estimate in found if estimate is not None)
 
 
-def _reliability(judged: Sequence[Labels], articles: Ids, gold: Sequence[Labels]) -> ReliabilityFact | None:
-    from themescope.core.labelling.posterior import fit
-
-    known = [own for own in gold if (own >= 0).any()][:1]
-    model = fit([*judged, *known], articles, [len(judged)] if known else [])
-    rates = [
-        (one.sensitivity, one.specificity)
-        for one in model.reliabilities[: len(judged)]
-        if one.sensitivity is not None and one.specificity is not None
-    ]
+def _reliability(text: CodedText, gold: Sequence[tuple[Labels, Mapping[int, str]]]) -> ReliabilityFact | None:
+    people, coders = len(text.coders), text.coders
+    raters = [*(coder.judged for coder in coders), *(labels for labels, _ in gold)]
+    names = [*(coder.names for coder in coders), *(called for _, called in gold)]
+    known = [people] if gold else []
+    codes = common_codes(raters, names, [*(coder.sets for coder in coders), *({} for _ in gold)], codebooks=True)
+    rows: list[tuple[Estimate | None, ...]]
+    if codes is not None:
+        model = fit_codes(codes.labels, len(codes.values), text.articles, known)
+        words, rows, why = ("accuracy",), [(one,) for one in model.accuracy[:people]], model.equal_because
+        over = model.intervals_over
+    else:
+        of_pairs = fit(raters, text.articles, known)
+        words, why, over = ("sensitivity", "specificity"), "", of_pairs.intervals_over
+        rows = [(one.sensitivity, one.specificity) for one in of_pairs.reliabilities[:people]]
+    rates = [[one for one in row if one is not None] for row in rows if None not in row]
     if not rates:
         return None
-    ends = [tuple(pick(column, key=lambda e: e.value) for pick in (min, max)) for column in zip(*rates, strict=True)]
-    return ReliabilityFact(len(rates), ends[0], ends[1], model.intervals_over)
+    ends = [
+        (min(column, key=lambda e: e.value), max(column, key=lambda e: e.value)) for column in zip(*rates, strict=True)
+    ]
+    return ReliabilityFact(len(rates), dict(zip(words, ends, strict=True)), over, why)
 
 
 # --- facts from the store ---------------------------------------------------------------------------------------------
@@ -217,6 +226,7 @@ def _adjudications(r: Unit, records: Sequence[LabellingRecord]) -> tuple[Adjudic
         AdjudicationFact(
             str(record.origin.get("method", "majority")), record.sentences, record.origin.get("expected_ari"),
             bool(record.origin.get("equal")), _changes(r.label_steps.list(record.id)),
+            int(record.origin.get("open", 0)),
         )
         for record in made
     )  # fmt: skip

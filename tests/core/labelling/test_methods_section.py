@@ -47,8 +47,12 @@ EVERYTHING = Facts(
     alpha=PairAlpha(0.71234, 5_678, ""),
     pairs=(Estimate(0.6, 0.5, 0.7, 9), Estimate(0.8, 0.7, 0.9, 9), Estimate(0.65, 0.5, 0.7, 9)),
     reliability=ReliabilityFact(
-        3, (Estimate(0.61, 0.5, 0.7, 9), Estimate(0.82, 0.7, 0.9, 9)),
-        (Estimate(0.93, 0.9, 0.95, 9), Estimate(0.99, 0.98, 0.995, 9)), "articles",
+        3,
+        {
+            "sensitivity": (Estimate(0.61, 0.5, 0.7, 9), Estimate(0.82, 0.7, 0.9, 9)),
+            "specificity": (Estimate(0.93, 0.9, 0.95, 9), Estimate(0.99, 0.98, 0.995, 9)),
+        },
+        "articles",
     ),
     adjudications=(AdjudicationFact("posterior", 2_300, 0.8765, False, 21),),
     training=(TrainingFact(987, 3, ("labels-net",)),),

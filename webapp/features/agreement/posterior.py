@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from themescope.core.labelling.posterior import FEW_OF_PERSON, CodeModel, RaterModel
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Labels
 from themescope.db.label_records import NewLabelling
@@ -26,7 +27,8 @@ from themescope.webapp.shared.text import count, distinct, score, shorten, with_
 
 _DISPUTED = 500
 _NAME = 40
-_HEADER = ("Labelling", "Sensitivity", "Specificity", "Pairs", "Remark")
+_OF_PAIRS = ("Labelling", "Sensitivity", "Specificity", "Pairs", "Remark")
+_OF_CODES = ("Labelling", "Accuracy", "Sentences", "Remark")
 
 
 def show(scope: TextScope, found: LabellingGroup, which: str) -> None:
@@ -54,7 +56,7 @@ def show(scope: TextScope, found: LabellingGroup, which: str) -> None:
         begin = adjudication.from_adjudication(ids, which == BOTH, scope.gold_id)
         made = attempt(lambda: starts.begin(queries.store(), new, begin))
         if made is not None:
-            switch_page("relabel", partition_queries.edit_view(made.name))
+            switch_page("relabel", {**partition_queries.edit_view(made.name), "filter": "Uncertain"})
     st.caption(_start(result, which))
     _methods(found)
 
@@ -69,9 +71,10 @@ def _digest(raters: Sequence[Labels], found: LabellingGroup) -> str:
 
 @st.cache_resource(show_spinner="Computing reliabilities …", max_entries=16)
 def _adjudicated(digest: str, _raters: Sequence[Labels], _found: LabellingGroup) -> Adjudication:
-    names = [rater.names for rater in [*_found.people, *([_found.gold] if _found.gold else [])]]
+    raters = [*_found.people, *([_found.gold] if _found.gold else [])]
     gold = [len(_found.people)] if _found.gold else []
-    return adjudication.adjudicated(_raters, _found.articles, names, gold)
+    names, sets = [rater.names for rater in raters], [rater.sets for rater in raters]
+    return adjudication.adjudicated(_raters, _found.articles, names, gold, sets)
 
 
 # --- reliability ------------------------------------------------------------------------------------------------------
@@ -83,12 +86,17 @@ def _reliabilities(found: LabellingGroup, result: Adjudication) -> None:
     if model.undefined:
         st.caption(f"Undefined because {model.undefined}.")
         return
-    rows = [_row(rater, place, result) for place, rater in enumerate(found.people)]
+    header = _OF_CODES if isinstance(model, CodeModel) else _OF_PAIRS
+    rows = [_row(rater, place, model) for place, rater in enumerate(found.people)]
     remarks = {row[-1] for row in rows}
-    shown = _HEADER if remarks != {""} and len(remarks) > 1 else _HEADER[:-1]
+    shown = header if remarks != {""} and len(remarks) > 1 else header[:-1]
     draw_table(
-        pd.DataFrame(rows, columns=list(_HEADER))[list(shown)],
+        pd.DataFrame(rows, columns=list(header))[list(shown)],
         column_config={
+            "Accuracy": st.column_config.Column(help="Probability of giving the right code."),
+            "Sentences": st.column_config.NumberColumn(
+                help="Sentences that another person has coded, too.", format="localized"
+            ),
             "Sensitivity": st.column_config.Column(help="Probability of putting together what belongs together."),
             "Specificity": st.column_config.Column(help="Probability of putting apart what does not belong together."),
             "Pairs": st.column_config.NumberColumn(
@@ -97,19 +105,29 @@ def _reliabilities(found: LabellingGroup, result: Adjudication) -> None:
         },
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(_about(found, result))
+        st.caption(_about(found, model))
         st.space("stretch")
-        download("CSV", lambda: csv_text(_HEADER, rows), "reliability.csv", key="agreement_reliability_file")
+        download("CSV", lambda: csv_text(header, rows), "reliability.csv", key="agreement_reliability_file")
 
 
-def _row(rater: Rater, place: int, result: Adjudication) -> tuple[str, str, str, int, str]:
-    found = result.model.reliabilities[place]
+def _row(rater: Rater, place: int, model: RaterModel | CodeModel) -> tuple[str | int, ...]:
+    if isinstance(model, CodeModel):
+        accuracy = model.accuracy[place]
+        remark = "" if accuracy else f"undefined because {FEW_OF_PERSON}"
+        return rater.name, with_interval(accuracy), model.shared[place], remark
+    found = model.reliabilities[place]
     remark = f"undefined because {found.undefined}" if found.undefined else ""
     return rater.name, with_interval(found.sensitivity), with_interval(found.specificity), found.shared, remark
 
 
-def _about(found: LabellingGroup, result: Adjudication) -> str:
-    model = result.model
+def _about(found: LabellingGroup, model: RaterModel | CodeModel) -> str:
+    gold = " Gold labels show who is right." if found.gold and not model.equal else ""
+    if isinstance(model, CodeModel):
+        equal = f" All are taken to be equally reliable, because {model.equal_because}." if model.equal else ""
+        return (
+            "By a model of codes with one probability of being right for each person (Dawid and Skene 1979), with 95 % "
+            f"intervals over {model.intervals_over}.{equal}{gold}"
+        )
     if model.equal:
         reason = model.reliabilities[0].undefined
         rates = (score(float(values[0])) for values in (model.rates.sensitivity, model.rates.specificity))
@@ -117,7 +135,6 @@ def _about(found: LabellingGroup, result: Adjudication) -> str:
             f"Undefined because {reason}. Until then all people are taken to be equally reliable, with sensitivity "
             "{} and specificity {}.".format(*rates)
         )
-    gold = " Gold labels show who is right." if found.gold else ""
     return (
         "By a model of judgements on pairs of sentences of the same article (Dawid and Skene 1979), with 95 % "
         f"intervals over {model.intervals_over}.{gold}"
@@ -133,7 +150,7 @@ def _disputed(found: LabellingGroup, result: Adjudication, which: str) -> None:
     order = order[result.differ[order]]
     if not len(order):
         more = "" if which == ALL else f" Choose “{ALL}” above to count what nobody has changed, too."
-        st.caption(f"None: every sentence that several people placed is in the same cluster.{more}")
+        st.caption(f"None: every sentence that several people coded has the same code.{more}")
         return
     listed = order[:_DISPUTED]
     columns: dict[str, list[object]] = {"Sentence": [found.sentences[i].text for i in listed]}
@@ -149,13 +166,18 @@ def _disputed(found: LabellingGroup, result: Adjudication, which: str) -> None:
             "Sentence": st.column_config.TextColumn(width=430),
             "Probability": st.column_config.NumberColumn(
                 format="%.2f",
-                help="Mean probability of belonging together with the other sentences of that cluster in the article; "
+                help="Probability that the code is right, by the reliability of the people who gave it and by how "
+                "frequent it is."
+                if isinstance(result.model, CodeModel)
+                else "Mean probability of belonging together with the other sentences of that cluster in the article; "
                 "for a sentence alone, of not belonging to the next cluster.",
             ),
         },
     )
     st.caption(
-        f"{count(len(order), 'sentence')} in different clusters after those of the article were matched; those "
+        f"{count(len(order), 'sentence')} with different codes; the most uncertain come first."
+        if isinstance(result.model, CodeModel)
+        else f"{count(len(order), 'sentence')} in different clusters after those of the article were matched; those "
         "with the most uncertain pairs come first."
     )
     own = next((rater for rater in found.people if rater.labelling and rater.labelling.owner == current_person()), None)
@@ -191,9 +213,13 @@ def _start(result: Adjudication, which: str) -> str:
         else ""
     )
     end = " Everyone can resolve them on the Relabel page. The labellings above do not change."
-    if result.model.undefined:
-        return f"Starts from the majority{own}; ties are unassigned and marked as uncertain.{end}"
     unclear = int(result.unclear.sum())
+    if isinstance(result.model, CodeModel):
+        return (
+            f"Starts from the codebook of the labellings. A sentence gets each code that more than half of its people "
+            f"gave it{own}. {count(unclear, 'sentence')} without one will be open and marked as uncertain, with a note "
+            f"of all codes; a key settles each.{end}"
+        )
     ari = result.expected_ari
     expected = (
         "" if ari is None else f"; their expected ARI with the true clusters is {score(ari)}, the mean of articles"
