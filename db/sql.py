@@ -152,7 +152,7 @@ def number_table(result: CursorResult[Any], width: int) -> npt.NDArray[np.float6
 
 def plain_rows(result: CursorResult[Any]) -> Iterable[tuple[Any, ...]]:
     """Return the driver's cursor over the rows, which avoids one object per row; no type is converted."""
-    cursor: Any = result.cursor
+    cursor: Iterable[tuple[Any, ...]] = result.cursor
     return cursor
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 from themescope.core.config import config_from_dict, digest_of
 from themescope.core.errors import Cancelled, StoreError, ThemescopeError
@@ -167,7 +167,7 @@ class Work:
         found = self._made[key]
         if isinstance(found, ThemescopeError):
             raise found
-        return found
+        return cast(T, found)
 
     def _corpus(self, data: CorpusData) -> CorpusRecord:
         files = self.sources.files_of(data)

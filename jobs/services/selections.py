@@ -58,7 +58,7 @@ class SelectedSentences:
 
     def section(self, row: int) -> str:
         """Return the title of the section of a row."""
-        return self.titles[self.sections[row]]
+        return str(self.titles[self.sections[row]])
 
     def place(self, row: int) -> str:
         """Return article and section of a row, as far as known; "" in a list, where they are the same for all."""
@@ -171,8 +171,10 @@ def centrality(store: Store, model: ModelRecord, found: SelectedSentences) -> np
     ))  # fmt: skip
     scale = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
     mean = np.asarray(stack.T @ scale).ravel()
-    cosines = np.asarray(stack @ (mean / max(float(np.linalg.norm(mean)), 1e-12))).ravel() * scale
-    return cosines.astype(np.float32)
+    cosines: npt.NDArray[np.float64] = (
+        np.asarray(stack @ (mean / max(float(np.linalg.norm(mean)), 1e-12))).ravel() * scale
+    )
+    return np.asarray(cosines, np.float32)
 
 
 # ---------------------------------------------------------------- comparison

@@ -101,7 +101,8 @@ def first_wave(corpus: CorpusRecord) -> dict[str, Any]:
 def typed_date(text: str) -> np.datetime64:
     """Return a date in ISO form; NaT for other texts."""
     try:
-        return np.datetime64(text.strip(), "D").astype("datetime64[us]")
+        date: np.datetime64 = np.datetime64(text.strip(), "D").astype("datetime64[us]")
+        return date
     except ValueError:
         return np.datetime64("NaT", "us")
 

@@ -17,7 +17,7 @@ from themescope.db.label_records import ItemRecord, NewItem, Reason, TaskRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling.adjudication import gold_on
 from themescope.jobs.services.labelling.agreement import coded_text
-from themescope.jobs.services.tasks.making import Range
+from themescope.jobs.services.tasks.samples import Range
 
 if TYPE_CHECKING:
     from themescope.core.labelling.posterior import RaterModel

@@ -12,6 +12,7 @@ from themescope.core.labelling.samples import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.jobs.common.importing.waves import is_list, waves_of
+from themescope.jobs.common.labelled import placed
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import making
 from themescope.jobs.services.tasks.making import TaskForm
@@ -264,6 +265,6 @@ def _gold(corpus: CorpusRecord) -> tuple[int | None, float, bool]:
         help="Share of the items with gold labels. Everybody gets them, spread over the list.",
     )  # fmt: skip
     tell = st.toggle("Tell people how their labels of gold items compare", key=_key("tell"))
-    with_training = queries.read(lambda r: len(making.gold_labels(r, chosen.id)))
+    with_training = queries.read(lambda r: len(placed.gold_labels(r, chosen.id)))
     st.caption(f"{plain(chosen.name)} has {count(with_training, 'sentence')} with gold labels.")
     return chosen.id, share / 100, bool(tell)
