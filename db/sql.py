@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -152,8 +152,7 @@ def number_table(result: CursorResult[Any], width: int) -> npt.NDArray[np.float6
 
 def plain_rows(result: CursorResult[Any]) -> Iterable[tuple[Any, ...]]:
     """Return the driver's cursor over the rows, which avoids one object per row; no type is converted."""
-    cursor: Iterable[tuple[Any, ...]] = result.cursor
-    return cursor
+    return cast("Iterable[tuple[Any, ...]]", result.cursor)
 
 
 def to_bytes(values: npt.ArrayLike, dtype: str) -> bytes:
