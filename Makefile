@@ -113,8 +113,9 @@ test-fast: $(VENV)/installed-test links ## Lint, types, and the tests of the lib
 	@{ MYPY_NUM_WORKERS=1 $(BIN)/mypy || { [ $$? -eq 2 ] && $(BIN)/mypy; }; } & types=$$!; \
 	$(BIN)/python -m pytest -n 2 tests/core $(CONTRACTS) $(TRAININGS:%=--ignore=%) && wait $$types
 
-test: $(VENV)/installed-test services check ## Everything that must hold before a change lands (the site is built by a test)
-	@$(BIN)/python -m pytest -n $(TESTERS) --no-loadscope-reorder
+test: export TESTED_SITE := $(CURDIR)/docs/_build/tested/site
+test: $(VENV)/installed-test services check ## Everything that must hold before a change lands
+	@rm -rf docs/_build/tested; $(BIN)/python -m tests.site & $(BIN)/python -m pytest -n $(TESTERS) --no-loadscope-reorder
 
 test-numerics: $(VENV)/installed-test ## The numeric tests under several instruction sets and numbers of threads; prints a table
 	@$(BIN)/python -m tests.numeric_settings

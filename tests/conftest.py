@@ -29,6 +29,8 @@ ROOT = Path(__file__).resolve().parents[1]
 BROWSER_TESTS, RAY_TESTS = "tests/e2e/", "tests/jobs/executors/"
 OWN_SERVERS = ("test_proxy_flow", "test_routes", "test_start", "test_tutorials")
 """Browser tests that share no server with others, so that another process can do them at the same time."""
+MAP_AND_KEYS = ("test_accessibility", "test_hostile_text", "test_keyboard_flows", "test_map_at_size", "test_map_flow")
+"""Browser tests of a second process with a server and a browser of its own: about half of the others."""
 
 hypothesis.settings.register_profile(
     "themescope",
@@ -60,14 +62,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Each file goes to one process, and so do the browser tests that share a server and a tab, and those of Ray."""
+    """Each file goes to one process; two processes have the browser tests, and one those of Ray."""
     from xdist.scheduler import LoadFileScheduling
 
     class Together(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
+            def among(names: tuple[str, ...]) -> bool:
+                return nodeid.startswith(tuple(f"{BROWSER_TESTS}{name}." for name in names))
+
             folder = next((one for one in (BROWSER_TESTS, RAY_TESTS) if nodeid.startswith(one)), None)
-            alone = nodeid.startswith(tuple(f"{BROWSER_TESTS}{name}." for name in OWN_SERVERS))
-            return folder if folder and not alone else str(super()._split_scope(nodeid))
+            if folder is None or among(OWN_SERVERS):
+                return str(super()._split_scope(nodeid))
+            return f"{folder}map and keys" if among(MAP_AND_KEYS) else folder
 
     return Together(config, log)
 

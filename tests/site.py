@@ -1,6 +1,7 @@
 """The documentation site as it is built: its pages, anchors and links.
 
-``python -m tests.site`` builds it and prints the links to other sites, which no test follows.
+``python -m tests.site`` builds it and prints the links to other sites, which no test follows; with the variable
+``TESTED_SITE`` it only builds it, there.
 """
 
 import os
@@ -59,7 +60,12 @@ def built_once(folder: Path) -> Path:
 
 
 def shared_site(base: Path) -> Path:
-    """Return where all processes of the tests build the site; ``base`` is the temporary folder of this one."""
+    """Return where the site is built once for all processes of the tests; ``base`` is the temporary folder of this one.
+
+    ``make test`` builds it beside them in ``TESTED_SITE``.
+    """
+    if "TESTED_SITE" in os.environ:
+        return Path(os.environ["TESTED_SITE"])
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "documentation" / "site"
 
 
@@ -129,7 +135,9 @@ def external_links(folder: Path) -> list[str]:
     return sorted({link for page in pages(folder) for link in read_page(page).links if is_external(link)})
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and "TESTED_SITE" in os.environ:
+    built_once(Path(os.environ["TESTED_SITE"]))
+elif __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
         build(Path(name) / "site")
         sys.stdout.writelines(f"{link}\n" for link in external_links(Path(name) / "site"))
