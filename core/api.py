@@ -134,14 +134,13 @@ def reproduce(
     Parameters
     ----------
     paper
-        ``"ed18"``, ``"sjh17"``, or ``"modern"`` for both with newer models.
+        ``"ed18"`` or ``"sjh17"``.
     profile
-        ``"quick"`` (minutes), ``"full"`` (hours) or ``"published"`` (the papers' sizes); ``modern`` has
-        ``"validation"`` instead of the last one.
+        ``"quick"`` (minutes), ``"full"`` (hours) or ``"published"`` (the papers' sizes).
     folder
         Data folder that keeps data, models and results; None for the application's own.
     options
-        Further options of ``themescope reproduce``: ``tables``, ``data``, ``corpus``, ``seeds``, ``models``, …
+        Further options of ``themescope reproduce``: ``tables``, ``data``, ``corpus``, ``seeds``, …
 
     Raises
     ------

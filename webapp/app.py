@@ -14,7 +14,7 @@ from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared import navigation, people, projects, queries
 from themescope.webapp.shared.choose import guarded
 from themescope.webapp.shared.components import ASSETS
-from themescope.webapp.shared.frame import header, tour
+from themescope.webapp.shared.frame import header
 from themescope.webapp.shared.pages import PageCard
 
 # A local file: Streamlit fetches an icon that is given by its name from a foreign host.
@@ -66,7 +66,6 @@ def _run() -> None:
     projects.remember()
     if header.missing(current):
         return
-    tour.show(current)
     page.run()
 
 

@@ -172,7 +172,7 @@ REGISTRY = Registry(
             summary="Computes the vector of every sentence of a corpus and stores one block per article.",
             factory="themescope.jobs.kinds.project:embed",
             config="themescope.jobs.kinds.project:EmbedConfig",
-            pages=("compare", "map", "summaries"),
+            pages=("compare", "map"),
         ),
         JobCard(
             id="evaluate-triplets",
@@ -215,7 +215,6 @@ REGISTRY = Registry(
             source="Saha et al. 2017, section 4.3; Lin 2004 (ROUGE)",
             factory="themescope.jobs.kinds.evaluate_documents:evaluate_summaries",
             config="themescope.jobs.kinds.evaluate_documents:EvaluateSummariesConfig",
-            pages=("summaries",),
         ),
         JobCard(
             id="reproduce",
@@ -224,7 +223,6 @@ REGISTRY = Registry(
             factory="themescope.jobs.papers.job:run",
             config="themescope.jobs.papers.job:ReproduceConfig",
             tags=frozenset({"runs-others"}),
-            pages=("paper_tables",),
         ),
         JobCard(
             id="project",

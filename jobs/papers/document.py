@@ -182,12 +182,12 @@ def cell(content: Json, row: Json, column: Json) -> str:
     return f"{text} · {_compared(row, column)}" if compared else text
 
 
-def value(ours: Json, digits: int, *, spread: bool = True) -> str:
+def value(ours: Json, digits: int) -> str:
     """Return a measured score, with its interval and its spread over seeds."""
     text = number(ours["value"], digits)
     if "low" in ours:
         text += f" [{number(ours['low'], digits)}, {number(ours['high'], digits)}]"
-    if "spread" in ours and spread:
+    if "spread" in ours:
         text += f" ± {number(ours['spread'], digits)}"
     return text
 

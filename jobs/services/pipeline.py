@@ -13,11 +13,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from themescope.core.errors import UnknownNameError
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.paths import default_models
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobRecord, JobStatus
-from themescope.db.records import PaperTableRecord
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.model_choice import best_first, language_note, within_article
@@ -271,12 +269,3 @@ def reproduce(paper: str, profile: str, folder: Path | None, options: dict[str, 
         return {table: dict(record.content) for table, record in found.items() if record is not None}
     finally:
         store.close()
-
-
-def reproduce_again(store: Store, table: PaperTableRecord) -> JobRecord:
-    """Queue the reproduction of a table from the same data; raise ``UnknownNameError`` if it was deleted."""
-    with store.reading() as r:
-        kept = r.papers.find(table.paper, table.name, table.profile)
-    if kept is None:
-        raise UnknownNameError("table", table.name, [])
-    return enqueue(store, "reproduce", {**kept.arguments, "tables": [kept.name]}, files_known=True)

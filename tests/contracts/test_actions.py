@@ -29,14 +29,13 @@ from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db import label_tables as t
 from themescope.db.access import Actor, Right
 from themescope.db.label_records import ErrorCategory, ErrorNote, NewCase, NewItem, NewLabelling, NewTask
-from themescope.db.records import PaperTableRecord, Verdict
+from themescope.db.records import Verdict
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit
 from themescope.db.tables import metadata
 from themescope.jobs.queue import control
 from themescope.jobs.services import pipeline, selections
-from themescope.jobs.services import pipeline as reproduction
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts import sign_in as service
 from themescope.jobs.services.installation import demo as demo_samples
@@ -68,7 +67,6 @@ class Scene:
     job: int
     view: int
     own_view: int
-    table: PaperTableRecord
     lines: tuple[str, ...]
 
     def write(self, change: Callable[[Unit], object]) -> None:
@@ -266,7 +264,6 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         "retry a pipeline": _retry_pipeline,
         "cluster an article": _cluster_article,
         "build a sample": lambda s: demo_samples.build_sample(s.store, demo_samples.SAMPLES[1]),
-        "reproduce a table": lambda s: reproduction.reproduce_again(s.store, s.table),
         "change a role": lambda s: people.set_role(s.store, "val", Role.ADMIN, s.name),
         "change a role as if by an admin": lambda s: people.set_role(s.store, "val", Role.ADMIN, "ada"),
         "add an admin": lambda s: people.add(s.store, "new", Role.ADMIN, None, "ada"),
@@ -365,7 +362,6 @@ def _fill(store: Store) -> None:
         w.selections.add(_few(w, made.corpus_id, 1), "of max", "max")
         w.runs.add(kind="themes", digest="t", config={"themes": [{"name": "old"}]})
         w.jobs.add("embed", "x", {"corpus": "x", "model": "y"})
-        w.papers.put("modern", "overview", "quick", {"paper": "modern", "profile": "quick"}, {})
 
 
 def _fill_notebook(w: Unit, corpus: int) -> None:
@@ -388,7 +384,7 @@ def _scene(store: Store, name: str) -> Scene:
         labellings = {record.name: record.id for record in r.labellings.list()}
         views = {view.name: view.id for view in r.views.list("map")}
         (deleted,), (made,), model = r.labellings.list(deleted=True), r.triplets.list(), r.models.by_name("model")
-        job, (table,), triplet = r.jobs.list()[0], r.papers.list("modern"), int(r.triplets.ids(made.id)[0])
+        job, triplet = r.jobs.list()[0], int(r.triplets.ids(made.id)[0])
     return Scene(
         queries.store(),
         name,
@@ -402,7 +398,6 @@ def _scene(store: Store, name: str) -> Scene:
         job=job.id,
         view=views["of max"],
         own_view=views[f"of {name}"],
-        table=table,
         lines=tuple(files.export_lines(store, labellings["shared"]).splitlines(True)),
     )
 

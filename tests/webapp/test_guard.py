@@ -14,7 +14,6 @@ FORMS = [
     ("Creating a map", "Create map", "map", {}),
     ("Building a triplet set", "Build set", "triplets", {"view": "New set"}),
     ("Building benchmarks", "Build benchmark", "compare", {"tab": "Build a benchmark"}),
-    ("Reproduction of tables", "Reproduce", "paper_tables", {"view": "Reproduce"}),
 ]
 OFFERS = [
     ("compare", {"tab": "Clustering"}, "Run methods"),

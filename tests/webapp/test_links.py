@@ -22,7 +22,6 @@ from themescope.jobs.services.labelling import starts
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.features.relabel.state import LABELLING, NEW, VIEW
 from themescope.webapp.shared import navigation, projects
-from themescope.webapp.shared.frame.tour import STEPS
 from themescope.webapp.shared.pages import PageKeys
 from themescope.webapp.shared.results.partition_queries import EDIT, edit_view
 
@@ -213,16 +212,6 @@ def test_a_map_opens_with_its_colour(two: Store, open_page: Open, target: str) -
     follow(at, "home", corpus=CORPUS)
     follow(at, "map", corpus=CORPUS)  # a link of the navigation: as it was left
     assert choice(at, "map_map").value == target
-
-
-def test_the_tour_leaves_nothing_behind(two: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("themescope.webapp.shared.frame.tour.demo.CORPUS", CORPUS)
-    at = open_page("home", corpus=CORPUS)
-    for label in ["Start the tour", *["Next"] * (len(STEPS) - 1), "End the tour"]:
-        next(b for b in at.button if b.label == label).click().run()
-        assert not at.exception
-    names = {name for page, keys in PAGES.items() if keys is not None and page != "compare" for name in keys.urls}
-    assert not [name for name in names - {"corpus"} if name in at.session_state]
 
 
 # --- links of version 0.2 -------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -16,6 +17,7 @@ from themescope.db import tables as t
 from themescope.db.records import TripletSetRecord
 from themescope.db.store import Store
 from themescope.webapp.features.train import form
+from themescope.webapp.shared import input_files
 from themescope.webapp.shared.choose import BROKEN
 
 Open = Callable[..., AppTest]
@@ -75,9 +77,33 @@ def test_a_job_whose_worker_died_is_not_called_running_and_can_be_ended(sqlite_s
 
 def test_home_shows_what_there_is(filled_store: Store, open_page: Open) -> None:
     at = open_page("home")
-    assert {m.label: m.value for m in at.metric} == {"Articles": "3", "Sentences": "72", "Maps": "1"}
-    assert [b.label for b in at.main.button if b.label][-6:-3] == ["Open the map", "Import files", "Find themes"]
-    assert at.dataframe[0].value["AMI"][0] == ".400 ±.052"
+    assert CORPUS in [link.proto.label for link in at.main.get("page_link")]
+    assert "3 texts, 72 sentences" in words_of(at)
+
+
+def test_what_is_pasted_on_home_is_in_the_form_of_themes(filled_store: Store, open_page: Open) -> None:
+    at = open_page("home")
+    at.text_area(key="home_pasted").set_value("One.\nTwo.")
+    next(b for b in at.button if b.label == "Find themes").click().run()
+    assert not at.exception and at.text_area(key="themes_pasted").value == "One.\nTwo."
+
+
+def test_a_file_that_is_dropped_on_home_is_in_the_form_of_imports(
+    filled_store: Store, open_page: Open, tmp_path: Path
+) -> None:
+    (tmp_path / "towns.txt").write_text("A town. It lies there.\n", encoding="utf-8")
+    at = open_page("corpora", view="Import")
+    at.session_state[input_files.HANDED_OVER] = (tmp_path / "towns.txt",)
+    at.run()
+    assert not at.exception and "It lies there." in words_of(at)
+    next(b for b in at.button if b.label == "Choose other files").click().run()
+    assert "It lies there." not in words_of(at)
+
+
+@pytest.mark.parametrize("page", ["summaries", "paper-tables"])
+def test_home_says_where_a_page_went(sqlite_store: Store, open_page: Open, page: str) -> None:
+    at = open_page("home", gone=page)
+    assert "is gone" in at.info[0].value
 
 
 def test_an_article_is_found_by_its_address(filled_store: Store, open_page: Open) -> None:

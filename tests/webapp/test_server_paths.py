@@ -76,7 +76,6 @@ def test_a_path_outside_is_neither_previewed_nor_imported(sqlite_store: Store, o
     [
         ("corpora", {"view": "Import"}, "Source"),
         ("train", {"view": "New model"}, "Model folder on the server"),
-        ("paper_tables", {"view": "Reproduce"}, "Data folder"),
     ],
 )
 def test_every_form_offers_paths_only_with_folders(

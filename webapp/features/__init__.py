@@ -30,7 +30,7 @@ REGISTRY = Registry(
         PageCard(
             id="home",
             title="Home",
-            summary="The current project, all projects and recent results at a glance.",
+            summary="A box for your texts, and the projects.",
             factory="themescope.webapp.features.home.page",
             icon=":material/home:",
             group=MENU,
@@ -52,14 +52,6 @@ REGISTRY = Registry(
             "Find projects, articles, sentences, themes, models, pages and documentation.",
             ":material/search:",
             EXPLORE.title,
-        ),
-        _page(
-            "summaries",
-            "Summaries",
-            "Summarise documents with any model and score the summaries.",
-            ":material/short_text:",
-            EXPLORE.title,
-            sections=True,
         ),
         _page("relabel", "Relabel", "Correct the clusters of sentences.", ":material/edit_note:", LABEL.title),
         _page(
@@ -95,14 +87,6 @@ REGISTRY = Registry(
             "Error notebook",
             "Collect what models get wrong, find categories of errors, and write a report.",
             ":material/bug_report:",
-            EVALUATE.title,
-            sections=True,
-        ),
-        _page(
-            "paper_tables",
-            "Paper tables",
-            "Published results and their reproduction.",
-            ":material/science:",
             EVALUATE.title,
             sections=True,
         ),

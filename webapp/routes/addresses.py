@@ -1,4 +1,4 @@
-"""Other addresses of pages: their titles, the places of the navigation, those of earlier versions, and other case."""
+"""Other addresses of pages: titles, places of the navigation, other case, and those of pages that are gone."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.pages import by_place
 
 _EARLIER = {"home": "", "projects": "corpora", "import": "corpora", "cluster": "themes", "labels": "relabel"}
+_GONE = {"summaries": "summaries", "paper_tables": "paper-tables", "paper-tables": "paper-tables"}
+"""Addresses of pages that are gone → what Home is asked to say about them (``features.home.page``)."""
 _IDS = {card.id: card.id for card in REGISTRY if card.id != "home"}
 
 
@@ -20,7 +22,8 @@ def addresses() -> Mapping[str, str]:
     """Return paths of pages in lower case → path of the page, both without slashes; a place opens its first page."""
     places = {place.title: pages[0].id for place, pages in by_place(REGISTRY).items()}
     named = places | {card.title: card.id for card in REGISTRY}
-    return {title.lower().replace(" ", "-"): id for title, id in named.items()} | _EARLIER | _IDS
+    titles = {title.lower().replace(" ", "-"): id for title, id in named.items()}
+    return titles | _EARLIER | dict.fromkeys(_GONE, "") | _IDS
 
 
 _PAGES = addresses()
@@ -33,9 +36,9 @@ class _OtherAddress(StringConvertor):
 
 
 async def _redirect(request: Request) -> Response:
-    query = f"?{request.url.query}" if request.url.query else ""
-    page = _PAGES[request.path_params["address"].strip("/").lower()]
-    return RedirectResponse(f"/{page}{query}")
+    asked = request.path_params["address"].strip("/").lower()
+    query = f"gone={_GONE[asked]}" if asked in _GONE else request.url.query
+    return RedirectResponse(f"/{_PAGES[asked]}{'?' * bool(query)}{query}")
 
 
 register_url_convertor("other_address", _OtherAddress())

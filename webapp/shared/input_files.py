@@ -86,6 +86,15 @@ def keep_once(key: str, mark: object, files: Iterable[Upload]) -> tuple[Path, ..
     return paths
 
 
+HANDED_OVER = "input_files_handed_over"
+"""Session key of the paths of files that were dropped on Home, for the form of imports."""
+
+
+def hand_over(files: Iterable[Upload]) -> None:
+    """Keep files for the form of imports, which shows them in place of its own upload."""
+    st.session_state[HANDED_OVER] = keep(files, queries.store().settings.home)
+
+
 def keep_one(key: str, file: Upload) -> Path:
     """Return the path of one uploaded file; see :func:`keep_once`."""
     return keep_once(key, getattr(file, "file_id", file.name), [file])[0]

@@ -108,19 +108,10 @@ def _exchange_views(before: int, after: int) -> None:
     st.session_state.update(views.pop(after, {}))
 
 
-def _view_keys(but: str = "") -> set[str]:
-    """Return the URL keys of all pages, without those of the page ``but``, and without the project."""
-    keys = [card.page_keys() for card, _ in _offered().values() if card.id != but]
+def _view_keys() -> set[str]:
+    """Return the URL keys of all pages without the project."""
+    keys = [card.page_keys() for card, _ in _offered().values()]
     return {name for found in keys if found is not None for name in found.urls} - {CORPUS}
-
-
-def forget_views(project: int) -> None:
-    """Forget what the pages showed of a project, but for the page that is open."""
-    st.session_state.setdefault(_VIEWS, {}).pop(project, None)
-    st.session_state.pop(VISITED, None)
-    if projects.current_id() == project:
-        for name in _view_keys(but=current_page()):
-            st.session_state.pop(name, None)
 
 
 def missing() -> tuple[str, str]:

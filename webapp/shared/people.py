@@ -73,11 +73,6 @@ def project_cookie() -> str:
     return f"{_signer()[0]}-project"
 
 
-def tour_cookie(person: str) -> str:
-    """Return the name of the cookie that says that a person, given by a digest, has seen the tour; it is not secret."""
-    return f"{_signer()[0]}-tour-{person}"
-
-
 def new_token() -> str:
     """Return a random token that is no session."""
     return secrets.token_urlsafe(32)

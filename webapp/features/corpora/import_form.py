@@ -225,7 +225,8 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
         elif not st.session_state.get("corpora_only_import"):
             follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
         st.session_state["corpora_import_round"] = turn + 1
-        st.session_state.pop("corpora_uploaded", None)
+        for used in ("corpora_uploaded", input_files.HANDED_OVER):
+            st.session_state.pop(used, None)
 
 
 def _round() -> int:
@@ -237,6 +238,13 @@ def _round() -> int:
 def _files() -> tuple[Path, ...]:
     """Return the paths of the chosen files: uploads kept in the data folder, or files of the server."""
     turn = _round()
+    if input_files.HANDED_OVER in st.session_state:
+        st.button(
+            "Choose other files",
+            icon=":material/close:",
+            on_click=lambda: st.session_state.pop(input_files.HANDED_OVER, None),
+        )
+        return _unpacked(st.session_state[input_files.HANDED_OVER])
     if input_files.choose_server_path("Source", f"corpora_import_source_{turn}"):
         path = st.text_input(
             "Path of a file or folder", key=f"corpora_import_path_{turn}", placeholder="/data/wiki.xml.bz2"
@@ -253,8 +261,11 @@ def _files() -> tuple[Path, ...]:
     )
     if not files:
         return ()
-    mark = tuple(file.file_id for file in files)
-    paths = input_files.keep_once("corpora_uploaded", mark, files)
+    return _unpacked(input_files.keep_once("corpora_uploaded", tuple(file.file_id for file in files), files))
+
+
+def _unpacked(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the paths, archives of datasets as the folders that they are."""
     found = [_dataset_in(path) if path.suffix.lower() == f".{_ARCHIVE}" else None for path in paths]
     return tuple(path if dataset is None else dataset for path, dataset in zip(paths, found, strict=True))
 

@@ -1,1 +1,1 @@
-"""Frame of every page: header with the project and the jobs, tour, and steps of a project."""
+"""Frame of every page: header with the project and the jobs, and steps of a project."""

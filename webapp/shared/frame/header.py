@@ -14,7 +14,7 @@ from themescope.db.access import Actor
 from themescope.webapp.shared import navigation, people, projects, queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component
-from themescope.webapp.shared.frame import job_tray, tour
+from themescope.webapp.shared.frame import job_tray
 from themescope.webapp.shared.pages import DOCUMENTATION, PageCard, by_place, place_of
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
@@ -143,7 +143,6 @@ def menu(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None
                 ("Keyboard shortcuts", ":material/keyboard:", "relabelling.html#keyboard-shortcuts"),
             ):
                 st.link_button(name, DOCUMENTATION + address, icon=icon, type="tertiary")
-        tour.start_button()
         search_key_setting()
 
 

@@ -1,1 +1,0 @@
-"""The Paper tables page."""
