@@ -111,7 +111,8 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
     An exported labelling (.jsonl) is imported with its history. Columns that are not given are recognised by name,
     also those that say who made a label: source (human, machine or imported), coder and probability. Of BERTopic, the
     table of get_document_info() and the folder of a saved model are accepted, and so are the exports of Label Studio,
-    doccano, Argilla, Prodigy, CATMA, QualCoder, MAXQDA and Taguette. Several labels of a cell are several codes.
+    doccano, Argilla, Potato, Prodigy, CATMA, QualCoder, MAXQDA and Taguette. Several labels of a cell are several
+    codes. Where several annotators judged the same sentences, each has a labelling, named after them.
 
     A REFI-QDA project (.qdpx) is imported with its codebook, notes and coded sentences.
     """
@@ -129,19 +130,23 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
         sheet = files.saved_labels(shell.store, corpus_id, article_id, file)
     else:
         sheet = files.as_labels(read_sheet(file, starts.MOST_SENTENCES, form, keep_lines=True))
-    how = options["together"], options["several"]
-    found = tables.plan(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), *how)
+    how = options["together"], options["several"], bool(options["cluster"])
+    found = tables.plans(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), *how)
+    problems = [problem for plan in found for problem in plan.problems]
     counts: dict[str, Any] = {
-        "rows": found.rows,
-        "clusters": len(found.names),
-        "placed": len(found.placed),
-        "sentences": found.sentences,
-        "not found": len(found.missing),
-        "ambiguous": len(found.ambiguous),
-        "contradicting": len(found.contradicting),
-        "with several codes": found.several,
+        "rows": sum(plan.rows for plan in found),
+        "clusters": len(found[0].names),
+        "placed": len({id for plan in found for id in plan.placed}),
+        "sentences": found[0].sentences,
+        "not found": sum(len(plan.missing) for plan in found),
+        "ambiguous": sum(len(plan.ambiguous) for plan in found),
+        "contradicting": sum(len(plan.contradicting) for plan in found),
+        "with several codes": sum(plan.several for plan in found),
     }
-    if options["problems"] and found.problems:
+    if len(found) > 1:
+        counts["annotators"] = len(found)
+        counts["differing"] = tables.differing(found)
+    if options["problems"] and problems:
         with whole(options["problems"]) as part:
             part.write_text(csv_text(tables.PROBLEMS, tables.problem_rows(found)), encoding="utf-8", newline="")
     if not dry_run:
@@ -149,13 +154,13 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
             tables.check_whole(found)
         new = NewLabelling(corpus_id, options["name"] or file.stem, options["person"], article_id=article_id)
         machine = options["machine"] or tables.hides_makers(sheet)
-        counts["labelling"] = starts.begin(shell.store, new, tables.from_plan(found, file.name, machine)).name
-    told = [f"row {t.row}: {t.why}" for t in found.problems]
-    listed = "\n".join([*found.remarks, *told[:_SHOWN]])
-    left_out = [asdict(t) for t in found.problems]
+        made = tables.begin(shell.store, new, found, file.name, machine)
+        counts["labelling"] = ", ".join(record.name for record in made)
+    told = [f"row {t.row}: {t.why}" for t in problems]
+    remarks = list(dict.fromkeys(remark for plan in found for remark in plan.remarks))
     shell.show(
-        counts | {"left_out": left_out, "remarks": found.remarks},
-        f"{pairs(counts)}\n{listed}".rstrip(),
+        counts | {"left_out": [asdict(t) for t in problems], "remarks": remarks},
+        "\n".join([pairs(counts), *remarks, *told[:_SHOWN]]).rstrip(),
     )
 
 

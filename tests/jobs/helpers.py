@@ -19,6 +19,7 @@ from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.queue.execution import execute
 from themescope.jobs.queue.runner import Runner, new_owner
+from themescope.jobs.services.labelling import tables
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ("river", "stone", "window", "garden", "music", "market", "harbour", "winter", "letter", "signal", "forest")
@@ -153,3 +154,9 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     """No warning, no clean-up."""
     process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
     process.wait()
+
+
+def only_plan(*args: Any, **options: Any) -> tables.Plan:
+    """Return the plan of a table of labels that has those of one annotator."""
+    (found,) = tables.plans(*args, **options)
+    return found

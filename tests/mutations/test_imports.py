@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from safetensors.numpy import save
 
 from tests.homes import MakeHome
-from tests.jobs.helpers import SICK_HEADER
+from tests.jobs.helpers import SICK_HEADER, only_plan
 from tests.jobs.test_bundle import do, fill
 from tests.mutations.mutate import mutated, mutated_members, packed, unpacked
 from themescope.core.config import digest_of
@@ -134,8 +134,8 @@ def label_table(scene: Scene, random: Random, folder: Path) -> Callable[[], obje
 
     def run() -> None:
         sheet = read_sheet(path)
-        found = tables.plan(scene.store, scene.corpus, None, sheet, tables.likely_columns(sheet))
-        tables.check_whole(found)
+        found = only_plan(scene.store, scene.corpus, None, sheet, tables.likely_columns(sheet))
+        tables.check_whole([found])
         new = NewLabelling(scene.corpus, "from a table", "ada", Sharing.SHARED)
         starts.begin(scene.store, new, tables.from_plan(found, path.name))
 

@@ -20,6 +20,8 @@ from themescope.db.store import Store, Unit
 
 MAKER = "maker"
 """Key of an origin: source and coder of all initial labels of the labelling."""
+ANNOTATOR = "annotator"
+"""Key of an origin: whose labels they are, in a file with those of several annotators."""
 MODEL = "model"
 """Origin of a labelling in which a model coded by a codebook."""
 _COPIES = frozenset({"labelling", "adjudication"})

@@ -16,7 +16,7 @@ from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.access import Actor
 from themescope.db.store import Unit
-from themescope.jobs.common.labelled.placed import MODEL, coded_sentences
+from themescope.jobs.common.labelled.placed import ANNOTATOR, MODEL, coded_sentences
 from themescope.jobs.services.labelling.starts import labels_on
 
 COPIED = 20
@@ -138,8 +138,13 @@ def _reason(r: Unit, coder: Coder) -> str:
     return f"{still:,} of {len(items):,} items of its task are open" if still else ""
 
 
+def _person(record: LabellingRecord) -> tuple[str, str]:
+    """Return whose labels these are: the owner's, or those of an annotator in a file that the owner imported."""
+    return record.owner, str(record.origin.get(ANNOTATOR, ""))
+
+
 def _copy(coder: Coder, other: Coder) -> str:
-    if coder.record.owner != other.record.owner:
+    if _person(coder.record) != _person(other.record):
         return ""
     reason = f"a copy of “{other.record.name}” by the same person"
     if coder.record.origin.get("from") == "labelling" and coder.record.origin.get("name") == other.record.name:

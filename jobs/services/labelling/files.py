@@ -132,9 +132,9 @@ def label_studio(store: Store, labelling_id: int) -> str:
     """Return the current state as tasks of Label Studio (JSON): a choice of codes for each sentence."""
     about = {"from_name": "codes", "to_name": "text", "type": "choices"}
     tasks = []
-    for sentence, codes, note, uncertain in _coded(store, labelling_id):
+    for sentence, codes, more in _coded(store, labelling_id):
         place = dict(zip(PLACE, place_cells(sentence), strict=True))
-        data = {"text": place.pop("sentence"), **place, "note": note, "uncertain": uncertain}
+        data = {"text": place.pop("sentence"), **place, **more}
         made = [{"result": [{**about, "value": {"choices": codes}}]}] if codes else []
         tasks.append({"id": sentence.id, "data": data, "annotations": made})
     return json.dumps(tasks, ensure_ascii=False, indent=1)
@@ -143,20 +143,24 @@ def label_studio(store: Store, labelling_id: int) -> str:
 def doccano(store: Store, labelling_id: int) -> str:
     """Return the current state as JSON lines of doccano, with notes as comments."""
     lines = (
-        {"id": sentence.id, "text": sentence.text, "label": codes, "Comments": [note] if note else []}
-        for sentence, codes, note, _ in _coded(store, labelling_id)
+        {"id": sentence.id, "text": sentence.text, "label": codes, "Comments": [note] if note else [], **more}
+        for sentence, codes, more in _coded(store, labelling_id)
+        for note in (more.pop("note"),)
     )
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
-def _coded(store: Store, labelling_id: int) -> Iterator[tuple[LocatedSentence, list[str], str, bool]]:
-    """Yield the sentences of a labelling with their codes, note and mark."""
+def _coded(store: Store, labelling_id: int) -> Iterator[tuple[LocatedSentence, list[str], dict[str, Any]]]:
+    """Yield the sentences of a labelling with their codes, and with note, mark, source, coder and probability."""
     with store.reading() as r:
         p = r.labellings.snapshot(labelling_id).partition
+        made = provenance_of(r, r.labellings.get(labelling_id), p)
     names = code_names(p)
 
     def one(sentence: LocatedSentence, at: int) -> Row:
-        return sentence, [*names[int(p.numbers[at])]], p.notes.get(sentence.id, ""), bool(p.uncertain[at])
+        about = dict(zip(("source", "coder", "probability"), made.cells(at), strict=True))
+        more = {"note": p.notes.get(sentence.id, ""), "uncertain": bool(p.uncertain[at]), **about}
+        return sentence, [*names[int(p.numbers[at])]], more
 
     for part in sentence_parts(store, p.ids, one):
         yield from part

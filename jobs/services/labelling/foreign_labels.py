@@ -1,7 +1,8 @@
 """Tables of labels as other programs write them: their columns, and cells with several labels.
 
-Label Studio (JSON, JSON-MIN, CSV), doccano, Argilla, Prodigy, CATMA, QualCoder, MAXQDA and Taguette are recognised by
-the names and the form of their columns, not by the name of the file.
+Label Studio (JSON, JSON-MIN, CSV), doccano, Argilla, Potato, Prodigy, CATMA, QualCoder, MAXQDA and Taguette are
+recognised by the names and the form of their columns, not by the name of the file. What several annotators say of one
+text are several rows, with the name of the annotator; comments are notes.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
+from themescope.core.columns import as_text
 from themescope.core.readers.tables import Sheet, one_line
 
 TEXTS = (
     "sentence", "text", "sentence_text", "sentence text", "segment", "coded segment", "coded text", "coded",
-    "coded_text", "seltext", "keyword", "phrase", "quotation content", "quotation", "content", "highlight",
+    "coded_text", "displayed_text", "seltext", "keyword", "phrase", "quotation content", "quotation", "content",
+    "highlight",
 )  # fmt: skip
 """Names of the column of the sentences, in small letters, those that decide first."""
 CLUSTERS = (
@@ -35,6 +39,9 @@ _NO_CLUSTERS = re.compile(
 """Names of columns that are about labels, but do not contain them."""
 NOTHING = frozenset({"na", "n/a", "#n/a", "nan", "null", "<na>"})
 """Cells, in small letters, by which programs say that there is no label."""
+CODER = re.compile(r"(?:coder|rater|annotator|labell?er|judge|reviewer|person)[\s_.-]*\w{0,3}", re.IGNORECASE)
+"""Name of a column with the labels of an annotator."""
+MARKS = "columns of marks, read as codes"
 _WHOLE = re.compile(r"-?\d+\.0+")
 _JOINED = re.compile(r"[^#\s][^#]*(?:#[^#\s][^#]*)+")
 _JOINING = frozenset({"id", "text", "label", "Comments"})
@@ -47,10 +54,15 @@ def cluster_column(sheet: Sheet, used: Sequence[str]) -> str:
     named = next((known[name] for name in CLUSTERS if name in known and any(sheet.column(known[name]))), "")
     if named:
         return named
-    rest = [name for name in sheet.columns if name not in used and not _NO_CLUSTERS.fullmatch(name.strip())]
+    rest = [name for name in sheet.columns if name not in used and not is_about(name)]
     cells = {name: [*filter(None, sheet.column(name))] for name in rest}
     often = [name for name in rest if len({*cells[name]}) < len(cells[name])]
     return next(iter([*often, *(name for name in rest if cells[name])]), "")
+
+
+def is_about(name: str) -> bool:
+    """Return whether a column is about labels or texts, by its name, but has no labels."""
+    return bool(_NO_CLUSTERS.fullmatch(name.strip()))
 
 
 def labels_of(sheet: Sheet) -> Callable[[str], list[str]]:
@@ -94,53 +106,240 @@ def _strings(value: Any) -> Iterator[str]:
         yield f"{value:g}"
 
 
+class _Row(NamedTuple):
+    """What one annotator says of a text."""
+
+    text: str
+    labels: Sequence[str]
+    annotator: str = ""
+    note: str = ""
+    more: Mapping[str, str] = {}
+    """Cells of our own exports: sentence_id, source, probability and uncertain."""
+
+
+_OWN = ("sentence_id", "source", "probability", "uncertain")
+_RESPONSES = ".responses"
+_NOTES = re.compile(
+    r"(?:.*[_.\s-])?(?:notes?|comments?|remarks?|reasons?|explanations?|rationale|why|feedback)", re.IGNORECASE
+)
+_LONGEST_LABEL = 80
+_WHO = ("user_id", "user", "annotator", "username", "completed_by")
+
+
+def note_of(cell: str) -> str:
+    """Return the note in a cell, which may be a list of comments."""
+    value = _value(cell) if cell.startswith("[") and cell.endswith("]") else None
+    return "\n".join(filter(None, map(str.strip, _strings(value)))) if isinstance(value, list) else cell
+
+
+def annotator_name(value: Any) -> str:
+    """Return the name of an annotator: of an object its address or name, and numbers as such."""
+    if isinstance(value, dict):
+        known = (value.get(key) for key in ("email", "username", "first_name", "name", "id"))
+        value = next((one for one in known if one not in (None, "")), "")
+    name = one_line("" if value is None else str(value))
+    return f"annotator {name}" if name.isdecimal() else name
+
+
 def flat(sheet: Sheet) -> Sheet:
-    """Return a table with a text and labels for objects of Label Studio and Prodigy; other tables unchanged."""
+    """Return a table of texts, labels, annotators and notes for objects of other programs; other tables unchanged."""
     columns = {*sheet.columns}
     if {"data", "annotations"} <= columns:
         return _made(sheet, _of_label_studio)
+    if {"fields", "responses"} <= columns:
+        return _made(sheet, _of_argilla)
+    if any(name.endswith(_RESPONSES) and f"{name}.users" in columns for name in columns):
+        return _made(sheet, _of_flat_argilla)
+    if {"displayed_text", "label_annotations"} <= columns:
+        return _made(sheet, _of_potato)
     if {"text", "answer"} <= columns and columns & {"accept", "label", "spans"}:
         return _made(sheet, _of_prodigy)
-    return sheet
+    for place, name in enumerate(sheet.columns):
+        if _by_annotator(next((cell for row in sheet.rows if len(cell := row[place]) > 2), "")):
+            return _made(sheet, partial(_of_lists, name))
+    return _of_marks(sheet)
 
 
-def _made(sheet: Sheet, rows_of: Callable[[Mapping[str, Any]], Iterator[tuple[str, list[str]]]]) -> Sheet:
-    rows, numbers = [], []
+def _made(sheet: Sheet, rows_of: Callable[[Mapping[str, Any]], Iterator[_Row]]) -> Sheet:
+    """Return the table of the rows; columns without any value are left out."""
+    rows: list[dict[str, str]] = []
+    numbers = []
     for number, cells in zip(sheet.numbers, sheet.rows, strict=True):
         row = {n: found if (found := _value(c)) is not None else c for n, c in zip(sheet.columns, cells, strict=True)}
-        for text, labels in rows_of(row):
-            rows.append((one_line(text), json.dumps(labels, ensure_ascii=False)))
+        for text, labels, annotator, note, more in rows_of(row):
+            label = json.dumps([*labels], ensure_ascii=False)
+            rows.append({"text": one_line(text), "label": label, "note": note, "annotator": annotator, **more})
             numbers.append(number)
-    return replace(sheet, columns=("text", "label"), rows=tuple(rows), numbers=tuple(numbers))
+    known = ("text", "label", "note", "annotator", *_OWN)
+    names = tuple(name for name in known if name == "label" or any(row.get(name) for row in rows))
+    made = tuple(tuple(row.get(name, "") for name in names) for row in rows)
+    return replace(sheet, columns=names, rows=made, numbers=tuple(numbers), lines={})
 
 
-def _of_label_studio(row: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the text of a task with its choices, and each marked part of it with its labels."""
+def _of_label_studio(row: Mapping[str, Any]) -> Iterator[_Row]:
+    """Yield the text of a task with the choices of each annotation, and each marked part of it with its labels."""
     data = row["data"] if isinstance(row["data"], dict) else {}
     texts = [value for value in data.values() if isinstance(value, str)]
-    text = data.get("text") or max(texts, key=len, default="")
-    results = [
-        one["value"]
-        for made in row["annotations"] or ()
-        if isinstance(made, dict) and not made.get("was_cancelled")
-        for one in made.get("result") or ()
-        if isinstance(one, dict) and isinstance(one.get("value"), dict)
-    ]
-    spans = [one for one in results if isinstance(one.get("text"), str)]
-    if not spans or len(spans) < len(results):
-        yield str(text), [*dict.fromkeys(label for one in results if one not in spans for label in _strings(one))]
-    for one in spans:
-        yield one["text"], [*_strings(one)]
+    text = str(data.get("text") or max(texts, key=len, default=""))
+    known = _OWN if "sentence_id" in data else ()
+    own = {name: as_text(data[name]) for name in known if data.get(name) not in (None, "")}
+    made = [one for one in row["annotations"] or () if isinstance(one, dict) and not one.get("was_cancelled")]
+    if not made:
+        yield _Row(text, (), note=str(data.get("note") or "") if own else "", more=own)
+    for one in made:
+        listed = (each for each in one.get("result") or () if isinstance(each, dict))
+        results = [each for each in listed if isinstance(each.get("value"), dict)]
+        written = [each["value"] for each in results if _is_written(each)]
+        values = [each["value"] for each in results if not _is_written(each)]
+        spans = [value for value in values if isinstance(value.get("text"), str)]
+        notes = [note for value in written for note in _strings(value.get("text", ""))]
+        note = "\n".join([*([str(data["note"])] if own and data.get("note") else []), *notes])
+        who = annotator_name(one.get("completed_by")) or (str(data.get("coder") or "") if own else "")
+        if not spans or len(spans) < len(values):
+            labels = dict.fromkeys(label for value in values if value not in spans for label in _strings(value))
+            yield _Row(text, [*labels], who, note, own)
+            note = ""
+        for value in spans:
+            yield _Row(value["text"], [*_strings(value)], who, note)
 
 
-def _of_prodigy(row: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _is_written(result: Mapping[str, Any]) -> bool:
+    """Return whether a result of Label Studio is a text that somebody wrote, not a label."""
+    return result.get("type") == "textarea" or [*result["value"]] == ["text"]
+
+
+def _of_argilla(row: Mapping[str, Any]) -> Iterator[_Row]:
+    """Yield the text of a record with the responses of each user, in the forms of Argilla 1 and 2."""
+    fields, responses = row["fields"] if isinstance(row["fields"], dict) else {"text": row["fields"]}, row["responses"]
+    texts = [value for value in fields.values() if isinstance(value, str)]
+    text = fields.get("text") or max(texts, key=len, default="")
+    found: dict[str, list[tuple[str, Any]]] = {}
+    if isinstance(responses, dict):
+        for question, given in responses.items():
+            for one in given if isinstance(given, list) else [given]:
+                if isinstance(one, dict) and one.get("status") not in ("draft", "discarded"):
+                    found.setdefault(annotator_name(one.get("user_id")), []).append((question, one.get("value")))
+    for one in responses if isinstance(responses, list) else ():
+        if isinstance(one, dict) and one.get("status") not in ("draft", "discarded"):
+            values = one.get("values") or {}
+            given = [(q, value.get("value") if isinstance(value, dict) else value) for q, value in values.items()]
+            found.setdefault(annotator_name(one.get("user_id")), []).extend(given)
+    yield from _answers(str(text), found)
+
+
+def _of_flat_argilla(row: Mapping[str, Any]) -> Iterator[_Row]:
+    """Yield the same for a table, where each question has a list of values and one of users."""
+    found: dict[str, list[tuple[str, Any]]] = {}
+    for name, values in row.items():
+        if name.endswith(_RESPONSES) and isinstance(values, list):
+            users = row.get(f"{name}.users") or [""] * len(values)
+            kept = row.get(f"{name}.status") or ["submitted"] * len(values)
+            for value, user, status in zip(values, users, kept, strict=False):
+                if status not in ("draft", "discarded"):
+                    found.setdefault(annotator_name(user), []).append((name.removesuffix(_RESPONSES), value))
+    named = next((row[name] for name in TEXTS if isinstance(row.get(name), str) and row[name]), "")
+    yield from _answers(named or max((v for v in row.values() if isinstance(v, str)), key=len, default=""), found)
+
+
+def _answers(text: str, found: Mapping[str, Sequence[tuple[str, Any]]]) -> Iterator[_Row]:
+    """Yield the answers of each annotator to some questions: labels, and notes where they are texts."""
+    if not found:
+        yield _Row(text, ())
+    for who, answers in found.items():
+        notes = [str(value) for question, value in answers if _is_note(question, value)]
+        given = [value for question, value in answers if not _is_note(question, value)]
+        named = [value for value in given if not isinstance(value, int | float)]
+        yield _Row(text, [*dict.fromkeys(map(one_line, _strings(named or given)))], who, "\n".join(notes))
+
+
+def _is_note(question: str, value: Any) -> bool:
+    return isinstance(value, str) and (bool(_NOTES.fullmatch(question)) or len(value) > _LONGEST_LABEL)
+
+
+def _of_potato(row: Mapping[str, Any]) -> Iterator[_Row]:
+    """Yield an instance with the labels that were chosen of its schemes; what was written into boxes is a note."""
+    labels, notes = list[str](), list[str]()
+    schemes = row["label_annotations"] if isinstance(row["label_annotations"], dict) else {}
+    for scheme, chosen in schemes.items():
+        for label, value in chosen.items() if isinstance(chosen, dict) else ((str(chosen), True),):
+            if str(value).strip().lower() in _NOT_CHOSEN:
+                continue
+            text = str(value).strip()
+            written = "text" in label.lower() or _NOTES.fullmatch(scheme) or not (
+                text.lower() in _CHOSEN or _NUMBER.fullmatch(text) or text.lower() == label.lower()
+            )  # fmt: skip
+            (notes if written else labels).append(text if written else label)
+    who = annotator_name(next((row[name] for name in _WHO if row.get(name)), ""))
+    yield _Row(str(row["displayed_text"]), labels, who, "\n".join(notes))
+
+
+def _of_prodigy(row: Mapping[str, Any]) -> Iterator[_Row]:
     """Yield the text of a task with what was accepted, and each of its spans."""
     names = {one["id"]: one.get("text", one["id"]) for one in row.get("options") or () if isinstance(one, dict)}
     accepted = row["answer"] == "accept"
     labels = [str(names.get(id, id)) for id in row.get("accept") or ()] or [*_strings(row.get("label") or [])]
     spans = [one for one in row.get("spans") or () if isinstance(one, dict)] if accepted else []
-    text = str(row["text"])
+    text, who = str(row["text"]), annotator_name(row.get("_annotator_id") or row.get("_session_id"))
+    note = next((str(row[name]) for name in ("comment", "note") if row.get(name)), "")
     if labels or not spans:
-        yield text, labels if accepted else []
+        yield _Row(text, labels if accepted else [], who, note)
     for one in spans:
-        yield text[one.get("start", 0) : one.get("end")], [*_strings(one)]
+        yield _Row(text[one.get("start", 0) : one.get("end")], [*_strings(one)], who)
+
+
+def _by_annotator(cell: str) -> bool:
+    """Return whether a cell is a list of labels, each with its annotator."""
+    value = _value(cell) if cell.startswith("[{") else None
+    return bool(value) and all(isinstance(one, dict) and _who(one) and {"label", "value"} & one.keys() for one in value)
+
+
+def _who(one: Mapping[str, Any]) -> str:
+    return next((name for name in _WHO if name in one), "")
+
+
+def _of_lists(column: str, row: Mapping[str, Any]) -> Iterator[_Row]:
+    """Yield a text with the labels of each annotator, of which a column has a list."""
+    found: dict[str, list[tuple[str, Any]]] = {}
+    for one in row[column] if isinstance(row[column], list) else ():
+        if isinstance(one, dict) and one.get("status") not in ("draft", "discarded"):
+            found.setdefault(annotator_name(one.get(_who(one))), []).append(("", one.get("label", one.get("value"))))
+    note = next((value for name, value in row.items() if _NOTES.fullmatch(name) and value), "")
+    for made in _answers(str(next((row[name] for name in TEXTS if row.get(name)), "")), found):
+        yield made._replace(note=made.note or "\n".join(_strings(note)))
+
+
+_CHOSEN = frozenset({"1", "1.0", "true", "yes", "x", "y", "t"})
+_NOT_CHOSEN = frozenset({"", "0", "0.0", "false", "no", "n", "f", "none"})
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+def _of_marks(sheet: Sheet) -> Sheet:
+    """Return a table with one column of labels for one in which every label has a column of marks, such as 0 and 1."""
+    used = {name for name in sheet.columns if name.strip().lower() in (*TEXTS, "sentence_id", "id")}
+    marked = [name for name in sheet.columns if name not in used and _is_marks(name, sheet.column(name))]
+    found = cluster_column(sheet, [*used])
+    if not marked or found.strip().lower() in CLUSTERS or (len(marked) == 1 and found != marked[0]):
+        return sheet
+    begins = [{name[: name.rfind(sign) + 1] for name in marked} for sign in "_.:/|-"]
+    shared = next((next(iter(begin)) for begin in begins if len(begin) == 1 < len(marked) and "" not in begin), "")
+    places = {sheet.columns.index(name): name.removeprefix(shared).strip() or name for name in marked}
+    rest = [place for place in range(len(sheet.columns)) if place not in places]
+    rows = tuple(
+        (*(row[place] for place in rest),
+         json.dumps([name for place, name in places.items() if _is_chosen(name, row[place])], ensure_ascii=False))
+        for row in sheet.rows
+    )  # fmt: skip
+    sheet.account.change(MARKS, text=", ".join(marked), n=len(marked))
+    lines = {(number, rest.index(at)): text for (number, at), text in sheet.lines.items() if at in rest}
+    return replace(sheet, columns=(*(sheet.columns[place] for place in rest), "label"), rows=rows, lines=lines)
+
+
+def _is_marks(name: str, cells: Sequence[str]) -> bool:
+    label, values = name.rpartition(":")[2].strip(), {*cells}
+    chosen = {cell for cell in values if _is_chosen(label, cell)}
+    unchosen = all(cell.lower() in _NOT_CHOSEN for cell in values - chosen)
+    return bool(chosen) and unchosen and not is_about(name) and not CODER.fullmatch(name.strip())
+
+
+def _is_chosen(label: str, cell: str) -> bool:
+    return cell.lower() in _CHOSEN or cell.lower() == label.lower() != ""

@@ -1,7 +1,7 @@
 """Import of labels from a table with a sentence (id or exact text) and its cluster in each row.
 
 A plan lists matches, ambiguous rows and unmatched rows before anything is stored. Sentences without a row are
-unassigned.
+unassigned. Where several annotators judged the same sentences, each has a plan, and becomes a labelling.
 """
 
 from __future__ import annotations
@@ -19,21 +19,45 @@ from themescope.core.labelling.code_sets import coded
 from themescope.core.labelling.partition import Cluster, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
 from themescope.core.readers.tables import Sheet, likely_column, one_line, raw_cell
+from themescope.core.records.stored import LabellingRecord
 from themescope.core.text.cleaning import comparable, folded_name
 from themescope.core.types import Sentence
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.placed import MAKER
+from themescope.jobs.common.labelled.placed import ANNOTATOR, MAKER
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.labelling.foreign_labels import NOTHING, TEXTS, cluster_column, labels_of
+from themescope.jobs.services.labelling.foreign_labels import (
+    CODER,
+    MARKS,
+    NOTHING,
+    TEXTS,
+    annotator_name,
+    cluster_column,
+    is_about,
+    labels_of,
+    note_of,
+)
 
 _ID = ("sentence_id", "sentence id", "id")
 _THEME = ("theme",)
 _NOTE = ("note", "notes", "comment", "comments")
+_CODERS = (
+    "coder", "annotator", "annotator_id", "annotator id", "annotation_agent", "completed_by", "rater", "labeler",
+    "labeller", "worker_id", "workerid", "worker", "_annotator_id", "created by", "modified by", "kodierer", "codeur",
+)  # fmt: skip
+_PERHAPS_CODERS = ("user", "user_id", "username", "user id", "author")
+"""Names of columns of annotators, if the same text has rows of several of them; otherwise of those who wrote it."""
+_ONE_OF_SEVERAL = re.compile(r"(.*[^\W\d_].*?)[\s_.(-]*(?:\d{1,2}|\b[A-Za-z])\)?")
+"""A name such as “coder 2” or “label_b”."""
+_NO_CODERS = frozenset({
+    "article", "section", "source", "theme", "uncertain", "changed", "probability", "view", "meta", "prediction",
+    "predictions", "predicted", "pred", "suggestion", "suggestions", "row", "place",
+})  # fmt: skip
+"""Names of columns whose values may be those of labels, but that no annotator made."""
 _NUMBER, _OUTLIER = re.compile(r"-?\d+"), "-1"
 EACH_OR_ALL = "give each of them a row, or assign all of them (--together, “Include duplicates”)"
 _NOT_FOUND = "no sentence has this text"
-_SOURCE, _CODER, _PROBABILITY, _UNCERTAIN = ("source",), ("coder",), ("probability",), ("uncertain",)
+_SOURCE, _PROBABILITY, _UNCERTAIN = ("source",), ("probability",), ("uncertain",)
 _MARKS = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 
@@ -93,6 +117,8 @@ class Plan:
     """Sentences that are marked as uncertain."""
     remarks: tuple[str, ...] = ()
     """Cells that are read otherwise than they stand there, and names of clusters that look the same."""
+    coder: str = ""
+    """Annotator whose labels these are, if the table has those of several."""
 
     @property
     def several(self) -> int:
@@ -122,7 +148,8 @@ def likely_columns(sheet: Sheet) -> LabelColumns:
     uncertain = named(_UNCERTAIN)
     if uncertain and not {cell.lower() for cell in sheet.column(uncertain)} <= _MARKS.keys():
         uncertain = ""
-    about = source, named(_CODER), named(_PROBABILITY), uncertain
+    coder = next((name for name in (named(_CODERS),) if name != cluster), "")
+    about = source, coder, named(_PROBABILITY), uncertain
     return LabelColumns(cluster if cluster != text else "", id, text, named(_NOTE), theme, *about)
 
 
@@ -137,9 +164,9 @@ PROBLEMS = ("row", "text", "cluster", "reason")
 """Columns of the table of the rows that are skipped, which can be corrected and imported again."""
 
 
-def problem_rows(found: Plan) -> list[tuple[int, str, str, str]]:
+def problem_rows(found: Sequence[Plan]) -> list[tuple[int, str, str, str]]:
     """Return the rows that are skipped, see :data:`PROBLEMS`."""
-    return [(one.row, one.text, one.cluster, one.why) for one in found.problems]
+    return [(problem.row, problem.text, problem.cluster, problem.why) for one in found for problem in one.problems]
 
 
 def hides_makers(sheet: Sheet) -> bool:
@@ -147,7 +174,7 @@ def hides_makers(sheet: Sheet) -> bool:
     return {"changed_by", "cluster_number"} <= {*sheet.columns} and not likely_columns(sheet).source
 
 
-def plan(
+def plans(
     store: Store,
     corpus_id: int,
     article_id: int | None,
@@ -155,19 +182,117 @@ def plan(
     columns: LabelColumns,
     together: bool = False,
     several: bool = False,
-) -> Plan:
-    """Match each row to a sentence; with ``together``, a text assigns all sentences that have it.
+    chosen: bool = False,
+) -> tuple[Plan, ...]:
+    """Match each row to a sentence: one plan, or one for each annotator where several judged the same sentence.
 
-    Of several rows of a sentence with different codes, the later ones contradict the first, unless with ``several`` the
-    sentence has all of these codes. All codes of one cell are kept.
+    Annotators are told by a column of their names, or have a column of labels each, unless the column is ``chosen``.
+    With ``together``, a text assigns all sentences that have it. Of several rows of a sentence with different codes,
+    the later ones contradict the first, unless with ``several`` the sentence has all of these codes. All codes of one
+    cell are kept.
 
     Raises ``UnknownNameError`` if a column does not exist, and ``DataError`` if a required column is missing, there are
-    too many rows, sentences or clusters, or no row matches.
+    too many rows, sentences or clusters, no row matches, or none has a label.
     """
     _check(sheet, columns)
     with store.reading() as r:
         sentences = starts.sentences_of(r, corpus_id, article_id)
-    return _Planner(sentences, columns, together, several).plan(sheet)
+    own = {"sentence_id", "cluster", "cluster_number"} <= {*sheet.columns}
+    others = [] if chosen or own else _other_coders(sheet, columns)
+    parts: dict[str, tuple[Sheet, LabelColumns]] = {"": (sheet, columns)}
+    if others:
+        parts = {name: (sheet, replace(columns, cluster=name, coder="")) for name in (columns.cluster, *others)}
+    elif found := _by_coder(sheet, columns, sentences):
+        parts = found
+    made = {
+        name: _Planner(sentences, about, together, several, name if others else "").plan(part)
+        for name, (part, about) in parts.items()
+    }
+    names = tuple(dict.fromkeys(name for one in made.values() for name in one.names))
+    if not names:
+        raise DataError(f"No row of the column {columns.cluster!r} has a label. Choose another column.")
+    remarks = [] if own else _not_read(sheet, columns, others)
+    return tuple(
+        replace(one, names=(*one.names, *(n for n in names if n not in one.names)), coder=coder,
+                remarks=(*one.remarks, *(remarks if at == 0 else ())))
+        for at, (coder, one) in enumerate(made.items())
+    )  # fmt: skip
+
+
+def differing(found: Sequence[Plan]) -> int:
+    """Return the number of sentences to which annotators gave different codes."""
+    given: dict[int, set[frozenset[str]]] = {}
+    for one in found:
+        for id, places in one.placed.items():
+            given.setdefault(id, set()).update([frozenset(one.names[place] for place in places)] if places else ())
+    return sum(len(different) > 1 for different in given.values())
+
+
+def _other_coders(sheet: Sheet, columns: LabelColumns) -> list[str]:
+    """Return the columns with the labels of further annotators: of the same names, or called like the first."""
+    divided = labels_of(sheet)
+
+    def labels(name: str) -> set[str]:
+        return {label for cell in sheet.column(name) for label in divided(cell)}
+
+    def stem(name: str) -> str:
+        found = _ONE_OF_SEVERAL.fullmatch(name.strip().lower())
+        return found[1] if found else ""
+
+    first, found = labels(columns.cluster), list[str]()
+    numbers = all(_NUMBER.fullmatch(label) for label in first)
+    for name in sheet.columns:
+        lower = name.strip().lower()
+        if name in astuple(columns) or is_about(name) or lower in _NO_CODERS or not (own := labels(name)):
+            continue
+        alike = bool(stem(name)) and stem(name) == stem(columns.cluster)
+        alike = alike or bool(CODER.fullmatch(name.strip()) and CODER.fullmatch(columns.cluster.strip()))
+        if alike or (not numbers and 2 * len(own & first) >= min(len(own), len(first))):
+            found.append(name)
+    return found
+
+
+def _by_coder(
+    sheet: Sheet, columns: LabelColumns, sentences: Sequence[Sentence]
+) -> dict[str, tuple[Sheet, LabelColumns]]:
+    """Return the rows of each annotator, none where each sentence has rows of one only."""
+    known = {column.strip().lower(): column for column in reversed(sheet.columns)}
+    coder = columns.coder or next((known[name] for name in _PERHAPS_CODERS if name in known), "")
+    if not coder or coder in (columns.cluster, columns.text, columns.id):
+        return {}
+    keys = [*zip(*(sheet.column(name) for name in filter(None, (columns.id, columns.text))), strict=True)]
+    if columns.text:
+        keys = [*map(comparable, sheet.column(columns.text))] if not columns.id.startswith("sentence") else keys
+    equal = Counter(comparable(one_line(sentence.text)) for sentence in sentences)
+    cells = sheet.column(coder)
+    by: dict[Any, set[str]] = {}
+    for key, who in zip(keys, cells, strict=True):
+        by.setdefault(key, set()).add(who)
+    rows = Counter(keys)
+    if not any(len(by[key] - {""}) > 1 and rows[key] > equal.get(key, 1) for key in by):
+        return {}
+    labels = labels_of(sheet)
+    about = replace(columns, coder=coder)
+    found: dict[str, tuple[Sheet, LabelColumns]] = {}
+    for name in dict.fromkeys(cells):
+        places = [place for place, who in enumerate(cells) if who == name]
+        if not name and not any(labels(sheet.rows[place][sheet.columns.index(columns.cluster)]) for place in places):
+            continue  # nobody judged these
+        part = replace(
+            sheet, rows=tuple(sheet.rows[at] for at in places), numbers=tuple(sheet.numbers[at] for at in places)
+        )
+        found[annotator_name(name)] = part, about
+    return found
+
+
+def _not_read(sheet: Sheet, columns: LabelColumns, others: Sequence[str]) -> list[str]:
+    """Return what is not read of a table."""
+    used = {*astuple(columns), *others, *_PERHAPS_CODERS}
+    left = [name for name in sheet.columns if name not in used and not is_about(name) and any(sheet.column(name))]
+    found = [f"not read: the columns {', '.join(f'“{name}”' for name in left)}"] if left else []
+    read = (one for one in sheet.account.entries if one.change and one.reason == MARKS)
+    found += [f"{one.reason}: {one.text}" for one in read]
+    return found + [f"not read: {one.place}" for one in sheet.account.entries if one.reason.endswith(" sheet")]
 
 
 def from_plan(found: Plan, origin: str, machine: bool = False) -> starts.Begin:
@@ -180,7 +305,7 @@ def from_plan(found: Plan, origin: str, machine: bool = False) -> starts.Begin:
         uncertain = np.isin(bare.ids, sorted(found.uncertain))
         first = replace(bare, notes=dict(found.notes), uncertain=uncertain)
         first = coded(first, {id: frozenset(place + 1 for place in places) for id, places in found.placed.items()})
-        about: dict[str, Any] = {"from": "table", "name": origin}
+        about: dict[str, Any] = {"from": "table", "name": origin} | ({ANNOTATOR: found.coder} if found.coder else {})
         if machine:
             about[MAKER] = [Source.MACHINE.value, origin]
         if machine or not found.makers:
@@ -210,9 +335,20 @@ def _top(themes: Mapping[str, str], name: str) -> str:
     return above[-1]
 
 
-def check_whole(found: Plan) -> None:
+def begin(
+    store: Store, new: NewLabelling, found: Sequence[Plan], origin: str, machine: bool = False
+) -> list[LabellingRecord]:
+    """Create the labelling of each plan, named after its annotator if there are several."""
+    named = [
+        replace(new, name=f"{new.name} ({one.coder})" if len(found) > 1 and one.coder else new.name) for one in found
+    ]
+    plans = zip(named, found, strict=True)
+    return [starts.begin(store, each, from_plan(one, origin, machine)) for each, one in plans]
+
+
+def check_whole(found: Sequence[Plan]) -> None:
     """Raise :class:`DataError`, naming the rows, if a plan skips any."""
-    problems = found.problems
+    problems = [problem for one in found for problem in one.problems]
     if not problems:
         return
     listed = "; ".join(f"row {t.row}: {t.why}" for t in problems[:5]) + ("; …" if len(problems) > 5 else "")
@@ -233,7 +369,11 @@ def _check(sheet: Sheet, columns: LabelColumns) -> None:
 
 
 class _Planner:
-    def __init__(self, sentences: Sequence[Sentence], columns: LabelColumns, together: bool, several: bool) -> None:
+    def __init__(
+        self, sentences: Sequence[Sentence], columns: LabelColumns, together: bool, several: bool, coder: str
+    ) -> None:
+        self._coder = coder
+        """Annotator of all rows."""
         self._columns, self._together, self._total = columns, together, len(sentences)
         self._several = several
         self._texts = {s.id: one_line(s.text) for s in sentences}
@@ -344,7 +484,7 @@ class _Planner:
         if other is not None and not self._several:
             return self._by_row[other]
         self._names |= new
-        note = row.get(self._columns.note, "")
+        note = note_of(row.get(self._columns.note, ""))
         for id in ids:
             self._placed[id] = self._placed.get(id, frozenset()) | places
             self._by_row.setdefault(id, number)
@@ -352,7 +492,7 @@ class _Planner:
                 self._notes.setdefault(id, note)
             if _MARKS.get(row.get(self._columns.uncertain, "").lower(), False):
                 self._uncertain.add(id)
-            if names and (self._columns.source or self._columns.coder):
+            if names and (self._columns.source or self._columns.coder or self._coder):
                 self._makers.setdefault(id, self._maker(row))
         return 0
 
@@ -362,7 +502,8 @@ class _Planner:
             probability = float(sure)
         except ValueError:
             probability = -1.0
-        maker = Maker(Source(source) if source in {*Source} else Source.IMPORTED, coder.strip())
+        who = self._coder or annotator_name(coder.strip())
+        maker = Maker(Source(source) if source in {*Source} else Source.IMPORTED, who)
         return maker, probability if 0.0 <= probability <= 1.0 else None
 
     def _check_clusters(self) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.jobs.helpers import only_plan
 from themescope.core.errors import DataError, ReadError
 from themescope.core.readers.tables import Sheet, read_sheet
 from themescope.core.types import Article, Paragraph, Section
@@ -33,7 +34,7 @@ def corpus(sqlite_store: Store) -> int:
 
 def placed(store: Store, corpus: int, sheet: Sheet) -> dict[str, str]:
     """Text of each sentence → name of its cluster, after an import."""
-    found = tables.plan(store, corpus, None, sheet, tables.likely_columns(sheet))
+    found = only_plan(store, corpus, None, sheet, tables.likely_columns(sheet))
     record = starts.begin(store, NewLabelling(corpus, "topics", "lea"), tables.from_plan(found, "documents.csv"))
     with store.reading() as r:
         partition = r.labellings.snapshot(record.id).partition

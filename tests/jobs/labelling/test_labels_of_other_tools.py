@@ -8,11 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.jobs.helpers import only_plan
 from tests.jobs.test_cli import call, call_json
+from themescope.core.errors import DataError
+from themescope.core.labelling.agreement import agreement_on_codes
 from themescope.core.readers.tables import read_sheet
+from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import files, tables
+from themescope.jobs.services.labelling.agreement import coded_text, left_out
 
 TEXTS = (
     "The bus is late.",
@@ -37,7 +43,7 @@ def planned(store: Store, corpus: int, path: Path, content: str | bytes) -> tupl
     """Plan an import; return also text → name of its cluster."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     sheet = files.as_labels(read_sheet(path))
-    plan = tables.plan(store, corpus, None, sheet, tables.likely_columns(sheet))
+    plan = only_plan(store, corpus, None, sheet, tables.likely_columns(sheet))
     with store.reading() as r:
         found = r.corpora.sentences_by_id([*plan.placed])
     return plan, {found[id].text: ", ".join(plan.names[n] for n in sorted(s)) for id, s in plan.placed.items()}
@@ -173,3 +179,184 @@ def test_what_does_not_match_is_a_file_to_correct_and_bring_again(sqlite_store: 
     wrong.write_text(corrected, encoding="utf-8")
     again = call_json("labels", "import", wrong, "--corpus", "study")
     assert (again["rows"], again["clusters"], again["left_out"]) == (1, 1, [])
+
+
+# --- annotators -------------------------------------------------------------------------------------------------------
+
+
+def task(text: str, *made: tuple[object, str, str], **more: object) -> dict[str, object]:
+    """A task of Label Studio with the choice, and perhaps the comment, of each annotator."""
+    box = {"type": "textarea", "from_name": "comment"}
+    results = [
+        {"completed_by": who, "result": [choices(c), *([{**box, "value": {"text": [note]}}] if note else [])]}
+        for who, c, note in made
+    ]
+    return {"data": {"text": text}, "annotations": results, **more}
+
+
+def argilla(text: str, *made: tuple[str, str, str]) -> dict[str, object]:
+    topics = [{"value": c, "user_id": who} for who, c, _ in made]
+    notes = [{"value": note, "user_id": who} for who, _, note in made if note]
+    return {"fields": {"text": text}, "responses": {"topic": topics, "comment": notes}, "suggestions": {"topic": "x"}}
+
+
+def feedback(text: str, *made: tuple[str, str, str]) -> dict[str, object]:
+    responses = [
+        {"user_id": who, "status": "submitted", "values": {"topic": {"value": c}, "comment": {"value": note}}}
+        for who, c, note in made
+    ]
+    draft = {"user_id": "cem", "status": "draft", "values": {"topic": {"value": "draft"}}}
+    return {"fields": {"text": text}, "responses": [*responses, draft]}
+
+
+def potato(text: str, who: str, label: str, note: str) -> dict[str, object]:
+    chosen = {"topic": {label: "true", "other": "false"}, "comment": {"text_box": note}}
+    return {"id": "item_1", "user_id": who, "displayed_text": text, "label_annotations": chosen, "span_annotations": {}}
+
+
+def lines(*records: dict[str, object]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+SAID = (
+    (TEXTS[0], ("ada", "bus", "check"), ("bea", "delay", "")),
+    (TEXTS[1], ("ada", "train", ""), ("bea", "train", "")),
+)
+FLAT = [(text, who, label, note) for text, *made in SAID for who, label, note in made]
+APART = {
+    "label studio.json": json.dumps([
+        *(task(text, *made) for text, *made in SAID),
+        task(TEXTS[2], predictions=[{"result": [choices("ferry")]}]),
+    ]),
+    "label studio.csv": cells(
+        ("annotation_id", "annotator", "comment", "id", "text", "topic"),
+        *((n, who, note, 1, text, label) for n, (text, who, label, note) in enumerate(FLAT)),
+    ),
+    "argilla 2.json": json.dumps([argilla(text, *made) for text, *made in SAID]),
+    "argilla 1.json": json.dumps([feedback(text, *made) for text, *made in SAID]),
+    "argilla 2.csv": cells(
+        ("text", "topic.responses", "topic.responses.users", "topic.responses.status", "comment.responses",
+         "comment.responses.users"),
+        *((text, [c for _, c, _ in made], [who for who, *_ in made], ["submitted"] * 2, [n for *_, n in made if n],
+           [who for who, _, n in made if n]) for text, *made in SAID),
+    ),
+    "argilla dataset.jsonl": lines(*(
+        {"text": text, "topic": [{"user_id": who, "value": c, "status": "submitted"} for who, c, _ in made],
+         "comment": "".join(n for *_, n in made)} for text, *made in SAID
+    )),
+    "potato.jsonl": lines(*(potato(*row) for row in FLAT)),
+    "potato.tsv": "user\tinstance_id\tdisplayed_text\ttopic:::bus\ttopic:::train\ttopic:::delay\tcomment\n" + "".join(
+        "\t".join([who, "1", text, *("1" if c == label else "" for c in ("bus", "train", "delay")), note]) + "\n"
+        for text, who, label, note in FLAT
+    ),
+    "doccano.jsonl": lines(*(
+        {"text": text, "label": [label], "user": who, "Comments": [note] if note else []}
+        for text, who, label, note in FLAT
+    )),
+    "doccano annotations.jsonl": lines(*(
+        {"text": text, "annotations": [{"label": c, "user": who} for who, c, _ in made],
+         "Comments": [n for *_, n in made if n]} for text, *made in SAID
+    )),
+    "prodigy.jsonl": lines(*(
+        {"text": text, "label": label, "answer": "accept", "_annotator_id": who, "comment": note}
+        for text, who, label, note in FLAT
+    )),
+    "rows.csv": cells(("text", "label", "coder", "note"), *((text, c, who, note) for text, who, c, note in FLAT)),
+    "columns.csv": cells(
+        ("text", "ada", "bea", "note"), *((text, one[1], two[1], one[2]) for text, one, two in SAID)
+    ),
+    "marks.csv": cells(
+        ("text", "rater", "bus", "train", "delay", "note"),
+        *((text, who, *(int(c == label) for c in ("bus", "train", "delay")), note) for text, who, label, note in FLAT),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", APART)
+def test_each_annotator_has_a_labelling(sqlite_store: Store, tmp_path: Path, name: str) -> None:
+    corpus = corpus_of(sqlite_store)
+    (tmp_path / name).write_text(APART[name], encoding="utf-8")
+    sheet = files.as_labels(read_sheet(tmp_path / name))
+    found = tables.plans(sqlite_store, corpus, None, sheet, tables.likely_columns(sheet))
+    assert [plan.coder for plan in found] == ["ada", "bea"] and tables.differing(found) == 1
+    assert not any(plan.problems or plan.several for plan in found)
+    new = NewLabelling(corpus, "L", "lea")
+    records = tables.begin(sqlite_store, new, found, name)
+    assert [record.name for record in records] == ["L (ada)", "L (bea)"]
+    rows = [{row[6]: (row[7], row[12], row[13]) for row in files.rows(sqlite_store, record.id)} for record in records]
+    assert [row[TEXTS[0]] for row in rows] == [("bus", "imported", "ada"), ("delay", "imported", "bea")]
+    assert [row[TEXTS[1]] for row in rows] == [("train", "imported", "ada"), ("train", "imported", "bea")]
+    assert [row[TEXTS[2]] for row in rows] == [("", "", "")] * 2
+    notes = {row[11] for record in records for row in files.rows(sqlite_store, record.id)}
+    assert notes == {"", "check"} and {name for plan in found for name in plan.names} == {"bus", "delay", "train"}
+
+
+def test_disagreement_of_annotators_is_measured(sqlite_store: Store, tmp_path: Path) -> None:
+    corpus_of(sqlite_store)
+    (tmp_path / "a.json").write_text(APART["label studio.json"])
+    told = call_json("labels", "import", tmp_path / "a.json", "--corpus", "study", "--name", "L")
+    assert (told["annotators"], told["differing"], told["labelling"]) == (2, 1, "L (ada), L (bea)")
+    with sqlite_store.reading() as r:
+        text = coded_text(r, r.labellings.list())
+        assert not left_out(r, text.coders)
+    judged, names = [coder.judged for coder in text.coders], [coder.names for coder in text.coders]
+    measured = agreement_on_codes(judged, names, text.articles)
+    assert measured is not None and (measured.sentences, measured.observed) == (2, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("text,bus,train,delay\nThe bus is late.,1,0,1\nTrains are full.,0,1,0\nTickets cost too much.,0,0,0\n",
+         {TEXTS[0]: "bus, delay", TEXTS[1]: "train", TEXTS[3]: ""}),
+        ("text;topic_bus;topic_train\nThe bus is late.;x;\nTrains are full.;;x\n",
+         {TEXTS[0]: "bus", TEXTS[1]: "train"}),
+        ("text,place,late,full\nThe bus is late.,N,TRUE,FALSE\nTrains are full.,N,FALSE,TRUE\n",
+         {TEXTS[0]: "late", TEXTS[1]: "full"}),
+        ("text,late\nThe bus is late.,yes\nTrains are full.,no\n", {TEXTS[0]: "late", TEXTS[1]: ""}),
+        ("text,label\nThe bus is late.,1\nTrains are full.,0\n", {TEXTS[0]: "1", TEXTS[1]: "0"}),
+    ],
+)  # fmt: skip
+def test_columns_of_marks_are_codes(sqlite_store: Store, tmp_path: Path, content: str, expected: object) -> None:
+    plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / "a.csv", content)
+    assert found == expected
+    assert any("place" in remark for remark in plan.remarks) == ("place" in content)
+
+
+@pytest.mark.parametrize(("comments", "note"), [("[]", ""), ('["check"]', "check"), ('["one", "two"]', "one\ntwo")])
+def test_comments_are_notes(sqlite_store: Store, tmp_path: Path, comments: str, note: str) -> None:
+    line = f'{{"id": 1, "text": "The bus is late.", "label": ["bus"], "Comments": {comments}}}\n'
+    plan, _ = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / "d.jsonl", line)
+    assert [*plan.notes.values()] == [note] * bool(note) and plan.names == ("bus",)
+
+
+def test_a_table_without_labels_is_refused(sqlite_store: Store, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="No row of the column 'label' has a label"):
+        planned(
+            sqlite_store, corpus_of(sqlite_store), tmp_path / "d.jsonl", '{"text": "The bus is late.", "label": []}\n'
+        )
+
+
+@pytest.mark.parametrize("kind", ["label-studio", "doccano", "csv", "jsonl", "xlsx", "parquet"])
+def test_what_is_exported_comes_back_with_its_coders(sqlite_store: Store, tmp_path: Path, kind: str) -> None:
+    corpus_of(sqlite_store, *TEXTS, "Same.", "Same.")
+    table = cells(
+        ("text", "label", "coder", "source", "probability", "note"),
+        (TEXTS[0], '["bus", "delay"]', "ada", "human", "", "check"),
+        (TEXTS[1], "train", "bea", "human", "", ""), (TEXTS[2], "ferry", "model", "machine", "0.75", ""),
+        ("Same.", "bus", "ada", "human", "", ""), ("Same.", "train", "bea", "human", "", ""),
+    )  # fmt: skip
+    (tmp_path / "a.csv").write_text(table)
+    call_json("labels", "import", tmp_path / "a.csv", "--corpus", "study", "--name", "L")
+    foreign = ("--format", kind) if "-" in kind or kind == "doccano" else ()
+    out = tmp_path / f"out.{ {'label-studio': 'json', 'doccano': 'jsonl'}.get(kind, kind) }"
+    call_json("labels", "export", "L", out, *foreign)
+    call_json("labels", "import", out, "--corpus", "study", "--name", "again")
+    first, again = (files.rows(sqlite_store, record.id) for record in labellings(sqlite_store))
+    wanted = [files.HEADER.index(name) for name in ("sentence", "cluster", "note", "source", "coder", "probability")]
+    assert [[row[at] for at in wanted] for row in first] == [[row[at] for at in wanted] for row in again]
+
+
+def labellings(store: Store) -> list[LabellingRecord]:
+    with store.reading() as r:
+        return r.labellings.list()

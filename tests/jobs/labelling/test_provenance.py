@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.db.texts import add_corpus
+from tests.jobs.helpers import only_plan
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, Field, marked
 from themescope.core.labelling.metric_learning import use_metric
@@ -230,7 +231,7 @@ def test_what_was_approved_in_a_task_is_so_after_an_import(sqlite_store: Store, 
 
 def imported(store: Store, corpus: int, path: Path, name: str, **options: bool) -> LabellingRecord:
     sheet = read_sheet(path)
-    plan = tables.plan(store, corpus, None, sheet, tables.likely_columns(sheet))
+    plan = only_plan(store, corpus, None, sheet, tables.likely_columns(sheet))
     return starts.begin(store, NewLabelling(corpus, name, "Ben"), tables.from_plan(plan, path.name, **options))
 
 

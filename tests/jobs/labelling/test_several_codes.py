@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.jobs.helpers import only_plan
 from tests.jobs.labelling.test_labels_of_other_tools import TEXTS, corpus_of
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
@@ -51,7 +52,7 @@ def codes_of(store: Store, labelling_id: int) -> dict[str, set[str]]:
 
 def as_table(store: Store, path: Path, corpus: int) -> starts.Begin:
     sheet = files.as_labels(read_sheet(path))
-    found = tables.plan(store, corpus, None, sheet, tables.likely_columns(sheet))
+    found = only_plan(store, corpus, None, sheet, tables.likely_columns(sheet))
     assert found.several == 2 and not found.problems
     return tables.from_plan(found, path.name)
 
@@ -120,9 +121,9 @@ def test_rows_of_one_sentence_are_codes_where_that_is_said(sqlite_store: Store, 
     path.write_text(f"Segment,Code\n{TEXTS[0]},bus\n{TEXTS[0]},delay\n{TEXTS[1]},bus\n", encoding="utf-8")
     sheet = files.as_labels(read_sheet(path))
     columns = tables.likely_columns(sheet)
-    once = tables.plan(sqlite_store, corpus, None, sheet, columns)
+    once = only_plan(sqlite_store, corpus, None, sheet, columns)
     assert (once.several, len(once.contradicting)) == (0, 1)
-    every = tables.plan(sqlite_store, corpus, None, sheet, columns, several=True)
+    every = only_plan(sqlite_store, corpus, None, sheet, columns, several=True)
     assert (every.several, every.problems) == (1, [])
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.db.texts import add_corpus
+from tests.jobs.helpers import only_plan
 from tests.jobs.test_cli import call, call_json
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling import hierarchy
@@ -69,7 +70,7 @@ def test_rows_are_found_or_told_by_number(sqlite_store: Store) -> None:
         ("Other.", "One", "noted"), ("nowhere", "One"), ("Same.", "Two"), ("Wide one.", "Two"), ("Other.", "Two"),
         ("", "One"),
     )  # fmt: skip
-    found = tables.plan(sqlite_store, corpus, None, table, COLUMNS)
+    found = only_plan(sqlite_store, corpus, None, table, COLUMNS)
     assert (found.rows, len(found.placed), found.sentences, found.names) == (2, 2, 5, ("One", "Two"))
     assert [(t.row, t.why) for t in found.problems] == [
         (3, "no sentence has this text"),
@@ -78,8 +79,8 @@ def test_rows_are_found_or_told_by_number(sqlite_store: Store) -> None:
         (7, "the row has no sentence"),
     ]
     with pytest.raises(DataError, match=r"4 rows match no sentence, so nothing was imported \(row 3: no sentence"):
-        tables.check_whole(found)
-    together = tables.plan(sqlite_store, corpus, None, table, COLUMNS, together=True)
+        tables.check_whole([found])
+    together = only_plan(sqlite_store, corpus, None, table, COLUMNS, together=True)
     assert (together.rows, len(together.placed), len(together.ambiguous)) == (3, 5, 0)
     record = starts.begin(sqlite_store, NewLabelling(corpus, "x", "ada"), tables.from_plan(together, "x.csv"))
     assert said(sqlite_store, record) == {
@@ -101,7 +102,7 @@ def test_ids_count_where_the_text_is_theirs(sqlite_store: Store) -> None:
         ("999", "", "C"),
         ("x", "", "C"),
     ]
-    found = tables.plan(sqlite_store, corpus, None, sheet(*rows, columns=names), by_id)
+    found = only_plan(sqlite_store, corpus, None, sheet(*rows, columns=names), by_id)
     assert found.placed == {third: {0}, second: {1}}
     assert [(t.row, t.why) for t in found.problems] == [
         (5, "no sentence has the id '999'"), (6, "no sentence has the id 'x'"),
@@ -130,8 +131,8 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
     assert likely == tables.LabelColumns(
         "cluster", "sentence_id", "sentence", "note", "theme", "source", "coder", sure, "uncertain"
     )
-    found = tables.plan(sqlite_store, corpus.id, None, table, likely)
-    tables.check_whole(found)
+    found = only_plan(sqlite_store, corpus.id, None, table, likely)
+    tables.check_whole([found])
     again = starts.begin(sqlite_store, NewLabelling(corpus.id, "again", "ada"), tables.from_plan(found, path.name))
     assert said(sqlite_store, again) == said(sqlite_store, record)
     assert levels(sqlite_store, again) == levels(sqlite_store, record)
@@ -154,7 +155,7 @@ def test_themes_of_a_table_have_two_levels(
         ids = r.corpora.sentence_ids(corpus.id)
     rows = [(str(ids[place]), *pair) for place, pair in enumerate(themes.items())]
     columns = tables.LabelColumns("cluster", "id", theme="theme")
-    found = tables.plan(sqlite_store, corpus.id, None, sheet(*rows, columns=("id", "cluster", "theme")), columns)
+    found = only_plan(sqlite_store, corpus.id, None, sheet(*rows, columns=("id", "cluster", "theme")), columns)
     new = NewLabelling(corpus.id, "levels", "ada")
     record = starts.begin(sqlite_store, new, tables.from_plan(found, "labels.csv"))
     assert levels(sqlite_store, record) == expected
@@ -172,11 +173,11 @@ def test_every_row_is_counted_once(sqlite_store: Store, rows: list[tuple[int, st
         texts = [s.text for s in r.corpora.sentences_by_id(ids).values()]
     table = sheet(*((texts[i] if i < len(texts) else "?", name) for i, name in rows), columns=("sentence", "cluster"))
     columns = tables.LabelColumns("cluster", "", "sentence")
-    if not any(i < len(texts) for i, _ in rows):
-        with pytest.raises(DataError, match="No row matches"):
-            tables.plan(sqlite_store, corpus.id, None, table, columns)
+    if not any(i < len(texts) and name for i, name in rows):
+        with pytest.raises(DataError, match=r"No row (?:matches|of the column 'cluster' has a label)"):
+            only_plan(sqlite_store, corpus.id, None, table, columns)
         return
-    found = tables.plan(sqlite_store, corpus.id, None, table, columns)
+    found = only_plan(sqlite_store, corpus.id, None, table, columns)
     assert found.rows + len(found.problems) == len(rows)
     assert {t.row for t in found.missing} == {n for n, (i, _) in enumerate(rows, 2) if i >= len(texts)}
     first = {i: name for i, name in reversed(rows) if i < len(texts)}
@@ -188,7 +189,7 @@ def test_tables_that_make_no_sense_are_refused(sqlite_store: Store) -> None:
     corpus = add_corpus(sqlite_store)
 
     def plan(table: Sheet, columns: tables.LabelColumns = COLUMNS) -> None:
-        tables.plan(sqlite_store, corpus.id, None, table, columns)
+        only_plan(sqlite_store, corpus.id, None, table, columns)
 
     with pytest.raises(UnknownNameError, match="column called 'cluster'"):
         plan(sheet(("x", "y"), columns=("sentence", "group")), tables.LabelColumns("cluster", "", "sentence"))
@@ -232,9 +233,7 @@ def test_the_command(sqlite_store: Store, tmp_path: Path) -> None:
 def test_names_that_look_the_same_are_told(sqlite_store: Store) -> None:
     corpus = repeated(sqlite_store)
     table = sheet(("Same.", "Yes"), ("Other.", "YES"), columns=("sentence", "cluster"))
-    found = tables.plan(
-        sqlite_store, corpus, None, table, tables.LabelColumns("cluster", "", "sentence"), together=True
-    )
+    found = only_plan(sqlite_store, corpus, None, table, tables.LabelColumns("cluster", "", "sentence"), together=True)
     assert found.names == ("Yes", "YES")
     assert found.remarks == (
         "“Yes” and “YES” look the same, but are different clusters; merge them if they mean the same",

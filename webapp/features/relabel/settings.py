@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -250,7 +251,7 @@ def labels() -> None:
             return
         st.caption(
             "A table with one sentence per row, given by its text or its id, and its cluster; also exports of Label "
-            "Studio, doccano, Argilla, Prodigy, CATMA, QualCoder, MAXQDA and Taguette."
+            "Studio, doccano, Argilla, Potato, Prodigy, CATMA, QualCoder, MAXQDA and Taguette."
         )
         file = st.file_uploader(
             "CSV, TSV, Excel, OpenDocument or JSON file",
@@ -274,11 +275,11 @@ def labels() -> None:
             "Several codes per sentence", key="relabel_import_several",
             help="Of several rows for one sentence, the codes of all are kept. Otherwise they contradict each other.",
         )  # fmt: skip
-        found = attempt(lambda: tables.plan(queries.store(), corpus.id, article, sheet, columns, together, several))
+        found = attempt(lambda: tables.plans(queries.store(), corpus.id, article, sheet, columns, together, several))
         if found is None:
             return
         _preview(found)
-        machine = not found.makers and st.toggle(
+        machine = not any(plan.makers for plan in found) and st.toggle(
             "A program made these labels",
             value=tables.hides_makers(sheet),
             help="Nothing is learned from the labels of a program, nor measured on them. Tables with the columns "
@@ -287,11 +288,13 @@ def labels() -> None:
         )
         name = Path(file.name).stem[:_MAX_NAME] or corpus.name
         new = NewLabelling(corpus.id, name, current_person(), article_id=article)
-        problems = len(found.problems)
+        problems = sum(len(plan.problems) for plan in found)
         rows = "this row" if problems == 1 else f"these {problems:,} rows"
         skip = problems == 0 or st.checkbox(f"Skip {rows}")
         if st.button("Import labels", icon=":material/edit:", disabled=not skip, type="primary"):
-            create(new, tables.from_plan(found, file.name, machine))
+            made = attempt(lambda: tables.begin(queries.store(), new, found, file.name, machine))
+            if made:
+                switch_page("relabel", partition_queries.edit_view(made[0].name))
 
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=4)
@@ -320,17 +323,24 @@ def _columns(sheet: Sheet) -> tables.LabelColumns:
     )
 
 
-def _preview(found: tables.Plan) -> None:
-    st.markdown(
-        f"**{_matching(found.rows)}** {count(len(found.placed), 'sentence')} of {found.sentences:,} in "
-        f"{count(len(found.names), 'cluster')} · {len(found.missing):,} not found · "
-        f"{len(found.ambiguous):,} ambiguous · {len(found.contradicting):,} contradictory"
-    )
-    if found.several:
-        st.info(f"{count(found.several, 'sentence')} with several codes, all of which are kept.")
-    for remark in found.remarks:
+def _preview(found: Sequence[tables.Plan]) -> None:
+    for plan in found:
+        about = f"{plain(plan.coder)}: " if plan.coder else ""
+        st.markdown(
+            f"{about}**{_matching(plan.rows)}** {count(len(plan.placed), 'sentence')} of {plan.sentences:,} in "
+            f"{count(len(plan.names), 'cluster')} · {len(plan.missing):,} not found · "
+            f"{len(plan.ambiguous):,} ambiguous · {len(plan.contradicting):,} contradictory"
+        )
+    if len(found) > 1:
+        st.info(
+            f"Each annotator has a labelling. {count(tables.differing(found), 'sentence')} with different codes; "
+            "compare them on *Agreement*."
+        )
+    if several := sum(plan.several for plan in found):
+        st.info(f"{count(several, 'sentence')} with several codes, all of which are kept.")
+    for remark in dict.fromkeys(remark for plan in found for remark in plan.remarks):
         st.caption(plain(remark))
-    problems = found.problems
+    problems = [problem for plan in found for problem in plan.problems]
     if not problems:
         return
     st.warning(f"{_matching(len(problems))} no sentence. Row numbers are those of a spreadsheet.")
