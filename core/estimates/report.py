@@ -55,11 +55,13 @@ REFERENCES: Mapping[str, Reference] = {
 }  # fmt: skip
 
 
-def paragraphs(code: str, units: CodedUnits, found: Sequence[ShareEstimate], machine: str) -> list[list[Sentence]]:
+def paragraphs(
+    code: str, units: CodedUnits, found: Sequence[ShareEstimate], machine: str, notes: Sequence[str] = ()
+) -> list[list[Sentence]]:
     """Return the methods section of estimates of ``code``: what was estimated from what, how, and with which results.
 
-    ``machine`` names what gave the codes. :func:`themescope.core.labelling.markup.markdown` and its siblings write the
-    paragraphs, with :data:`REFERENCES`.
+    ``machine`` names what gave the codes; ``notes`` say for which units the estimates hold. The paragraphs are written
+    by :func:`themescope.core.labelling.markup.markdown` and its siblings, with :data:`REFERENCES`.
     """
     where = np.ones(len(units.labels), dtype=bool)
     sampled = units.weights > 0
@@ -67,6 +69,7 @@ def paragraphs(code: str, units: CodedUnits, found: Sequence[ShareEstimate], mac
     data: list[Sentence] = [
         (f"We estimated the share of {counted(len(where), 'unit')} with the code “", Foreign(code), "”."),
         (f"People labelled {n} in {counted(units.labelled_documents(where), 'document')}{_sampling(units)}.",),
+        *((Foreign(note),) for note in notes),
     ]
     method: list[Sentence] = []
     if units.codes is not None:
@@ -99,9 +102,9 @@ def paragraphs(code: str, units: CodedUnits, found: Sequence[ShareEstimate], mac
         )
     )
     results: list[Sentence] = [
-        ("For “", Foreign(one.name), "”, it is ", _percent(one.corrected), f"{tuned(one)}.")
+        ("For “", Foreign(one.name), "”, it is ", _percent(one.corrected), f"{tuned(one)}{_bounds(one)}.")
         if one.name
-        else ("The share is ", _percent(one.corrected), f"{tuned(one)}.")
+        else ("The share is ", _percent(one.corrected), f"{tuned(one)}{_bounds(one)}.")
         for one in found
         if one.corrected is not None
     ]
@@ -118,6 +121,15 @@ def _sampling(units: CodedUnits) -> str:
     return f", sampled at random with probabilities from {chances.min():.3g} to {chances.max():.3g}"
 
 
+def _bounds(one: ShareEstimate) -> str:
+    if one.least is None or one.most is None:
+        return ""
+    return (
+        f", and from {100 * one.least.value:.1f} to {100 * one.most.value:.1f} % whatever the labels of "
+        f"{counted(one.open, 'open unit')} are"
+    )
+
+
 def _percent(found: Estimate) -> str:
     return f"{100 * found.value:.1f} % (95 % interval {100 * found.low:.1f} to {100 * found.high:.1f})"
 
@@ -127,14 +139,15 @@ def _percent(found: Estimate) -> str:
 DATA, SCRIPT = "units.csv", "replicate.py"
 PART = "of the code,"
 """What stands before a group in the line of its part."""
-COLUMNS = ("unit", "document", "group", "label", "code", "probability")
+COLUMNS = ("unit", "document", "group", "label", "code", "probability", "open")
 
 
 def printed(found: Sequence[ShareEstimate]) -> str:
     """Return estimates as the replication script prints them, in percent: one line for each group and way."""
     lines = ["group\testimate\tshare\tlow\thigh"]
     for one in found:
-        for name, value in (("people", one.people), ("machine", one.machine), ("corrected", one.corrected)):
+        for name in ("people", "machine", "corrected", "least", "most"):
+            value: Estimate | None = getattr(one, name)
             if value is not None:
                 numbers = "\t".join(f"{100 * x:.4f}" for x in (value.value, value.low, value.high))
                 lines.append(f"{one.name or 'all units'}\t{name}\t{numbers}")
@@ -159,10 +172,13 @@ def replicated(units: CodedUnits, groups: Sequence[str]) -> list[ShareEstimate]:
     return [*estimates(units, groups), *parts, *pairs]
 
 
-def replication_files(units: CodedUnits, groups: Sequence[str], ids: Sequence[str] | None = None) -> dict[str, str]:
+def replication_files(
+    units: CodedUnits, groups: Sequence[str], ids: Sequence[str] | None = None, notes: Sequence[str] = ()
+) -> dict[str, str]:
     """Return the text of a CSV file and of a script that prints :func:`printed` of :func:`replicated` from it, by name.
 
-    ``groups`` and ``ids`` (n,) are names of the groups and of the units. Raises
+    ``groups`` and ``ids`` (n,) are names of the groups and of the units; ``notes``, which the script begins with, say
+    for which units the estimates hold. Raises
     :class:`themescope.core.errors.DataError` if a group has the name of the line of all units.
     """
     if "all units" in groups:
@@ -176,8 +192,14 @@ def replication_files(units: CodedUnits, groups: Sequence[str], ids: Sequence[st
     chances = np.full(len(labels), 1.0) if units.probabilities is None else units.probabilities
     names = range(1, len(labels) + 1) if ids is None else ids
     known = ["" if np.isnan(x) else repr(x) for x in chances.tolist()]
-    writer.writerows(zip(names, documents.tolist(), groups, labels, codes, known, strict=True))
-    script = _HEAD + Path(formulas.__file__).read_text(encoding="utf-8") + _PROGRAM
+    open_ = ["1" if x else "" for x in units.open.tolist()]
+    writer.writerows(zip(names, documents.tolist(), groups, labels, codes, known, open_, strict=True))
+    script = (
+        _HEAD
+        + "".join(f"# {' '.join(note.split())}\n" for note in notes)
+        + Path(formulas.__file__).read_text(encoding="utf-8")
+        + _PROGRAM
+    )
     return {DATA: table.getvalue(), SCRIPT: script}
 
 
@@ -204,45 +226,65 @@ def main() -> None:
     document = np.unique(np.array([row["document"] for row in rows]), return_inverse=True)[1]
     used = ~np.isnan(label) & ~np.isnan(chance)
     weight = np.divide(1.0, chance, out=np.zeros(len(rows)), where=used)
+    still = np.array([row["open"] == "1" for row in rows]) & ~np.isnan(chance)
     label, machine = np.where(used, label, 0.0), not np.isnan(code).any()
     names = sorted(set(group.tolist()) - {""})
 
-    def estimated(where, estimate):
-        """Return the estimates by people, machine, and corrected, of ``estimate(rows, labels, codes, weights)``."""
-        found, chosen = {}, weight[where] > 0
-        if chosen.sum() >= FEWEST_LABELS and len(np.unique(document[where][chosen])) >= FEWEST_DOCUMENTS:
-            found["people"] = estimate(where, label, None, weight)
-        if machine:
-            found["machine"] = estimate(where, code, None, np.ones(len(rows)))
-        if "people" in found:
-            found["corrected"] = estimate(where, label, code if machine else None, weight)
-        return found
+    everything = np.ones(len(rows), dtype=bool)
 
-    def share(where, y, f, w):
-        return mean(y[where], None if f is None else f[where], w[where], document[where], len(rows))
+    def ways(where, estimate):
+        """Return estimates of ``estimate(labels, codes, weights)`` by people, the machine, and corrected."""
+        found, chosen = {}, where & (weight > 0)
+        enough = chosen.sum() >= FEWEST_LABELS and len(np.unique(document[chosen])) >= FEWEST_DOCUMENTS
+        if enough:
+            found["people"] = estimate(label, None, weight)
+        if machine:
+            found["machine"] = estimate(code, None, np.ones(len(rows)))
+        if enough:
+            found["corrected"] = estimate(label, code if machine else None, weight)
+        return {way: one for way, one in found.items() if not math.isnan(one.value)}
+
+    def bounds(where, found, estimate, most):
+        """Return the corrected estimates with the labels 1 - ``most`` and ``most`` of the open units."""
+        if "corrected" not in found or not (where & still).any():
+            return {}
+        ends = ((way, np.where(still, of, label)) for way, of in (("least", 1 - most), ("most", most)))
+        return {way: estimate(of, code if machine else None, np.where(still, 1 / chance, weight)) for way, of in ends}
+
+    def share(where):
+        return lambda y, f, w: mean(
+            y[where], None if f is None else f[where], w[where], document[where], len(rows))
+
+    def both(where, estimate, most):
+        found = ways(where, estimate)
+        return found | bounds(where, found, estimate, most)
 
     def show(name, way, numbers):
         print("\\t".join([name, way, *(f"{100 * x:.4f}" for x in numbers)]))
 
     def listed(name, found):
         for way, one in found.items():
-            if not math.isnan(one.value):
-                show(name, way, (min(1.0, max(0.0, one.value)), *interval(one)))
+            show(name, way, (min(1.0, max(0.0, one.value)), *interval(one)))
 
-    everything = np.ones(len(rows), dtype=bool)
     print("group\\testimate\\tshare\\tlow\\thigh")
-    listed("all units", estimated(everything, share))
-    found = {name: estimated(group == name, share) for name in names}
+    ones = np.ones(len(rows))
+    listed("all units", both(everything, share(everything), ones))
+    found = {name: both(group == name, share(group == name), ones) for name in names}
     for name in names:
         listed(name, found[name])
     for name in names:
         part = (group == name).astype(float)
-        listed("of the code, " + name, estimated(
-            everything, lambda where, y, f, w: ratio(part, y, f, w, document, len(rows))))
+        listed("of the code, " + name, both(
+            everything, lambda y, f, w: ratio(part, y, f, w, document, len(rows)), part))
     for one, other in combinations(names, 2):
-        for way in found[one]:
-            if way in found[other]:
-                show(f"{one} – {other}", way, difference(found[one][way], found[other][way]))
+        first, second = found[one], found[other]
+        pairs = {way: (first[way], second[way]) for way in first
+                 if way in second and way not in ("least", "most")}
+        if "corrected" in pairs and ("least" in first or "least" in second):
+            for way, opposite in (("least", "most"), ("most", "least")):
+                pairs[way] = first.get(way, first["corrected"]), second.get(opposite, second["corrected"])
+        for way, (a, b) in pairs.items():
+            show(f"{one} – {other}", way, difference(a, b))
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ valid however bad the machine is, and as precise as people alone at least. docs/
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,8 @@ class CodedUnits:
     are left out), None if no label was (all are used as if equally probable)."""
     documents: Ids | None = None
     """(n,) document of each unit; None if each unit is a document of its own."""
+    given: Where | None = None
+    """(n,) units that were given to people; those without a label are open. None if no unit is."""
     label: Floats = field(init=False)
     """(n,) labels that estimates use; 0 of other units."""
     weights: Floats = field(init=False)
@@ -77,6 +79,11 @@ class CodedUnits:
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "document", place.astype(np.int64).ravel())
         object.__setattr__(self, "document_count", int(place.max(initial=-1)) + 1)
+
+    @property
+    def open(self) -> Where:
+        """The (n,) units that were given to people and have no label."""
+        return np.isnan(self.labels) & (np.zeros(len(self.labels), bool) if self.given is None else self.given)
 
     def sampled(self, where: Where) -> Where:
         """Return the (n,) units of ``where`` with a label that estimates use."""
@@ -126,6 +133,12 @@ class ShareEstimate:
     labels: int
     """Number of sampled labels."""
     warnings: tuple[str, ...]
+    open: int = 0
+    """Number of units that were given to people and have no label."""
+    least: Estimate | None = None
+    """The corrected estimate if the open units had the labels that make it lowest; None without open units."""
+    most: Estimate | None = None
+    """The corrected estimate if the open units had the labels that make it highest."""
 
 
 def share(units: CodedUnits, where: Where | None = None, name: str = "") -> ShareEstimate:
@@ -133,8 +146,9 @@ def share(units: CodedUnits, where: Where | None = None, name: str = "") -> Shar
 
     Raises :class:`themescope.core.errors.DataError` if there are none.
     """
-    where = _everything(units) if where is None else where
-    return _result(name, _means(units, where), units, where)
+    everywhere = _everything(units) if where is None else where
+    found = _result(name, _means(units, everywhere), units, everywhere)
+    return _bounded(found, units, everywhere, np.ones(len(everywhere)), lambda other: share(other, where))
 
 
 def shares(units: CodedUnits, groups: Sequence[str]) -> list[ShareEstimate]:
@@ -162,7 +176,8 @@ def difference(units: CodedUnits, first: Where, second: Where, name: str = "") -
     people, machine, corrected = found
     warnings = tuple(dict.fromkeys([*units.warnings(first), *units.warnings(second)]))
     labels = int(units.sampled(both).sum())
-    return ShareEstimate(name, people, machine, corrected, tuning, int(both.sum()), labels, warnings)
+    result = ShareEstimate(name, people, machine, corrected, tuning, int(both.sum()), labels, warnings)
+    return _bounded(result, units, both, first.astype(np.float64), lambda other: difference(other, first, second))
 
 
 def composition(units: CodedUnits, where: Where, name: str = "") -> ShareEstimate:
@@ -179,7 +194,20 @@ def composition(units: CodedUnits, where: Where, name: str = "") -> ShareEstimat
         found[2] = formulas.ratio(part, label, codes, units.weights, *place)
     if codes is not None:
         found[1] = formulas.ratio(part, codes, None, np.ones(len(part)), *place)
-    return _result(name, found, units, everything)
+    result = _result(name, found, units, everything)
+    return _bounded(result, units, everything, part, lambda other: composition(other, where))
+
+
+def _bounded(
+    found: ShareEstimate, units: CodedUnits, where: Where, most: Floats, again: Callable[[CodedUnits], ShareEstimate]
+) -> ShareEstimate:
+    """Return ``found`` with its bounds: open units have the labels ``most`` (n,) or 1 - ``most`` in estimates again."""
+    number = int((units.open & where).sum())
+    if not number or found.corrected is None:
+        return replace(found, open=number)
+    ends = (replace(units, labels=np.where(units.open, label, units.labels)) for label in (1 - most, most))
+    least, highest = (again(other).corrected for other in ends)
+    return replace(found, open=number, least=least, most=highest)
 
 
 def _everything(units: CodedUnits) -> Where:

@@ -61,18 +61,19 @@ def estimate(
         raise click.UsageError("--replication is for one code; name it with --code.")
     found = {code: _found(study, code, groups, difference, parts) for code in chosen}
     text = table([_row(code, one) for code, rows in found.items() for one in rows])
-    told = [*study.notes, *dict.fromkeys(note for rows in found.values() for one in rows for note in one.warnings)]
+    notes = [*study.holds, *study.notes]
+    told = [*notes, *dict.fromkeys(note for rows in found.values() for one in rows for note in one.warnings)]
     if methods:
         for code, rows in found.items():
-            told += ["", markdown(paragraphs(code, study.units(code), rows, study.coder), REFERENCES)]
+            told += ["", markdown(paragraphs(code, study.units(code), rows, study.coder, study.holds), REFERENCES)]
     if replication is not None:
         replication.mkdir(parents=True, exist_ok=True)
-        files = replication_files(study.units(chosen[0]), groups, [str(id) for id in study.ids.tolist()])
+        files = replication_files(study.units(chosen[0]), groups, [str(id) for id in study.ids.tolist()], study.holds)
         for name, content in files.items():
             (replication / name).write_text(content, encoding="utf-8")
         told.append(f"Written: {', '.join(str(replication / name) for name in files)}")
     shell.show(
-        {"codes": {code: [asdict(one) for one in rows] for code, rows in found.items()}, "notes": list(study.notes)},
+        {"codes": {code: [asdict(one) for one in rows] for code, rows in found.items()}, "notes": notes},
         "\n".join([text, *told]),
     )
 
@@ -93,8 +94,10 @@ def _found(
 
 def _row(code: str, one: ShareEstimate) -> dict[str, Any]:
     ways = {"people": one.people, "machine": one.machine, "corrected": one.corrected}
+    ways |= {"least": one.least, "most": one.most} if one.open else {}
     cells = {name: _cell(value) for name, value in ways.items()}
-    return {"code": code, "group": one.name or "all", **cells, "sentences": one.units, "labels": one.labels}
+    counts = {"sentences": one.units, "labels": one.labels} | ({"open": one.open} if one.open else {})
+    return {"code": code, "group": one.name or "all", **cells, **counts}
 
 
 def _cell(found: Estimate | None) -> str:

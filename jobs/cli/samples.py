@@ -38,6 +38,7 @@ from themescope.jobs.services.tasks.samples import SAMPLE, ColumnKey, DrawnSampl
     "--where", multiple=True, metavar="COLUMN=VALUE", help="Draw only these (repeatable, values of one column)."
 )
 @click.option("--new-only", is_flag=True, help="Leave out sentences of earlier samples.")
+@click.option("--outside", is_flag=True, help="Draw only sentences that earlier samples could not have drawn.")
 @click.option("--codes", default="", metavar="LABELLING", help="Labelling whose codes and codebook people begin with.")
 @click.option("--not-blind", is_flag=True, help="Show sections, suggestions and other people's labels.")
 @seed_option("Seed of the draw and of the order.")
@@ -56,6 +57,7 @@ def sample(
     given: tuple[str, ...],
     where: tuple[str, ...],
     new_only: bool,
+    outside: bool,
     codes: str,
     not_blind: bool,
     seed: int,
@@ -85,6 +87,7 @@ def sample(
             given=tuple((value, int(count)) for value, _, count in each),
             where=(_column(r, record.id, chosen[0][0]), tuple(value for _, _, value in chosen)) if chosen else None,
             new_only=new_only,
+            outside=outside,
         )
     plan = DistributionPlan(names, overlap / 100 if len(names) > 1 else 0, len(names), Order.RANDOM, seed)
     made = making.make(

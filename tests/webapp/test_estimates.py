@@ -10,7 +10,11 @@ from tests.db.texts import add_corpus
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.estimates.survey import DRAWN, ROWS, survey
 from tests.webapp.hands import press, words_of
+from themescope.core.labelling import operations as op
 from themescope.db.store import Store
+from themescope.jobs.services import corpus_edits
+from themescope.jobs.services.estimates.study import open_study
+from themescope.jobs.services.labelling.session import LabellingSession
 
 Open = Callable[..., AppTest]
 
@@ -75,3 +79,34 @@ def test_labels_that_were_not_sampled_are_said_to_be(copy_home: CopyHome, home: 
     copy_home(home)
     at = open_page("estimates", labellings=["Pilot · Ada", "Pilot · Ben"])
     assert not at.exception and "There are no predictions of the whole project" in words_of(at)
+
+
+def test_sentences_outside_of_the_sample_are_said_and_can_be_drawn_from(
+    copy_home: CopyHome, home: Path, open_page: Open
+) -> None:
+    store = copy_home(home)
+    with store.reading() as r:
+        (corpus,) = r.corpora.list()
+        some = r.corpora.sentence_ids(corpus.id)[:3].tolist()
+    for id in some:
+        corpus_edits.correct_text(store, corpus.id, id, f"Another text of {id}", "Ada")
+    at = open_page("estimates", code="Housing", by="party")
+    assert "The estimates hold for the 237 sentences that the sample could draw" in words_of(at)
+    assert table(at, "Corrected")["Sentences"][0] == ROWS - 3
+    assert "estimates hold for the 237 sentences" in at.code[0].value.replace("\n", " ")
+    form = press(at, "Draw from the 3 sentences outside of the sample")
+    assert form.checkbox(key="tasks_form_outside").value and form.number_input(key="tasks_form_units").value == 3
+
+
+def test_open_sentences_have_their_number_and_bounds(copy_home: CopyHome, home: Path, open_page: Open) -> None:
+    store = copy_home(home)
+    with store.reading() as r:
+        session = LabellingSession(store, r.labellings.by_name("gold").id, "Ada")
+        study = open_study(r, [r.labellings.by_name("gold")])
+    session.do(op.mark(session.partition, study.ids[study.given][:6], True))
+    at = open_page("estimates", code="Housing")
+    assert "6 of 60 sampled sentences open" in words_of(at)
+    found = table(at, "Corrected")
+    assert found["Open"] == [6] and found["Labels"] == [DRAWN - 6]
+    low, high = (float(end) for end in str(found["Least – most"][0]).split(" – "))
+    assert low < float(str(found["Corrected"][0]).split()[0]) < high

@@ -12,6 +12,7 @@ from themescope.core.readers.table import ROW
 from themescope.core.records.stored import CorpusRecord
 from themescope.core.types import Ids, Sentence
 from themescope.db.store import Unit
+from themescope.jobs.common.importing.waves import is_list
 
 
 def is_running_text(r: Unit, corpus: CorpusRecord, sentences: Sequence[Sentence]) -> bool:
@@ -33,7 +34,7 @@ def documents_of(r: Unit, corpus: CorpusRecord, ids: Ids, articles: Ids) -> Ids:
 
     Rows with a column of titles belong to the article of their title.
     """
-    own = np.full(len(ids), corpus.articles == 1 and not corpus.has_sections)
+    own = np.full(len(ids), is_list(corpus))
     settings = [corpus.report.get("settings", {})]
     settings += [by.get("settings", {}) for by in corpus.report.get("by_file", {}).values()]
     if not any(one.get("title") for one in settings):

@@ -1,7 +1,9 @@
 """What estimates are made of: labels of people, codes of a machine, sampling probabilities, and groups.
 
-The labels of several people count as their mean. The machine's codes are the predictions of "Label the rest", in which
-a labelled sentence has the probabilities learned without its document, or the labelling of another machine.
+A study has the sentences for which its estimates hold: the frame of the samples from which the labels are. Sampled
+sentences without a label that counts are open. The labels of several people count as their mean. The machine's codes
+are the predictions of "Label the rest", in which a labelled sentence has the probabilities learned without its
+document, or the labelling of another machine.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from themescope.core.columns import ColumnType, as_text, plain_values
 from themescope.core.errors import DataError
@@ -24,7 +27,7 @@ from themescope.core.types import Floats, Ids
 from themescope.db.store import Unit
 from themescope.jobs.common.labelled.documents import documents_of
 from themescope.jobs.common.labelled.placed import coded_sentences, judged_sentences
-from themescope.jobs.services.tasks.samples import drawn_sentences, sampling_probabilities
+from themescope.jobs.services.tasks.samples import frame_of, given_samples
 
 NO_MACHINE = "There are no predictions of the whole project. Predict the rest of the labelling for narrower intervals."
 
@@ -37,7 +40,7 @@ class Study:
     labellings: tuple[LabellingRecord, ...]
     codes: tuple[str, ...]
     ids: Ids
-    """(n,) sentences, ascending: all of the project with a machine's code, or all without a machine."""
+    """(n,) sentences, ascending: those in the frame with a machine's code, or all of it without a machine."""
     articles: Ids
     """(n,) article of each sentence."""
     documents: Ids
@@ -49,15 +52,21 @@ class Study:
     coder: str
     """What coded all sentences; "" without a machine."""
     probabilities: Floats | None
-    """(n,) sampling probabilities; NaN of labels outside of a sample, None if the project has no sample."""
+    """(n,) sampling probabilities; NaN of labels outside of a sample, None if no label is from a sample."""
+    given: npt.NDArray[np.bool_]
+    """(n,) sentences that samples gave to the people of the labellings; open if they have no label."""
+    outside: int
+    """Number of sentences of the project that the samples could not have drawn as they are now."""
+    holds: tuple[str, ...]
+    """For which sentences the estimates hold, and what is left out or open, and why."""
     notes: tuple[str, ...]
-    """What is left out, and why; one sentence each."""
+    """What would make them better."""
 
     def units(self, code: str) -> CodedUnits:
         """Return the units of one code."""
         column = self.codes.index(code)
         codes = None if self.machine is None else self.machine[:, column]
-        return CodedUnits(self.labels[:, column], codes, self.probabilities, self.documents)
+        return CodedUnits(self.labels[:, column], codes, self.probabilities, self.documents, self.given)
 
 
 def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: LabellingRecord | None = None) -> Study:
@@ -74,31 +83,52 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     if not codes or not any(len(ids) for ids, _, _ in given):
         raise DataError("Nobody has labelled a sentence yet. Label a random sample first, as a task.")
     coded, shares, coder, notes = _coded(r, labellings, machine, codes)
-    places = r.maps.places(r.corpora.sentence_ids(corpus.id))
-    order = np.argsort(places.ids)
-    ids, articles = places.ids[order], places.articles[order]
+    places = r.maps.places(np.sort(r.corpora.sentence_ids(corpus.id)))
+    ids, articles = places.ids, places.articles
+    labelled = np.unique(np.concatenate([known for known, _, _ in given]))
+    sampled = given_samples(r, corpus.id, labellings, labelled)
+    probabilities, outside, holds = None, 0, list[str]()
+    if sampled.samples:
+        frame = frame_of(r, corpus, ids, articles, sampled.samples)
+        probabilities, outside = frame.probabilities, frame.outside
+        inside = ~np.isnan(probabilities)
+        holds.append(f"The estimates hold for {frame.text}.")
+        if left := int(np.isin(ids[~inside], labelled).sum()):
+            holds.append(f"{counted(left, 'label')} of sentences outside of it left out.")
+        if left := sampled.removed + int(np.isin(ids[~inside], sampled.drawn).sum()):
+            total = counted(sampled.removed + len(sampled.drawn), "sampled sentence")
+            holds.append(f"{left:,} of {total} removed or changed since.")
+        ids, articles, probabilities = ids[inside], articles[inside], probabilities[inside]
     if coded is not None:
         inside = np.isin(ids, coded)
         if left := int((~inside).sum()):
-            notes.append(
-                f"{counted(left, 'sentence')} of the project without a code of the machine left out."
+            lost = int(np.isin(ids[~inside], sampled.given).sum())
+            holds.append(
+                f"{counted(left, 'sentence')} without a code of the machine left out"
+                + (f", {lost:,} of them sampled." if lost else ".")
                 + ("" if machine else " Predict again to include them.")
             )
         ids, articles = ids[inside], articles[inside]
+        probabilities = None if probabilities is None else probabilities[inside]
         assert shares is not None
         shares = shares[np.searchsorted(coded, ids)]
     labels = _mean(ids, given, codes)
     used = np.nansum(labels, axis=0) + (0 if shares is None else shares.sum(axis=0)) > 0
     codes, labels = tuple(code for code, kept in zip(codes, used, strict=True) if kept), labels[:, used]
     shares = None if shares is None else shares[:, used]
-    probabilities = sampling_probabilities(r, corpus.id, ids)
-    if np.isnan(probabilities).all():
-        known = None
-    else:
-        drawn = np.isin(ids, drawn_sentences(r, corpus.id))
-        known = np.where(drawn | np.isnan(labels[:, 0]), probabilities, np.nan)
-    documents = documents_of(r, corpus, ids, articles)
-    return Study(corpus, tuple(labellings), codes, ids, articles, documents, labels, shares, coder, known, tuple(notes))
+    unlabelled = ~np.isin(ids, labelled)
+    if probabilities is not None:
+        probabilities = np.where(np.isin(ids, sampled.drawn) | unlabelled, probabilities, np.nan)
+    gave = np.isin(ids, sampled.given)
+    if left := int((gave & unlabelled).sum()):
+        holds.append(
+            f"{left:,} of {counted(int(gave.sum()), 'sampled sentence')} open: not labelled, uncertain or disputed. "
+            "Shares take them for like the others; “least” and “most” are the shares whatever their labels are."
+        )
+    return Study(
+        corpus, tuple(labellings), codes, ids, articles, documents_of(r, corpus, ids, articles), labels, shares, coder,
+        probabilities, gave, outside, tuple(holds), tuple(notes),
+    )  # fmt: skip
 
 
 def _labels(r: Unit, record: LabellingRecord) -> tuple[Ids, Floats, list[str]]:

@@ -37,7 +37,7 @@ from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.labelling.adjudication import gold_on
 from themescope.jobs.services.labelling.agreement import CodedText, coded_text
-from themescope.jobs.services.tasks.samples import SAMPLE, DrawnSample
+from themescope.jobs.services.tasks.samples import SAMPLE, DrawnSample, frame_of
 
 _FREQUENT = 0.05
 """Share of the sentences from which on a language is mentioned."""
@@ -202,8 +202,14 @@ def _tasks(r: Unit, records: Sequence[LabellingRecord]) -> list[TaskRecord]:
 
 def _task(task: TaskRecord, store: Store) -> TaskFact:
     with store.reading() as r:
-        items, unit = r.tasks.items(task.id), r.corpora.get(task.corpus_id).unit
-    sample = task.settings.get(SAMPLE)
+        items, corpus, sample = r.tasks.items(task.id), r.corpora.get(task.corpus_id), ""
+        if SAMPLE in task.settings:
+            rule, places = (
+                DrawnSample.from_json(task.settings[SAMPLE]),
+                r.maps.places(r.corpora.sentence_ids(corpus.id)),
+            )
+            frame = frame_of(r, corpus, places.ids, places.articles, [rule])
+            sample = rule.text(corpus.unit.value) + ("" if frame.whole else f", which stand for {frame.text}")
     distributed = Counter(item.range for item in items if item.reason is Reason.DISTRIBUTION)
     gold = {item.range for item in items if item.reason is Reason.GOLD}
     people = {item.person for item in items}
@@ -211,7 +217,7 @@ def _task(task: TaskRecord, store: Store) -> TaskFact:
         task.name, len(distributed.keys() | gold), len(people), sum(count > 1 for count in distributed.values()),
         str(task.settings["order"]), int(task.settings["seed"]), len(gold),
         sum(item.reason is Reason.ROUTING for item in items),
-        DrawnSample.from_json(sample).text(unit.value) if sample else "",
+        sample,
     )  # fmt: skip
 
 

@@ -231,13 +231,15 @@ _HOW = (
 
 def _estimates(r: Unit, study: Study, columns: Sequence[ColumnRecord]) -> list[Block]:
     overall = [share(study.units(code), name=code) for code in study.codes]
+    ways = ["people", "machine", "corrected"] + (["least", "most"] if any(one.least for one in overall) else [])
     blocks: list[Block] = [
         HeadingBlock(2, "Shares of the codes"),
         ParagraphBlock(f"From {study.labellings[0].name}: labels of people"
                        + (f", corrected by the codes of {study.coder}." if study.coder else ".")
                        + " All shares are in percent, with 95 % intervals."),
-        Table(("Code", "People", "Machine", "Corrected"), [
-            (one.name, *map(_interval, (one.people, one.machine, one.corrected))) for one in overall
+        *map(ParagraphBlock, study.holds),
+        Table(("Code", *(way.capitalize() for way in ways)), [
+            (one.name, *(_interval(getattr(one, way)) for way in ways)) for one in overall
         ]),
     ]  # fmt: skip
     for column in columns:

@@ -3,13 +3,17 @@
 A sample is described by its rule: the articles that the project had, the values to which it was restricted, and the
 number of units in each stratum and drawn from it. The rule is stored with the task and with the labellings of its
 people. It names no ids, so that it stays right in a bundle, after the deletion of the task, and when a wave is added.
+
+The frame of samples are the sentences that they could have drawn and that are still as they were: not those that were
+added, removed or corrected since. Whatever follows from samples holds for their frame (:func:`frame_of`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,9 +21,13 @@ import numpy.typing as npt
 
 from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import DataError
+from themescope.core.labelling.markup import counted
 from themescope.core.labelling.samples import Allocation, allocate, draw
+from themescope.core.records.stored import CorpusEditRecord, CorpusRecord, EditKind, LabellingRecord
 from themescope.core.types import Floats, Ids
+from themescope.db.label_records import TaskRecord
 from themescope.db.store import Unit
+from themescope.jobs.common.importing.waves import WAVES
 
 SAMPLE = "sample"
 """Key of the rule in the settings of a task, and in the origin of a labelling of one."""
@@ -46,6 +54,8 @@ class SampleForm:
     """Column of categories and the values to which the sample is restricted."""
     new_only: bool = False
     """Whether sentences of earlier samples are left out."""
+    outside: bool = False
+    """Whether the sample is restricted to sentences outside of the frame of earlier samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +77,13 @@ class DrawnSample:
     """Whether sentences of earlier samples were left out."""
     strata: tuple[tuple[str | None, int, int], ...]
     """Value (None: missing, or no column), number of units that could be drawn, and of units drawn."""
+    outside: bool = False
+    """Whether only sentences outside of the frame of earlier samples could be drawn."""
+
+    @property
+    def when(self) -> datetime:
+        """Time at which the sample was drawn."""
+        return datetime.fromisoformat(self.drawn)
 
     @property
     def number(self) -> int:
@@ -86,7 +103,8 @@ class DrawnSample:
             found += f", only where {name} is {' or '.join(values)}"
         if self.by is not None:
             found += f", {len(self.strata):,} strata by {self.by[1]} ({self.allocation})"
-        return found + (", none of earlier samples" if self.new_only else "")
+        found += ", none of earlier samples" if self.new_only else ""
+        return found + (f", only {unit}s that earlier samples could not have drawn" if self.outside else "")
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON value."""
@@ -124,10 +142,13 @@ def drawn(r: Unit, corpus_id: int, task: str, form: SampleForm, seed: int) -> tu
     kept = np.ones(len(ids), np.bool_)
     if form.where is not None:
         kept &= np.isin(_values(r, corpus_id, form.where[0], ids, articles, form.whole_articles), form.where[1])
-    if form.new_only:
+    if form.new_only or form.outside:
         if form.whole_articles:
             raise DataError("Earlier samples can be left out of a sample of sentences, not of whole articles.")
-        kept &= ~np.isin(ids, drawn_sentences(r, corpus_id))
+        if form.new_only:
+            kept &= ~np.isin(ids, drawn_sentences(r, corpus_id))
+        if form.outside:
+            kept &= np.isnan(sampling_probabilities(r, corpus_id, ids))
     if not kept.any():
         raise DataError("No sentence can be drawn. Choose other values, or include sentences of earlier samples.")
     names: list[str | None] = [None]
@@ -143,7 +164,7 @@ def drawn(r: Unit, corpus_id: int, task: str, form: SampleForm, seed: int) -> tu
     sizes = zip(names, found.sizes.tolist(), found.drawn.tolist(), strict=True)
     rule = DrawnSample(
         task, datetime.now(UTC).isoformat(), seed, r.corpora.imported_articles(corpus_id), form.whole_articles, form.by,
-        form.allocation.value, form.where, form.new_only, tuple(sizes),
+        form.allocation.value, form.where, form.new_only, tuple(sizes), form.outside,
     )  # fmt: skip
     return rule, [(article, first, last) for article, first, last in ranges[kept][found.rows].tolist()]
 
@@ -163,10 +184,65 @@ def _wanted(form: SampleForm, sizes: Ids, names: list[str | None]) -> Ids:
 
 
 def samples_of(r: Unit, corpus_id: int) -> list[DrawnSample]:
-    """Return the samples that tasks of a project gave to people, also deleted tasks of which there are labellings."""
+    """Return the samples that tasks of a project gave to people, oldest first.
+
+    Those of deleted tasks are among them as long as there are labellings of these tasks.
+    """
     stored = [task.settings.get(SAMPLE) for task in r.tasks.list(corpus_id)]
     stored += [labelling.origin.get(SAMPLE) for labelling in r.labellings.list(corpus_id)]
-    return list(dict.fromkeys(DrawnSample.from_json(value) for value in stored if value))
+    return sorted({DrawnSample.from_json(value) for value in stored if value}, key=lambda sample: sample.when)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """The sentences of a project that its samples could have drawn as they are now; estimates hold for them alone."""
+
+    probabilities: Floats
+    """(n,) probability of each sentence to be given to people; NaN outside of the frame."""
+    text: str
+    """For which sentences estimates hold, and which others are outside: ``all 60 sentences of the project``."""
+    whole: bool
+    """Whether it is the whole project, as it was when the samples were drawn."""
+
+    @property
+    def outside(self) -> int:
+        """Number of sentences of the project outside of the frame."""
+        return int(np.isnan(self.probabilities).sum())
+
+
+def frame_of(r: Unit, corpus: CorpusRecord, ids: Ids, articles: Ids, samples: Sequence[DrawnSample]) -> Frame:
+    """Return the frame of ``samples``, at least one, oldest first, among the sentences ``ids`` (n,) of a project."""
+    known = samples_of(r, corpus.id)
+    p = _union(r, corpus.id, ids, articles, known, samples)
+    inside, unit, positions = ~np.isnan(p), corpus.unit.value, _positions(r, articles)
+    edits = r.corpus_edits.list(corpus.id)
+    added = ~inside & (positions >= max(sample.articles for sample in samples))
+    changed = ~inside & ~added & np.isin(ids, _changed(edits, samples[0]))
+    removed = 0
+    for edit in edits:
+        before = [sample for sample in known if sample.when < edit.created]
+        if edit.kind is not EditKind.TEXT and edit.undone is None and before:
+            gone = [*chain(*r.corpora.sentences_of(r.corpus_edits.removed_articles(edit.id)).values())]
+            of_gone = [np.array([getattr(one, name) for one in gone], np.int64) for name in ("id", "article_id")]
+            removed += int((~np.isnan(_union(r, corpus.id, *of_gone, before, samples))).sum())
+    waves = list(corpus.report.get(WAVES, ()))
+    wave = np.searchsorted([one["first"] for one in waves], positions, side="right") - 1
+
+    def of_waves(where: npt.NDArray[np.bool_]) -> str:
+        return ", ".join(f"“{waves[number]['name']}”" for number in np.unique(wave[where]).tolist()) if waves else ""
+
+    reasons = {
+        f"added since{f' ({of_waves(added)})' if waves else ''}": int(added.sum()),
+        "with a text changed since": int(changed.sum()),
+        "removed since": removed,
+        "that it left out": int((~inside & ~added & ~changed).sum()),
+    }
+    told = [f"{number:,} {reason}" for reason, number in reasons.items() if number]
+    if not told:
+        return Frame(p, f"all {counted(len(ids), unit)} of the project", True)
+    whose = f" of {of_waves(inside)}" if len(np.unique(wave[inside])) < len(np.unique(wave)) else ""
+    drawable = f"the {counted(int(inside.sum()), unit)}{whose} that the sample could draw"
+    return Frame(p, f"{drawable}; outside of it: {', '.join(told)}", False)
 
 
 def sampling_probabilities(r: Unit, corpus_id: int, ids: Ids) -> Floats:
@@ -174,21 +250,49 @@ def sampling_probabilities(r: Unit, corpus_id: int, ids: Ids) -> Floats:
 
     A sentence that several samples could have drawn has the probability 1 - ∏ (1 - p) of their union. That holds for
     samples that left out sentences of earlier ones as well: p is the probability of a sentence that was not drawn
-    before. NaN where no sample could have drawn a sentence.
+    before. NaN where no sample could have drawn a sentence with its present text.
     """
-    missed = np.full(len(ids), np.nan)
     samples = samples_of(r, corpus_id)
+    return _union(r, corpus_id, ids, r.maps.places(ids).articles, samples, samples)
+
+
+def _union(
+    r: Unit, corpus_id: int, ids: Ids, articles: Ids, samples: Sequence[DrawnSample], of: Sequence[DrawnSample]
+) -> Floats:
+    """Return the probability (n,) of sentences to be in any of the samples ``of``, which are some of ``samples``."""
+    missed, free = np.ones(len(ids)), np.ones(len(ids))  # probabilities to be in none of them, and of all samples
+    reached, found = np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
     if samples and len(ids):
-        of = dict(zip((places := r.maps.places(ids)).ids.tolist(), places.articles.tolist(), strict=True))
-        articles = np.array([of[id] for id in ids.tolist()], np.int64)
-        unique, row = np.unique(articles, return_inverse=True)
-        known = r.corpora.articles_by_id(unique)
-        positions = np.array([known[id].position for id in unique.tolist()], np.int64)[row]
+        positions, edits = _positions(r, articles), r.corpus_edits.list(corpus_id)
         for sample in samples:
             p = _probabilities(r, corpus_id, sample, ids, articles)
-            p[positions >= sample.articles] = np.nan
-            missed = np.where(np.isnan(p), missed, np.where(np.isnan(missed), 1.0, missed) * (1 - p))
-    return 1 - missed
+            p[(positions >= sample.articles) | np.isin(ids, _changed(edits, sample))] = np.nan
+            if sample.outside:
+                p[reached] = np.nan
+            reached |= ~np.isnan(p)
+            if sample in of:
+                found |= ~np.isnan(p)
+                missed = missed - free * np.nan_to_num(p) if sample.new_only else missed * (1 - np.nan_to_num(p))
+            free = free * (1 - np.nan_to_num(p))
+    return np.where(found, 1 - missed, np.nan)
+
+
+def _positions(r: Unit, articles: Ids) -> Ids:
+    unique, row = np.unique(articles, return_inverse=True)
+    known = r.corpora.articles_by_id(unique)
+    return np.array([known[id].position for id in unique.tolist()], np.int64)[row.ravel()]
+
+
+def _changed(edits: Sequence[CorpusEditRecord], sample: DrawnSample) -> list[int]:
+    """Return the sentences whose text is another one than when a sample was drawn."""
+    return [
+        edit.sentence_id
+        for edit in edits
+        if edit.kind is EditKind.TEXT
+        and (
+            edit.undone is None if edit.created > sample.when else edit.undone is not None and edit.undone > sample.when
+        )
+    ]
 
 
 def _probabilities(r: Unit, corpus_id: int, sample: DrawnSample, ids: Ids, articles: Ids) -> Floats:
@@ -219,10 +323,54 @@ def _values(
 
 def drawn_sentences(r: Unit, corpus_id: int) -> Ids:
     """Return the ids of the sentences in the items of tasks with a sample."""
-    tasks = [task.id for task in r.tasks.list(corpus_id) if task.settings.get(SAMPLE)]
-    ranges = {item.range for task in tasks for item in r.tasks.items(task)}
-    found = r.corpora.sentences_at(places_of(ranges))
-    return np.array([sentence.id for sentence in found], np.int64)
+    return np.array([id for task in r.tasks.list(corpus_id) for id in _given(r, task, None)], np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSamples:
+    """The samples from which the labels of some labellings are, and what was given to their people."""
+
+    samples: tuple[DrawnSample, ...]
+    """Oldest first, without those of which nothing is labelled."""
+    drawn: Ids
+    """Sentences that the samples gave to anybody."""
+    given: Ids
+    """Those that they gave to the people of the labellings; to anybody, if a labelling is not that of one person."""
+    removed: int
+    """Number of sentences that they drew and that were removed since."""
+
+
+def given_samples(r: Unit, corpus_id: int, labellings: Sequence[LabellingRecord], labelled: Ids) -> GivenSamples:
+    """Return the samples from which ``labelled`` sentences of labellings are."""
+    owners = [r.tasks.of_labelling(record.id) for record in labellings]
+    drawn: dict[DrawnSample, set[int]] = {}
+    given = set[int]()
+    for task in r.tasks.list(corpus_id):
+        if SAMPLE in task.settings:
+            own = drawn.setdefault(DrawnSample.from_json(task.settings[SAMPLE]), set())
+            own |= _given(r, task, None)
+            for owner in owners:
+                if owner is None or owner[0].id == task.id:
+                    given |= own if owner is None else _given(r, task, owner[1])
+    existing = {*drawn}
+    for record in r.labellings.list(corpus_id):
+        if SAMPLE in record.origin and (sample := DrawnSample.from_json(record.origin[SAMPLE])) not in existing:
+            # The task was deleted: its labellings have what it gave to their people.
+            own = {*r.labellings.snapshot(record.id).partition.ids.tolist()}
+            drawn.setdefault(sample, set()).update(own)
+            given |= own if record in labellings or None in owners else set()
+    of = [sample for sample in samples_of(r, corpus_id) if drawn[sample] & {*labelled.tolist()}]
+    every = {*chain(*(drawn[sample] for sample in of))}
+    removed = sum(max(0, one.number - len(drawn[one])) for one in of if one in existing and not one.whole_articles)
+    listed = (np.array(sorted(ids), np.int64) for ids in (every, given & every))
+    return GivenSamples(tuple(of), *listed, removed)
+
+
+def _given(r: Unit, task: TaskRecord, person: str | None) -> set[int]:
+    """Return the sentences of the items of a task with a sample, of everybody or of a person."""
+    if SAMPLE not in task.settings:
+        return set()
+    return {s.id for s in r.corpora.sentences_at(places_of(item.range for item in r.tasks.items(task.id, person)))}
 
 
 def places_of(ranges: Iterable[Range]) -> list[tuple[int, int]]:

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +13,19 @@ from themescope.core.estimates.shares import CodedUnits
 from themescope.core.labelling.markup import latex_text, markdown
 
 UNITS = Study(0.2, documents=150, per_document=20, correlation=0.1, unequal=True).draw(np.random.default_rng(1))
+OPEN = np.isnan(UNITS.labels) & (np.arange(3000) % 50 == 0) | ~np.isnan(UNITS.labels)
 GROUPS = np.array(["Party “Ä”, left", "Green\nparty", ""])[np.minimum(np.arange(3000) // 1400, 2)].tolist()
 GROUPS[-30:] = ["tiny"] * 30
 
 
-@pytest.mark.parametrize("case", ["machine", "people", "not at random"])
+@pytest.mark.parametrize("case", ["machine", "people", "not at random", "open", "open people"])
 def test_replication_in_a_fresh_interpreter_gives_the_same_digits(tmp_path: Path, case: str) -> None:
     units = {
         "machine": UNITS,
         "people": CodedUnits(UNITS.labels, None, UNITS.probabilities, UNITS.documents),
         "not at random": CodedUnits(UNITS.labels, UNITS.codes, None),
+        "open": replace(UNITS, given=OPEN),
+        "open people": replace(UNITS, given=OPEN, codes=None),
     }[case]
     groups = [group.replace("\n", " ") for group in GROUPS]
     for name, text in replication_files(units, groups).items():
@@ -29,7 +33,7 @@ def test_replication_in_a_fresh_interpreter_gives_the_same_digits(tmp_path: Path
     command = [sys.executable, "-I", "-X", "utf8", str(tmp_path / "replicate.py")]
     run = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, cwd=tmp_path)
     assert run.stdout == printed(replicated(units, groups))
-    assert len(run.stdout.splitlines()) >= 5
+    assert ("\tleast\t" in run.stdout) == case.startswith("open")
 
 
 def test_the_script_needs_numpy_alone_and_says_so() -> None:
@@ -44,6 +48,11 @@ def test_the_script_needs_numpy_alone_and_says_so() -> None:
 def test_a_group_with_the_name_of_the_line_of_all_units() -> None:
     with pytest.raises(DataError, match="Rename the group"):
         replication_files(UNITS, ["all units"] * 3000)
+
+
+def test_notes_are_comments_of_the_script_whatever_is_in_them() -> None:
+    script = replication_files(UNITS, GROUPS, notes=["Holds for “a\nraise SystemExit”\x0c\x85\u2028."])["replicate.py"]
+    assert "# Holds for “a raise SystemExit” .\n" in script and "\nraise SystemExit”" not in script
 
 
 def test_methods_paragraph() -> None:

@@ -108,6 +108,25 @@ def test_composition_of_a_code() -> None:
     assert composition(nothing, np.arange(50) < 9).corrected is None
 
 
+def test_open_units_count_with_the_labels_that_make_a_share_lowest_and_highest() -> None:
+    units = Study(labels=200).draw(np.random.default_rng(1))
+    given = ~np.isnan(units.labels)
+    open_ = np.flatnonzero(given)[::10]
+    part, labels = np.arange(3000) % 3 == 0, units.labels.copy()
+    labels[open_] = np.nan
+    left = replace(units, labels=labels, given=given)
+    ends = [replace(units, labels=np.where(np.isin(np.arange(3000), open_), x, labels)) for x in (0, 1, part, ~part)]
+    none, every, inside, outside = ends
+    found = share(left)
+    assert found.open == 20 and (found.least, found.most) == (share(none).corrected, share(every).corrected)
+    assert found.corrected == share(replace(left, given=None)).corrected and share(replace(left, given=None)).open == 0
+    apart = difference(left, part, ~part)
+    assert (apart.least, apart.most) == tuple(difference(x, part, ~part).corrected for x in (outside, inside))
+    of = composition(left, part)
+    assert (of.least, of.most) == tuple(composition(x, part).corrected for x in (outside, inside))
+    assert found.least.value < found.corrected.value < found.most.value and of.least.value < of.most.value
+
+
 def test_refuses_what_it_cannot_use() -> None:
     labels = np.array([1.0, 0.0, np.nan])
     with pytest.raises(DataError, match="2 codes"):

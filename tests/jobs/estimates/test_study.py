@@ -10,18 +10,23 @@ import pytest
 from click.testing import CliRunner
 
 from tests.homes import CopyHome, MakeHome
-from tests.jobs.estimates.survey import DRAWN, ROWS, survey, topic
+from tests.jobs.estimates.survey import DRAWN, ROWS, label, survey, topic
 from tests.jobs.test_kinds import do
 from themescope.core.errors import DataError
-from themescope.core.estimates.shares import NOT_RANDOM, share
+from themescope.core.estimates.shares import NOT_RANDOM, share, shares
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.markup import Table, as_html
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
+from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, open_study
 from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.methods import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.report.project import project_report
+from themescope.jobs.services.tasks import making
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +73,132 @@ def test_predictions_cover_everything_and_make_the_interval_narrower(store: Stor
         texts = r.corpora.sentences_by_id(study.ids)
     truth = np.mean([topic(texts[int(id)].text) == "Housing" for id in study.ids])
     assert found.corrected.low < truth < found.corrected.high
+
+
+def second_wave(store: Store, predict: bool = True) -> None:
+    file = Path(store.settings.home) / "wave.csv"
+    file.write_text("text,party,day\n" + "".join(f"Reply {i} on buses.,C,2023-01-01\n" for i in range(80)), "utf-8")
+    do(
+        store, "append-corpus", files=[str(file)], corpus="C", wave="spring", reader="table",
+        settings={"text": "text", "rows": "sentences"},
+    )  # fmt: skip
+    if predict:
+        do(store, "embed", corpus="C", model="words")
+        do(store, "predict-labels", labelling="gold")
+
+
+def run(store: Store, *args: str) -> str:
+    done = CliRunner(env={"THEMESCOPE_HOME": str(store.settings.home)}).invoke(main, [*args])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_a_later_wave_is_outside_of_what_estimates_hold_for_until_it_is_drawn_from(
+    store: Store, tmp_path: Path
+) -> None:
+    before = share(study_of(store, "gold").units("Housing"))
+    second_wave(store)
+    study = study_of(store, "gold")
+    told = (
+        "The estimates hold for the 240 sentences of “wave 1” that the sample could draw; "
+        "outside of it: 80 added since (“spring”)."
+    )
+    assert study.holds == (told,) and study.outside == 80 and len(study.ids) == ROWS
+    assert study.probabilities is not None and np.allclose(study.probabilities, DRAWN / ROWS)
+    after = share(study.units("Housing"))
+    assert after.units == ROWS and after.people == before.people
+    folder = tmp_path / "files"
+    text = run(store, "estimate", "gold", "--code", "Housing", "--methods", "--replication", str(folder))
+    assert text.count("for the 240 sentences of “wave 1”") == 2, "beside the table, and in the methods section"
+    assert told in (folder / "replicate.py").read_text("utf-8")
+    units = (folder / "units.csv").read_text("utf-8").splitlines()
+    assert len(units) == 1 + ROWS and all(line.split(",")[5] for line in units)
+    with store.reading() as r:
+        (corpus,) = r.corpora.list()
+        blocks = project_report(store, corpus.id, [r.labellings.by_name("gold")])
+    report = as_html(blocks, "t")
+    assert told in report and "Codes by wave" not in report
+    with store.reading() as r:
+        ada = r.labellings.by_name("Pilot · Ada")
+    section = methods_section(store, [ada.id]).markdown
+    assert "60 of 240 sentences at random, which stand for the 240 sentences of “wave 1”" in section
+    # Now from the rest: both samples together are one of all.
+    run(store, "sample", "C", "More", "--number", "20", "--person", "Ada", "--outside", "--codes", "Codes")
+    assert study_of(store, "gold").holds == (told,), "nothing of it is labelled yet"
+    with store.reading() as r:
+        (more,) = (task for task in r.tasks.list(corpus.id) if task.name == "More")
+        assert {item.article_id for item in r.tasks.items(more.id)} == {int(r.corpora.article_ids(corpus.id)[-1])}
+    label(store, more.id, "Ada")
+    study = study_of(store, "Pilot · Ada", "More · Ada")
+    assert study.holds == ("The estimates hold for all 320 sentences of the project.",) and study.outside == 0
+    p = study.probabilities
+    assert p is not None and np.allclose(p[:ROWS], DRAWN / ROWS) and np.allclose(p[ROWS:], 20 / 80)
+    with store.reading() as r:
+        column = next(one for one in columns_of(r, corpus.id).values() if one.name == "wave")
+        waves = groups_of(r, study, column)
+    by_wave = {one.name: one for one in shares(study.units("Transport"), waves)}
+    assert by_wave["spring"].labels == 20 and by_wave["spring"].people is not None
+
+
+def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
+    second_wave(store, predict=False)
+    run(store, "sample", "C", "All", "--number", "100", "--person", "Ada", "--codes", "Codes")
+    with store.reading() as r:
+        (corpus,) = r.corpora.list()
+        task = next(task for task in r.tasks.list(corpus.id) if task.name == "All")
+        drawn = {s.id for item in r.tasks.items(task.id) for s in making.sentences_of_item(r, item.range)}
+    label(store, task.id, "Ada")
+    study = study_of(store, "All · Ada")
+    assert study.holds[0] == "The estimates hold for all 320 sentences of the project."
+    with store.reading() as r:
+        blocks = project_report(store, corpus.id, [r.labellings.by_name("All · Ada")])
+    (by_table,) = (
+        block for block in blocks if isinstance(block, Table) and block.header[0] == "Code" and "spring" in block.header
+    )
+    assert by_table.rows and not any("–" in row for row in by_table.rows)
+    first = study.ids[:ROWS]
+    corrected = [int(first[np.isin(first, [*drawn])][0]), int(first[~np.isin(first, [*drawn])][0])]
+    edits = [corpus_edits.correct_text(store, corpus.id, id, f"Another text {id}", "Ada") for id in corrected]
+    corpus_edits.remove_wave(store, corpus.id, "spring", "Ada")
+    gone = len(drawn - {*first.tolist()})
+    study = study_of(store, "All · Ada")
+    assert not np.isin(corrected, study.ids).any() and len(study.ids) == ROWS - 2
+    assert study.holds == (
+        "The estimates hold for the 238 sentences that the sample could draw; outside of it: 2 with a text changed "
+        "since, 80 removed since.",
+        "1 label of sentences outside of it left out.",
+        f"{gone + 1} of {len(drawn | pilot(store))} sampled sentences removed or changed since.",
+    )
+    for edit in edits:
+        corpus_edits.undo(store, corpus.id, edit.id, "Ada")
+    assert len(study_of(store, "All · Ada").ids) == ROWS
+
+
+def pilot(store: Store) -> set[int]:
+    with store.reading() as r:
+        task = next(task for task in r.tasks.list() if task.name == "Pilot")
+        return {s.id for item in r.tasks.items(task.id) for s in making.sentences_of_item(r, item.range)}
+
+
+def test_sampled_sentences_without_a_label_that_counts_are_open(store: Store, tmp_path: Path) -> None:
+    with store.reading() as r:
+        record = r.labellings.by_name("gold")
+    session = LabellingSession(store, record.id, "Ada")
+    whole = study_of(store, "gold")
+    doubtful = whole.ids[~np.isnan(whole.labels[:, 0])][:6]
+    session.do(op.mark(session.partition, doubtful, True))
+    study = study_of(store, "gold")
+    assert study.holds[1].startswith("6 of 60 sampled sentences open: not labelled, uncertain or disputed.")
+    found = share(study.units("Housing"))
+    assert found.labels == DRAWN - 6 and found.open == 6 and found.least is not None and found.most is not None
+    assert found.least.value < found.corrected.value < found.most.value
+    folder = tmp_path / "files"
+    text = run(store, "estimate", "gold", "--code", "Housing", "--methods", "--replication", str(folder))
+    assert "least" in text and "whatever the labels of 6 open units are" in text
+    script = [sys.executable, "-I", str(folder / "replicate.py")]
+    printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    assert f"all units\tleast\t{100 * found.least.value:.4f}" in printed
+    assert sum(line.endswith(",1") for line in (folder / "units.csv").read_text("utf-8").splitlines()) == 6
 
 
 def test_a_sentence_with_two_codes_counts_for_both(store: Store) -> None:

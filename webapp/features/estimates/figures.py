@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,10 @@ WAYS = (
     ("corrected", "Corrected", 0, "circle"),
 )
 """Field, name, colour and symbol of each estimate."""
+_IN_TABLE = (*(way for way, *_ in WAYS), "least", "most")
 HEADER = (
-    "group", *(f"{way}{end}" for way, *_ in WAYS for end in ("", "_low", "_high")), "tuning", "sentences", "labels"
+    "group", *(f"{way}{end}" for way in _IN_TABLE for end in ("", "_low", "_high")),
+    "tuning", "sentences", "labels", "open", "holds_for",
 )  # fmt: skip
 _ROW_PX = 46
 
@@ -35,7 +38,14 @@ def percent(found: Estimate | None) -> str:
     return "–" if found is None else f"{100 * found.value:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
 
 
-def rows(found: Sequence[ShareEstimate]) -> list[tuple[Any, ...]]:
+def bounds(one: ShareEstimate) -> str:
+    """Return the shares in percent between which that of an estimate is whatever the labels of open sentences are."""
+    if one.least is None or one.most is None:
+        return "–"
+    return f"{100 * one.least.value:.1f} – {100 * one.most.value:.1f}"
+
+
+def rows(found: Sequence[ShareEstimate], holds: str) -> list[tuple[Any, ...]]:
     """Return one row for each estimate, with the columns of :data:`HEADER`; shares between 0 and 1."""
 
     def ends(one: Estimate | None) -> tuple[float | None, ...]:
@@ -43,16 +53,11 @@ def rows(found: Sequence[ShareEstimate]) -> list[tuple[Any, ...]]:
 
     return [
         (
-            one.name,
-            *ends(one.people),
-            *ends(one.machine),
-            *ends(one.corrected),
-            round(one.tuning, 4),
-            one.units,
-            one.labels,
+            one.name, *chain(*(ends(getattr(one, way)) for way in _IN_TABLE)),
+            round(one.tuning, 4), one.units, one.labels, one.open, holds,
         )
         for one in found
-    ]
+    ]  # fmt: skip
 
 
 def estimates_figure(found: Sequence[ShareEstimate], tones: Tones, over_time: bool) -> go.Figure:

@@ -80,6 +80,15 @@ def _planner(study: Study, code: str, groups: Sequence[str], by: ColumnRecord | 
         switch_page("tasks", {"view": "New task"})
 
 
+def draw_outside(study: Study) -> None:
+    """Offer a sample of the sentences that the samples could not have drawn."""
+    label = f"Draw from the {count(study.outside, study.corpus.unit.value)} outside of the sample"
+    help = "A task with a random sample of those. Together, both samples are one of all."
+    if study.outside and st.button(label, icon=":material/casino:", help=help):
+        st.session_state[PLANNED] = PlannedSample(study.corpus.id, "", {"": min(study.outside, 100)}, outside=True)
+        switch_page("tasks", {"view": "New task"})
+
+
 def _regression(study: Study, code: str, columns: Mapping[str, ColumnRecord]) -> None:
     every = [c for c in queries.columns(study.corpus) if c.type == ColumnType.NUMBER] + [
         c for c in columns.values() if c.type == ColumnType.DATE or len(c.categories) <= _MOST_VALUES
@@ -114,7 +123,7 @@ def _coefficient(found: Sequence[Coefficient] | None, row: int) -> str:
 
 
 def _report(study: Study, code: str, groups: Sequence[str], found: Sequence[ShareEstimate]) -> None:
-    told = paragraphs(code, study.units(code), found, study.coder)
+    told = paragraphs(code, study.units(code), found, study.coder, study.holds)
     st.code(markdown(told, REFERENCES), language=None, wrap_lines=True)
     st.caption("The replication files give shares, the parts of groups in the code, and the differences of groups.")
     stem = file_stem(f"{study.corpus.name} {code}")
@@ -123,7 +132,8 @@ def _report(study: Study, code: str, groups: Sequence[str], found: Sequence[Shar
         download("LaTeX", lambda: latex_text(told), f"{stem}.tex")
         download("BibTeX", lambda: "\n\n".join(REFERENCES[key].bibtex() for key in cited(told)), f"{stem}.bib")
         if st.button("Replication files", icon=":material/folder_zip:", help="A table, and a script that needs NumPy."):
-            files = attempt(lambda: replication_files(study.units(code), groups, [str(i) for i in study.ids.tolist()]))
+            ids = [str(id) for id in study.ids.tolist()]
+            files = attempt(lambda: replication_files(study.units(code), groups, ids, study.holds))
             if files is not None:
                 download("ZIP", lambda: _zipped(files), f"{stem}.zip")
 

@@ -33,6 +33,7 @@ _WAYS = {
     "People": "From the labels of the sample alone.",
     "Machine": "From its codes alone, as if it made no mistakes.",
     "Corrected": "From both: the machine's share, minus what it gets wrong in the labelled sentences.",
+    "Least – most": "The corrected share if the open sentences had the labels that make it lowest, or highest.",
 }
 
 
@@ -70,6 +71,7 @@ def show(corpus: CorpusRecord) -> None:
     else:
         found = _of_code(study, code, groups)
     _notes(study, found)
+    more.draw_outside(study)
     _draw(study, code, found, {*groups} if column is not None and column.type == ColumnType.DATE else set())
     if code != EVERY:
         more.show(study, code, groups, found, columns, column)
@@ -77,7 +79,7 @@ def show(corpus: CorpusRecord) -> None:
 
 def _notes(study: Study, found: Sequence[ShareEstimate]) -> None:
     """Draw what a reader must know, each note once with the groups that it is about."""
-    told: dict[str, list[str]] = {note: [] for note in study.notes}
+    told: dict[str, list[str]] = {note: [] for note in (*study.holds, *study.notes)}
     for one in found:
         for note in one.warnings:
             several = note.startswith(TOO_FEW) and len(found) > SOME
@@ -129,7 +131,8 @@ def _stamp(ids: tuple[int, ...]) -> tuple[Any, ...]:
         corpus = r.corpora.get(r.labellings.get(ids[0]).corpus_id)
         tasks = [(task.id, sum(item.done is not None for item in r.tasks.items(task.id))) for task in
                  r.tasks.list(corpus.id)]  # fmt: skip
-    return tuple(steps), tuple(predicted), tuple(tasks), corpus.sentences
+        edits = r.corpus_edits.stamp()
+    return tuple(steps), tuple(predicted), tuple(tasks), corpus.sentences, edits
 
 
 @st.cache_resource(show_spinner="Reading labels and predictions …", max_entries=8)
@@ -182,18 +185,19 @@ def _draw(study: Study, code: str, found: Sequence[ShareEstimate], periods: set[
     )
     rows = [(one.name or ALL, one) for one in found]
     table: dict[str, Any] = {"Code" if code == EVERY else "Group": [name for name, _ in rows]}
-    for way in _WAYS:
+    for way in ("People", "Machine", "Corrected"):
         table[way] = [figures.percent(getattr(one, way.lower())) for _, one in rows]
     table |= {"Sentences": [one.units for _, one in rows], "Labels": [one.labels for _, one in rows]}
+    if any(one.open for _, one in rows):
+        table |= {"Open": [one.open for _, one in rows], "Least – most": [figures.bounds(one) for _, one in rows]}
     draw_table(table, column_config={way: st.column_config.TextColumn(help=help) for way, help in _WAYS.items()})
     few = any(one.people is None for one in found)
     st.caption(
         "Share in percent with its 95 % interval. **Corrected** is the one to report."
         + (f" –: fewer than {FEWEST_LABELS} sampled labels in {FEWEST_DOCUMENTS} documents." if few else "")
     )
-    download(
-        "CSV", lambda: csv_text(figures.HEADER, figures.rows(found)), file_name(f"{study.corpus.name} {code}", "csv")
-    )
+    rows_of_csv = figures.rows(found, " ".join(study.holds))
+    download("CSV", lambda: csv_text(figures.HEADER, rows_of_csv), file_name(f"{study.corpus.name} {code}", "csv"))
 
 
 current = project()

@@ -97,6 +97,7 @@ def _plan_of_estimates(corpus: CorpusRecord) -> None:
     if planned is None or planned.corpus_id != corpus.id:
         return
     entered: dict[str, object] = {"articles": UNITS.format(unit=corpus.unit.value), "new_only": True}
+    entered["outside"] = planned.outside
     if planned.column:
         entered |= {"strata": planned.column, "allocation": Allocation.GIVEN}
         entered |= {f"of_{planned.column}_{value}": number for value, number in planned.numbers.items()}
@@ -167,12 +168,16 @@ def _sample(corpus: CorpusRecord, beside: DeltaGenerator) -> SampleForm:
         f"Leave out {corpus.unit.value}s of earlier samples", key=_key("new_only"),
         help="Samples of other tasks of this project, random articles included.",
     )  # fmt: skip
+    outside = st.checkbox(
+        f"Only {corpus.unit.value}s that earlier samples could not have drawn", key=_key("outside"),
+        help="Those that were added or corrected since, or had values that were left out.",
+    )  # fmt: skip
     most = max(corpus.sentences, 1)
     if allocation is Allocation.GIVEN:
         beside.metric("Number", f"{sum(drawn for _, drawn in given):,}")
-        return SampleForm(0, False, by, allocation, given, where, bool(new_only))
+        return SampleForm(0, False, by, allocation, given, where, bool(new_only), bool(outside))
     number = beside.number_input("Number", 1, most, min(most, 100), key=_key("units"))
-    return SampleForm(int(number), False, by, allocation, (), where, bool(new_only))
+    return SampleForm(int(number), False, by, allocation, (), where, bool(new_only), bool(outside))
 
 
 def _numbers(column: ColumnRecord) -> tuple[tuple[str, int], ...]:

@@ -35,6 +35,8 @@ class PlannedSample:
     """Column whose values are the strata; "" for none."""
     numbers: Mapping[str, int]
     """Value → number of units to label, more than 0."""
+    outside: bool = False
+    """Whether it is of the units that earlier samples could not have drawn."""
 
 
 @dataclass(frozen=True, slots=True)
