@@ -5,7 +5,7 @@
 Articles are those of the test split (``--split``) that qualify for the clustering benchmark. Each begins with the
 clusters of Iclust with the estimated number of themes, except that COBRA and A3S begin with small clusters. The table
 has the mean over articles with its 95 % bootstrap interval, and the paired difference to random questions after 50
-answers. Beside the strategies of the product, these are compared:
+answers. Beside what the product asks (``placement``) and its questions about pairs alone (``a3s``), these are compared:
 
 - ``cobra`` (Van Craenendonck, Dumančić, Blockeel 2018, algorithm 1) compares the closest two representatives of
   different clusters whose relation is unknown; an unlikely merge is checked by a question about two other sentences.
@@ -16,7 +16,7 @@ answers. Beside the strategies of the product, these are compared:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,12 +25,12 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from benchmarks._section_articles import SectionArticle, section_articles
-from tests.core.labelling.labellers import Labeller, asked, first_clusters, with_small_clusters
+from tests.core.labelling.labellers import Labeller, asked, first_clusters
 from themescope.core.labelling.answers import YES, Effect, Question, QuestionKind
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.questions import strategies
 from themescope.core.labelling.questions.state import QuestionState, QuestionVectors, prepare
-from themescope.core.labelling.questions.strategies import STRATEGIES, Strategy, about_least_certain
+from themescope.core.labelling.questions.strategies import about_least_certain, merge_or_split, next_question
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.metrics.statistics.intervals import bootstrap_mean, paired_difference
 from themescope.core.paths import DEFAULT, model_folder
@@ -121,13 +121,17 @@ def _first_open(state: QuestionState, pairs: Iterator[tuple[int, ...]]) -> Quest
     return None
 
 
-COMPARED = {
-    **STRATEGIES,
-    "closer": Strategy("closer", "Nearest of two", "", closer),
-    "cobra": Strategy("cobra", "Merge small clusters (COBRA)", "", cobra, small_clusters=True),
-    "least-certain": Strategy("least-certain", "Least certain pairs", "", least_certain),
-    "random": Strategy("random", "Random pairs", "", random),
+Ask = Callable[[QuestionState], Question | None]
+COMPARED: dict[str, Ask] = {
+    "placement": next_question,
+    "a3s": merge_or_split,
+    "closer": closer,
+    "cobra": cobra,
+    "least-certain": least_certain,
+    "random": random,
 }
+_SMALL = {"a3s": 3.0, "cobra": 3.0}
+"""How many times as many clusters as themes a strategy begins with, which merges small ones; the others with once."""
 
 
 @dataclass
@@ -144,10 +148,10 @@ class Curve:
     ari_stopped: float = 0.0
 
 
-def curve(article: SectionArticle, first: QuestionState, strategy: Strategy, labeller: Labeller) -> Curve:
+def curve(article: SectionArticle, first: QuestionState, ask: Ask, labeller: Labeller) -> Curve:
     """Return the scores of an article after each number of answers; after the last answer they stay the same."""
     found, moved = Curve(), []
-    states: Iterator[QuestionState] = asked(first, strategy, labeller.value)
+    states: Iterator[QuestionState] = asked(first, ask, labeller.value)
     state, ended = first, False
     for count in range(max(COUNTS) + 1):
         if count in COUNTS:
@@ -168,19 +172,15 @@ def _score(metric: object, article: SectionArticle, state: QuestionState) -> flo
     return float(metric.score(article.truth, state.partition.numbers.astype(np.int32)))  # type: ignore[attr-defined]
 
 
-def begin(vectors: QuestionVectors, strategy: Strategy, seed: int) -> QuestionState:
-    """Return the labelling that a strategy begins with."""
-    first = first_clusters(vectors, seed)
-    return with_small_clusters(first) if strategy.small_clusters else first
-
-
-def measure(articles: Sequence[SectionArticle], vectors: Sequence[QuestionVectors], strategy: Strategy,
-            error: float) -> list[Curve]:  # fmt: skip
+def measure(
+    articles: Sequence[SectionArticle], vectors: Sequence[QuestionVectors], strategy: str, error: float
+) -> list[Curve]:
     """Return the curves of all articles."""
     curves = []
     for number, (article, x) in enumerate(zip(articles, vectors, strict=True)):
         labeller = Labeller(dict(enumerate(article.truth.tolist())), error, np.random.default_rng([7, number]))
-        curves.append(curve(article, begin(x, strategy, number), strategy, labeller))
+        first = first_clusters(x, number, _SMALL.get(strategy, 1.0))
+        curves.append(curve(article, first, COMPARED[strategy], labeller))
     return curves
 
 
@@ -229,7 +229,7 @@ def main() -> None:
         sizes, themes = [len(a.truth) for a in articles], [len(np.unique(a.truth)) for a in articles]
         print(f"{len(articles)} articles, {np.mean(sizes):.1f} sentences and {np.mean(themes):.1f} sections each")
         for error in args.errors:
-            report({id: measure(articles, vectors, COMPARED[id], error) for id in args.strategies}, error)
+            report({id: measure(articles, vectors, id, error) for id in args.strategies}, error)
 
 
 if __name__ == "__main__":

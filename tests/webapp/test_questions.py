@@ -52,10 +52,8 @@ def stored(store: Store, labelling: LabellingRecord) -> Partition:
     return LabellingSession(store, labelling.id, "").partition
 
 
-def opened(open_page: Open, strategy: str = "") -> AppTest:
+def opened(open_page: Open) -> AppTest:
     at = open_page("relabel", layout="Clusters", clusters="Questions")
-    if strategy:
-        at.selectbox(key=next(s.key for s in at.selectbox if s.label == "Ask about")).select(strategy).run()
     assert not at.exception
     return at
 
@@ -91,21 +89,6 @@ def test_contradictions_are_listed_and_taken_back(
     at.button(key=f"relabel_questions_back_{labelling.id}_000002_000001").click().run()
     assert "contradiction" not in words_of(at)
     assert list(answers(stored(filled_store, labelling))) == ["000002"]
-
-
-def test_small_clusters_are_one_step_that_can_be_undone(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    at = opened(open_page, "a3s")
-    before = stored(filled_store, labelling)
-    wanted = next(box for box in at.number_input if box.label == "Small clusters")
-    wanted.set_value(3)  # right before the click
-    next(b for b in at.button if b.label == "Make small clusters").click().run()
-    after = stored(filled_store, labelling)
-    assert len(after.clusters) == 3
-    assert not {*before.clusters} & {*after.clusters} and (after.numbers >= 0).all()
-    press(at, labelling, "u")
-    assert stored(filled_store, labelling).to_bytes() == before.to_bytes()
 
 
 def test_a_blind_labelling_hides_where_sentences_are_from(filled_store: Store, open_page: Open) -> None:

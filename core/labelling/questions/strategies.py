@@ -1,11 +1,11 @@
-"""Strategies that choose the next question, the operations of the history that answers are, and when to stop.
+"""The next question, the operations of the history that answers are, and when to stop.
 
-*Place sentences* asks about the cluster of one sentence, which several clusters suit almost equally well: the sentence
+First come questions about the cluster of one sentence, which several clusters suit almost equally well: the sentence
 without answers with the smallest margin between its two best clusters first (margin sampling, Scheffer, Decomain,
 Wrobel 2001), after unassigned ones.
 
-A3S (Deng et al. 2024, ICML, Adaptive active aggregation and splitting) needs no clusters to begin with: small clusters
-are merged and split by pairwise questions in the order of their expected gain. The gain is the change of the normalised
+When all are placed, clusters are merged and split by pairwise questions in the order of their expected gain (A3S, Deng
+et al. 2024, ICML, Adaptive active aggregation and splitting). The gain is the change of the normalised
 mutual information with the true themes, NMI = 2 I / (H(true) + H(clusters)). For a merge of clusters with a and b of n
 sentences that share a theme, I stays and H(clusters) falls by d = (a + b)/n · h(a / (a + b)), with the binary entropy
 h; for the split of a cluster into parts of two themes, I rises by d. To first order a merge gains NMI · d, and a split
@@ -15,21 +15,20 @@ of a must-link or a cannot-link by the log-odds of pairs, and a question about t
 Differences from the paper: its probabilities come from the distances of nearest neighbours, here from
 :class:`themescope.core.clustering.pairs.PairCalibration`; its purity test asks about the sentence farthest from the
 centre, here about the central sentences of the two parts, which are those of the split if the answer is no.
-``benchmarks/questions.py`` compares both strategies with others.
+``benchmarks/questions.py`` compares this order with others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import entr, expit
 
 from themescope.core.clustering.iclust import Iclust, IclustConfig
 from themescope.core.clustering.inputs import extended_labels
-from themescope.core.clustering.naming import theme_names, theme_words
-from themescope.core.errors import DataError, UnknownNameError
+from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import (
     MOST_CANDIDATES,
@@ -45,7 +44,6 @@ from themescope.core.labelling.changes import EntryChange, Kind, Step, apply, di
 from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import Operation, OperationKind
 from themescope.core.labelling.partition import (
-    COLOURS,
     UNASSIGNED,
     Cluster,
     EntryKind,
@@ -62,7 +60,7 @@ _MOST_CLUSTERS, _MOST_SPLIT = 300, 400
 Scored = tuple[float, Question]
 
 
-def which_cluster(state: QuestionState) -> Question | None:
+def next_question(state: QuestionState) -> Question | None:
     """Return the question to which of the most similar clusters, at most nine, the least certain sentence belongs.
 
     After all sentences, the question is which clusters to merge or to split.
@@ -154,55 +152,11 @@ def _question(state: QuestionState, effect: Effect, first: int, second: int) -> 
     return Question(QuestionKind.PAIR, effect, (state.id(first), state.id(second)))
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """A way to choose the next question."""
-
-    id: str
-    title: str
-    summary: str
-    ask: Callable[[QuestionState], Question | None]
-    """Returns the next question; None if there is nothing left to ask."""
-    small_clusters: bool = False
-    """Whether it is meant to begin with many small clusters."""
-
-
-STRATEGIES = {
-    strategy.id: strategy
-    for strategy in (
-        Strategy(
-            "placement",
-            "Place sentences",
-            "Asks to which cluster the least certain sentence belongs. The most gain for each question.",
-            which_cluster,
-        ),
-        Strategy(
-            "a3s",
-            "Merge and split (A3S)",
-            "Asks which clusters to merge or split. For texts without clusters: begins with many small ones.",
-            merge_or_split,
-            small_clusters=True,
-        ),
-    )
-}
-"""The recommended one first."""
-
-
-def strategy(id: str) -> Strategy:
-    """Return a strategy by its id; raise :class:`UnknownNameError` if there is none."""
-    if id not in STRATEGIES:
-        raise UnknownNameError("question strategy", id, list(STRATEGIES))
-    return STRATEGIES[id]
-
-
 # --- steps ------------------------------------------------------------------------------------------------------------
 
 
 Namer = Callable[[Ids], str]
 """Names a new cluster by its sentence ids."""
-_TIMES, _LEAST, _MOST = 3.0, 10, 150
-_COMPARED = 2_000
-"""Maximum number of sentences that are clustered; the others go to the nearest cluster."""
 WINDOW = 15
 """Number of last answers that are considered."""
 _FEW = 0.1
@@ -277,33 +231,6 @@ def _said(state: QuestionState, given: Answer) -> str:
         return "None of these clusters"
     cluster = state.partition.clusters.get(state.cluster_of(given.chosen))
     return f"→ {cluster.name}" if cluster is not None else "→ unassigned"
-
-
-def suggested_count(state: QuestionState) -> int:
-    """Return how many small clusters to make: three times the estimated number of themes, within limits."""
-    wanted = min(max(round(_TIMES * state.vectors.themes), _LEAST), _MOST)
-    return max(min(wanted, len(state.partition.ids) // 2), 1)
-
-
-def small_clusters(state: QuestionState, texts: Sequence[str], count: int, first_number: int) -> Operation:
-    """Replace all clusters by ``count`` small ones, named by their words; ``texts`` are the (n,) sentences.
-
-    Raises :class:`themescope.core.errors.DataError` if there are fewer sentences than clusters.
-    """
-    x = state.vectors.unit
-    compared = np.sort(np.random.default_rng(state.seed).permutation(len(x))[:_COMPARED])
-    found = Iclust(IclustConfig(restarts=3)).fit_predict(x[compared], count, state.seed)
-    labels = extended_labels(x, compared, found, count)
-    before = after = state.partition
-    for number in list(before.clusters):
-        after = apply(after, op.delete(after, number).change_set)
-    for label, name in enumerate(theme_names(theme_words(texts, labels, count))):
-        number = first_number + label
-        cluster = Cluster(number, free_name(after, name or "Cluster"), label % COLOURS)
-        after = after.with_clusters({**after.clusters, number: cluster})
-    numbers: Ids = labels.astype(np.int64) + first_number
-    summary = f"{count:,} small clusters to merge by answers"
-    return Operation(OperationKind.SMALL_CLUSTERS, summary, difference(before, replace(after, numbers=numbers)))
 
 
 def standing_answers(steps: Iterable[Step]) -> list[Step]:

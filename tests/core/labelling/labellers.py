@@ -11,7 +11,6 @@ from themescope.core.labelling.changes import apply
 from themescope.core.labelling.partition import Cluster, Partition, start
 from themescope.core.labelling.questions import strategies
 from themescope.core.labelling.questions.state import QuestionState, QuestionVectors
-from themescope.core.labelling.questions.strategies import Strategy, small_clusters, suggested_count
 
 
 @dataclass
@@ -41,26 +40,21 @@ class Labeller:
         return str(same[0]) if len(same) == 1 else SKIP
 
 
-def first_clusters(vectors: QuestionVectors, seed: int = 0) -> QuestionState:
-    """Return a labelling of sentences 0…n-1 whose clusters are those of Iclust with the estimated number of themes."""
+def first_clusters(vectors: QuestionVectors, seed: int = 0, times: float = 1.0) -> QuestionState:
+    """Return a labelling of sentences 0…n-1 with clusters of Iclust, ``times`` as many as there are themes probably."""
     n = len(vectors.unit)
-    k = min(max(round(vectors.themes), 2), n)
+    k = min(max(round(times * vectors.themes), 2), n)
     labels = Iclust(IclustConfig()).fit_predict(vectors.unit, k, seed)
     partition = start(np.arange(n), labels.astype(np.int64), [Cluster(c, f"Cluster {c}", 0) for c in range(k)])
     return QuestionState(partition, vectors, seed)
 
 
-def with_small_clusters(state: QuestionState, count: int | None = None) -> QuestionState:
-    """Return the state with all clusters replaced by small ones, by default as many as the page suggests."""
-    names = [f"sentence {i}" for i in state.partition.ids]
-    operation = small_clusters(state, names, count or suggested_count(state), _fresh(state.partition))
-    return state.after(apply(state.partition, operation.change_set))
-
-
-def asked(state: QuestionState, strategy: Strategy, value: Callable[[Question], str]) -> Iterator[QuestionState]:
+def asked(
+    state: QuestionState, ask: Callable[[QuestionState], Question | None], value: Callable[[Question], str]
+) -> Iterator[QuestionState]:
     """Yield the states after each answer, until there is nothing left to ask."""
-    while (question := strategy.ask(state)) is not None:
-        given = Answer(question, value(question), strategy.id)
+    while (question := ask(state)) is not None:
+        given = Answer(question, value(question))
         operation = strategies.answer(state, given, _fresh(state.partition), lambda ids: "New cluster")
         state = state.after(apply(state.partition, operation.change_set))
         yield state

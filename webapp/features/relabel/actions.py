@@ -338,7 +338,7 @@ def _answer(state: RelabelState, action: Mapping[str, Any]) -> None:
         return
     if action.get("value") not in question.values():
         return
-    given = Answer(question, str(action["value"]), asking.strategy)
+    given = Answer(question, str(action["value"]), "placement")
     state.notice = ""
     try:
         step = assistance.commit_answer(state.session, asking.state(state.partition), given)

@@ -68,13 +68,11 @@ def show(state: RelabelState) -> None:
 
 
 def _settings(state: RelabelState) -> Asking | None:
-    """Draw the choice of a strategy; return what is asked, or None without vectors."""
-    notes = strategies.STRATEGIES
+    """Draw the budget; return what is asked, or None without vectors."""
     with st.container(border=True):
-        chosen = st.selectbox(
-            "Ask about", list(notes), format_func=lambda id: notes[id].title, key=f"relabel_strategy_{state.record.id}"
+        st.caption(
+            "To which cluster does the least certain sentence belong? When all are placed: which clusters are one?"
         )
-        st.caption(notes[chosen].summary)
         st.number_input(
             "Budget", 1, _MOST_BUDGET, _DEFAULT_BUDGET, step=10, key=f"relabel_budget_{state.record.id}",
             help="Number of answers, by all people, after which the questions end.",
@@ -85,46 +83,18 @@ def _settings(state: RelabelState) -> Asking | None:
         if model is None:
             return None
         vectors = queries.question_vectors(model, model.digest, state.record.id, state.record.members)
-        if state.asking is None or state.asking.vectors is not vectors or state.asking.strategy != chosen:
-            state.asking = Asking(chosen, vectors)
-        if notes[chosen].small_clusters or len(state.partition.clusters) < 2:
-            _small_clusters(state, state.asking)
+        if state.asking is None or state.asking.vectors is not vectors:
+            state.asking = Asking(vectors)
     return state.asking
-
-
-def _small_clusters(state: RelabelState, chosen: Asking) -> None:
-    if state.read_only or len(state.partition.ids) < 2:
-        return
-    suggested = strategies.suggested_count(chosen.state(state.partition))
-    key = f"relabel_small_clusters_{state.record.id}"
-    st.number_input(
-        "Small clusters", 2, max(len(state.partition.ids) // 2, 2), max(suggested, 2), key=key,
-        help="Answers merge them. More small clusters are purer, but need more answers.",
-    )  # fmt: skip
-
-    def divide() -> None:
-        # Of the session: a number that was typed right before the click has not been drawn yet.
-        number, session = int(st.session_state[key]), state.session
-        state.apply(
-            lambda p: strategies.small_clusters(
-                chosen.state(p), [session.texts[int(i)] for i in p.ids], number, session.next_number
-            ),
-            keep_selection=True,
-        )
-
-    st.button(
-        "Make small clusters", icon=":material/grain:", on_click=divide,
-        help="Replaces all clusters of this labelling. Undo restores them.",
-    )  # fmt: skip
 
 
 def question_data(state: RelabelState, question: Question | None, over: bool = False) -> dict[str, Any]:
     """Return what the browser needs to draw a question; ``over``: whether the budget is spent."""
-    nothing_left = "Nothing is left to ask. Choose another kind of question, or look at the clusters."
+    nothing_left = "Nothing is left to ask. Look at the clusters."
     if over:
         nothing_left = "The budget is spent. Raise it to go on."
     elif len(state.partition.clusters) < 2:
-        nothing_left = "Questions need at least two clusters. Make small clusters first."
+        nothing_left = "Questions need at least two clusters. Create them, or begin a labelling with a clustering."
     found: dict[str, Any] = {
         "session": state.browser_session,
         "acknowledged": state.acknowledged,

@@ -13,7 +13,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import Question
 from themescope.core.labelling.changes import Kind, Step
 from themescope.core.labelling.partition import Partition
-from themescope.core.labelling.questions.strategies import strategy as by_id
+from themescope.core.labelling.questions.strategies import next_question
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling.assistance import question_state
 from themescope.webapp.shared.pages import PageKeys
@@ -113,7 +113,6 @@ if TYPE_CHECKING:
 class Asking:
     """What a browser session asks about a labelling."""
 
-    strategy: str
     vectors: QuestionVectors
     known: QuestionState | None = None
     """The last state, whose intermediate results the next one reuses."""
@@ -127,7 +126,7 @@ class Asking:
 
     def ask(self, partition: Partition) -> Question | None:
         """Choose the next question and remember it."""
-        self.question = by_id(self.strategy).ask(self.state(partition))
+        self.question = next_question(self.state(partition))
         return self.question
 
     @property
