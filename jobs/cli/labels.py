@@ -20,6 +20,7 @@ from themescope.db.store import Store
 from themescope.jobs.cli.arguments import form_of, form_options
 from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell, table
 from themescope.jobs.common.files import check_target, whole
+from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.services.labelling import files, qda_projects, starts, tables
 from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, parquet_bytes
@@ -129,7 +130,7 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
     if files.is_saved(file):
         sheet = files.saved_labels(shell.store, corpus_id, article_id, file)
     else:
-        sheet = files.as_labels(read_sheet(file, starts.MOST_SENTENCES, form, keep_lines=True))
+        sheet = files.as_labels(call_apart(file, read_sheet, file, starts.MOST_SENTENCES, form, True))
     how = options["together"], options["several"], bool(options["cluster"])
     found = tables.plans(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), *how)
     problems = [problem for plan in found for problem in plan.problems]

@@ -12,10 +12,11 @@ import numpy as np
 
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.paths import DEFAULT
-from themescope.core.readers.tables import KINDS, Sheet, distinct_names, read_sheet
+from themescope.core.readers.tables import KINDS, MOST_ROWS, Sheet, distinct_names, read_sheet
 from themescope.jobs.cli.arguments import MODEL_HELP, form_of, form_options, model_for
 from themescope.jobs.cli.shell import F, Shell, background, common, pairs, pass_shell, seed_option, table
 from themescope.jobs.common.files import check_target, whole
+from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.language_models.client import Endpoint
 from themescope.jobs.common.language_models.theme_naming import ThemeMaterial, agreed_digest, amount, materials_of_run
 from themescope.jobs.common.models import find_model
@@ -224,7 +225,7 @@ def _texts(path: Path, options: dict[str, Any]) -> list[str]:
 def _read(path: Path, options: dict[str, Any]) -> tuple[Sheet, list[int], list[str]]:
     """Return the table of a file, its rows that have a sentence, and the sentences."""
     column = options.pop("column")
-    sheet = read_sheet(path, form=form_of(options))
+    sheet = call_apart(path, read_sheet, path, MOST_ROWS, form_of(options))
     if sheet.cut:
         raise DataError(f"{path.name} has more than {len(sheet.rows):,} rows. Split it.")
     name = column or sheet.likely_column()

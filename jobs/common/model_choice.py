@@ -37,6 +37,7 @@ from themescope.core.text.word_tables import english_only
 from themescope.core.types import Article
 from themescope.db.records import BenchmarkRecord
 from themescope.db.store import Store
+from themescope.jobs.common.importing.reading import preview_of
 from themescope.jobs.common.models import built_on, selectable_models
 
 WITHIN_ARTICLE = (
@@ -221,10 +222,8 @@ def splitting_language(shares: Shares) -> str:
 
 def language_of_file(path: Path, reader: str = "") -> str:
     """Return the language for splitting the sentences of a file, by its first articles; English if it has none."""
-    from themescope.core.readers.formats import detect, preview
-
     try:
-        seen = preview(path, reader or detect(path), {}, n=_PREVIEWED)
+        seen = preview_of(path, reader, {}, _PREVIEWED)
     except ThemescopeError:
         return "en"  # the import reports what is wrong with the file
     return splitting_language(language_shares(sampled(_lines(seen.articles))))

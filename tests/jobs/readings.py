@@ -7,6 +7,8 @@ from pathlib import Path
 
 from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
+from themescope.core.readers import REGISTRY
+from themescope.core.types import Article
 
 FILE = Path("folder/bad.txt")
 
@@ -47,3 +49,9 @@ def dies(report: Report) -> Generator[Path]:
 def refuses(path: Path) -> None:
     """Raise an error about a file."""
     raise ReadError(path, "it is bad.")
+
+
+def articles(path: Path, report: Report) -> Generator[Path | Article]:
+    """Yield the articles of a PDF."""
+    yield path
+    yield from REGISTRY.build("pdf", {}).read(path, report)

@@ -1,5 +1,6 @@
 """Reading in a process of its own: the same items, and no file can stop the process of the job."""
 
+import gzip
 import os
 import re
 import sys
@@ -7,16 +8,20 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Generator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.jobs import readings
 from themescope.core.errors import Cancelled, ReadError
 from themescope.core.protocols import SILENT, NullReport, Report
 from themescope.jobs.common.importing import reading
-from themescope.jobs.common.importing.reading import call_apart, read_files, time_limit
+from themescope.jobs.common.importing.reading import call_apart, preview_of, read_files, time_limit
+from themescope.jobs.common.model_choice import language_of_file
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +87,7 @@ def test_a_file_without_progress_can_be_cancelled() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 def test_memory_is_limited() -> None:
-    with pytest.raises(ReadError, match=r"^bad\.txt: reading it needs more than 4 GB of memory\."):
+    with pytest.raises(ReadError, match=r"^bad\.txt: reading it needs more than 2\.0 GB of memory\."):
         items(readings.fills_memory)
 
 
@@ -124,7 +129,7 @@ def test_a_function_is_called_in_another_process(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 def test_the_memory_of_a_called_function_is_limited(tmp_path: Path) -> None:
     (tmp_path / "a.txt").touch()
-    with pytest.raises(ReadError, match=r"^a\.txt: reading it needs more than 4 GB of memory\."):
+    with pytest.raises(ReadError, match=r"^a\.txt: reading it needs more than 2\.0 GB of memory\."):
         call_apart(tmp_path / "a.txt", bytes, 8 << 30)
 
 
@@ -132,7 +137,7 @@ def test_the_end_of_a_called_function_is_told(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "a.txt").touch()
     with pytest.raises(ReadError, match=r"^a\.txt: the process that read it ended unexpectedly \(exit code 9\)\."):
         call_apart(tmp_path / "a.txt", os._exit, 9)
-    monkeypatch.setattr(reading, "SILENCE_S", 0.5)
+    monkeypatch.setattr(reading, "ANSWER_S", 0.5)
     with pytest.raises(ReadError, match=r"^a\.txt: reading it takes more than 0 s\."):
         call_apart(tmp_path / "a.txt", time.sleep, 60)
 
@@ -141,3 +146,107 @@ def test_an_archive_is_as_large_as_what_it_holds(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.txt", "a" * 1_000_000)
     assert reading.unpacked_bytes(tmp_path / "a.zip") == 1_000_000
+
+
+def hostile_pdf(folder: Path, levels: int = 40) -> Path:
+    """A PDF of a few kB: each form draws the next one twice, the last one a word."""
+    objects = [b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>"]
+    resources = b"/Resources<</XObject<</F %d 0 R>>/Font<</H 4 0 R>>>>"
+    objects.append(b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]" + resources % 6 + b"/Contents 5 0 R>>")
+    objects += [b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>", b"<</Length 5>>stream\n/F Do\nendstream"]
+    form = b"<</Type/XObject/Subtype/Form/BBox[0 0 99 99]%b/Length %d>>stream\n%b\nendstream"
+    for level in range(levels):
+        draws = b"/F Do /F Do" if level < levels - 1 else b"BT /H 9 Tf 9 9 Td (word) Tj ET"
+        objects.append(form % (resources % (7 + level if level < levels - 1 else 6), len(draws), draws))
+    file, places = b"%PDF-1.4\n", []
+    for number, each in enumerate(objects, 1):
+        places.append(len(file))
+        file += b"%d 0 obj\n%b\nendobj\n" % (number, each)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    end = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(file))
+    path = folder / "hostile.pdf"
+    path.write_bytes(file + b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + table + end)
+    return path
+
+
+class Memory:
+    """The most memory that this process and those that it started had, in bytes, while it is entered."""
+
+    def __enter__(self) -> "Memory":
+        self.most, self._end = 0, threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+        return self
+
+    def _look(self) -> None:
+        me = psutil.Process()
+        begun = me.memory_info().rss
+        while not self._end.wait(0.05):
+            sizes = [me.memory_info().rss - begun]
+            for child in me.children(recursive=True):
+                with suppress(psutil.Error):
+                    sizes.append(child.memory_info().rss)
+            self.most = max(self.most, sum(sizes))
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+@pytest.mark.parametrize("way", ["preview", "language", "import"])
+def test_a_pdf_that_draws_itself_takes_no_memory_and_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setattr(reading, "SMALL_BYTES", 1 << 18)
+    monkeypatch.setattr(reading, "MEMORY_BYTES", 300 << 20)
+    monkeypatch.setattr(reading, "ANSWER_S", 20.0)
+    path = hostile_pdf(tmp_path)
+    assert path.stat().st_size < 10_000
+    begun = time.monotonic()
+    with Memory() as memory:
+        if way == "language":
+            assert language_of_file(path) == "en"
+        else:
+            with pytest.raises(ReadError, match=r"^hostile\.pdf: reading it"):
+                if way == "preview":
+                    preview_of(path)
+                else:
+                    items_of_pdf(path, SILENT)
+    assert memory.most < 900 << 20 and time.monotonic() - begun < 60
+
+
+def items_of_pdf(path: Path, report: Report) -> list[Any]:
+    return [*read_files([path], partial(readings.articles, path), report)]
+
+
+def test_a_cancelled_pdf_is_given_up_within_two_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MEMORY_BYTES", 2 << 30)
+    asked: list[float] = []
+
+    class Cancels(NullReport):
+        def progress(self, done: float, total: float, message: str = "") -> None:
+            asked.append(time.monotonic())
+            if len(asked) > 3:
+                raise Cancelled
+
+    with pytest.raises(Cancelled):
+        items_of_pdf(hostile_pdf(tmp_path), Cancels())
+    assert time.monotonic() - asked[-1] < 2
+    assert not [c for c in psutil.Process().children() if "spawn_main" in " ".join(c.cmdline())]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_texts_are_read_here_and_packed_ones_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    monkeypatch.setattr(reading, "SMALL_BYTES", 1 << 18)
+    path = tmp_path / "a.txt"
+    path.write_bytes(gzip.compress(b"A town.") if packed else b"A town.")
+    assert (call_apart(path, os.getpid) != os.getpid()) is packed
+
+
+def test_an_answer_that_is_too_large_for_its_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    with pytest.raises(ReadError, match=r"^a\.txt: its text is larger than 67 MB, which is implausible"):
+        call_apart(tmp_path / "a.txt", bytes, 100 << 20)

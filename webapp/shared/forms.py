@@ -16,6 +16,7 @@ import streamlit as st
 from themescope.core.config import C, Config, OptionInfo, config_from_dict, default_of, label_of, options
 from themescope.core.errors import ReadError
 from themescope.core.readers.tables import SAMPLE_ROWS, Sheet, TableForm, alternatives, read_sheet
+from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, json_lines, parquet_bytes
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import attempt, download, draw_table
@@ -40,7 +41,7 @@ def config_fields(cls: type[Config], key: str, *, shown: int = 6) -> dict[str, A
 def _read(path: str, size: int, form: TableForm, most: int) -> Sheet | str:
     """Return the first rows of a table, or why it cannot be read; ``size`` distinguishes versions of the file."""
     try:
-        return read_sheet(Path(path), most, form)
+        return call_apart(Path(path), read_sheet, Path(path), most, form)
     except ReadError as error:
         return str(error)
 
@@ -62,7 +63,7 @@ def table_form(path: Path, key: str, most: int = SAMPLE_ROWS) -> tuple[TableForm
             st.caption(f"Read as {plain(words(name)).lower()}: {plain(note)}.")
         return form, sheet
     st.error(plain(sheet), icon=":material/error:")
-    found = alternatives(path)
+    found = call_apart(path, alternatives, path)
     if found:
         st.markdown("**Which one is right?**")
     known = {name: info for name, (_, _, info) in options(TableForm).items()}

@@ -1,11 +1,14 @@
-"""Files are read in a process of their own, with limits of memory and of time, so that none can stop a worker.
+"""Files are read in a process of their own, with limits of memory, time and output, so that none can stop a worker.
 
-The limits are a second line of defence: the readers themselves take time and memory in proportion to a file, and limit
-lines and articles (:mod:`themescope.core.readers.streams`). They hold for readers of plug-ins too.
+Only short texts are read here, by readers in Python, which take time and memory in proportion to a file, and limit
+lines and articles (:mod:`themescope.core.readers.streams`). Whatever is packed or binary, such as a PDF of a few
+hundred bytes that draws itself a billion times, is read apart, also for a preview. The limits hold for readers of
+plug-ins too.
 """
 
 from __future__ import annotations
 
+import os
 import pickle
 import signal
 import subprocess
@@ -13,8 +16,9 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,18 +27,58 @@ from typing import Any, TypeVar
 from themescope.core.errors import ReadError
 from themescope.core.protocols import NullReport, Report
 from themescope.core.readers.dataset_folders import files_below
+from themescope.core.readers.formats import Preview, preview
+from themescope.core.readers.streams import FileHead, packing_of
 from themescope.jobs.executors.base import POLL_S, Failure
 from themescope.jobs.executors.local import end_with_parent
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-MEMORY_BYTES = 4 << 30
-"""Memory that a process may use to read files (on Linux)."""
+MEMORY_BYTES, MOST_MEMORY_BYTES = 2 << 30, 4 << 30
+"""Memory that a process may use to read a file of no size, and any file (on Linux); between them, 16 times its size."""
+OUTPUT_BYTES = 64 << 20
+"""What a process may send about a file of no size; 200 times its size is added."""
 SILENCE_S = 300.0
 """Seconds without progress after which reading, or parsing a piece of a file, is ended."""
+ANSWER_S = 120.0
+"""Seconds after which reading for a person who waits is ended."""
 SMALL_BYTES = 1 << 18
-"""Size of files that are read in the process of the job: starting another one would take longer."""
+"""Size of texts that are read in the process of the job: starting another one would take longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a process may use to read files."""
+
+    memory: int
+    output: int
+
+    @classmethod
+    def of(cls, size: int) -> Limits:
+        """Return the limits for files of so many bytes when unpacked."""
+        return cls(min(MEMORY_BYTES + 16 * size, MOST_MEMORY_BYTES), OUTPUT_BYTES + 200 * size)
+
+    def begin(self) -> None:
+        """Limit the memory of this process, beside what it has already."""
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own one takes 1 GB for a file of any size
+        with suppress(ImportError, OSError):  # Windows; systems without /proc
+            import resource
+
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
+            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            resource.setrlimit(resource.RLIMIT_DATA, (pages * resource.getpagesize() + self.memory, hard))
+
+    def too_large(self, path: Path) -> ReadError:
+        """Return the error for a file that needs more memory."""
+        problem = f"reading it needs more than {self.memory / (1 << 30):.1f} GB of memory."
+        return ReadError(path, problem, advice="Check the file, or split it.")
+
+    def check(self, path: Path, sent: int) -> None:
+        """Raise ``ReadError`` if more bytes were sent than may be."""
+        if sent > self.output:
+            problem = f"its text is larger than {self.output / 1_000_000:,.0f} MB, which is implausible for its size."
+            raise ReadError(path, problem, advice="Check the file.")
 
 
 def read_files(
@@ -45,9 +89,22 @@ def read_files(
     ``read`` can be pickled. It yields the path of a file when it begins to read it; paths are not passed on. Raises its
     exceptions, and ``ReadError`` if its process uses too much memory, makes no progress, or ends unexpectedly.
     """
-    small = sum(unpacked_bytes(file) for path in paths for file in files_below(path)) < SMALL_BYTES
-    result: R = yield from _without_paths(read(report)) if small else _read_apart(read, report)
-    return result
+    files = [file for path in paths for file in files_below(path)]
+    size = sum(map(unpacked_bytes, files))
+    if size < SMALL_BYTES and all(map(_is_plain, files)):
+        return (yield from _without_paths(read(report)))
+    return (yield from _read_apart(read, report, Limits.of(size)))
+
+
+def _is_plain(file: Path) -> bool:
+    """Return whether a file is text, neither packed nor read by a library of C."""
+    try:
+        head = FileHead.of(file)
+        with file.open("rb") as stream:
+            packed = packing_of(stream.read(6))
+    except (OSError, ReadError):
+        return True  # its reader says what is wrong
+    return not packed and head.binary_at is None and b"%PDF-" not in head.data[:1024]
 
 
 def unpacked_bytes(file: Path) -> int:
@@ -61,46 +118,61 @@ def unpacked_bytes(file: Path) -> int:
 
 
 def call_apart(path: Path, function: Callable[..., R], *args: Any) -> R:
-    """Return ``function(*args)``, which reads a file and can be pickled; for a file that is not small, in a process.
+    """Return ``function(*args)``, which reads a file and can be pickled; unless it is a short text, in a process.
 
-    This is for pages: Streamlit replaces ``__main__``, which processes of multiprocessing would run again. Raises what
-    the function does, and ``ReadError`` if the process uses too much memory or time.
+    This is for those who wait, at a page or a command: Streamlit replaces ``__main__``, which processes of
+    multiprocessing would run again. Raises what the function does, and ``ReadError`` if the process uses too much
+    memory or time, or returns too much.
     """
-    if unpacked_bytes(path) < SMALL_BYTES:
+    files = [file for file in files_below(path) if file.is_file()]
+    size = sum(map(unpacked_bytes, files))
+    if size < SMALL_BYTES and all(map(_is_plain, files)):
         return function(*args)
+    limits = Limits.of(size)
     # Its arguments are those of this process, and what it writes is read by nobody else.
     command = [sys.executable, "-c", f"from {__name__} import answer; answer()"]
+    asked = pickle.dumps((path, limits, function, args))
     try:
-        done = subprocess.run(
-            command, input=pickle.dumps((function, args)), stdout=subprocess.PIPE, timeout=SILENCE_S, check=False
-        )
+        done = subprocess.run(command, input=asked, stdout=subprocess.PIPE, timeout=ANSWER_S, check=False)
     except subprocess.TimeoutExpired:
         raise ReadError(
-            path, f"reading it takes more than {SILENCE_S:.0f} s.", "", "Check the file, or split it."
+            path, f"reading it takes more than {ANSWER_S:.0f} s.", "", "Check the file, or split it."
         ) from None
     if done.returncode:
-        raise _ended(path, done.returncode)
-    kind, value = pickle.loads(done.stdout)
-    if kind == "memory":
-        raise _too_large(path)
-    if kind == "failed":
-        raise value.exception()
-    result: R = value
+        raise _ended(path, done.returncode, limits)
+    found = pickle.loads(done.stdout)
+    if isinstance(found, Failure):
+        raise found.exception()
+    result: R = found
     return result
+
+
+def preview_of(path: Path, reader: str = "", settings: Mapping[str, Any] | None = None, n: int = 5) -> Preview:
+    """Return the first articles of a file, read by :func:`call_apart`, in the detected format if none is given."""
+    return call_apart(path, preview, path, reader or None, settings, n)
 
 
 def answer() -> None:
     """Call the function on standard input, with limits, and write what it returns or raises to standard output."""
-    function, args = pickle.load(sys.stdin.buffer)
-    _limit_memory()
+    path, limits, function, args = pickle.load(sys.stdin.buffer)
+    parent = os.getppid()
+    threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
+    limits.begin()
     out, sys.stdout = sys.stdout.buffer, sys.stderr
     try:
-        found: tuple[str, Any] = "result", function(*args)
+        data = pickle.dumps(function(*args))
+        limits.check(path, len(data))
     except MemoryError:
-        found = "memory", None
+        data = pickle.dumps(Failure.of(limits.too_large(path)))
     except Exception as error:
-        found = "failed", Failure.of(error)
-    pickle.dump(found, out)
+        data = pickle.dumps(Failure.of(error))
+    out.write(data)
+
+
+def _end_after(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _without_paths(items: Generator[Path | T, None, R]) -> Generator[T, None, R]:
@@ -114,10 +186,12 @@ def _without_paths(items: Generator[Path | T, None, R]) -> Generator[T, None, R]
             yield item
 
 
-def _read_apart(read: Callable[[Report], Generator[Path | T, None, R]], report: Report) -> Generator[T, None, R]:
+def _read_apart(
+    read: Callable[[Report], Generator[Path | T, None, R]], report: Report, limits: Limits
+) -> Generator[T, None, R]:
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_read, args=(sender, read), daemon=True)
+    process = context.Process(target=_read, args=(sender, read, limits), daemon=True)
     process.start()
     sender.close()
     path, progress = Path(), (0.0, 0.0, "")
@@ -128,7 +202,7 @@ def _read_apart(read: Callable[[Report], Generator[Path | T, None, R]], report: 
                 kind, value = receiver.recv()
             except (EOFError, ConnectionError):
                 process.join()
-                raise _ended(path, process.exitcode) from None
+                raise _ended(path, process.exitcode, limits) from None
             if kind == "path":
                 path = value
             elif kind == "progress":
@@ -137,7 +211,7 @@ def _read_apart(read: Callable[[Report], Generator[Path | T, None, R]], report: 
             elif kind == "item":
                 yield value
             elif kind == "memory":
-                raise _too_large(path)
+                raise limits.too_large(path)
             elif kind == "failed":
                 raise value.exception()
             else:
@@ -159,14 +233,14 @@ def _wait(receiver: Connection, report: Report, path: Path, progress: tuple[floa
             raise _stopped(path)
 
 
-def _ended(path: Path, code: int | None) -> ReadError:
+def _ended(path: Path, code: int | None, limits: Limits) -> ReadError:
+    if code is not None and code < 0:  # a library of C, which found no memory or a fault
+        reason = f"probably because it needs more than {limits.memory / (1 << 30):.1f} GB of memory"
+        return ReadError(
+            path, f"reading it was ended by signal {-code}, {reason}.", advice="Check the file, or split it."
+        )
     problem = f"the process that read it ended unexpectedly (exit code {code})."
     return ReadError(path, problem, advice="If memory was short, free some. Then try again.")
-
-
-def _too_large(path: Path) -> ReadError:
-    problem = f"reading it needs more than {MEMORY_BYTES >> 30} GB of memory."
-    return ReadError(path, problem, advice="Check the file, or split it.")
 
 
 def _stopped(path: Path) -> ReadError:
@@ -184,13 +258,13 @@ class _Sender(NullReport):
         self._connection.send(("progress", (done, total, message)))
 
 
-def _read(connection: Connection, read: Callable[[Report], Generator[Any, None, Any]]) -> None:
+def _read(connection: Connection, read: Callable[[Report], Generator[Any, None, Any]], limits: Limits) -> None:
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the job, which ends this process
-    _limit_memory()
+    limits.begin()
     with suppress(BrokenPipeError):  # the job has ended
         try:
-            connection.send(("result", _sent(connection, read(_Sender(connection)))))
+            connection.send(("result", _sent(connection, read(_Sender(connection)), limits)))
         except BrokenPipeError:
             raise
         except MemoryError:
@@ -199,21 +273,18 @@ def _read(connection: Connection, read: Callable[[Report], Generator[Any, None, 
             connection.send(("failed", Failure.of(error)))
 
 
-def _limit_memory() -> None:
-    with suppress(ImportError):  # Windows
-        import resource
-
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, hard))
-
-
-def _sent(connection: Connection, items: Generator[Any, None, Any]) -> Any:
+def _sent(connection: Connection, items: Generator[Any, None, Any], limits: Limits) -> Any:
+    sent, path = 0, Path()
     while True:
         try:
             item = next(items)
         except StopIteration as end:
             return end.value
-        connection.send(("path" if isinstance(item, Path) else "item", item))
+        if isinstance(item, Path):
+            path = item
+        data = pickle.dumps(("path" if isinstance(item, Path) else "item", item))
+        limits.check(path, sent := sent + len(data))
+        connection.send_bytes(data)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +41,7 @@ from themescope.core.records.stored import ArticleRecord, LabellingRecord
 from themescope.core.text.cleaning import comparable
 from themescope.core.types import Sentence
 from themescope.db.label_records import NewLabelling, Snapshot
+from themescope.db.settings import Settings
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.labelled.placed import provenance_of
@@ -133,11 +135,11 @@ def plan_project(store: Store, corpus_id: int, path: Path) -> ProjectPlan:
     If no text is an article of the corpus, the partition has no sentences; :func:`write_texts` gives the texts for an
     import. Raises :class:`ReadError` for a damaged file, and :class:`DataError` for too many codes or sentences.
     """
-    return call_apart(path, _plan, store, corpus_id, path)
+    return call_apart(path, _plan, store.settings, corpus_id, path)
 
 
-def _plan(store: Store, corpus_id: int, path: Path) -> ProjectPlan:
-    with ProjectReader(path) as project:
+def _plan(settings: Settings, corpus_id: int, path: Path) -> ProjectPlan:
+    with closing(Store(settings)) as store, ProjectReader(path) as project:
         matching = _Matching(store, corpus_id, project.codes)
         for source in project.sources():
             matching.add(source)

@@ -10,15 +10,16 @@ from typing import Any
 
 import streamlit as st
 
-from themescope.core.errors import AmbiguousFileError, ReadError
+from themescope.core.errors import AmbiguousFileError, ReadError, ThemescopeError
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.dataset_folders import files_below, is_dataset
 from themescope.core.readers.documents.archive import packed_dataset
-from themescope.core.readers.formats import detect, files_of, preview, suffixes
+from themescope.core.readers.formats import Preview, detect, files_of, suffixes
 from themescope.core.readers.table import file_of_columns
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.core.types import CodingUnit
+from themescope.jobs.common.importing.reading import preview_of
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.common.uploads import MOST_BYTES, is_upload
 from themescope.jobs.queue.control import enqueue
@@ -123,7 +124,7 @@ def _glance(path: str, size: int) -> _Glance:
     id = ""
     try:
         id = detect(file)
-        articles = preview(file, id, n=1).articles
+        articles = preview_of(file, id, n=1).articles
         texts = (text for a in articles for s in a.sections for p in s.paragraphs for text in (p.text, *p.sentences))
         return _Glance(REGISTRY.get(id).title, shorten(next(filter(None, texts), ""), 80))
     except ReadError as error:
@@ -355,10 +356,20 @@ def _key(paths: Sequence[Path]) -> int:
     return hash(tuple(paths))
 
 
+@st.cache_data(show_spinner="Reading the file …", max_entries=64)
+def _preview(path: str, size: int, reader: str, settings: dict[str, Any]) -> Preview | str:
+    """Return the first articles of a file, or why it cannot be read; ``size`` distinguishes versions of it."""
+    try:
+        return preview_of(Path(path), reader, settings)
+    except ThemescopeError as error:
+        return str(error)
+
+
 def _show_preview(path: Path, reader_id: str, settings: dict[str, Any]) -> bool:
     """Draw the first articles as they would be imported; return False if the file cannot be read."""
-    seen = attempt(lambda: preview(path, reader_id, settings, n=5))
-    if seen is None:
+    seen = _preview(str(path), _size(path), reader_id, settings)
+    if isinstance(seen, str):
+        st.error(plain(seen), icon=":material/error:")
         return False
     if not seen.articles:
         st.warning("No article found at the beginning of this file. Choose another format.")

@@ -16,6 +16,7 @@ from themescope.core.records.stored import ArticleRecord, CorpusRecord, Labellin
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
+from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.services.labelling import codebook, files, starts, tables
 from themescope.jobs.services.labelling.codebook import from_codes
@@ -299,7 +300,7 @@ def labels() -> None:
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=4)
 def _read(path: str) -> Sheet:
-    return files.as_labels(read_sheet(Path(path), starts.MOST_SENTENCES, keep_lines=True))
+    return files.as_labels(call_apart(Path(path), read_sheet, Path(path), starts.MOST_SENTENCES, None, True))
 
 
 def _columns(sheet: Sheet) -> tables.LabelColumns:
