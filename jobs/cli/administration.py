@@ -152,7 +152,7 @@ _HERE = "this machine"
 
 
 @click.command("mcp")
-@click.option("--read-only", is_flag=True, help="Offer no tools that change labels.")
+@click.option("--read-only", is_flag=True, help="Offer no tools that change something.")
 @click.option("--person", default="", help="Name for changes of labels, where no token is given.")
 @pass_shell
 def mcp(shell: Shell, read_only: bool, person: str) -> None:

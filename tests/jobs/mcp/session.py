@@ -63,14 +63,13 @@ async def _run(server: Any) -> str:
 
 
 async def _session(call: Callable[..., Any]) -> None:
-    await call("get_me")
     (corpus,) = await call("list_corpora")
     found = await call("search_sentences", corpus_id=corpus["id"], text="power", method="words")
     ids = [match["sentence"]["id"] for match in found["items"]]
     labelling = await call("create_labelling", corpus_id=corpus["id"], name="claims by topic", start="nothing")
     topic = {"labelling_id": labelling["id"]}
     await call("create_cluster", **topic, name="Energy", sentences=ids, reason="They contain the word power.")
-    await call("unassign", **topic, sentences=ids[2:], reason="About landscape.")
+    await call("create_cluster", **topic, name="Landscape", sentences=ids[2:], reason="About landscape.")
     await call("undo", **topic)
     await call("get_labelling", **topic)
 
