@@ -223,8 +223,10 @@ def frame_of(r: Unit, corpus: CorpusRecord, ids: Ids, articles: Ids, samples: Se
         before = [sample for sample in known if sample.when < edit.created]
         if edit.kind is not EditKind.TEXT and edit.undone is None and before:
             gone = [*chain(*r.corpora.sentences_of(r.corpus_edits.removed_articles(edit.id)).values())]
-            of_gone = [np.array([getattr(one, name) for one in gone], np.int64) for name in ("id", "article_id")]
-            removed += int((~np.isnan(_union(r, corpus.id, *of_gone, before, samples))).sum())
+            gone_ids, owners = (
+                np.array([getattr(one, name) for one in gone], np.int64) for name in ("id", "article_id")
+            )
+            removed += int((~np.isnan(_union(r, corpus.id, gone_ids, owners, before, samples))).sum())
     waves = list(corpus.report.get(WAVES, ()))
     wave = np.searchsorted([one["first"] for one in waves], positions, side="right") - 1
 
@@ -362,8 +364,8 @@ def given_samples(r: Unit, corpus_id: int, labellings: Sequence[LabellingRecord]
     of = [sample for sample in samples_of(r, corpus_id) if drawn[sample] & {*labelled.tolist()}]
     every = {*chain(*(drawn[sample] for sample in of))}
     removed = sum(max(0, one.number - len(drawn[one])) for one in of if one in existing and not one.whole_articles)
-    listed = (np.array(sorted(ids), np.int64) for ids in (every, given & every))
-    return GivenSamples(tuple(of), *listed, removed)
+    all_, own_ = (np.array(sorted(ids), np.int64) for ids in (every, given & every))
+    return GivenSamples(tuple(of), all_, own_, removed)
 
 
 def _given(r: Unit, task: TaskRecord, person: str | None) -> set[int]:

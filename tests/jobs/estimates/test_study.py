@@ -22,7 +22,7 @@ from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, open_study
-from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling import adjudication, starts
 from themescope.jobs.services.labelling.methods import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.report.project import project_report
@@ -199,6 +199,18 @@ def test_sampled_sentences_without_a_label_that_counts_are_open(store: Store, tm
     printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout
     assert f"all units\tleast\t{100 * found.least.value:.4f}" in printed
     assert sum(line.endswith(",1") for line in (folder / "units.csv").read_text("utf-8").splitlines()) == 6
+
+
+def test_what_two_people_dispute_is_open_in_their_gold_labelling(store: Store) -> None:
+    with store.reading() as r:
+        two = [r.labellings.by_name(f"Pilot · {person}") for person in ("Ada", "Ben")]
+    begin = adjudication.from_adjudication([record.id for record in two], placed_only=True)
+    starts.begin(store, NewLabelling(two[0].corpus_id, "agreed", "Ada"), begin)
+    study = study_of(store, "agreed")
+    assert any(note.startswith("6 of 60 sampled sentences open") for note in study.holds)
+    found, ada = share(study.units("Housing")), share(study_of(store, "Pilot · Ada").units("Housing"))
+    assert (found.labels, found.open) == (DRAWN - 6, 6)
+    assert found.least.value <= ada.corrected.value <= found.most.value
 
 
 def test_a_sentence_with_two_codes_counts_for_both(store: Store) -> None:
