@@ -126,6 +126,12 @@ class RecordRepository(Repository, Generic[R]):
         where = [self.table.c[name] == value for name, value in wanted.items() if value is not None]
         return self._records(self._select().where(*where).order_by(self.table.c.id))
 
+    def stamp(self) -> tuple[int, int]:
+        """Return a value that changes whenever a record is added, gets ready, or is deleted: ids are never reused."""
+        query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.max(self.table.c.id), 0))
+        number, newest = self._row(query.where(self.table.c.ready) if "ready" in self.table.c else query)
+        return int(number), int(newest)
+
     def get(self, id: int) -> R:
         """Return the record with that id; raise :class:`UnknownNameError` if there is none."""
         return self._record(self._by_id(self.table, self._columns, id))

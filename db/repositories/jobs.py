@@ -53,9 +53,16 @@ class Jobs(RecordRepository[JobRecord]):
         start = {"status": _QUEUED, "progress": 0.0, "attempt": 0, "cancel": False, "created": time, "queued": time}
         return self.get(self._insert(t.job, **values, **blank, **start))
 
-    def list(self, limit: int = 100, status: JobStatus | Iterable[JobStatus] | None = None) -> list[JobRecord]:
-        """Return jobs, newest first, filtered by one or several values of ``status``."""
+    def list(
+        self,
+        limit: int | None = 100,
+        status: JobStatus | Iterable[JobStatus] | None = None,
+        kind: str | None = None,
+    ) -> list[JobRecord]:
+        """Return jobs, newest first, filtered by one or several values of ``status``, and by their kind."""
         query = self._select().order_by(t.job.c.id.desc()).limit(limit)
+        if kind is not None:
+            query = query.where(t.job.c.kind == kind)
         if status is not None:
             wanted = [status] if isinstance(status, str) else status
             query = query.where(t.job.c.status.in_([JobStatus(s).value for s in wanted]))

@@ -172,6 +172,18 @@ class Labellings(NamedRepository[LabellingRecord]):
         partition = Partition(ids, numbers, uncertain.astype(np.bool_), notes, clusters, self.entries(labelling_id))
         return Snapshot(partition, versions, {row.number: row.version for row in rows}, step)
 
+    def page(self, labelling_id: int, number: int | None, offset: int, limit: int) -> tuple[Partition, int]:
+        """Return some sentences of a labelling (in one cluster) as a state without entries, and the number of all."""
+        c = t.label.c
+        query = sa.select(c.sentence_id, c.number, c.uncertain, c.note).where(c.labelling_id == labelling_id)
+        if number is not None:
+            query = query.where(c.number == number)
+        total = self._number(sa.select(sa.func.count()).select_from(query.subquery()))
+        rows = [*self.connection.execute(query.order_by(c.sentence_id).offset(offset).limit(limit))]
+        ids, numbers, uncertain = (np.array([row[at] for row in rows], np.int64) for at in range(3))
+        notes = {row.sentence_id: row.note for row in rows if row.note}
+        return Partition(ids, numbers, uncertain.astype(np.bool_), notes, self.clusters(labelling_id)), total
+
     def newest_step(self, labelling_id: int) -> int:
         """Return the id of the last step; 0 if there is none."""
         return self._number(sa.select(sa.func.max(t.label_step.c.id)).where(_steps_of(labelling_id)))

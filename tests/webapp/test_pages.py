@@ -120,6 +120,7 @@ def test_a_corpus_is_deleted_only_after_the_question(filled_store: Store, open_p
     assert "cannot be undone" in words_of(at)
     with filled_store.reading() as r:
         assert len(r.corpora.list()) == 1
+    at.text_input(key="confirm_typed").set_value(CORPUS)
     next(b for b in at.button if b.label == "Delete").click().run()
     with filled_store.reading() as r:
         assert r.corpora.list() == []

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import event
 from streamlit import runtime
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
@@ -22,9 +23,10 @@ from streamlit.testing.v1 import AppTest
 
 from themescope.core.config import Config, option
 from themescope.db.settings import is_loopback
+from themescope.db.store import Store
 from themescope.jobs.common import uploads
 from themescope.webapp import start
-from themescope.webapp.shared import components, forms, input_files, text
+from themescope.webapp.shared import components, forms, input_files, queries, text
 from themescope.webapp.shared.figures import THEMES, IntervalRow, interval_figure
 
 
@@ -219,3 +221,39 @@ def test_the_next_free_port_is_taken() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         assert start.free_port("127.0.0.1", port) > port
+
+
+def test_the_training_of_a_model_is_found_after_many_other_jobs(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "store", lambda: sqlite_store)
+    with sqlite_store.writing() as w:
+        ids = [w.jobs.add("train" if n == 0 else "other", "", {}).id for n in range(502)]
+        values = {"status": "done", "result": {"model_id": 7}}
+        w.jobs.connection.execute(w.jobs.table.update().values(**values))
+    found = queries.training_of(7)
+    assert found is not None and found.id == ids[0]
+    assert queries.training_of(8) is None
+
+
+def test_additions_and_deletions_are_noticed_without_reading_the_records(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "store", lambda: sqlite_store)
+    statements: list[str] = []
+    seen = [queries.fingerprint()]
+    with sqlite_store.writing() as w:
+        first = w.corpora.create("a", "en").id
+    assert queries.fingerprint() == seen[-1]  # it is not ready
+    for change in (
+        lambda w: w.corpora.finish(first, {}),
+        lambda w: w.corpora.finish(w.corpora.create("b", "en").id, {}),
+        lambda w: w.corpora.delete(first),
+    ):
+        with sqlite_store.writing() as w:
+            change(w)
+        with sqlite_store.reading() as r:
+            event.listen(r.corpora.connection.engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+        seen.append(queries.fingerprint())
+    assert len({*seen}) == 4
+    assert all("count(*)" in one for one in statements if one.startswith("SELECT"))

@@ -81,19 +81,44 @@ def test_a_link_to_an_unknown_project_shows_nothing_of_another_one(page: str, op
 
 @pytest.mark.parametrize(
     ("page", "key", "what"),
-    [("map", "map", "map"), ("relabel", "labelling", "labelling"), ("train", "model", "model")],
+    [
+        ("map", "map", "map"),
+        ("map", "selection", "selection"),
+        ("relabel", "labelling", "labelling"),
+        ("train", "model", "model"),
+        ("tasks", "task", "task"),
+        ("corpora", "article", "document"),
+        ("estimates", "labellings", "labelling"),
+        ("themes", "result", "themes"),
+    ],
 )
 def test_a_link_to_an_unknown_record_shows_no_other_one(
     filled_store: Store, open_page: Open, page: str, key: str, what: str
 ) -> None:
     starts.begin(filled_store, NewLabelling(1, "Mine", ""), starts.from_sections)
-    view = {"corpora": "All projects", "train": "Models", "relabel": "Edit"}.get(page)
+    view = {"corpora": "Read", "tasks": "All tasks", "train": "Models", "relabel": "Edit"}.get(page)
     at = open_page(page, corpus=CORPUS, **({"view": view} if view else {}), **{key: "gone"})
-    assert f"There is no {what} called “gone” in this project" in words_of(at).replace("\\", "") and not at.exception
+    be = "are" if what.endswith("s") else "is"
+    assert f"There {be} no {what} called “gone” in this project" in words_of(at).replace("\\", "") and not at.exception
     assert not at.selectbox and not at.dataframe and not at.metric
     assert [b for b in at.run().button if b.label == "Open the page without it"]
     next(b for b in at.button if b.label == "Open the page without it").click().run()
     assert "There is no" not in words_of(at) and not at.exception
+
+
+@pytest.mark.usefixtures("two")
+def test_all_projects_shows_the_present_one_and_deletes_by_name_only(filled_store: Store, open_page: Open) -> None:
+    at = open_page("corpora", corpus=OTHER, view="All projects")
+    assert at.subheader[0].value == OTHER
+    at.button(key="delete-project").click().run()
+    left = []
+    for typed in ("", CORPUS, OTHER):
+        at.button(key="delete-project").click().run()
+        at.text_input(key="confirm_typed").set_value(typed)
+        next(b for b in at.button if b.label == "Delete").click().run()
+        with filled_store.reading() as r:
+            left.append([corpus.name for corpus in r.corpora.list()])
+    assert left == [[CORPUS, OTHER], [CORPUS, OTHER], [CORPUS]]
 
 
 @pytest.mark.usefixtures("two")

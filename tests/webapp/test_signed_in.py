@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.browsers import SECRET
+from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
@@ -112,6 +113,7 @@ def test_a_button_that_is_left_is_refused(shared: Store, open_page: Open, sign_i
     members.set_role(shared, "lea", Role.ADMIN)
     sign_in("lea")
     at = press(open_page("corpora", view="All projects"), "Delete this project …")
+    at.text_input(key="confirm_typed").set_value(CORPUS)
     members.set_role(shared, "lea", Role.LABELLER)
     at = press(at, "Delete")
     assert "your session has ended" in plain_words_of(at)

@@ -96,11 +96,11 @@ def _held(param: str, known: Sequence[str], default: str, named: bool = False) -
 
 def clickable(
     records: Sequence[R], param: str, name: Callable[[R], str], columns: Mapping[str, Any],
-    config: Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] | None = None, default: int = 0,
 ) -> R:  # fmt: skip
     """Choose one of ``records`` (at least one) by a click in a table, each row of which is a record.
 
-    The choice is the URL key ``param``; without it, the first record. A long table has a search box.
+    The choice is the URL key ``param``; without it, the ``default``. A long table has a search box.
     """
     names, frame = [name(record) for record in records], pd.DataFrame(columns)
     rows = _searched(frame, param) if len(records) > _LONG else list(range(len(records)))
@@ -119,7 +119,7 @@ def clickable(
         placeholder="–",
     )
     wanted = st.session_state.get(param)
-    return records[names.index(wanted)] if wanted in names else records[0]
+    return records[names.index(wanted) if wanted in names else default]
 
 
 def _searched(frame: pd.DataFrame, param: str) -> list[int]:
@@ -274,10 +274,13 @@ def _admins() -> str:
     return f"an admin: {listed}.{own}" if named else "an admin."
 
 
-def delete_button(noun: str, name: str, along: str, delete: Callable[[Unit], None]) -> None:
-    """Draw a button that confirms before it calls ``delete`` with the store's repositories; admins only."""
+def delete_button(noun: str, name: str, along: str, delete: Callable[[Unit], None], typed: bool = False) -> None:
+    """Draw a button that confirms before it calls ``delete`` with the store's repositories; admins only.
+
+    With ``typed``, a person has to type the name.
+    """
     if may(Right.MANAGE) and st.button(
         f"Delete this {noun} …", icon=":material/delete:", type="tertiary", key=f"delete-{noun}"
     ):
         about = f"**{plain(name)}**{' with ' + plain(along) if along else ''}. This cannot be undone."
-        confirm(f"Delete this {noun}?", about, "Delete", lambda: queries.write(delete))
+        confirm(f"Delete this {noun}?", about, "Delete", lambda: queries.write(delete), typed=name if typed else "")

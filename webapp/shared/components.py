@@ -173,23 +173,32 @@ def succeeds(change: Callable[[], object]) -> bool:
     return True
 
 
+_TYPED = "confirm_typed"
 _CONFIRMED = "confirmed"
 
 
-def confirm(title: str, about: str, label: str, change: Callable[[], bool], icon: str = ":material/delete:") -> None:
+def confirm(
+    title: str, about: str, label: str, change: Callable[[], bool], icon: str = ":material/delete:", typed: str = ""
+) -> None:
     """Ask in a dialog whether to make a change; call it in the run in which the button for that was clicked.
 
-    ``change`` is called in a callback. It returns whether it was made, which closes the dialog.
+    ``change`` is called in a callback. It returns whether it was made, which closes the dialog. Where ``typed`` is
+    given, a person has to type it first.
     """
     st.session_state.pop(_CONFIRMED, None)
 
+    def named() -> bool:
+        return " ".join(str(st.session_state.get(_TYPED, "")).split()) == " ".join(typed.split())
+
     def act() -> None:
-        st.session_state[_CONFIRMED] = change()
+        st.session_state[_CONFIRMED] = (not typed or named()) and change()
 
     def ask() -> None:
         if st.session_state.pop(_CONFIRMED, False):
             st.rerun()
         st.markdown(about)
+        if typed and st.text_input("Type the name to confirm", key=_TYPED) and not named():
+            st.error("This is another name.", icon=":material/error:")
         st.button(label, type="primary", icon=icon, on_click=act)
 
     st.dialog(title)(ask)()

@@ -38,9 +38,9 @@ class UrlKey:
     kind: type = str
     """Type of the value in the session: str, int, float, bool or list."""
     record: str = ""
-    """Kind of record that the value names, if any: "map", "benchmark", "triplet set",
-    "labelling", "themes", "labelled text", "model" or "project". A link that names no project opens that of the record,
-    and one to a record that does not exist opens nothing."""
+    """Kind of record that the value names, if any: "map", "benchmark", "triplet set", "labelling", "themes", "task",
+    "document", "selection" (its id), "person", "labelled text", "model" or "project". A link that names no project
+    opens that of the record, and one to a record that does not exist opens nothing."""
 
     def read(self, values: Sequence[str]) -> Any:
         """Return the session value of the query values, or raise ``ValueError``."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import streamlit as st
 
+from themescope.core.errors import ThemescopeError
 from themescope.core.paths import pretrained_folders
 from themescope.core.records.stored import CorpusRecord
 from themescope.webapp.shared import queries
@@ -96,8 +97,8 @@ def _named(keys: PageKeys | None, query: Mapping[str, str | Sequence[str]]) -> I
     """Yield kind, name and project of the records that the parameters of a page name; None for no such record."""
     for url in keys.urls.values() if keys is not None else ():
         value = query.get(url.key, "") if url.record else ""
-        name = value if isinstance(value, str) else value[-1] if value else ""
-        if name:
+        names = [value] if isinstance(value, str) else value if url.kind is list else value[-1:]
+        for name in filter(None, names):
             found = _OWNERS[url.record](name)
             yield url.record, name, _OWNERS[url.record](_NUMBER.sub("", name)) if found is None else found
 
@@ -125,12 +126,30 @@ def _labelled_texts(name: str) -> list[tuple[str, int]]:
     return found + [(f"{TASK}{task.name}", task.corpus_id) for task in queries.read(lambda r: r.tasks.list())]
 
 
+def _document(title: str) -> int | None:
+    by_nearness = sorted(queries.corpora(), key=lambda corpus: corpus.id != current_id())
+    return next((corpus.id for corpus in by_nearness if queries.article_titled(corpus.id, title) is not None), None)
+
+
+def _selection(id: str) -> int | None:
+    try:
+        return queries.read(lambda r: r.selections.get(int(id))).corpus_id
+    except (ValueError, OverflowError, ThemescopeError):
+        return None
+
+
 _OWNERS: Mapping[str, Callable[[str], int | None]] = {
     "map": _by_name(lambda: [(found.name, found.corpus_id) for found in queries.maps()]),
     "benchmark": _by_name(lambda: [(found.name, found.corpus_id) for found in queries.benchmarks()]),
     "triplet set": _by_name(lambda: [(found.name, found.corpus_id) for found in queries.triplet_sets()]),
     "labelling": _by_name(lambda: [(found.name, found.corpus_id) for found in partition_queries.labellings()]),
     "themes": _by_name(lambda: [(found.name, found.corpus.id) for found in partition_queries.analyses()]),
+    "task": _by_name(lambda: [(task.name, task.corpus_id) for task in queries.read(lambda r: r.tasks.list())]),
+    "document": _document,
+    "selection": _selection,
+    "person": lambda name: (
+        _ANY if any(name == person.name for person in queries.read(lambda r: r.people.list())) else None
+    ),
     "labelled text": lambda name: _by_name(lambda: _labelled_texts(name))(name),
     "model": lambda name: (
         _ANY if name in pretrained_folders() or any(name == model.name for model in queries.models()) else None

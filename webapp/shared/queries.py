@@ -259,7 +259,7 @@ def _shown(found: Sequence[JobRecord]) -> list[JobRecord]:
 def active_jobs(kinds: Iterable[str] | None = None) -> list[JobRecord]:
     """Return queued and running jobs, oldest first."""
     wanted = set(kinds) if kinds is not None else None
-    found = read(lambda r: r.jobs.list(limit=500, status=ACTIVE))
+    found = read(lambda r: r.jobs.list(limit=None, status=ACTIVE))
     return sorted(_shown([j for j in found if wanted is None or j.kind in wanted]), key=lambda j: j.id)
 
 
@@ -273,8 +273,8 @@ def job(job_id: int) -> JobRecord | None:
 
 def training_of(model_id: int) -> JobRecord | None:
     """Return the job that trained a model, or None if it no longer exists."""
-    done = read(lambda r: r.jobs.list(limit=500, status=(JobStatus.DONE,)))
-    return next((j for j in done if j.kind == "train" and j.result.get("model_id") == model_id), None)
+    done = read(lambda r: r.jobs.list(limit=None, status=JobStatus.DONE, kind="train"))
+    return next((j for j in done if j.result.get("model_id") == model_id), None)
 
 
 def metrics(job_id: int) -> list[MetricPoint]:
@@ -298,11 +298,10 @@ def usable_model_name(wanted: str) -> str:
     return read(lambda r: r.models.usable_name(wanted)) if wanted else ""
 
 
-def fingerprint() -> tuple[int, ...]:
+def fingerprint() -> tuple[tuple[int, int], ...]:
     """Return a value that changes whenever a corpus, model, benchmark, run or map is added or deleted."""
     with store().reading() as r:
-        lists = (r.corpora.list(), r.models.list(), r.benchmarks.list(), r.runs.list(), r.maps.list())
-        return tuple(hash(tuple(record.id for record in found)) for found in lists)
+        return tuple(records.stamp() for records in (r.corpora, r.models, r.benchmarks, r.runs, r.maps))
 
 
 def job_states() -> tuple[tuple[int, str], ...]:

@@ -210,11 +210,9 @@ def list_labels(
     """List the sentences of a labelling with their clusters in reading order."""
     with caller.store.reading() as r:
         record = visible_labelling(r, caller.actor, labelling_id)
-        p = r.labellings.snapshot(labelling_id).partition
+        shown, total = r.labellings.page(labelling_id, cluster, offset, limit)
         if cluster is not None and cluster != UNASSIGNED:
-            _known_cluster(p, cluster)
-        rows = np.arange(len(p.ids)) if cluster is None else np.flatnonzero(p.numbers == cluster)
-        shown = p.only(p.ids[rows[offset : offset + limit]])
+            _known_cluster(shown, cluster)
         known, made = sentences_of_ids(r, shown.ids.tolist()), provenance_of(r, record, shown)
     labels = []
     for row, (id, number) in enumerate(zip(shown.ids.tolist(), shown.numbers.tolist(), strict=True)):
@@ -223,15 +221,15 @@ def list_labels(
         label = SentenceLabel(
             sentence=known[id],
             cluster=number if assigned else None,
-            name=p.clusters[number].name if assigned else "",
+            name=shown.clusters[number].name if assigned else "",
             uncertain=bool(shown.uncertain[row]),
-            note=p.notes.get(id, ""),
+            note=shown.notes.get(id, ""),
             source=source,
             coder=coder,
             probability=probability,
         )
         labels.append(label)
-    return Page(labels, len(rows), offset)
+    return Page(labels, total, offset)
 
 
 @router.get("/labellings/{labelling_id}/steps", responses=_FOUND)
@@ -239,8 +237,8 @@ def list_steps(caller: CallerNow, labelling_id: Id, offset: Offset = 0, limit: L
     """List the history of a labelling, newest first."""
     with caller.store.reading() as r:
         visible_labelling(r, caller.actor, labelling_id)
-        found = r.label_steps.list(labelling_id)[::-1]
-    return Page(found[offset : offset + limit], len(found), offset)
+        steps = r.label_steps
+        return Page(steps.list(labelling_id, limit=limit, offset=offset)[::-1], steps.count(labelling_id), offset)
 
 
 @router.get("/labellings/{labelling_id}/export", responses=FILE, response_class=StreamingResponse, tags=["exports"])

@@ -21,6 +21,7 @@ from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.answers import Page
 from themescope.core.records.stored import Role
 from themescope.db.access import Actor
+from themescope.db.repositories.labellings import Labellings
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.api import exports
@@ -120,6 +121,25 @@ def test_search_by_text_and_words(filled: Store) -> None:
     assert {match.sentence.article for match in words} == {"Nile"} and words.total == 4
     with pytest.raises(DataError):
         search.find(filled, 1, "  ")
+
+
+def test_a_page_of_labels_or_steps_reads_no_other_rows(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    id = new(filled, "paged")
+    caller = lea(filled)
+    whole = labellings.list_labels(caller, id)
+    for sentence in (1, 2, 5):
+        labellings.note(caller, id, NewNote(sentences=[sentence], text="sure"))
+    monkeypatch.setattr(Labellings, "snapshot", lambda *_: pytest.fail("the whole labelling is read"))
+    page = labellings.list_labels(caller, id, None, 1, 2)
+    assert [one.sentence.id for one in page.items] == [one.sentence.id for one in whole.items[1:3]]
+    assert (page.total, page.items[0].note) == (whole.total, "sure")
+    empty = labellings.list_labels(caller, id, None, 10_000, 2)
+    assert (empty.items, empty.total) == ([], whole.total)
+    with pytest.raises(UnknownNameError):
+        labellings.list_labels(caller, id, 99)
+    steps = labellings.list_steps(caller, id, 1, 1)
+    assert (len(steps.items), steps.total) == (1, 3)
+    assert steps.items[0].id == labellings.list_steps(caller, id).items[1].id
 
 
 def test_changes_are_steps_with_undo(filled: Store) -> None:

@@ -80,8 +80,8 @@ _UNSPACED_NOTE = (
 )
 
 
-def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
-    """Draw the table of corpora and the details of the selected one."""
+def table(corpora: Sequence[CorpusRecord], current: CorpusRecord) -> CorpusRecord:
+    """Draw the table of corpora; return the selected one, at first the ``current`` one."""
     kinds = ("Articles", "Sections", "Paragraphs", "Sentences")
     further = queries.read(lambda r: r.columns.counts())
     return clickable(
@@ -96,6 +96,7 @@ def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
             "Imported": [ago(c.created) for c in corpora],
         },
         {"Project": st.column_config.TextColumn(width="large")},
+        next((place for place, corpus in enumerate(corpora) if corpus.id == current.id), 0),
     )
 
 

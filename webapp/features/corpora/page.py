@@ -26,10 +26,10 @@ with tab:
     elif (current := project()) is not None and view == state.READ:
         articles.browse(current)
     elif current is not None:
-        chosen = articles.table(queries.corpora())
+        chosen = articles.table(queries.corpora(), current)
         st.subheader(plain(chosen.name), anchor=False)
         bundles.reports(chosen)
         articles.report(chosen)
         bundles.exports(chosen)
         along = f"{chosen.articles:,} articles with all triplets, vectors, benchmarks and maps based on them"
-        choose.delete_button("project", chosen.name, along, lambda r: r.corpora.delete(chosen.id))
+        choose.delete_button("project", chosen.name, along, lambda r: r.corpora.delete(chosen.id), typed=True)

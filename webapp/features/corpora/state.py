@@ -8,7 +8,7 @@ READ, LISTING, IMPORT_VIEW = "Read", "All projects", "Import"
 KEYS = PageKeys("corpora")
 VIEW = KEYS.url("view")
 SEARCH = KEYS.url("search")
-ARTICLE = KEYS.url("article")
+ARTICLE = KEYS.url("article", record="document")
 SENTENCE = KEYS.url("sentence")
 """Id of the sentence that the reader scrolls to."""
 DETAILS = KEYS.url("details", record="project")

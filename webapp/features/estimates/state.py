@@ -3,7 +3,7 @@
 from themescope.webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("estimates")
-LABELLINGS = KEYS.url("labellings", kind=list)
+LABELLINGS = KEYS.url("labellings", kind=list, record="labelling")
 CODE = KEYS.url("code")
 BY = KEYS.url("by")
 SHOW = KEYS.url("show")

@@ -3,4 +3,4 @@
 from themescope.webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("people")
-MEMBER = KEYS.url("member")
+MEMBER = KEYS.url("member", record="person")

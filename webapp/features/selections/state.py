@@ -3,6 +3,6 @@
 from themescope.webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("selections")
-OPEN = KEYS.url("open")
+OPEN = KEYS.url("open", record="selection")
 """Id of a stored selection."""
 PART = KEYS.url("part")

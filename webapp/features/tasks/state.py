@@ -7,5 +7,5 @@ MINE, ALL, NEW = "My tasks", "All tasks", "New task"
 
 KEYS = PageKeys("tasks")
 VIEW = KEYS.url("view")
-TASK = KEYS.url("task")
+TASK = KEYS.url("task", record="task")
 MESSAGE = "tasks_message"

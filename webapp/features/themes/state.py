@@ -11,7 +11,7 @@ KEYS = PageKeys("themes", viewed=("themes_map_state", "themes_opened_selection")
 VIEW = KEYS.url("view")
 RESULT = KEYS.url("result", record="themes")
 THEME = KEYS.url("theme")
-STORED = KEYS.url("selection")
+STORED = KEYS.url("selection", record="selection")
 """Id of a stored selection."""
 PART = KEYS.url("part")
 SOURCE = KEYS.url("source")
