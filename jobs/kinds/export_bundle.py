@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from themescope.core.config import option
 from themescope.core.errors import ArtifactError, DataError
 from themescope.core.protocols import Report
 from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.types import Matrix
-from themescope.db.store import Store
+from themescope.db.store import Store, Unit
 from themescope.jobs.bundles.labellings import export_document, moved, numbered, to_lines
 from themescope.jobs.bundles.parts import (
     ARTICLES,
@@ -34,6 +36,7 @@ from themescope.jobs.common.archive import ArchiveReader, ArchiveWriter
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.files import check_new, made_file, whole
 from themescope.jobs.common.importing.columns import with_values
+from themescope.jobs.common.importing.waves import WAVES
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import find_model
 from themescope.jobs.common.results import TextDigest, code_version
@@ -111,6 +114,10 @@ def _write(
     """Write every part; return their description for the manifest."""
     with store.reading() as r:
         columns = [[column.level, column.name, column.type] for column in r.columns.list(corpus.id)]
+        moved_to = _new_place(r, corpus)
+    waves = [wave | {"first": moved_to(wave["first"])} for wave in corpus.report.get(WAVES, ())]
+    about = {name: getattr(corpus, name) for name in _CORPUS}
+    about["report"] = {**corpus.report, **({WAVES: waves} if waves else {})}
     digest = _write_articles(bundle, store, corpus, context.part(0.0, 0.5, "Articles"))
     named = _write_labellings(bundle, store, corpus, context.part(0.5, 0.7, "Labellings")) if labellings else []
     if labellings:
@@ -125,7 +132,7 @@ def _write(
         _write_vectors(bundle, store, corpus, model, place, report)
     return {
         "made_by": f"themescope {code_version()}",
-        "corpus": {name: getattr(corpus, name) for name in _CORPUS} | {"digest": str(digest), "columns": columns},
+        "corpus": about | {"digest": str(digest), "columns": columns},
         "labellings": named,
         "models": [{name: getattr(model, name) for name in BundledModel.__dataclass_fields__} for model in models],
     }
@@ -151,16 +158,26 @@ def _write_labellings(
     with store.reading() as r:
         found = r.labellings.list(corpus.id)
         ids = r.corpora.sentence_ids(corpus.id)
+        moved_to = _new_place(r, corpus)
     places = {int(id): place for place, id in enumerate(ids)}
     for number, record in enumerate(found):
         report.progress(number, len(found), record.name)
         document = export_document(store, record.id)
         document = numbered(moved(document, {id: places[id] for id in document.places}))
+        if sample := document.about["origin"].get("sample"):
+            document.about["origin"]["sample"] = {**sample, "articles": moved_to(sample["articles"])}
         named.append({name: str(document.about[name]) for name in ("name", "owner")})
         with bundle.part(f"labellings/{number:04d}.jsonl") as write:
             for line in to_lines(document):
                 write(line.encode("ascii"))
     return named
+
+
+def _new_place(r: Unit, corpus: CorpusRecord) -> Callable[[int], int]:
+    """Return what gives the position of an article that the bundle has: removed ones are not in it."""
+    articles = r.corpora.articles_by_id(r.corpora.article_ids(corpus.id)).values()
+    places = np.sort([article.position for article in articles])
+    return lambda place: int(np.searchsorted(places, place))
 
 
 def _write_lines(bundle: ArchiveWriter, part: str, lines: Iterable[str]) -> None:

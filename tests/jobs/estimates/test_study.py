@@ -75,11 +75,13 @@ def test_predictions_cover_everything_and_make_the_interval_narrower(store: Stor
     assert found.corrected.low < truth < found.corrected.high
 
 
-def second_wave(store: Store, predict: bool = True) -> None:
+def second_wave(store: Store, name: str = "spring", predict: bool = True) -> None:
     file = Path(store.settings.home) / "wave.csv"
-    file.write_text("text,party,day\n" + "".join(f"Reply {i} on buses.,C,2023-01-01\n" for i in range(80)), "utf-8")
+    file.write_text(
+        "text,party,day\n" + "".join(f"Reply {i} of {name} on buses.,C,2023-01-01\n" for i in range(80)), "utf-8"
+    )
     do(
-        store, "append-corpus", files=[str(file)], corpus="C", wave="spring", reader="table",
+        store, "append-corpus", files=[str(file)], corpus="C", wave=name, reader="table",
         settings={"text": "text", "rows": "sentences"},
     )  # fmt: skip
     if predict:
@@ -178,6 +180,27 @@ def pilot(store: Store) -> set[int]:
     with store.reading() as r:
         task = next(task for task in r.tasks.list() if task.name == "Pilot")
         return {s.id for item in r.tasks.items(task.id) for s in making.sentences_of_item(r, item.range)}
+
+
+def test_the_frame_travels_in_a_bundle_without_the_removed_wave(store: Store, tmp_path: Path) -> None:
+    second_wave(store, predict=False)
+    run(store, "sample", "C", "All", "--number", "100", "--person", "Ada", "--codes", "Codes")
+    with store.reading() as r:
+        corpus = r.corpora.by_name("C")
+        task = next(task for task in r.tasks.list(corpus.id) if task.name == "All")
+    label(store, task.id, "Ada")
+    corpus_edits.remove_wave(store, corpus.id, "spring", "Ada")
+    second_wave(store, "summer", predict=False)
+    before = study_of(store, "All · Ada")
+    assert "“wave 1”" in before.holds[0] and "80 added since (“summer”)" in before.holds[0]
+    path = tmp_path / "project.zip"
+    do(store, "export-bundle", corpus="C", file=str(path))
+    with store.writing() as w:
+        w.corpora.delete(corpus.id)
+    do(store, "import-bundle", file=str(path))
+    after = study_of(store, "All · Ada")
+    assert after.outside == before.outside == 80 and len(after.ids) == len(before.ids) == ROWS
+    assert "“wave 1”" in after.holds[0] and "80 added since (“summer”)" in after.holds[0]
 
 
 def test_sampled_sentences_without_a_label_that_counts_are_open(store: Store, tmp_path: Path) -> None:
