@@ -172,9 +172,11 @@ class LabellingMethods:
         """Begin with an item of yours, and return your labelling and the selection of its sentences."""
         return self._http.send(OpenedItem, "POST", f"/task-items/{item_id}/open")
 
-    def finish_item(self, item_id: int) -> ItemRecord | None:
-        """Mark an item of yours as done, and return your next one."""
-        found: ItemRecord | None = self._http.send(_NO_ITEM, "POST", f"/task-items/{item_id}/finish")
+    def finish_item(self, item_id: int, reason: str = "") -> ItemRecord | None:
+        """Mark an item of yours as done, and return your next one; ``reason`` is why sentences have no code."""
+        found: ItemRecord | None = self._http.send(
+            _NO_ITEM, "POST", f"/task-items/{item_id}/finish", parameters={"reason": reason or None}
+        )
         return found
 
     def reopen_item(self, item_id: int) -> ItemRecord:

@@ -42,6 +42,8 @@ from themescope.core.text.cleaning import clean, folded_name
 from themescope.core.types import Ids
 
 NOTE_LIMIT = 5_000
+NONE_FITS = "None of the codes fits."
+"""Note of a sentence for which a person found no code."""
 """Maximum number of characters of a note."""
 
 
@@ -103,7 +105,10 @@ def assign(partition: Partition, ids: Ids, number: int) -> Operation:
     if settled is not None and (partition.numbers[partition.rows(ids)] == number).all():
         return approve(partition, ids)
     change = marked(partition, Field.CLUSTER, ids, number)
-    return Operation(OperationKind.ASSIGN, f"{_sentences(change)} → {cluster.name}", _change_set(change, settled))
+    fits = marked(
+        partition, Field.NOTE, [id for id in np.asarray(ids).tolist() if partition.notes.get(id) == NONE_FITS], ""
+    )
+    return Operation(OperationKind.ASSIGN, f"{_sentences(change)} → {cluster.name}", _change_set(change, settled, fits))
 
 
 def approve(partition: Partition, ids: Ids) -> Operation:
@@ -126,6 +131,16 @@ def unassign(partition: Partition, ids: Ids) -> Operation:
     """Unassign sentences."""
     change = marked(partition, Field.CLUSTER, ids, UNASSIGNED)
     return Operation(OperationKind.UNASSIGN, f"{_sentences(change)} → unassigned", _change_set(change))
+
+
+def none_fits(partition: Partition, ids: Ids) -> Operation:
+    """Say in the notes of sentences that none of the codes fits; they are in no cluster."""
+    changes = (marked(partition, *change) for change in (
+        (Field.CLUSTER, ids, UNASSIGNED), (Field.UNCERTAIN, ids, 0), (Field.NOTE, ids, NONE_FITS),
+    ))  # fmt: skip
+    return Operation(
+        OperationKind.NOTE, f"{counted(len(ids), 'sentence')}: none of the codes fits", _change_set(*changes)
+    )
 
 
 def create(partition: Partition, number: int, name: str, ids: Ids, colour: int | None = None) -> Operation:

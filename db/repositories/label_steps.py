@@ -95,12 +95,12 @@ class LabelSteps(Repository):
             Labellings(self.connection).check_may_change(labelling_id, draft.person)
         change_set = self._with_free_numbers(labelling_id, change_set, snapshot)
         apply(snapshot.partition, change_set)
-        self._check(labelling_id, change_set, snapshot)
+        self._check(labelling_id, change_set, snapshot, draft.person)
         keys = self._free_keys(labelling_id, change_set)
         step = self._enter(labelling_id, draft, change_set)
         self._write(labelling_id, step.id, change_set)
         self._set_keys(labelling_id, keys)
-        self._check_levels(labelling_id, change_set, snapshot)
+        self._check_levels(labelling_id, change_set, snapshot, draft.person)
         return step, change_set
 
     def take_over(self, labelling_id: int, log: Sequence[tuple[Step, ChangeSet]], start: Partition) -> None:
@@ -178,7 +178,7 @@ class LabelSteps(Repository):
             return change_set
         return renumbered(change_set, {number: issued + 1 + place for place, number in enumerate(fresh)})
 
-    def _check(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> None:
+    def _check(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot, person: str) -> None:
         """Check that changed items are as in the snapshot and that no sentence is put into a missing cluster."""
         sentences = change_set.sentences()
         # A sentence that is not in the snapshot has a version that none has in the table.
@@ -196,14 +196,14 @@ class LabelSteps(Repository):
         clusters = self._changed_clusters(labelling_id, change_set, snapshot)
         left = self._left_behind(labelling_id, change_set, sentences)
         if changed or clusters or left or self._entries_differ(labelling_id, change_set):
-            raise self._stale(labelling_id, sorted(changed | left), sorted(clusters), snapshot.step)
+            raise self._stale(labelling_id, sorted(changed | left), sorted(clusters), snapshot.step, person)
 
     def _entries_differ(self, labelling_id: int, change_set: ChangeSet) -> bool:
         changes = [change for change in change_set if isinstance(change, EntryChange)]
         there = Labellings(self.connection).entries(labelling_id) if changes else {}
         return any(there.get((change.kind, change.key)) != change.old for change in changes)
 
-    def _check_levels(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> None:
+    def _check_levels(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot, person: str) -> None:
         """Check that the written sub-themes and combinations, with those of other people, have clusters that exist."""
         if not any(isinstance(change, ClusterChange | EntryChange) for change in change_set):
             return
@@ -211,7 +211,7 @@ class LabelSteps(Repository):
         clusters = known.clusters(labelling_id)
         wrong = misplaced(clusters) or broken(clusters, known.entries(labelling_id))
         if wrong:
-            raise self._stale(labelling_id, [], wrong, snapshot.step)
+            raise self._stale(labelling_id, [], wrong, snapshot.step, person)
 
     def _changed_clusters(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> set[int]:
         c = t.label_cluster.c
@@ -236,10 +236,14 @@ class LabelSteps(Repository):
         query = sa.select(c.sentence_id).where(c.labelling_id == labelling_id, c.number.in_(change_set.deleted()))
         return {*self.connection.execute(query).scalars()} - {*moved.tolist()}
 
-    def _stale(self, labelling_id: int, sentences: list[int], clusters: list[int], seen: int) -> StaleChangeError:
-        """Return the conflict error, which names the other person."""
+    def _stale(
+        self, labelling_id: int, sentences: list[int], clusters: list[int], seen: int, person: str
+    ) -> StaleChangeError:
+        """Return the conflict error, which names the other person; it may be the same one in another tab."""
         later = self.list(labelling_id, after=seen)
-        people = sorted({step.person or "the person without a name" for step in later}) or ["somebody else"]
+        named = {step.person: step.person or "the person without a name" for step in later}
+        named |= {person: "You, in another tab,"} if person in named else {}
+        people = sorted(named.values()) or ["somebody else"]
         last = f"The last change was “{later[-1].summary}”." if later else ""
         message = f"{' and '.join(people)} changed these items after you opened them. {last}".strip()
         return StaleChangeError(sentences, clusters, message)

@@ -1,5 +1,6 @@
 """Relabel page: the rest of a labelling is predicted, and predictions are confirmed and corrected one by one."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.jobs.test_kinds import do
 from tests.webapp.hands import jobs_of, press, words_of
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.provenance import Source
+from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
 from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.services.labelling.agreement import coded_text
@@ -33,6 +35,17 @@ def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_home(fill)
 
 
+def keys_of(at: AppTest) -> list[tuple[str, str]]:
+    """Name and key of every code of the shown sentence, in their order."""
+    codes = [b for b in at.button if re.fullmatch(r"relabel_rest_\d+_\d+", str(b.key))]
+    return [(b.label, b.proto.shortcut) for b in codes]
+
+
+def names_of(store: Store, record: LabellingRecord) -> dict[int, str]:
+    with store.reading() as r:
+        return {number: cluster.name for number, cluster in r.labellings.clusters(record.id).items()}
+
+
 def test_predictions_are_confirmed_corrected_and_exported(copy_home: CopyHome, home: Path, open_page: Open) -> None:
     store = copy_home(home)
     record, _ = labelling(store, each=6, owner="")
@@ -46,8 +59,15 @@ def test_predictions_are_confirmed_corrected_and_exported(copy_home: CopyHome, h
     table = next(d.value for d in at.dataframe if "Predicted code" in d.value.columns)
     before = len(table)
     confirm = next(button for button in at.button if "confirm" in str(button.key))
+    keys, before_confirming = keys_of(at), len(LabellingSession(store, record.id, "").steps)
+    assert [name for name, _ in keys] == [name for _, name in sorted(names_of(store, record).items())]
+    assert [key for _, key in keys] == ["1", "2", "3", "4"], "the key of a code is its place in the codebook"
     at = confirm.click().run()
-    assert not at.exception
+    assert not at.exception and keys_of(at) == keys
+    confirm.click().run()
+    assert len(LabellingSession(store, record.id, "").steps) == before_confirming + 1, (
+        "a second press of what was shown before"
+    )
     corrected = next(b for b in at.button if str(b.key).startswith("relabel_rest_") and str(b.key).endswith("_2"))
     at = corrected.click().run()
     assert not at.exception and "**26** of" in words_of(at) and "**2 labels since then**" in words_of(at)

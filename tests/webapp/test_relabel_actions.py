@@ -17,10 +17,10 @@ from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel import sentences
-from themescope.webapp.features.relabel.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, dispatch
+from themescope.webapp.features.relabel.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, UNSEEN, dispatch
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.sentences import canvas_of
-from themescope.webapp.features.relabel.state import PlottedMap
+from themescope.webapp.features.relabel.state import PlottedMap, Queue
 from themescope.webapp.features.relabel.toolbar import toolbar_data
 from themescope.webapp.shared.results.partition_queries import DIFFERS_FROM_PEOPLE
 
@@ -42,6 +42,45 @@ def send(state: RelabelState, *actions: dict[str, Any], session: str = "") -> No
 def log(store: Store, labelling: LabellingRecord) -> list[str]:
     with store.reading() as r:
         return [step.summary for step in r.label_steps.list(labelling.id)]
+
+
+def test_a_key_pressed_on_what_was_shown_before_writes_nothing(
+    filled_store: Store, labelling: LabellingRecord, state: RelabelState
+) -> None:
+    """The queue chooses the next sentence; a second press was meant for the one before."""
+    first, second = state.partition.ids[:2].tolist()
+    state.queue = Queue("queue", state.partition.ids)
+    send(state, {"kind": "next", "number": 1, "turn": state.turn})
+    assert state.selected.tolist() == [first]
+    shown = state.turn
+    other = next(n for n in state.partition.clusters if n != state.partition.numbers[0])
+    send(state, *({"kind": "assign", "cluster": other, "number": n, "turn": shown} for n in (2, 3)))
+    assert state.selected.tolist() == [second] and state.notice == UNSEEN
+    assert len(log(filled_store, labelling)) == 1 and state.partition.numbers[0] == other
+    send(state, {"kind": "create", "number": 4, "turn": shown}, {"kind": "uncertain", "number": 5, "turn": state.turn})
+    assert len(log(filled_store, labelling)) == 2 and state.partition.uncertain[1]
+
+
+def test_the_second_tab_of_a_person_sees_a_conflict_or_what_changed(
+    filled_store: Store, labelling: LabellingRecord, state: RelabelState
+) -> None:
+    other = RelabelState(LabellingSession(filled_store, labelling.id, ""))
+    here = state.partition.ids[:1]
+    for tab in (state, other):
+        tab.select(here, "")
+    send(state, {"kind": "assign", "cluster": 3, "number": 1, "turn": state.turn})
+    send(other, {"kind": "assign", "cluster": 4, "number": 1, "turn": other.turn})
+    assert other.conflict is not None and "in another tab" in other.conflict.message
+    assert len(log(filled_store, labelling)) == 1
+    other.resolve_conflict(False)
+    other.select(here, "")
+    shown = other.turn
+    state.select(here, "")
+    send(state, {"kind": "assign", "cluster": 5, "number": 2, "turn": state.turn})
+    other.sync()  # as every drawing of the page does, whose key may be pressed before it stands
+    assert "Changed meanwhile by you in another tab" in other.notice
+    send(other, {"kind": "assign", "cluster": 4, "number": 2, "turn": shown})
+    assert other.notice == UNSEEN and other.partition.numbers[0] == 5
 
 
 def test_what_another_session_or_nobody_meant_is_not_done(

@@ -20,6 +20,8 @@ from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import checks, making, work
+from themescope.webapp.features.relabel.actions import UNSEEN, dispatch
+from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.queries import neighbours_in_text
 from themescope.webapp.features.relabel.sentences import columns_data
 from themescope.webapp.features.relabel.state import ShownChange, Unsaved
@@ -49,6 +51,12 @@ def task(filled_store: Store) -> TaskRecord:
 def items_of(store: Store, task: TaskRecord, person: str) -> list[ItemRecord]:
     with store.reading() as r:
         return r.tasks.items(task.id, person)
+
+
+def pressed(held: RelabelState, kind: str, turn: int) -> None:
+    """What a key sends while the page shows the turn."""
+    action = {"kind": kind, "number": held.acknowledged + 1, "turn": turn}
+    dispatch(held, {"session": held.browser_session, "actions": [action]})
 
 
 def finish(store: Store, task: TaskRecord, person: str, moved: int) -> None:
@@ -165,7 +173,21 @@ def test_two_people_get_the_same_random_sentences_blind(filled_store: Store, ope
     assert held.selected.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada")[:1])
     assert held.texts.ids.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada"))
     button(at, "Done, next").click().run()
+    assert "1 sentence of this item has no code" in words_of(at), "an item is done when it has a code or a reason"
+    assert held.selected.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada")[:1])
+    pressed(held, "none_fits", held.turn)
+    button(at, "Done, next").click().run()
     assert held.selected.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada")[1:2])
+    pressed(held, "none_fits", held.turn - 1)
+    assert held.notice == UNSEEN and len(held.partition.notes) == 1, "the key was pressed on the item before"
+    button(at, "Skip, next").click().run()
+    assert "Say why the item has no code" in words_of(at)
+    at.text_input(key=f"relabel_task_bar_reason_{items_of(filled_store, made, 'ada')[1].id}").set_value("two topics")
+    button(at, "Skip, next").click().run()
+    states = [item.state for item in items_of(filled_store, made, "ada")]
+    assert states == [ItemState.DONE, ItemState.DONE, ItemState.STARTED, ItemState.OPEN]
+    held.sync()
+    assert [*held.partition.notes.values()] == ["None of the codes fits.", "two topics"]
 
 
 def test_a_sample_is_stratified_and_restricted(filled_store: Store, open_page: Open) -> None:

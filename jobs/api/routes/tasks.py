@@ -43,7 +43,7 @@ def list_task_items(caller: CallerNow, task_id: Id) -> list[ItemRecord]:
     with caller.store.reading() as r:
         everybody = caller.actor.may(Right.MANAGE) or r.tasks.get(task_id).person == caller.actor.name
         r.tasks.get(task_id)
-        return r.tasks.items(task_id, None if everybody else caller.actor.name)
+        return work.items_of(r, task_id, None if everybody else caller.actor.name)
 
 
 @router.patch("/tasks/{task_id}", responses=_CHANGED)
@@ -71,9 +71,12 @@ def open_item(caller: CallerNow, item_id: Id) -> OpenedItem:
 
 
 @router.post("/task-items/{item_id}/finish", responses=_CHANGED)
-def finish_item(caller: CallerNow, item_id: Id) -> ItemRecord | None:
-    """Mark an item of yours as done; the answer is your next one, or null after the last."""
-    return work.finish_item(caller.acting, item_id)
+def finish_item(caller: CallerNow, item_id: Id, reason: str = "") -> ItemRecord | None:
+    """Mark an item of yours as done; the answer is your next one, or null after the last.
+
+    ``reason`` becomes the note of sentences that have no code; without one they must have a code or a note.
+    """
+    return work.finish_item(caller.acting, item_id, reason)
 
 
 @router.post("/task-items/{item_id}/reopen", responses=_CHANGED)

@@ -18,6 +18,7 @@ from themescope.db.access import Actor
 from themescope.db.store import Unit
 from themescope.jobs.common.labelled.placed import ANNOTATOR, MODEL, coded_sentences
 from themescope.jobs.services.labelling.starts import labels_on
+from themescope.jobs.services.tasks import work
 
 COPIED = 20
 """Minimum number of equal sentences of two labellings of a person from which on one is a copy of the other."""
@@ -133,7 +134,7 @@ def _reason(r: Unit, coder: Coder) -> str:
     known = r.tasks.of_labelling(coder.record.id)
     if known is None or known[0].closed is not None:
         return ""
-    items = r.tasks.items(known[0].id, known[1])
+    items = work.items_of(r, known[0].id, known[1])
     still = sum(item.done is None for item in items)
     return f"{still:,} of {len(items):,} items of its task are open" if still else ""
 

@@ -17,6 +17,7 @@ from themescope.db.label_records import ItemRecord, NewItem, Reason, TaskRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling.adjudication import gold_on
 from themescope.jobs.services.labelling.agreement import coded_text
+from themescope.jobs.services.tasks import work
 from themescope.jobs.services.tasks.samples import Range
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def checks(store: Store, task_id: int) -> list[TaskCheck]:
     """Return the checks of every person who has begun; the drift tests of all people are corrected together."""
     with store.reading() as r:
         task = r.tasks.get(task_id)
-        found, items = judged(r, task), r.tasks.items(task_id)
+        found, items = judged(r, task), work.items_of(r, task_id)
     right = {person: right_of(found, place) for place, person in enumerate(found.people)}
     gold = {p: _gold_series(found, items, p, right[p]) for p in found.people}
     agreed = _consensus_series(found, items)
@@ -198,7 +199,7 @@ def route(store: Store, task_id: int, person: str, most: int = 20) -> tuple[list
     from themescope.core.labelling.posterior import fit
 
     with store.reading() as r:
-        found, items = judged(r, r.tasks.get(task_id)), r.tasks.items(task_id)
+        found, items = judged(r, r.tasks.get(task_id)), work.items_of(r, task_id)
     raters, gold = found.raters
     model = fit(raters, found.articles, gold)
     if model.undefined:

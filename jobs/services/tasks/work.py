@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from statistics import median
 
+import numpy as np
+
 from themescope.core.errors import DataError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.markup import counted
+from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.stored import LabellingRecord
+from themescope.core.types import Ids
 from themescope.db.label_records import ItemRecord, ItemState, TaskRecord
-from themescope.db.store import Store
+from themescope.db.store import Store, Unit
+from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks.making import begin_labelling, sentences_of_item
+from themescope.jobs.services.tasks.samples import places_of
 
 _IDLE = timedelta(minutes=30)
 """An item that was open for longer says nothing about the speed of the person."""
@@ -25,6 +33,29 @@ class OpenItem:
     item: ItemRecord
     labelling: LabellingRecord
     selection_id: int
+
+
+def uncoded(partition: Partition) -> Ids:
+    """Return the sentences without a code and without a note why they have none."""
+    return partition.ids[(partition.numbers == UNASSIGNED) & ~np.isin(partition.ids, [*partition.notes])]
+
+
+def items_of(r: Unit, task_id: int, person: str | None = None) -> list[ItemRecord]:
+    """Return the items of a task (of one person), by person and place.
+
+    An item is done only as long as each of its sentences has a code or a note why it has none.
+    """
+    found = r.tasks.items(task_id, person)
+    done = [item for item in found if item.done is not None]
+    at = {(s.article_id, s.position): s.id for s in r.corpora.sentences_at(places_of(item.range for item in done))}
+    people, left = {item.person for item in done}, dict[str, set[int]]()
+    for member in r.tasks.members(task_id):
+        if member.person in people and member.labelling_id is not None:
+            left[member.person] = {*uncoded(r.labellings.snapshot(member.labelling_id).partition).tolist()}
+    still = {
+        item.id for item in done if any(at.get(place) in left.get(item.person, ()) for place in places_of([item.range]))
+    }
+    return [replace(item, done=None) if item.id in still else item for item in found]
 
 
 def next_item(items: Sequence[ItemRecord]) -> ItemRecord | None:
@@ -49,15 +80,36 @@ def open_item(store: Store, item_id: int) -> OpenItem:
         return OpenItem(w.tasks.item(item_id), w.labellings.get(labelling), stored.id)
 
 
-def finish_item(store: Store, item_id: int) -> ItemRecord | None:
-    """Record that an item is done and return the next one of its person; raise ``DataError`` before it was opened."""
+def finish_item(store: Store, item_id: int, reason: str = "") -> ItemRecord | None:
+    """Record that an item is done and return the next one of its person.
+
+    ``reason`` becomes the note of the sentences that have no code. Raises ``DataError`` before the item was opened, and
+    where sentences have neither a code nor a note why.
+    """
     with store.reading() as r:
         item = r.tasks.item(item_id)
         if item.state is ItemState.OPEN:
             raise DataError("This item has not been opened yet. Open it, label its sentences, then mark it as done.")
+        members = {member.person: member.labelling_id for member in r.tasks.members(item.task_id)}
+    labelling = members[item.person] or 0
+    if reason.strip():
+        session = LabellingSession(store, labelling, item.person)
+        with store.reading() as r:
+            left = _left(r, session.partition, item)
+        session.do(op.note(session.partition, left, reason))
     with store.writing() as w:
+        left = _left(w, w.labellings.snapshot(labelling).partition, item)
+        if len(left):
+            have = "has" if len(left) == 1 else "have"
+            why = f"{counted(len(left), 'sentence')} of this item {have} no code."
+            raise DataError(f"{why} Give each one a code, or say why none fits.")
         w.tasks.finish(item_id)
-        return next_item(w.tasks.items(item.task_id, item.person))
+        return next_item(items_of(w, item.task_id, item.person))
+
+
+def _left(r: Unit, partition: Partition, item: ItemRecord) -> Ids:
+    ids = [sentence.id for sentence in sentences_of_item(r, item.range)]
+    return np.intersect1d(uncoded(partition), ids)
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def test_a_labelling_has_the_sampled_sentences_only_and_each_is_an_item(survey: 
         opened = work.open_item(survey, item.id)
         session = LabellingSession(survey, opened.labelling.id, "ada")
         assert {*session.partition.ids.tolist()} == {*given(survey, task, "ada")}
-        work.finish_item(survey, item.id)
+        work.finish_item(survey, item.id, "hard to say")
     assert opened.labelling.blind and opened.labelling.article_id is None
 
 

@@ -21,6 +21,7 @@ from themescope.core.labelling.answers import Answer
 from themescope.core.labelling.changes import StaleChangeError
 from themescope.core.labelling.code_sets import allows_several, code_clusters, code_sets
 from themescope.core.labelling.codebook import operations as codebook
+from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, free_name
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling import assistance
@@ -50,6 +51,7 @@ SUGGESTION = "suggestion"
 TOP_LEVEL = -1
 """Stands for no theme, where a browser moves a cluster out of its theme."""
 NO_MERGE = "No merge is suggested."
+UNSEEN = "Nothing was written: this is not what was shown when you pressed the key. Press it again if it fits."
 DIFFERENT = "This question was answered already, or the labelling has changed. Here is the present one."
 IN_COLUMNS, DRAGGED, LASSO, CLICKED_ON_MAP = "in the columns", "dragged", "by lasso on the map", "on the map"
 
@@ -81,6 +83,7 @@ ACTIONS = (
     Action("create", "N", "New cluster", "create a cluster from the selection, named by its words", "selection"),
     Action("uncertain", "X", "Uncertain", "mark the selection as uncertain", "selection"),
     Action("certain", "V", "Certain", "remove the uncertain mark", "selection"),
+    Action("none_fits", "E", "None fits", "say that none of the codes fits the selection", "selection"),
     Action("note", "T", "Note", "add a note to the selection", "selection"),
     Action("accept", "A", "Accept", "accept the model's suggestion for the selection", "selection", True),
     Action("error_case", "O", "Error notebook", "add the selection to the error notebook", "selection", True),
@@ -120,8 +123,8 @@ def dispatch(state: RelabelState, message: Any) -> None:
 
 
 def clusters_with_keys(state: RelabelState) -> list[Cluster]:
-    """Return the clusters that the number keys assign to."""
-    clusters = [cluster for _, cluster in sorted(code_clusters(state.partition).items())]
+    """Return the clusters that the number keys assign to: the key of a code is its place in the codebook."""
+    clusters = [code.cluster for code in codes(state.partition)]
     start = state.key_page * CLUSTERS_PER_KEY_PAGE
     start = start if start < len(clusters) else 0
     return clusters[start : start + CLUSTERS_PER_KEY_PAGE]
@@ -149,10 +152,12 @@ def current_cluster(state: RelabelState) -> Cluster | None:
 
 
 def _on_selection(act: Callable[[RelabelState], object]) -> Handler:
-    """Return a handler that needs a selection."""
+    """Return a handler that needs a selection: the one that the browser showed."""
 
     def handle(state: RelabelState, action: Mapping[str, Any]) -> None:
-        if len(state.selected):
+        if action.get("turn", state.turn) != state.turn:
+            state.notice = UNSEEN
+        elif len(state.selected):
             act(state)
         else:
             state.notice = SELECT_FIRST
@@ -190,6 +195,9 @@ def _assign(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 
 def _create(state: RelabelState, action: Mapping[str, Any]) -> None:
+    if action.get("turn", state.turn) != state.turn:
+        state.notice = UNSEEN
+        return
     name = state.suggested_name(state.targets) if len(state.selected) else "New cluster"
     known = set(state.partition.clusters)
     state.apply_to_selection(lambda p, ids: coding.create_code(p, state.session.next_number, free_name(p, name), ids))
@@ -363,6 +371,7 @@ HANDLERS: dict[str, Handler] = {
     "name_created": _name_created,
     "uncertain": _mark(True),
     "certain": _mark(False),
+    "none_fits": _on_selection(lambda state: state.apply_to_selection(op.none_fits)),
     "note": _on_selection(lambda state: setattr(state, "dialog", "note")),
     "error_case": _on_selection(lambda state: setattr(state, "dialog", "error_case")),
     "accept": _on_selection(lambda state: state.accept_suggestions()),

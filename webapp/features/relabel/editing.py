@@ -32,7 +32,7 @@ from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.session import Conflict, LabellingSession
 from themescope.webapp.features.relabel import queries as page_queries
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.people import current_person, shown
 from themescope.webapp.shared.text import count
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ class RelabelState:
     """Method of selection, recorded in the history."""
     generation: int = 0
     """Raised when the selection changes outside a widget, so that the widget is drawn with the new selection."""
+    turn: int = 0
+    """Raised when the page shows a sentence that the person did not choose, or that somebody changed. A key that was
+    pressed on what stood there before writes nothing."""
+    item: int | None = None
+    """The item of a task that the page shows."""
     acknowledged: int = 0
     """Number of the browser's last action that was dispatched; see ``relabel.actions``."""
     lock: Lock = field(default_factory=Lock)
@@ -142,6 +147,28 @@ class RelabelState:
         if not np.array_equal(known, self.selected):
             self.generation += 1
         self.selected, self.selection_method = known, method
+
+    def offer(self, ids: Iterable[int] | Ids, method: str) -> None:
+        """Select sentences that the person has not chosen, and that the browser has to show before keys act on them."""
+        before = self.generation
+        self.select(ids, method)
+        self.turn += self.generation > before
+
+    def sync(self) -> None:
+        """Apply what was committed elsewhere; what somebody changed of the selection is said."""
+        before = self.partition
+        later = self.session.sync()
+        if not later:
+            return
+        here = self.selected[np.isin(self.selected, self.partition.ids)]
+        old, new = before.rows(here), self.partition.rows(here)
+        differ = before.numbers[old] != self.partition.numbers[new]
+        differ |= before.uncertain[old] != self.partition.uncertain[new]
+        if len(here) < len(self.selected) or differ.any():
+            self.turn += 1
+            who = {"you in another tab" if step.person == self.session.person else shown(step.person) for step in later}
+            self.notice = f"Changed meanwhile by {' and '.join(sorted(who))}: {later[-1].summary}."
+        self.select(here, self.selection_method)
 
     @property
     def shows_codebook(self) -> bool:
@@ -360,7 +387,7 @@ class RelabelState:
         if following is None:
             self.notice = "This queue is empty."
             return
-        self.select([following], queue.name)
+        self.offer([following], queue.name)
 
     def select_previous(self) -> None:
         """Select the sentence of the queue that was visited before the present one."""
@@ -373,7 +400,7 @@ class RelabelState:
         earlier = [i for i in visited if i != current]
         if earlier:
             visited[:] = earlier
-            self.select([earlier[-1]], queue.name)
+            self.offer([earlier[-1]], queue.name)
 
     def _current_queue(self) -> Queue | None:
         if self.queue is not None:

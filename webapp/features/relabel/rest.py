@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.codebook import entries
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.prediction import LEAST, PredictionReport, next_sentences
 from themescope.core.records.answers import LocatedSentence
@@ -24,7 +26,9 @@ from themescope.jobs.services.labelling.files import PLACE, place_cells, sentenc
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.relabel import new_sentences
 from themescope.webapp.features.relabel import queries as page_queries
+from themescope.webapp.features.relabel.actions import UNSEEN
 from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.workspace import messages
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import attempt, download, draw_table
@@ -41,6 +45,7 @@ _BATCH, _RANDOM_SHARE = 40, 0.25
 _KEYS = "123456789"
 _LISTED, _MAX_TEXT = 200, 400
 _POLL_S = 1.5
+_SHOWN, _NOTICE = "relabel_rest_shown", "relabel_rest_notice"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +66,8 @@ def show(state: RelabelState) -> None:
     if state.record.blind:
         nothing("Blind labellings use no predictions.", "The labels of a blind task must not depend on a model.")
         return
+    state.sync()
+    messages(state)
     new_sentences.show(state)
     labelled, record = _labelled(state), _newest(state)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -190,11 +197,13 @@ def _next(state: RelabelState, found: _Predicted) -> None:
         nothing("Nothing is left to label here.", "Predict again to get the next sentences.")
         return
     (id, method), rest = queue[0], len(queue)
+    st.session_state[_SHOWN] = id
     row = int(np.flatnonzero(found.ids == id)[0])
-    best = found.code(row)
-    names = {
-        code: state.partition.clusters[code].name for code in found.record.codes if code in state.partition.clusters
-    }
+    best, clusters = found.code(row), state.partition.clusters
+    codes = [code.cluster.number for code in entries.codes(state.partition)]
+    codes += [code for code in found.record.codes if code in clusters and code not in codes]  # combinations
+    if notice := st.session_state.pop(_NOTICE, ""):
+        st.warning(notice, icon=":material/visibility_off:")
     with st.container(border=True):
         st.markdown(plain(shorten(state.session.texts[id], _MAX_TEXT)))
         why = "drawn at random" if method == RANDOM else "the prediction is unsure"
@@ -202,34 +211,21 @@ def _next(state: RelabelState, found: _Predicted) -> None:
             f"{rest:,} left in this round; {why}. Predicted with {_percent(float(found.probabilities[row].max()))}:"
         )
         with st.container(horizontal=True):
+            name = clusters[best].name if best in clusters else "a deleted cluster"
             st.button(
-                plain(names.get(best, "a deleted cluster")), type="primary", icon=":material/check:", shortcut="Enter",
-                disabled=best not in names or state.read_only, on_click=_place, args=(state, id, best, method),
+                plain(name), type="primary", icon=":material/check:", shortcut="Enter",
+                disabled=best not in clusters or state.read_only, on_click=_place, args=(state, id, best, method),
                 key=f"relabel_rest_confirm_{id}",
             )  # fmt: skip
             st.button(
-                "Skip",
-                icon=":material/skip_next:",
-                shortcut="0",
-                on_click=_skip,
-                args=(state, id),
+                "Skip", icon=":material/skip_next:", shortcut="0", on_click=_skip, args=(state, id),
                 key=f"relabel_rest_skip_{id}",
-            )
-        others = [
-            code
-            for code in np.array(found.record.codes)[np.argsort(-found.probabilities[row])].tolist()
-            if code in names
-        ][1:]
+            )  # fmt: skip
         with st.container(horizontal=True):
-            for key, code in zip(_KEYS, others, strict=False):
+            for code, key in zip_longest(codes, _KEYS[: len(codes)]):
                 st.button(
-                    plain(names[code]), shortcut=key, disabled=state.read_only, on_click=_place,
+                    plain(clusters[code].name), shortcut=key, disabled=state.read_only, on_click=_place,
                     args=(state, id, code, method), key=f"relabel_rest_{id}_{code}",
-                )  # fmt: skip
-            for code in others[len(_KEYS) :]:
-                st.button(
-                    plain(names[code]), disabled=state.read_only, on_click=_place, args=(state, id, code, method),
-                    key=f"relabel_rest_{id}_{code}",
                 )  # fmt: skip
     st.caption(
         f"A quarter of each round of {_BATCH} is drawn at random, which keeps the measured quality honest; the others "
@@ -263,6 +259,10 @@ def _vectors(state: RelabelState, found: _Predicted) -> Matrix:
 
 
 def _place(state: RelabelState, id: int, code: int, method: str) -> None:
+    """Give a sentence a code, if it is still the one that is shown; for callbacks."""
+    if st.session_state.pop(_SHOWN, None) != id:
+        st.session_state[_NOTICE] = UNSEEN
+        return
     ids = np.array([id], np.int64)
     if int(state.partition.numbers[state.partition.rows(ids)][0]) == code:
         state.apply(lambda partition: op.approve(partition, ids), keep_selection=True, method=method)

@@ -25,7 +25,7 @@ from themescope.jobs.services.selections import NO_THEME, SelectedSentences
 from themescope.webapp.features.relabel import queries as page_queries
 from themescope.webapp.features.relabel.actions import clusters_with_keys
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, PlottedMap, Queue
+from themescope.webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, UNCERTAIN, PlottedMap, Queue
 from themescope.webapp.features.relabel.state import SELECTION as SELECTION_ID
 from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, appearance, palette
 from themescope.webapp.map_view import component, geometry
@@ -212,6 +212,7 @@ def columns_data(state: RelabelState, ids: Ids) -> dict[str, Any]:
         "selected": state.selected.tolist(),
         "session": state.browser_session,
         "acknowledged": state.acknowledged,
+        "turn": state.turn,
         "palette": palette(shades),
         "words": WORDS,
     }
@@ -342,7 +343,7 @@ def _chosen_clusters(state: RelabelState) -> Ids:
 FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
     ALL: lambda state: _in_reading_order(state, state.partition.ids),
     "Unassigned": lambda state: _in_reading_order(state, state.partition.members(UNASSIGNED)),
-    "Uncertain": lambda state: _in_reading_order(state, state.partition.ids[state.partition.uncertain]),
+    UNCERTAIN: lambda state: _in_reading_order(state, state.partition.ids[state.partition.uncertain]),
     "With a note": lambda state: _in_reading_order(state, np.array(sorted(state.partition.notes), dtype=np.int64)),
     CHOSEN: _chosen_clusters,
     DIFFERS_FROM_MODEL: _differs_from_model,

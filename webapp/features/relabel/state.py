@@ -41,6 +41,8 @@ CODEBOOK = "relabel_codebook"
 THEMES, MERGES, OUTLIERS, QUESTIONS = "Themes", "Merge suggestions", "Outliers", "Questions"
 """Views of the layout Clusters."""
 TASK_BAR_ERROR = "relabel_task_bar_error"
+UNCERTAIN = "Uncertain"
+"""The filter for sentences that are marked as uncertain."""
 
 NONE_SELECTED: Ids = np.empty(0, dtype=np.int64)
 LEAST_CERTAIN = "next least certain"

@@ -52,7 +52,18 @@ _GROUPS = {
     "queue": "Queue",
     "clusters": "Clusters",
 }
-_NEEDS_SELECTION = ("unassign", "uncertain", "certain", "note", "accept", "error_case", "example", "clear", "similar")
+_NEEDS_SELECTION = (
+    "unassign",
+    "uncertain",
+    "certain",
+    "none_fits",
+    "note",
+    "accept",
+    "error_case",
+    "example",
+    "clear",
+    "similar",
+)
 WORDS = {
     "saving": "Saving …",
     "late": "Not saved yet: the server does not answer. Your changes are kept here and sent again.",
@@ -71,18 +82,26 @@ WORDS = {
 
 def show(state: RelabelState) -> None:
     """Draw the toolbar and who else is present."""
-    key = f"relabel_toolbar_{state.record.id}"
     with st.container(border=True, key="relabel_toolbar"):
         draw_component(
             "toolbar",
             ASSETS,
             *SCRIPTS,
             data=toolbar_data(state),
-            key=key,
-            on_actions_change=lambda: dispatch(state, (st.session_state.get(key) or {}).get("actions")),
+            key=_key(state),
+            on_actions_change=lambda: dispatch_waiting(state),
         )
     state.notice = ""
     _presence(state)
+
+
+def _key(state: RelabelState) -> str:
+    return f"relabel_toolbar_{state.record.id}"
+
+
+def dispatch_waiting(state: RelabelState) -> None:
+    """Handle the actions that the browser has sent, and that were not handled before."""
+    dispatch(state, (st.session_state.get(_key(state)) or {}).get("actions"))
 
 
 def toolbar_data(state: RelabelState) -> dict[str, Any]:
@@ -97,6 +116,7 @@ def toolbar_data(state: RelabelState) -> dict[str, Any]:
     return {
         "session": state.browser_session,
         "acknowledged": state.acknowledged,
+        "turn": state.turn,
         "status": {"text": status_text(state), "state": "failed" if state.unsaved or state.conflict else "saved"},
         "notice": state.notice,
         "words": WORDS,

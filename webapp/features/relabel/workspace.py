@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,7 +22,9 @@ from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.tasks import making, work
+from themescope.jobs.services.tasks.work import uncoded
 from themescope.webapp.features.relabel import clusters, dialogs, new_sentences, queries, questions, sentences, toolbar
+from themescope.webapp.features.relabel.actions import UNSEEN
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import (
     FILTER,
@@ -32,6 +35,7 @@ from themescope.webapp.features.relabel.state import (
     SEARCH,
     SELECTION,
     TASK_BAR_ERROR,
+    UNCERTAIN,
     step_summary,
 )
 from themescope.webapp.shared import people
@@ -54,33 +58,58 @@ _ITEM = "item of the task"
 """Method of selection of the sentence of an item with one sentence."""
 
 
-def show_task_bar(state: RelabelState) -> None:
-    """Draw the bar for a labelling of a task of this person."""
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A task of this person in whose labelling the page is, and the item that it shows."""
+
+    task: Task
+    own: list[ItemRecord]
+    item: ItemRecord | None
+    ids: Ids
+    """Sentences of the item."""
+
+
+def _work(state: RelabelState) -> _Work | None:
+    """Return the task of the labelling with the item that the address names, whose only sentence is selected."""
     if st.session_state.pop("relabel_task_bar_end", ""):
         switch_page("tasks")
     task = task_queries.of_labelling(state.record)
     if task is None:
-        return
-    if error := st.session_state.pop(TASK_BAR_ERROR, ""):
-        st.error(plain(error), icon=":material/error:")
+        return None
     own = task.of(state.session.person)
-    started = [item for item in own if item.state is ItemState.STARTED]
+    started = [(item, _item_sentences(item)) for item in own if item.state is ItemState.STARTED]
     selection = selections.from_address(SELECTION) if len(started) > 1 else None
     wanted = set() if selection is None else {*selection.ids.tolist()}
-    item = next((item for item in started if {*_item_sentences(item)} == wanted), next(iter(started), None))
-    if item is not None and item.sentences == 1 and not len(state.selected):
-        state.select(_item_sentences(item), _ITEM)
+    item, ids = next((one for one in started if {*one[1]} == wanted), next(iter(started), (None, list[int]())))
+    state.turn += state.item != (item and item.id)
+    state.item = item and item.id
+    if len(ids) == 1 and not len(state.selected):
+        state.offer(ids, _ITEM)
+    return _Work(task, own, item, np.array(ids, np.int64))
+
+
+def _task_bar(state: RelabelState, work: _Work) -> None:
+    """Draw the bar of a task. It comes after the sentences, so that it names no item that is not shown yet."""
+    if error := st.session_state.pop(TASK_BAR_ERROR, ""):
+        st.error(plain(error), icon=":material/error:")
+    task, item = work.task, work.item
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="relabel_task_bar"):
-        st.markdown(f":material/assignment: **{plain(task.record.name)}** · {_where(own, item)}", width="stretch")
+        st.markdown(f":material/assignment: **{plain(task.record.name)}** · {_where(work.own, item)}", width="stretch")
         if task.record.closed is not None:
             st.caption("This task is closed.", width="content")
         elif item is not None:
-            left = int((state.partition.numbers[state.partition.rows(_item_sentences(item))] == UNASSIGNED).sum())
+            left = len(np.intersect1d(uncoded(state.partition), work.ids))
             if left:
-                st.caption(f"{count(left, 'sentence')} unassigned", width="content")
+                st.caption(f"{count(left, 'sentence')} without a code", width="content")
+                with st.popover("Skip", icon=":material/skip_next:"):
+                    key = f"relabel_task_bar_reason_{item.id}"
+                    st.text_input("Why is there no code?", key=key, max_chars=500)
+                    st.button(
+                        "Skip, next", key=f"relabel_task_bar_skip_{item.id}", on_click=_skip, args=(state, task, item),
+                    )  # fmt: skip
             st.button(
                 "Done, next", type="primary", icon=":material/task_alt:", shortcut=DONE_KEY,
-                key="relabel_task_bar_done", on_click=_next, args=(state, task, item),
+                key=f"relabel_task_bar_done_{item.id}", on_click=_next, args=(state, task, item),
             )  # fmt: skip
         elif st.button("My tasks", icon=":material/list:", key="relabel_task_bar_tasks"):
             switch_page("tasks")
@@ -97,13 +126,25 @@ def _where(own: list[ItemRecord], item: ItemRecord | None) -> str:
     return f"item {own.index(item) + 1:,} of {len(own):,} · {plain(title)}"
 
 
-def _next(state: RelabelState, task: Task, item: ItemRecord) -> None:
+def _skip(state: RelabelState, task: Task, item: ItemRecord) -> None:
+    reason = str(st.session_state.get(f"relabel_task_bar_reason_{item.id}", "")).strip()
+    if reason:
+        _next(state, task, item, reason)
+    else:
+        st.session_state[TASK_BAR_ERROR] = "Say why the item has no code, then skip it."
+
+
+def _next(state: RelabelState, task: Task, item: ItemRecord, reason: str = "") -> None:
     """Mark the item as done and show the next one; for callbacks. After the last one, the tasks are shown."""
+    toolbar.dispatch_waiting(state)  # a key that was pressed just before
+    if item.id != state.item:
+        st.session_state[TASK_BAR_ERROR] = UNSEEN
+        return
     if state.unsaved is not None or state.conflict is not None:
         st.session_state[TASK_BAR_ERROR] = "Your last change is not saved. Save or discard it first."
         return
     try:
-        following = work.finish_item(records.store(), item.id)
+        following = work.finish_item(records.store(), item.id, reason)
         if following is None:
             st.session_state["relabel_task_bar_end"] = task.record.name
         else:
@@ -136,8 +177,8 @@ _CLEAR_MARGIN = 0.1
 @st.fragment
 def show(state: RelabelState) -> None:
     """Draw the tab, up to date with what others have committed."""
-    state.session.sync()
-    show_task_bar(state)
+    state.sync()
+    bar, task = st.container(), _work(state)
     new_sentences.offer(state)
     if state.read_only:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
@@ -157,21 +198,24 @@ def show(state: RelabelState) -> None:
     layout, view = _controls(state)
     # A container of its own, so that messages do not move the widgets below to other places in the page.
     with st.container(gap=None):
-        _messages(state)
+        messages(state)
     if view is None:
         questions.show(state)
         dialogs.show_open(state)
         return
     left, right = st.columns([7, 3])
-    with right:
-        toolbar.show_codebook(state)
-        toolbar.show(state)
     with left:
         with st.container():
             _sentences(state, LAYOUTS[layout], view)
         # Below what is clicked: a card above would push the next sentence away from under the mouse.
         if len(state.selected) == 1:
             show_sentence_card(state)
+    with right:
+        toolbar.show_codebook(state)
+        toolbar.show(state)
+    if task is not None:
+        with bar:
+            _task_bar(state, task)
     dialogs.show_open(state)
     error_notebook.announce()
 
@@ -241,6 +285,13 @@ def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], v
     if not len(ids):
         nothing("No matching sentences.", "Choose “All sentences” and clear the search to see all of them.")
         return
+    if (
+        state.record.kind is Sharing.GOLD
+        and view[0] == UNCERTAIN
+        and not len(state.selected)
+        and state.queue is not None
+    ):
+        state.offer(ids[:1], state.queue.name)  # a key settles it
     draw(state, ids)
     with st.container(key="relabel_shown"):
         st.caption(f"Showing {len(ids):,} of {count(len(state.partition.ids), 'sentence')}.")
@@ -249,7 +300,8 @@ def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], v
 # ---------------------------------------------------------------- unsaved changes and conflicts
 
 
-def _messages(state: RelabelState) -> None:
+def messages(state: RelabelState) -> None:
+    """Draw the change that conflicts with another one, or that the store refused."""
     found = state.conflict
     if found is not None:
         with st.container(border=True, key="relabel_conflict"):
@@ -257,6 +309,7 @@ def _messages(state: RelabelState) -> None:
             for conflict in found.sentences[:_MAX_CONFLICTS]:
                 st.text(shorten(state.session.texts.get(conflict.sentence, ""), _MAX_CONFLICT_TEXT))
                 who = people.shown(conflict.person) if conflict.when else "someone else"
+                who = "you, in another tab," if conflict.when and conflict.person == state.session.person else who
                 st.markdown(
                     f"It was **{plain(conflict.seen)}**; you chose **{plain(conflict.mine)}** · {who} chose "
                     f"**{plain(conflict.theirs)}** {ago(conflict.when) if conflict.when else ''}"

@@ -10,14 +10,17 @@ class ActionQueue {
     this.number = 0;
     this.listeners = new Set();
     this.beforePush = new Set();
+    this.turns = new Map(); // root element of a view → the turn that it shows
     this.deliver = null; // sends a message to the server
     window.addEventListener("beforeunload", (event) => {
       if (this.actions.length) event.preventDefault();
     });
   }
 
-  // The page was drawn by this session, which has handled every action up to this number.
-  acknowledge(session, number) {
+  // A view was drawn by this session, which has handled every action up to this number. `turn` tells which sentences it
+  // shows; an action is about those that all views show.
+  acknowledge(session, number, view, turn) {
+    this.turns.set(view, turn);
     if (session !== this.session) {
       // A new session after a time without answers: actions that waited in the old one may not have been handled.
       this.lost = Boolean(this.late && this.actions.length);
@@ -41,7 +44,9 @@ class ActionQueue {
     this.lost = false;
     for (const flush of this.beforePush) flush();
     this.number += 1;
-    this.actions.push({ ...action, number: this.number });
+    for (const view of this.turns.keys()) if (!view.isConnected) this.turns.delete(view);
+    const turn = Math.min(...[...this.turns.values()].filter((value) => value !== undefined));
+    this.actions.push({ ...action, number: this.number, ...(Number.isFinite(turn) ? { turn } : {}) });
     this.send();
     this.notify();
   }
@@ -109,7 +114,7 @@ class ActionView {
   show(data, setState) {
     this.data = data;
     actionQueue.deliver = (message) => setState("actions", message);
-    actionQueue.acknowledge(data.session, data.acknowledged);
+    actionQueue.acknowledge(data.session, data.acknowledged, this.root, data.turn);
     this.draw();
     this.drawStatus();
   }

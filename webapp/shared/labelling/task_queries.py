@@ -61,7 +61,7 @@ def tasks(corpus_id: int) -> list[Task]:
     """Return the tasks of a project, open ones first, the newest first."""
     with queries.store().reading() as r:
         found = [
-            Task(record, tuple(r.tasks.members(record.id)), tuple(r.tasks.items(record.id)))
+            Task(record, tuple(r.tasks.members(record.id)), tuple(work.items_of(r, record.id)))
             for record in r.tasks.list(corpus_id)
         ]
     return sorted(found, key=lambda task: task.record.closed is not None)
@@ -100,14 +100,14 @@ def of_labelling(record: LabellingRecord) -> Task | None:
         if found is None or found[1] != current_person():
             return None
         task, _ = found
-        return Task(task, tuple(r.tasks.members(task.id)), tuple(r.tasks.items(task.id)))
+        return Task(task, tuple(r.tasks.members(task.id)), tuple(work.items_of(r, task.id)))
 
 
 def is_open(record: LabellingRecord) -> bool:
     """Whether a labelling may change: that of a task is finished with the last item of its person."""
     with queries.store().reading() as r:
         found = r.tasks.of_labelling(record.id)
-        return found is None or any(item.done is None for item in r.tasks.items(found[0].id, found[1]))
+        return found is None or any(item.done is None for item in work.items_of(r, found[0].id, found[1]))
 
 
 def counted(items: list[ItemRecord]) -> str:

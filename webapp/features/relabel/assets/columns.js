@@ -19,7 +19,7 @@ class Columns {
 
   show(data) {
     this.data = data;
-    actionQueue.acknowledge(data.session, data.acknowledged);
+    actionQueue.acknowledge(data.session, data.acknowledged, this.root, data.turn);
     this.selected = actionQueue.chosen("pick", data.selected, [this.picked]);
     this.draw();
   }

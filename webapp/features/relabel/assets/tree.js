@@ -8,7 +8,7 @@ class Tree {
 
   show(data) {
     this.data = data;
-    actionQueue.acknowledge(data.session, data.acknowledged);
+    actionQueue.acknowledge(data.session, data.acknowledged, this.root, data.turn);
     this.chosen = actionQueue.chosen("choose_clusters", data.chosen);
     this.draw();
   }
