@@ -412,6 +412,16 @@ def summary(type: ColumnType, values: Values) -> dict[str, Any]:
     return {"missing": len(values) - len(there), **about, **dict(zip(("low", "high"), ends, strict=False))}
 
 
+def described(found: TypedColumn) -> dict[str, Any]:
+    """Return what is known of values of a column, of which ``about`` gives the categories and what was unreadable."""
+    about = summary(found.type, found.values)
+    if found.type is ColumnType.CATEGORY:
+        categories, codes = found.about["categories"], found.values
+        counts = np.bincount(codes[codes >= 0], minlength=len(categories)).tolist()
+        about |= {"categories": categories, "counts": counts}
+    return about | ({"unreadable": found.about["unreadable"]} if "unreadable" in found.about else {})
+
+
 def plain_values(type: ColumnType, values: Values, categories: Sequence[str] = ()) -> list[Value]:
     """Return values as plain Python: numbers, times in UTC, or texts, and None for missing ones."""
     if type is ColumnType.CATEGORY:

@@ -9,7 +9,7 @@ import builtins
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -52,10 +52,27 @@ class Columns(RecordRepository[ColumnRecord]):
         id, corpus_id, position, name, level, type, about = row
         return ColumnRecord(id, corpus_id, position, name, ColumnLevel(level), type, about)
 
-    def list(self, corpus_id: int) -> list[ColumnRecord]:
-        """Return the columns of a corpus in the order of their source, those of articles first."""
-        c = t.corpus_column.c
-        return self._records(self._select().where(c.corpus_id == corpus_id).order_by(c.level, c.position, c.id))
+    def list(self, corpus_id: int, with_removed: bool = False) -> list[ColumnRecord]:
+        """Return the columns of a corpus in the order of their source, those of articles first.
+
+        Columns and categories that only removed articles have are left out, unless they are asked for.
+        """
+        c, of = t.corpus_column.c, t.corpus.c
+        found = self._records(self._select().where(c.corpus_id == corpus_id).order_by(c.level, c.position, c.id))
+        if with_removed or not found:
+            return found
+        about = self._by_id(t.corpus, [of.articles, of.sentences, of.report], corpus_id)
+        units, report = {ColumnLevel.ARTICLE: about.articles, ColumnLevel.SENTENCE: about.sentences}, about.report
+        alone = [] if report.get("waves") else report.get("wave_columns", ())  # of a wave that is left alone
+        return [
+            _present(one)
+            for one in found
+            if one.type == RAW or (one.about.get("missing", 0) < units[one.level] and one.name not in alone)
+        ]
+
+    def get(self, id: int) -> ColumnRecord:
+        """Return a column, without categories that only removed articles have."""
+        return _present(super().get(id))
 
     def counts(self) -> dict[int, int]:
         """Return corpus id → number of columns, for corpora with columns."""
@@ -64,7 +81,10 @@ class Columns(RecordRepository[ColumnRecord]):
         return {corpus: count for corpus, count in rows}
 
     def values(self, column: ColumnRecord, ids: Ids) -> Values:
-        """Return the values (n,) of articles or sentences ``ids``, as the level says; missing where there is none."""
+        """Return the values (n,) of articles or sentences ``ids``, as the level says; missing where there is none.
+
+        Codes are places among the categories of ``column``.
+        """
         found = np.full(len(ids), _MISSING[column.type], dtype=_DTYPES[ColumnType(column.type)])
         if not len(ids):
             return found
@@ -72,6 +92,10 @@ class Columns(RecordRepository[ColumnRecord]):
             place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
             there = known[place] == ids
             found[there] = values[place[there]]
+        stored = super().get(column.id).categories
+        if len(stored) > len(column.categories):
+            code = {name: code for code, name in enumerate(column.categories)}
+            found = np.array([*(code.get(name, -1) for name in stored), -1], found.dtype)[found]
         return found
 
     def _blocks(self, column: ColumnRecord, low: int, high: int) -> Iterator[tuple[Ids, Any]]:
@@ -157,6 +181,16 @@ class Columns(RecordRepository[ColumnRecord]):
     def remove(self, column: ColumnRecord) -> None:
         """Remove a column with its values."""
         self._delete(t.corpus_column, column.id)
+
+
+def _present(column: ColumnRecord) -> ColumnRecord:
+    """Return a column without categories that no article or sentence has now."""
+    counts = column.about.get("counts", ())
+    if all(counts):
+        return column
+    kept = [(name, number) for name, number in zip(column.categories, counts, strict=True) if number]
+    about = {**column.about, "categories": [name for name, _ in kept], "counts": [number for _, number in kept]}
+    return replace(column, about=about)
 
 
 def packed_blocks(ids: Ids, found: TypedColumn) -> list[Block]:

@@ -9,7 +9,9 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from themescope.core.errors import DataError
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, Json
@@ -414,6 +416,20 @@ def there(corpus_id: int) -> sa.ColumnElement[bool]:
     """Return the condition on the articles of a corpus that were not removed from it."""
     c = t.article.c
     return sa.and_(c.corpus_id == corpus_id, c.removed.is_(None))
+
+
+def removed_articles(connection: Connection, corpus_id: int | None = None) -> Ids:
+    """Return the ids (n,) of the articles that were removed (from one corpus)."""
+    c = t.article.c
+    own = sa.true() if corpus_id is None else c.corpus_id == corpus_id
+    return id_columns(connection.execute(sa.select(c.id).where(own, c.removed.is_not(None))), 1)[0]
+
+
+def kept_rows(connection: Connection, sentence_ids: Ids) -> npt.NDArray[np.bool_]:
+    """Return the (n,) mask of the sentences whose articles were not removed."""
+    c = t.sentence.c
+    query = sa.select(c.id).join(t.article, t.article.c.id == c.article_id).where(t.article.c.removed.is_not(None))
+    return np.isin(sentence_ids, id_columns(connection.execute(query), 1)[0], invert=True)
 
 
 def _section(row: Any) -> SectionRecord:

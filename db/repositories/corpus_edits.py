@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import builtins
 import hashlib
+import sys
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 
+from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, described
 from themescope.core.errors import ConflictError
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import CorpusEditRecord, CorpusRecord, EditKind
@@ -20,15 +23,23 @@ from themescope.core.types import Ids, Sentence
 from themescope.db import label_tables as lt
 from themescope.db import tables as t
 from themescope.db.repositories.base import RecordRepository
-from themescope.db.repositories.blocks import TABLES_OF_VECTORS
-from themescope.db.repositories.corpora import Corpora
+from themescope.db.repositories.blocks import TABLES_OF_VECTORS, Columns
+from themescope.db.repositories.corpora import Corpora, there
 from themescope.db.sql import id_chunks, now, within
 from themescope.db.types import clean_text
 
 IMPORTED_DIGEST = "digest_without_edits"
 """Key in the report of a corpus of the digest of its text without edits, once there was one."""
 REMOVED_WAVES = "removed_waves"
-"""Key in the report of a corpus of the names of its removed waves."""
+"""Key in the report of a corpus of its waves that have no article now, and of the first one if it is left alone."""
+WAVES = "waves"
+"""Key of the waves in the report of a corpus, in order."""
+
+
+def every_wave(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return all waves in the report of a corpus in order, also those that were removed."""
+    removed = [wave for wave in report.get(REMOVED_WAVES, ()) if isinstance(wave, dict)]  # former versions: names
+    return sorted([*report.get(WAVES, ()), *removed], key=lambda wave: wave["first"])
 
 
 class CorpusEdits(RecordRepository[CorpusEditRecord]):
@@ -65,6 +76,7 @@ class CorpusEdits(RecordRepository[CorpusEditRecord]):
             own = (c.corpus_id == corpus_id) & within(self.connection, c.id, chunk)
             self.connection.execute(t.article.update().where(own).values(removed=edit))
         after = self.refresh(corpus_id)
+        self.recount(corpus_id)
         self._set(edit, sentences=before["sentences"] - after.sentences)
         return self.get(edit)
 
@@ -98,12 +110,17 @@ class CorpusEdits(RecordRepository[CorpusEditRecord]):
         self.connection.execute(t.article.update().where(t.article.c.removed == edit_id).values(removed=None))
         self._set(edit_id, undone=now())
         self.refresh(edit.corpus_id)
+        if edit.kind is not EditKind.TEXT:
+            self.recount(edit.corpus_id)
         return self.get(edit_id)
 
-    def removed_articles(self, edit_id: int) -> builtins.list[int]:
-        """Return the ids of the articles that an edit removed and that are not back."""
-        query = sa.select(t.article.c.id).where(t.article.c.removed == edit_id).order_by(t.article.c.id)
-        return [*self.connection.scalars(query)]
+    def recount(self, corpus_id: int) -> None:
+        """Give the columns of a corpus what is known of the values of the articles and sentences that are there now."""
+        known, columns = Corpora(self.connection), Columns(self.connection)
+        units = {ColumnLevel.ARTICLE: known.article_ids(corpus_id), ColumnLevel.SENTENCE: known.sentence_ids(corpus_id)}
+        for column in columns.list(corpus_id, with_removed=True):
+            found = TypedColumn(ColumnType(column.type), columns.values(column, units[column.level]), column.about)
+            columns.extend(column, {**column.about, **described(found)}, [])
 
     def refresh(self, corpus_id: int) -> CorpusRecord:
         """Give a corpus the counts and the digest that follow from its edits. Indexes of its vectors are deleted."""
@@ -116,7 +133,16 @@ class CorpusEdits(RecordRepository[CorpusEditRecord]):
         active = [edit for edit in edits if edit.undone is None]
         marks = f"{base} {[edit.id for edit in active]}".encode()
         report["digest"] = hashlib.blake2b(marks, digest_size=8).hexdigest() if active else base
-        report[REMOVED_WAVES] = [edit.what for edit in active if edit.kind is EditKind.WAVE]
+        places = np.array([*self.connection.scalars(sa.select(t.article.c.position).where(there(corpus_id)))])
+        waves = every_wave(report)
+        found = [
+            wave
+            for wave, later in zip(waves, [*(wave["first"] for wave in waves[1:]), sys.maxsize], strict=True)
+            if ((places >= wave["first"]) & (places < later)).any()
+        ] if waves else []  # fmt: skip
+        found = [] if [wave["first"] for wave in found] == [0] else found
+        split = {WAVES: found, REMOVED_WAVES: [wave for wave in waves if wave not in found]}
+        report = {key: value for key, value in (report | split).items() if value or key not in split}
         self.connection.execute(t.vector_index.delete().where(t.vector_index.c.corpus_id == corpus_id))
         changed = t.corpus.update().where(t.corpus.c.id == corpus_id)
         self.connection.execute(changed.values(report=report, **known.counted(corpus_id)))

@@ -30,6 +30,7 @@ from themescope.db import tables as s
 from themescope.db.access import Right, only_its_maker
 from themescope.db.label_records import HIDDEN, NewLabelling, PracticeRecord, Snapshot
 from themescope.db.repositories.base import NamedRepository, RecordRepository
+from themescope.db.repositories.corpora import kept_rows
 from themescope.db.repositories.people import People
 from themescope.db.sql import bulk_insert, from_bytes, id_columns, now, to_bytes
 from themescope.db.types import clean_text, dump_json
@@ -310,15 +311,20 @@ class Predictions(RecordRepository[PredictionRecord]):
         return next((found for found in self.list(labelling_id) if not found.wave), None)
 
     def list(self, labelling_id: int) -> list[PredictionRecord]:
-        """Return all predictions of a labelling, also of waves, the oldest first, without the probabilities."""
+        """Return the predictions of a labelling, also of its waves, the oldest first, without the probabilities."""
         c = t.prediction.c
-        return self._records(self._select().where(c.labelling_id == labelling_id).order_by(c.id))
+        found = self._records(self._select().where(c.labelling_id == labelling_id).order_by(c.id))
+        return [one for one in found if not one.wave or len(self.values(one.id)[0])]
 
     def values(self, id: int) -> tuple[Ids, npt.NDArray[np.float16]]:
-        """Return the ids (n,) of the sentences, ascending, and the probabilities (n, k) of the codes."""
+        """Return the ids (n,) of the sentences, ascending, and the probabilities (n, k) of the codes.
+
+        Removed sentences are left out.
+        """
         row = self._by_id(t.prediction, [t.prediction.c.sentence_ids, t.prediction.c.probabilities], id)
         ids = from_bytes(row.sentence_ids, "<i8")
-        return ids, from_bytes(row.probabilities, "<f2").reshape(len(ids), -1)
+        kept = kept_rows(self.connection, ids)
+        return ids[kept], from_bytes(row.probabilities, "<f2").reshape(len(ids), -1)[kept]
 
     def _record(self, row: Any) -> PredictionRecord:
         values = dict(zip(PredictionRecord.__dataclass_fields__, row, strict=True))

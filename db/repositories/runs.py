@@ -6,6 +6,7 @@ import builtins
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from themescope.core.types import BenchmarkItem, Ids, Labels, Split
 from themescope.db import tables as t
 from themescope.db.records import BenchmarkRecord, MapPoints, PaperTableRecord, SentencePlaces
 from themescope.db.repositories.base import NAME_LIMIT, NamedRepository, RecordRepository, ResultRepository
+from themescope.db.repositories.corpora import kept_rows, removed_articles
 from themescope.db.repositories.triplets import sentence_places
 from themescope.db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, number_table, to_bytes, within
 from themescope.db.types import clean_text
@@ -95,30 +97,81 @@ class Runs(ResultRepository[RunRecord]):
         references = {"benchmark_id": benchmark_id, "model_id": model_id, "triplet_set_id": triplet_set_id}
         return self._matching(**references, kind=kind, corpus_id=corpus_id)
 
-    def without_removed(self, runs: Iterable[RunRecord]) -> builtins.list[RunRecord]:
-        """Return the runs; sizes and central sentences of themes leave out those of removed articles."""
-        removed = [*self.connection.scalars(sa.select(t.article.c.id).where(t.article.c.removed.is_not(None)))]
-        return [self._without(run, removed) if removed and "themes" in run.config else run for run in runs]
+    def get(self, id: int) -> RunRecord:
+        """Return a run; raise ``UnknownNameError`` if there is none."""
+        return self._now([super().get(id)])[0]
 
-    def _without(self, run: RunRecord, removed: Sequence[int]) -> RunRecord:
-        c, s, config = t.assignment.c, t.sentence.c, run.config
-        query = sa.select(c.labels).where(c.run_id == run.id, within(self.connection, c.article_id, removed))
-        parts = [from_bytes(data, "<i4") for data in self.connection.scalars(query)]
-        if not parts:
+    def _records(self, query: sa.Select[Any]) -> builtins.list[RunRecord]:
+        """Return the runs without themes that continue others by removed waves only: they say the same."""
+        found = self._now(super()._records(query))
+        known = {run.id: run for run in found}
+        return [run for run in found if not self._repeats(run, known)]
+
+    def _now(self, runs: Sequence[RunRecord]) -> builtins.list[RunRecord]:
+        """Return the runs as they are of the articles that are there now.
+
+        Removed articles count neither in the sizes of themes nor in other numbers, and themes without others are left
+        out: the number of a theme is its place among the rest, which :meth:`labels` give as well.
+        """
+        if not any("themes" in run.config for run in runs):
+            return [*runs]
+        removed = removed_articles(self.connection)
+        return [self._without(run, removed) if len(removed) and "themes" in run.config else run for run in runs]
+
+    def _without(self, run: RunRecord, removed: Ids) -> RunRecord:
+        labels, s, config = self._removed_labels(run.id), t.sentence.c, run.config
+        if not len(labels):
             return run
-        labels = np.concatenate(parts)
-        gone = np.bincount(labels[labels >= 0], minlength=len(config["themes"])).tolist()
         central = [id for theme in config["themes"] for id in theme["central"]]
-        inside = within(self.connection, s.id, central) & within(self.connection, s.article_id, removed)
+        inside = within(self.connection, s.id, central) & within(self.connection, s.article_id, removed.tolist())
         lost = {*self.connection.scalars(sa.select(s.id).where(inside))}
+        gone = np.bincount(labels[labels >= 0], minlength=len(config["themes"])).tolist()
         themes = [
             {**theme, "size": theme["size"] - number, "central": [id for id in theme["central"] if id not in lost]}
             for theme, number in zip(config["themes"], gone, strict=True)
+            if theme["size"] > number
         ]
-        return replace(run, config={**config, "themes": themes, "sentences": config["sentences"] - len(labels)})
+        sentences = config["sentences"] - len(labels)
+        about = {"themes": themes, "sentences": sentences}
+        if "sampled_from" in config:
+            now = self._number(sa.select(t.corpus.c.sentences).where(t.corpus.c.id == config["corpus_id"]))
+            whole = config["sampled_from"] == config["sentences"]
+            about["sampled_from"] = sentences if whole else min(config["sampled_from"], now)
+        # What was counted among all sentences tells nothing of these.
+        known = {key: value for key, value in config.items() if key not in ("distinct", "usual", "frequent")}
+        return replace(run, config=known | about)
 
-    def set_config(self, run_id: int, config: Json) -> None:
-        """Replace the config of a run, where names of themes are; what was computed stays as it is."""
+    def _removed_labels(self, run_id: int) -> Labels:
+        """Return the labels (n,) of the sentences of removed articles in a run."""
+        c, of = t.assignment.c, t.article.c
+        query = sa.select(c.labels).join(t.article, of.id == c.article_id)
+        query = query.where(c.run_id == run_id, of.removed.is_not(None))
+        parts = [from_bytes(data, "<i4") for data in self.connection.scalars(query)]
+        return np.concatenate([np.empty(0, np.int32), *parts])
+
+    def _repeats(self, run: RunRecord, known: Mapping[int, RunRecord]) -> bool:
+        """Return whether themes that continue others have only sentences that those have, with the same names."""
+        earlier = known.get(run.config.get("continues", 0))
+        if earlier is None or earlier.config["sentences"] != run.config["sentences"]:
+            return False
+        first, other = ([theme["name"] for theme in one.config["themes"]] for one in (run, earlier))
+        return first == other
+
+    def _numbers(self, config: Json, run_id: int) -> builtins.list[int]:
+        """Return the numbers of the themes of a stored run that have sentences now."""
+        if not len(labels := self._removed_labels(run_id)):
+            return [*range(len(config["themes"]))]
+        gone = np.bincount(labels + 1, minlength=len(config["themes"]) + 1)[1:].tolist()
+        return [i for i, theme in enumerate(config["themes"]) if theme["size"] > gone[i]]
+
+    def set_themes(self, run_id: int, themes: Sequence[Mapping[str, Any]], **about: Any) -> None:
+        """Replace what people and language models gave the themes of a run: all but sizes and central sentences."""
+        stored = super().get(run_id).config
+        every = [*stored["themes"]]
+        for number, theme in zip(self._numbers(stored, run_id), themes, strict=True):
+            kept = {key: every[number][key] for key in ("size", "central") if key in every[number]}
+            every[number] = {**theme, **kept}
+        config = {key: value for key, value in {**stored, **about, "themes": every}.items() if value is not None}
         self.connection.execute(t.run.update().where(t.run.c.id == run_id).values(config=config))
 
     def rename_theme(self, run_id: int, place: int, name: str) -> None:
@@ -136,14 +189,15 @@ class Runs(ResultRepository[RunRecord]):
         if any(theme["name"] == name for i, theme in enumerate(themes) if i != place):
             raise DuplicateNameError("theme", name)
         themes[place]["name"] = name
-        self.set_config(run_id, {**record.config, "themes": themes})
+        self.set_themes(run_id, themes)
 
     # --- results ----------------------------------------------------------------------------------------------------
 
     def labels(self, run_id: int, article_id: int | None = None) -> dict[int, Labels]:
         """Return article id → labels (of one article), in the order of the benchmark's sentences.
 
-        Without a benchmark, which tells what was measured, removed articles are left out.
+        Without a benchmark, which tells what was measured, removed articles are left out. Labels of themes are their
+        places among the themes of :meth:`get`.
         """
         c, of = t.assignment.c, t.article.c
         measured = sa.select(t.run.c.benchmark_id).where(t.run.c.id == run_id).scalar_subquery()
@@ -151,7 +205,13 @@ class Runs(ResultRepository[RunRecord]):
         query = query.where(c.run_id == run_id, of.removed.is_(None) | measured.is_not(None)).order_by(c.article_id)
         if article_id is not None:
             query = query.where(c.article_id == article_id)
-        return {article: from_bytes(data, "<i4") for article, data in self.connection.execute(query)}
+        found = {article: from_bytes(data, "<i4") for article, data in self.connection.execute(query)}
+        if len(self._removed_labels(run_id)) and "themes" in (stored := super().get(run_id).config):
+            place = np.full(len(stored["themes"]) + 1, -1, np.int32)  # the last one is that of the label -1
+            numbers = self._numbers(stored, run_id)
+            place[numbers] = np.arange(len(numbers))
+            return {article: place[labels] for article, labels in found.items()}
+        return found
 
     def scores(self, run_ids: Iterable[int] | Ids, per_article: bool = False) -> builtins.list[ScoreRecord]:
         """Return means with intervals, or values per article, by run."""
@@ -417,8 +477,24 @@ class Maps(ResultRepository[MapRecord]):
         """Return all maps (of one corpus), oldest first."""
         return self._matching(corpus_id=corpus_id)
 
+    def _record(self, row: Any) -> MapRecord:
+        """Return a map; the number of its candidates is that of those that are there now."""
+        record = super()._record(row)
+        if not len(removed_articles(self.connection, record.corpus_id)):
+            return record
+        stored, points = self._stored(record.id), self.points(record.id)
+        if len(stored.sentence_ids) == record.sampled_from:
+            return replace(record, sampled_from=len(points.sentence_ids))
+        now = self._number(sa.select(t.corpus.c.sentences).where(t.corpus.c.id == record.corpus_id))
+        return replace(record, sampled_from=min(record.sampled_from, now))
+
     def points(self, map_id: int) -> MapPoints:
-        """Return sentence ids (n,) and coordinates (n, 2)."""
+        """Return ids (n,) and coordinates (n, 2) of the sentences that were not removed."""
+        found = self._stored(map_id)
+        kept = kept_rows(self.connection, found.sentence_ids)
+        return found if kept.all() else MapPoints(found.sentence_ids[kept], found.points[kept])
+
+    def _stored(self, map_id: int) -> MapPoints:
         row = self._by_id(t.map_, [t.map_.c.sentence_ids, t.map_.c.points], map_id)
         return MapPoints(from_bytes(row.sentence_ids, "<i8"), from_bytes(row.points, "<f4").reshape(-1, 2))
 

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, as_text, plain_values, summary
+from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, as_text, described, plain_values, summary
 from themescope.core.config import option
 from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError
 from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
 from themescope.core.types import CodingUnit, Ids
 from themescope.db.repositories.blocks import packed_blocks
-from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST
+from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST, REMOVED_WAVES, WAVES, every_wave
 from themescope.db.sql import now
 from themescope.db.store import Unit
 from themescope.jobs.common.articles import ready_corpus
@@ -35,12 +35,9 @@ from themescope.jobs.common.importing.waves import (
     OMIT,
     WAVE,
     WAVE_DATE,
-    WAVES,
     PossibleDuplicate,
     empty_cells,
     first_wave,
-    kept_column,
-    merged_about,
     normalised,
     plain_cells,
     rows,
@@ -112,7 +109,7 @@ def append_corpus(args: AppendConfig, context: JobContext) -> dict[str, Any]:
     done = next((wave for wave in waves_of(corpus) if wave.get("job") == job), None)
     if done is not None:  # killed after the wave was stored
         return _result(corpus, done)
-    if args.wave.strip() in (FIRST, *(wave["name"] for wave in corpus.report.get(WAVES, ()))):
+    if args.wave.strip() in (FIRST, *(wave["name"] for wave in waves_of(corpus))):
         raise DuplicateNameError("wave", args.wave.strip())
     _check_alone(args, context)
     if args.unit not in ("", corpus.unit):
@@ -126,7 +123,7 @@ def append_corpus(args: AppendConfig, context: JobContext) -> dict[str, Any]:
     try:
         digest = TextDigest(own.language)
         with context.store.reading() as r:
-            known = r.columns.list(corpus.id)
+            known = r.columns.list(corpus.id, with_removed=True)
         import_articles(own, context, staged, sources, digest, known)
         context.progress(1, 1, "Comparing with the corpus")
         return _Wave(args, context, corpus, staged, known, sources, str(digest), job).store()
@@ -183,7 +180,7 @@ class _Wave:
             self._count_unreadable(account, column, target, ids, found)
             kept = ~np.isin(ids, np.concatenate(without))
             found = replace(found, values=found.values[kept])
-            found = replace(found, about=kept_column(found))
+            found = replace(found, about=described(found))
             if target is not None:
                 grown.append((target, ids[kept], found))
             elif found.about["missing"] < len(found.values):
@@ -341,12 +338,13 @@ class _Wave:
         record = w.corpora.absorb(self.corpus.id, self.staged, without, report)
         new = w.corpora.article_ids(self.corpus.id, True)[len(old) :]
         for target, ids, found in grown:
-            w.columns.extend(target, merged_about(target.about, found.about), packed_blocks(ids, found))
+            w.columns.extend(target, _grown(target, found), packed_blocks(ids, found))
         for name, level, ids, found in added:
             w.columns.add(self.corpus.id, level, name, found, packed_blocks(ids, found))
         names = self._write_wave(w, old, new)
         account = self.sources.report()
-        waves = [*before.report.get(WAVES, ())] or [first_wave(before)]
+        waves = every_wave(before.report) or [first_wave(before)]
+        w.corpus_edits.recount(self.corpus.id)
         wave = {
             "name": self.args.wave.strip(),
             "date": self.args.date.strip(),
@@ -356,36 +354,38 @@ class _Wave:
             **{part: getattr(record, part) - getattr(before, part) for part in COUNTS},
             **{name: account[name] for name in ("files", "file_digests", "readers", "skipped", "changed", "notes")},
             "new_columns": [name for name, *_ in added],
-            "missing_columns": self._missing_columns(grown, names),
+            "missing_columns": self._missing_columns(w, grown, names),
             "duplicates": dict(counts),
             "duplicate_texts": list(listed),
             "left_out": len(without[0]) + len(without[1]),
         }
         w.corpora.add_entries(self.corpus.id, self.sources.account.entries)
-        w.corpora.finish(self.corpus.id, report | {WAVES: [*waves, wave], "wave_columns": names})
+        w.corpora.finish(self.corpus.id, report | {WAVES: [*waves, wave], REMOVED_WAVES: [], "wave_columns": names})
         return w.corpus_edits.refresh(self.corpus.id)
 
-    def _missing_columns(self, grown: Iterable[tuple[ColumnRecord, Ids, TypedColumn]], own: Sequence[str]) -> list[str]:
+    def _missing_columns(
+        self, w: Unit, grown: Iterable[tuple[ColumnRecord, Ids, TypedColumn]], own: Sequence[str]
+    ) -> list[str]:
         filled = {target.id for target, *_ in grown}
-        return [column.name for column in self.known if column.id not in filled and column.name not in own]
+        there = {column.id for column in w.columns.list(self.corpus.id)} - filled
+        return [column.name for column in self.known if column.id in there and column.name not in own]
 
     def _write_wave(self, w: Unit, old: Ids, new: Ids) -> list[str]:
         """Store name and date of the wave as columns of the articles; return the names of the two columns."""
-        columns = w.columns.list(self.corpus.id)
+        columns = w.columns.list(self.corpus.id, with_removed=True)
         names = list(self.corpus.report.get("wave_columns", ()))
         if not names:
             taken = {column.name for column in columns}
             names = [f"{name} of import" if name in taken else name for name in (WAVE, WAVE_DATE)]
         there = {column.name: column for column in columns if column.level is ColumnLevel.ARTICLE}
         known = there.get(names[0])
-        categories = [*(known.categories if known else [FIRST]), self.args.wave.strip()]
-        codes = np.full(len(new), len(categories) - 1, np.int32)
+        wave = self.args.wave.strip()
+        categories = [*dict.fromkeys([*(known.categories if known else [FIRST]), wave])]
+        codes = np.full(len(new), categories.index(wave), np.int32)
         if known is None:
             codes = np.concatenate([np.zeros(len(old), np.int32), codes])
-        numbers = np.bincount(codes, minlength=len(categories)).tolist()
-        about = {"missing": 0, "categories": categories, "counts": numbers}
-        _put(w, self.corpus.id, names[0], known, new if known else np.concatenate([old, new]),
-             TypedColumn(ColumnType.CATEGORY, codes, about))  # fmt: skip
+        found = TypedColumn(ColumnType.CATEGORY, codes, {"categories": categories})
+        _put(w, self.corpus.id, names[0], known, new if known else np.concatenate([old, new]), found)
         if self.args.date:
             dates = np.full(len(new), typed_date(self.args.date))
             found = TypedColumn(ColumnType.DATE, dates, summary(ColumnType.DATE, dates))
@@ -399,7 +399,14 @@ def _put(w: Unit, corpus_id: int, name: str, known: ColumnRecord | None, ids: Id
     if known is None:
         w.columns.add(corpus_id, ColumnLevel.ARTICLE, name, found, blocks)
     else:
-        w.columns.extend(known, merged_about(known.about, found.about), blocks)
+        w.columns.extend(known, _grown(known, found), blocks)
+
+
+def _grown(column: ColumnRecord, found: TypedColumn) -> dict[str, Any]:
+    """Return what is known of a column with new values; they are counted when all are stored."""
+    about = {**column.about, **({"categories": found.about["categories"]} if column.categories else {})}
+    unreadable = column.about.get("unreadable", 0) + found.about.get("unreadable", 0)
+    return about | ({"unreadable": unreadable} if unreadable else {})
 
 
 def _ids(values: Iterable[int]) -> Ids:

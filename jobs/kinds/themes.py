@@ -391,11 +391,10 @@ def _store_names(
     report: dict[str, Any],
 ) -> None:
     with context.writing() as w:
-        config = dict(w.runs.get(run.id).config)
-        themes = [dict(theme) for theme in config["themes"]]
+        themes = [dict(theme) for theme in w.runs.get(run.id).config["themes"]]
         for material, name in zip(materials, names, strict=True):
             themes[material.number] |= _changes(themes[material.number], name)
-        w.runs.set_config(run.id, config | {"themes": themes, "naming": report})
+        w.runs.set_themes(run.id, themes, naming=report)
 
 
 def _changes(theme: Mapping[str, Any], name: GeneratedName) -> dict[str, Any]:
@@ -407,12 +406,11 @@ def _changes(theme: Mapping[str, Any], name: GeneratedName) -> dict[str, Any]:
     return {"naming": naming | suggestion}
 
 
-def restored(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the config of a result with the names that were computed, without those of a language model."""
+def restored(themes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return themes with the names that were computed, without those of a language model."""
     added = ("default_name", "description", "naming")
-    themes = [
+    return [
         {key: value for key, value in theme.items() if key not in added}
         | {"name": theme.get("default_name", theme["name"])}
-        for theme in config["themes"]
+        for theme in themes
     ]
-    return {key: value for key, value in config.items() if key != "naming"} | {"themes": themes}

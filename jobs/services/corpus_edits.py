@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn
-from themescope.core.errors import DataError, UnknownNameError
+from themescope.core.errors import ConflictError, DataError, UnknownNameError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, Field, Kind, SentenceChanges
 from themescope.core.labelling.partition import UNASSIGNED
@@ -20,7 +19,7 @@ from themescope.core.records.stored import CorpusEditRecord, CorpusRecord, EditK
 from themescope.core.types import Ids
 from themescope.db.label_records import Draft
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.importing.waves import kept_column, lessened_about, merged_about, places_of, waves_of
+from themescope.jobs.common.importing.waves import places_of, waves_of
 
 TEXT_LIMIT = 100_000
 """Maximum number of characters of a corrected text."""
@@ -80,15 +79,17 @@ def correct_text(store: Store, corpus_id: int, sentence_id: int, text: str, pers
 def undo(store: Store, corpus_id: int, edit_id: int, person: str) -> Undone:
     """Undo an edit: removed sentences come back with their labels, and a corrected text is as before.
 
-    Raises ``UnknownNameError`` for an edit of another corpus, and ``ConflictError`` if it is undone already, or the
-    text was corrected again since.
+    Raises ``UnknownNameError`` for an edit of another corpus, and ``ConflictError`` if it is undone already, the text
+    was corrected again since, or a wave of the same name was added.
     """
     with store.writing() as w:
         if edit_id not in (known := [edit.id for edit in w.corpus_edits.list(corpus_id)]):
             raise UnknownNameError("edit", str(edit_id), list(map(str, known)))
-        edit, articles = w.corpus_edits.get(edit_id), w.corpus_edits.removed_articles(edit_id)
-        done, lost = w.corpus_edits.undo(edit_id), 0
-        _count_columns(w, edit.corpus_id, articles, gone=False)
+        edit, lost = w.corpus_edits.get(edit_id), 0
+        done = w.corpus_edits.undo(edit_id)
+        names = [wave["name"] for wave in waves_of(w.corpora.get(corpus_id))]
+        if len(set(names)) < len(names):
+            raise ConflictError(f"A wave called {edit.what!r} was added since. Remove that one, then undo this.")
         there = {record.id for record in _labellings(w, edit.corpus_id)}
         for labelling, step in w.corpus_edits.steps(edit_id).items():
             if labelling in there:
@@ -108,7 +109,6 @@ def _removed(
     ids = _sentences(w, articles)
     # Labellings of a removed article are left out as a whole.
     listed = [record for record in _labellings(w, corpus.id) if record.article_id not in articles]
-    _count_columns(w, corpus.id, articles, gone=True)
     edit = w.corpus_edits.remove(corpus.id, kind, what, np.array(sorted(set(articles)), np.int64), person)
     steps, labels = dict[int, int](), 0
     for record in listed:
@@ -135,20 +135,3 @@ def _labels(change_set: ChangeSet) -> int:
     """Return the number of labels that a change set gives."""
     clusters = (c for c in change_set if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER)
     return sum(int((np.asarray(change.new) != UNASSIGNED).sum()) for change in clusters)
-
-
-def _count_columns(w: Unit, corpus_id: int, articles: Sequence[int], gone: bool) -> None:
-    """Take the values of articles and their sentences out of what is known of the columns, or add them again."""
-    if not articles:
-        return
-    ids = w.corpora.sentence_ids(corpus_id)
-    there = {ColumnLevel.ARTICLE: w.corpora.article_ids(corpus_id), ColumnLevel.SENTENCE: ids}
-    removed = {ColumnLevel.ARTICLE: np.array(sorted(articles)), ColumnLevel.SENTENCE: _sentences(w, articles)}
-    for column in w.columns.list(corpus_id):
-        values = w.columns.values(column, removed[column.level])
-        if gone:
-            left = np.setdiff1d(there[column.level], removed[column.level])
-            about = lessened_about(column, w.columns.values(column, left), values)
-        else:
-            about = merged_about(column.about, kept_column(TypedColumn(ColumnType(column.type), values, column.about)))
-        w.columns.extend(column, about, [])

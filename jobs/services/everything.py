@@ -151,7 +151,7 @@ THEMES = "themes"
 
 def theme_record(r: Unit, run_id: int) -> RunRecord:
     """Return a run that found themes; raise ``UnknownNameError`` if it found none, or its corpus was deleted."""
-    (record,) = r.runs.without_removed([r.runs.get(run_id)])
+    record = r.runs.get(run_id)
     known = {corpus.id for corpus in r.corpora.list()}
     if record.kind != THEMES or record.config.get("corpus_id") not in known:
         raise UnknownNameError("run with themes", str(run_id), [str(run.id) for run in r.runs.list(kind=THEMES)])

@@ -243,7 +243,7 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         "delete a corpus": in_store(lambda w, s: w.corpora.delete(s.corpus)),
         "delete triplets": in_store(lambda w, s: w.triplets.delete(s.set)),
         "rename a theme": in_store(lambda w, s: w.runs.rename_theme(_themes(w), 0, "new")),
-        "change settings of a run": in_store(lambda w, s: w.runs.set_config(_themes(w), {})),
+        "change themes of a run": in_store(lambda w, s: w.runs.set_themes(*_named_themes(w), naming={})),
         "call a model multilingual": in_store(lambda w, s: w.models.set_multilingual(s.model, True)),
         "delete a model": in_store(lambda w, s: w.models.delete(s.model)),
         "give items away": in_store(lambda w, s: w.tasks.reassign(_task(w), [_item(s, "lea", 1)], "ada")),
@@ -275,6 +275,10 @@ ACTIONS: dict[Right, dict[str, Do]] = {
 
 def _themes(w: Unit) -> int:
     return next(run.id for run in w.runs.list() if run.kind == "themes")
+
+
+def _named_themes(w: Unit) -> tuple[int, list[dict[str, Any]]]:
+    return _themes(w), w.runs.get(_themes(w)).config["themes"]
 
 
 def _few(w: Unit, corpus: int, count: int) -> Selection:

@@ -12,20 +12,26 @@ from hypothesis import strategies as st
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.test_kinds import do
-from tests.jobs.test_placed_waves import MODEL, fill_with_wave, write
+from tests.jobs.test_placed_waves import MODEL, fill_with_wave, fill_without_wave, write
 from themescope.core.errors import ConflictError, DataError, UnknownNameError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook.entries import CodebookEntry, change, entry_of
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.records.stored import EditKind
+from themescope.core.records.stored import EditKind, Role
 from themescope.db import tables as t
+from themescope.db.access import Actor
 from themescope.db.repositories.corpora import Where
+from themescope.db.settings import Settings
 from themescope.db.store import Store
+from themescope.jobs.api.problems import Caller
+from themescope.jobs.api.routes import corpora, models, runs
 from themescope.jobs.bundles.labellings import export_document
 from themescope.jobs.cli.main import main
+from themescope.jobs.common.importing.waves import waves_of
 from themescope.jobs.common.labelled.placed import provenance_of
-from themescope.jobs.services import corpus_edits, search
+from themescope.jobs.services import corpus_edits, everything, search, table_files
 from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.report.project import project_report
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +97,10 @@ def test_a_removed_wave_is_out_of_everything_and_undo_brings_all_of_it_back(stor
     assert not np.isin(wave, session.partition.ids).any() and len(session.new_sentences()) == 0
     assert entry_of(session.partition, 1).examples == (int(state.ids[0]),)
     with store.reading() as r:
-        assert len(r.maps.places(r.maps.points(map_record.id).sentence_ids).ids) == 180
-        assert r.columns.get(column.id).about["counts"] == [1, 0]
+        assert len(r.maps.points(map_record.id).sentence_ids) == r.maps.get(map_record.id).sampled_from == 180
+        assert r.columns.get(column.id).about["counts"] == [1]
         assert len(r.runs.labels(run.id)) == 1
-        (listed,) = r.runs.without_removed([run])
+        listed = r.runs.get(run.id)
         assert listed.config["sentences"] == sum(theme["size"] for theme in listed.config["themes"]) == 180
         assert not {id for theme in listed.config["themes"] for id in theme["central"]} & {*wave.tolist()}
         assert r.text_search.sentences(["vaccine"], corpus.id, Where.HERE, 5) == []
@@ -109,6 +115,92 @@ def test_a_removed_wave_is_out_of_everything_and_undo_brings_all_of_it_back(stor
     assert [again.cells(row) for row in range(len(state.ids))] == [made.cells(row) for row in range(len(state.ids))]
     with pytest.raises(ConflictError, match="undone already"):
         corpus_edits.undo(store, corpus.id, edit.id, "ann")
+
+
+def facts(store: Store) -> dict[str, Any]:
+    """What the API, exports, the search, the report and the commands say of "C", without ids, times and edits."""
+    caller, corpus = Caller(store, Actor("ann", Role.ADMIN)), corpus_of(store)
+    listed = runs.list_theme_runs(caller, corpus.id)
+    with store.reading() as r:
+        record = r.maps.list(corpus.id)[0]
+        (labelling,) = r.labellings.list(corpus.id)
+        predictions = [(one.wave, len(r.predictions.values(one.id)[0])) for one in r.predictions.list(labelling.id)]
+        report = [repr(block) for block in project_report(store, corpus.id, [labelling])[2:]]
+        done = ("Since the import", "('What', 'Where', 'Sentences')", "People made ")  # the work, and what was removed
+        report = [block for block in report if not any(text in block for text in done)]
+    command = CliRunner().invoke(main, ["list", "maps"]).stdout
+    return {
+        "corpus": {name: getattr(corpus, name) for name in ("articles", "sections", "paragraphs", "sentences")},
+        "waves": (waves_of(corpus), corpus.report.get("waves")),
+        "themes": [[(t.number, t.name, t.size, t.central, t.subtitle) for t in run.themes] for run in listed],
+        "counts": [(run.sentences, run.reason) for run in listed],
+        "one by one": [runs.get_theme_run(caller, run.id) == run for run in listed],
+        "members": [runs.list_theme_members(caller, run.id, limit=1_000).items for run in listed],
+        "kinds": sorted(run.kind for run in runs.list_runs(caller, limit=1_000).items),
+        "columns": [(c.name, c.level, c.about) for c in corpora.list_columns(caller, corpus.id)],
+        "map": (models.list_points(caller, record.id, 0, 1_000).sentence_ids, record.sampled_from, command),
+        "table": [c.name for c in table_files.file_columns(store, corpus.id, np.array([1, 2]))],
+        "search": everything.find_everything(store, "vaccine"),
+        "predictions": predictions,
+        "report": report[:-1],
+    }  # fmt: skip
+
+
+def test_a_project_with_a_removed_wave_says_what_one_says_that_never_had_it(
+    store: Store, make_home: MakeHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said(of: Store) -> dict[str, Any]:
+        monkeypatch.setenv("THEMESCOPE_HOME", str(of.settings.home))
+        return facts(of)
+
+    other = Store(Settings.in_folder(make_home(lambda empty: fill_without_wave(empty, tmp_path))))
+    never = said(other)
+    other.close()
+    before = said(store)
+    corpus = corpus_of(store)
+    edit = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    now = said(store)
+    for fact in never:
+        assert now[fact] == never[fact], fact
+        assert before[fact] != never[fact] or fact == "search", fact
+    corpus_edits.undo(store, corpus.id, edit.id, "ann")
+    assert said(store) == before
+
+
+def test_the_name_of_a_removed_wave_can_be_used_again(store: Store, tmp_path: Path) -> None:
+    corpus = corpus_of(store)
+    edit = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    file = write(tmp_path / "more.csv", ["The tenant left the flat.", "No train came to the station."])
+    args = {"reader": "table", "settings": {"text": "text", "rows": "sentences"}}
+    done = do(store, "append-corpus", corpus="C", files=[file], wave="spring", **args)
+    assert (done["wave"], [w["sentences"] for w in waves_of(corpus_of(store))]) == ("spring", [180, 2])
+    with store.reading() as r:
+        column = next(c for c in r.columns.list(corpus.id) if c.name == "wave")
+        assert column.about["categories"] == ["wave 1", "spring"] and column.about["counts"] == [1, 1]
+    with pytest.raises(ConflictError, match="A wave called 'spring' was added since"):
+        corpus_edits.undo(store, corpus.id, edit.id, "ann")
+    assert corpus_of(store).sentences == 182
+    again = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    corpus_edits.undo(store, corpus.id, edit.id, "ann")
+    assert [w["sentences"] for w in waves_of(corpus_of(store))] == [180, 50]
+    with pytest.raises(ConflictError):
+        corpus_edits.undo(store, corpus.id, again.id, "ann")
+
+
+def test_names_of_themes_are_kept_while_a_wave_is_removed(store: Store) -> None:
+    corpus = corpus_of(store)
+    with store.writing() as w:
+        run = w.runs.list(kind="themes")[-1]
+        w.runs.rename_theme(run.id, 0, "Homes")
+    edit = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    with store.writing() as w:
+        kept = w.runs.list(kind="themes")[-1]
+        assert kept.id == run.id and kept.config["themes"][0]["name"] == "Homes" and len(kept.config["themes"]) == 3
+        w.runs.rename_theme(run.id, 1, "Trains")
+    corpus_edits.undo(store, corpus.id, edit.id, "ann")
+    with store.reading() as r:
+        names = [theme["name"] for theme in r.runs.get(run.id).config["themes"]]
+        assert names[:2] == ["Homes", "Trains"] and len(names) == len(run.config["themes"]) > 3
 
 
 def test_labels_whose_cluster_is_gone_come_back_unassigned_and_are_counted(store: Store) -> None:

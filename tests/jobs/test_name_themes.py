@@ -108,8 +108,7 @@ def test_names_and_descriptions_are_stored(sqlite_store: Store, result: RunRecor
     assert [theme["name"] for theme in themes] == ["About the river", "About the taxes", "About the singer"]
     assert themes[0]["description"] == "It is about the river." and themes[0]["default_name"] == "river · sea"
     with sqlite_store.reading() as r:
-        config = restored(r.runs.get(result.id).config)
-    assert config["themes"] == result.config["themes"] and "naming" not in config
+        assert restored(r.runs.get(result.id).config["themes"]) == result.config["themes"]
 
 
 def test_suggestions_say_for_which_labelling_they_are(

@@ -62,15 +62,20 @@ def begin(store: Store) -> LabellingSession:
     return session
 
 
-def fill_with_wave(store: Store, folder: Path) -> None:
-    """Add the list "C", its vectors, map and labelling, and a wave that is not placed; write files to ``folder``."""
+def fill_without_wave(store: Store, folder: Path) -> None:
+    """Add the list "C", its vectors, map, themes and labelling; write files to ``folder``."""
     old = [text for words in THEMES.values() for text in sentences(words, 60, 0)]
-    wave = [text for words in THEMES.values() for text in sentences(words, 10, 1)]
     listed(store, "import-corpus", write(folder / "old.csv", old))
     do(store, "embed", corpus="C", model=MODEL)
     do(store, "project", corpus="C", model=MODEL, settings={"epochs": 20})
     do(store, "find-themes", corpus="C", model=MODEL, settings={"k": 3, "subsamples": 1})
     begin(store)
+
+
+def fill_with_wave(store: Store, folder: Path) -> None:
+    """Add what :func:`fill_without_wave` adds, and a wave that is not placed."""
+    fill_without_wave(store, folder)
+    wave = [text for words in THEMES.values() for text in sentences(words, 10, 1)]
     listed(store, "append-corpus", write(folder / "new.csv", wave + sentences(NEW, 20, 2)), wave="spring")
 
 

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import run_job, write_articles
 from tests.jobs.test_columns import columns_of
-from themescope.core.columns import ColumnType, summary
 from themescope.core.errors import ConfigError, DataError, DuplicateNameError, ReadError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import StaleChangeError
@@ -23,7 +21,7 @@ from themescope.db import tables as t
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.bundles.labellings import export_document, from_lines, store_document, to_lines
-from themescope.jobs.common.importing.waves import merged_about, normalised, waves_of
+from themescope.jobs.common.importing.waves import normalised, waves_of
 from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.queue.foreground import run_here
@@ -246,27 +244,6 @@ def test_what_fails_leaves_the_corpus_as_it_was(survey: Store, tmp_path: Path) -
 
 VALUES = st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "c", "d"])), min_size=1, max_size=8)
 NUMBERS = st.lists(st.one_of(st.just(float("nan")), st.integers(-9, 9).map(float)), min_size=1, max_size=8)
-
-
-@given(NUMBERS, NUMBERS)
-def test_what_is_known_of_a_grown_number_is_that_of_all_values(old: list[float], new: list[float]) -> None:
-    def known(values: list[float]) -> dict[str, Any]:
-        return summary(ColumnType.NUMBER, np.array(values))
-
-    assert merged_about(known(old), known(new)) == known(old + new)
-
-
-@given(VALUES, VALUES)
-def test_categories_keep_their_codes(old: list[str | None], new: list[str | None]) -> None:
-    def about(values: list[str | None], before: list[str]) -> dict[str, Any]:
-        categories = [*before, *sorted({v for v in values if v} - set(before))]
-        counts = [values.count(category) for category in categories]
-        return {"missing": values.count(None), "categories": categories, "counts": counts}
-
-    first = about(old, [])
-    merged = merged_about(first, about(new, first["categories"]))
-    assert merged["categories"][: len(first["categories"])] == first["categories"]
-    assert merged == about(old + new, first["categories"])
 
 
 @pytest.mark.parametrize(("one", "other"), [("Rents  ARE high!", "rents are high"), ("ﬁne", "FINE"), ("…", "…")])

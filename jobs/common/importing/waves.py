@@ -7,27 +7,25 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, Values, plain_values, summary
+from themescope.core.columns import ColumnLevel, TypedColumn, plain_values
 from themescope.core.errors import UnknownNameError
 from themescope.core.readers import REGISTRY as READERS
-from themescope.core.records.stored import ColumnRecord, CorpusRecord
+from themescope.core.records.stored import CorpusRecord
 from themescope.core.text.cleaning import text_key
 from themescope.core.types import Ids, Sentence, Value
-from themescope.db.repositories.corpus_edits import REMOVED_WAVES
+from themescope.db.repositories.corpus_edits import REMOVED_WAVES, WAVES, every_wave
 from themescope.db.store import Unit
 
 FIRST = "wave 1"
 """Wave of the articles that were imported with the corpus."""
 WAVE, WAVE_DATE = "wave", "wave date"
 """Columns of articles; where the corpus has others of these names when its first wave is added, with “of import”."""
-WAVES = "waves"
-"""Key of the waves in the report of a corpus."""
 KEEP, OMIT = "keep", "omit"
 ID_COLUMN = "id"
 """Column by which duplicates are found if no other is named."""
@@ -38,20 +36,19 @@ COUNTS = ("articles", "sections", "paragraphs", "sentences")
 def waves_of(corpus: CorpusRecord) -> list[dict[str, Any]]:
     """Return the waves of a corpus in order: name, date, position of the first article, and counts.
 
-    Without any that was added the corpus has none. Removed waves are left out.
+    Without any that was added the corpus has none. Removed waves are left out, and the first one if it is left alone.
     """
-    removed = corpus.report.get(REMOVED_WAVES, ())
+    removed = corpus.report.get(REMOVED_WAVES, ())  # names in stores of development versions
     return [wave for wave in corpus.report.get(WAVES, ()) if wave["name"] not in removed]
 
 
 def places_of(corpus: CorpusRecord, wave: str) -> range:
     """Return the positions of the articles of a wave; raise ``UnknownNameError`` if there is none."""
-    waves = list(corpus.report.get(WAVES, ()))
-    names = [one["name"] for one in waves]
-    if wave not in names:
-        raise UnknownNameError("wave", wave, [one["name"] for one in waves_of(corpus)])
-    starts = [*(one["first"] for one in waves), sys.maxsize]
-    return range(starts[names.index(wave)], starts[names.index(wave) + 1])
+    first = {one["name"]: one["first"] for one in waves_of(corpus)}
+    if wave not in first:
+        raise UnknownNameError("wave", wave, [*first])
+    later = (one["first"] for one in every_wave(corpus.report) if one["first"] > first[wave])
+    return range(first[wave], next(later, sys.maxsize))
 
 
 def is_list(corpus: CorpusRecord) -> bool:
@@ -67,14 +64,8 @@ def is_table(corpus: CorpusRecord) -> bool:
 
 def added_sentences(r: Unit, corpus: CorpusRecord) -> Ids:
     """Return the ids (n,) of the sentences of all waves after the first one."""
-    waves = corpus.report.get(WAVES, ())
-    return r.corpora.sentence_ids(corpus.id, waves[1]["first"]) if waves else np.empty(0, np.int64)
-
-
-def lessened_about(column: ColumnRecord, left: Values, removed: Values) -> dict[str, Any]:
-    """Return what is known of the values of a column after some were removed; :func:`merged_about` takes it back."""
-    kept, gone = (kept_column(TypedColumn(ColumnType(column.type), part, column.about)) for part in (left, removed))
-    return {**column.about, **kept, "missing": column.about["missing"] - gone["missing"]}
+    later = [wave["first"] for wave in waves_of(corpus) if wave["first"]]
+    return r.corpora.sentence_ids(corpus.id, min(later)) if later else np.empty(0, np.int64)
 
 
 def without_waves(corpus: CorpusRecord, sentences: int, what: str) -> str:
@@ -134,33 +125,6 @@ def whole_text(sentences: Sequence[Sentence]) -> str:
 def normalised(text: str) -> bytes:
     """Return a digest of the key of a text, which is the same for identical texts."""
     return hashlib.blake2b(text_key(text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def merged_about(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is known of the values of a column after new ones were added, see ``ColumnRecord.about``."""
-    about = {**old, **new, "missing": old.get("missing", 0) + new["missing"]}
-    for name, choose in (("low", min), ("high", max)):
-        ends = [known[name] for known in (old, new) if name in known]
-        about |= {name: choose(ends)} if ends else {}
-    for name in ("whole", "days"):
-        if name in old:
-            about[name] = old[name] and new[name]
-    if "unreadable" in old or "unreadable" in new:
-        about["unreadable"] = old.get("unreadable", 0) + new.get("unreadable", 0)
-    if "categories" in old:
-        before = [*old["counts"], *[0] * (len(new["categories"]) - len(old["counts"]))]
-        about["counts"] = [one + other for one, other in zip(before, new["counts"], strict=True)]
-    return about
-
-
-def kept_column(found: TypedColumn) -> dict[str, Any]:
-    """Return what is known of values of a column, of which ``about`` gives the categories."""
-    about = summary(found.type, found.values)
-    if found.type is ColumnType.CATEGORY:
-        categories, codes = found.about["categories"], found.values
-        counts = np.bincount(codes[codes >= 0], minlength=len(categories)).tolist()
-        about |= {"categories": categories, "counts": counts}
-    return about | ({"unreadable": found.about["unreadable"]} if "unreadable" in found.about else {})
 
 
 def plain_cells(found: TypedColumn) -> list[Value]:

@@ -65,7 +65,7 @@ def project_report(store: Store, corpus_id: int, labellings: Sequence[LabellingR
     """
     with store.reading() as r:
         corpus = r.corpora.get(corpus_id)
-        runs = r.runs.without_removed(whole_themes(r, corpus_id))
+        runs = whole_themes(r, corpus_id)
         columns = [c for c in columns_of(r, corpus_id).values() if c.type == ColumnType.CATEGORY]
         blocks: list[Block] = [
             HeadingBlock(1, f"Report of {corpus.name}"),

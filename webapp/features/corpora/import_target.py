@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from themescope.jobs.common.importing.waves import KEEP, OMIT, WAVES
+from themescope.jobs.common.importing.waves import KEEP, OMIT, waves_of
 from themescope.webapp.shared import queries
 
 
@@ -45,7 +45,7 @@ def _about_wave(corpus: str, key: int) -> None:
     """Draw name and date of the wave, and what happens to duplicates."""
     left, right = st.columns([2, 1])
     record = queries.read(lambda r: r.corpora.by_name(corpus))
-    number = max(len(record.report.get(WAVES, ())), 1) + 1
+    number = max(len(waves_of(record)), 1) + 1
     left.text_input(
         "Wave", value=f"wave {number}", key=f"corpora_import_wave_{key}",
         help="Its articles have this name in the column “wave”; those that are there already have “wave 1”.",

@@ -74,7 +74,7 @@ def show_naming(analysis: Analysis) -> None:
                 draw_table(pd.DataFrame(rows, columns=["Theme", "Reason", "Suggestion"]))
             renamed = any("default_name" in theme for theme in analysis.themes)
             if renamed and may(Right.MANAGE) and st.button("Restore computed names", icon=":material/undo:"):
-                queries.write(lambda r: r.runs.set_config(analysis.run.id, restored(analysis.run.config)))
+                queries.write(lambda r: r.runs.set_themes(analysis.run.id, restored(analysis.themes), naming=None))
                 st.rerun()
         if not may(Right.MANAGE):
             st.caption("Sending texts to a language model requires the admin role.")

@@ -250,7 +250,7 @@ def article_clusters(article_id: int) -> list[Analysis]:
 def _all_analyses() -> list[Analysis]:
     """Return the analyses whose corpus and model exist, newest first."""
     with queries.store().reading() as r:
-        runs = r.runs.without_removed(r.runs.list(kind="themes"))
+        runs = r.runs.list(kind="themes")
         corpora, models = {c.id: c for c in r.corpora.list()}, {m.id: m for m in r.models.list()}
     return [
         Analysis(run, corpora[run.config["corpus_id"]], models[run.model_id])
