@@ -97,7 +97,6 @@ _RIGHTS: Mapping[str, Right] = {
             t.label,
             t.label_step,
             t.label_event,
-            t.practice,
             t.task_member,
             t.task_item,
             t.person,

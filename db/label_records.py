@@ -245,21 +245,6 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class PracticeRecord:
-    """One attempt of a person at the training items of a labelling."""
-
-    id: int
-    labelling_id: int
-    person: str
-    created: datetime
-    items: int
-    correct: int
-    """Number of right answers."""
-    answers: tuple[tuple[int, int, int], ...]
-    """(sentence, number of the chosen cluster, number of the right one) of each item, in their order."""
-
-
-@dataclass(frozen=True, slots=True)
 class Presence:
     """Person who has a labelling open."""
 

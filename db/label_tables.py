@@ -157,7 +157,6 @@ prediction = record_table(
     required("probabilities", sa.LargeBinary),
 )
 
-practice = record_table("practice", label_records.PracticeRecord, reference("labelling"), small=("items", "correct"))
 
 label_presence = sa.Table(
     "label_presence",

@@ -34,7 +34,7 @@ from themescope.db.repositories.corpus_edits import CorpusEdits
 from themescope.db.repositories.error_notebook import ErrorCategories, ErrorNotebook, NotebookRows
 from themescope.db.repositories.jobs import Jobs, Workers
 from themescope.db.repositories.label_steps import LabelSteps
-from themescope.db.repositories.labellings import Labellings, Practice, Predictions
+from themescope.db.repositories.labellings import Labellings, Predictions
 from themescope.db.repositories.people import People, Selections, Views
 from themescope.db.repositories.runs import Benchmarks, Maps, Models, Papers, Runs
 from themescope.db.repositories.tasks import Tasks
@@ -71,7 +71,6 @@ class Unit:
         self.audit_log = AuditLog(connection)
         self.labellings = Labellings(connection)
         self.label_steps = LabelSteps(connection)
-        self.practice = Practice(connection)
         self.predictions = Predictions(connection)
         self.tasks = Tasks(connection)
         self.jobs = Jobs(connection)

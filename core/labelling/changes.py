@@ -383,6 +383,10 @@ class UndoState:
 
 WITHDRAW = "withdraw"
 """Operation by which the sentences of removed documents leave; only the corpus can take it back."""
+PRACTICE = "practice"
+"""Attempt at the gold items of a labelling, which changed nothing; of versions until 0.3."""
+NO_LABELLING = frozenset({WITHDRAW, PRACTICE})
+"""Operations by which nobody labels, and which nobody undoes in the history."""
 
 
 def undo_state(steps: Iterable[Step], person: str | None = None) -> UndoState:
@@ -390,7 +394,7 @@ def undo_state(steps: Iterable[Step], person: str | None = None) -> UndoState:
     done: list[int] = []
     undone: list[int] = []
     for step in steps:
-        if (person is not None and step.person != person) or step.operation == WITHDRAW:
+        if (person is not None and step.person != person) or step.operation in NO_LABELLING:
             continue
         if step.kind is Kind.DO:
             done.append(step.id)

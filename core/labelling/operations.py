@@ -161,7 +161,7 @@ def extend(partition: Partition, ids: Ids, what: str) -> Operation:
 def withdraw(partition: Partition, ids: Ids, what: str) -> Operation:
     """Take sentences out of the labelling; ``what`` was removed, such as the name of a wave.
 
-    Codebook entries lose them as examples, and an answer about one of them, or an item to practise on, leaves with it.
+    Codebook entries lose them as examples, and an answer about one of them, or a gold item, leaves with it.
     """
     gone = np.intersect1d(ids, partition.ids)
     summary = f"{counted(len(gone), 'sentence')} of {what} left with it"

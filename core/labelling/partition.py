@@ -32,7 +32,7 @@ class EntryKind(StrEnum):
     VERSION = "version"
     """Named state of the codebook."""
     TRAINING = "training"
-    """Sentence with its right cluster, on which new labellers practise."""
+    """Gold item: sentence with its right cluster."""
     DISMISSED = "dismissed"
     """Suggestion that a person dismissed, see :mod:`themescope.core.labelling.cluster_changes`."""
     METRIC = "metric"

@@ -1,7 +1,7 @@
 """Items of labelling tasks: their distribution to people, items with a known label, and checks of the work over time.
 
-Items with a known label are sentences with their right cluster, chosen by people who may change the labelling. New
-labellers practise on them, and tasks use them to check the work of labellers.
+Items with a known label are sentences with their right cluster, chosen by people who may change the labelling. Tasks
+use them to check the work of labellers, and to show it to them.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def _permutation_p(before: Floats, after: Floats, seed: int) -> float:
     return (low + 1) / (_DRAWN + 1)
 
 
-# --- training ---------------------------------------------------------------------------------------------------------
+# --- gold items -------------------------------------------------------------------------------------------------------
 
 
 EXPLANATION_LIMIT, ITEM_LIMIT = 5_000, 500

@@ -39,7 +39,6 @@ from themescope.jobs.services import pipeline, selections
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts import sign_in as service
 from themescope.jobs.services.installation import demo as demo_samples
-from themescope.jobs.services.labelling import codebook as training
 from themescope.jobs.services.labelling import files, metrics, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.notebook import cases as samples
@@ -215,7 +214,6 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         "make a cluster of a selection": lambda s: selections.new_cluster(s.store, *_into_shared(s), "New", s.name),
         "begin a labelling": _begin,
         "label": _label,
-        "record an attempt": lambda s: training.record_attempt(s.store, s.labelling, s.name, [(1, 1, 1)]),
         "open an own item": lambda s: work.open_item(s.store, _item(s, s.name)),
         "finish an own item": _finish_item,
         "reopen an own item": _reopen_item,
@@ -252,9 +250,6 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         "delete a task": in_store(lambda w, s: w.tasks.delete(_task(w))),
         "make a task": _make_task,
         "send items to a third person": _send,
-        "record an attempt of another": lambda s: training.record_attempt(
-            s.store, s.labelling, "somebody", [(1, 1, 1)]
-        ),
         "import the history of others": lambda s: files.import_lines(s.store, s.corpus, [*s.lines], "imported"),
         "queue a job": lambda s: control.enqueue(s.store, "embed", {"corpus": "x", "model": "y"}),
         "cancel a job": lambda s: control.cancel(s.store, s.job),

@@ -166,3 +166,33 @@ def test_clusters_of_one_name_are_numbered_in_a_step_of_the_history(store: Store
     assert {n: c.name for n, c in session.partition.clusters.items()} == names
     assert session.undo() is not None
     assert session.partition.clusters[1].name == "One"
+
+
+def test_attempts_at_gold_items_are_steps_of_the_history(store: Store) -> None:
+    corpus = add_corpus(store)
+    with store.writing() as w:
+        first = start(np.arange(1, 4), [1, 1, 2], [Cluster(1, "History", 0), Cluster(2, "Economy", 0)])
+        record = w.labellings.create(NewLabelling(corpus.id, "towns", "ben"), first)
+    session = LabellingSession(store, record.id, "ben")
+    session.do(op.rename(session.partition, 1, "Past"))
+    before = session.partition.to_bytes()
+    query(
+        store,
+        "CREATE TABLE practice (id INTEGER PRIMARY KEY, labelling_id BIGINT, person TEXT, created TIMESTAMP, "
+        "items INTEGER, correct INTEGER, answers TEXT)",
+    )
+    query(
+        store,
+        f"INSERT INTO practice VALUES (1, {record.id}, 'ben', '2026-11-01 12:00:00', 2, 1, '[[1, 1, 1], [2, 2, 1]]')",
+    )
+    engine = open_engine(store.settings)
+    with engine.begin() as connection, Operations.context(MigrationContext.configure(connection)):
+        import_module("themescope.db.migrations.versions.0031_practice").upgrade()
+    engine.dispose()
+    assert_tables_agree(store)
+    session = LabellingSession(store, record.id, "ben")
+    step = session.steps[-1]
+    assert (step.person, step.summary, step.when.date().isoformat()) == ("ben", "practice: 1 of 2 right", "2026-11-01")
+    assert step.reason == "sentence 1: Past, right; sentence 2: Economy, not Past"
+    assert session.partition.to_bytes() == before
+    assert session.undo() is not None and session.partition.clusters[1].name == "History"

@@ -64,7 +64,8 @@ def own(open_store: Callable[[Path], Store], tmp_path: Path) -> Iterator[Store]:
 
 def test_migration_keeps_every_row(old: Store) -> None:
     assert up_to_date(old.settings)
-    before = expected()["rows"]
+    before = dict(expected()["rows"])
+    before["label_step"] += before.pop("practice")  # attempts are steps
     engine = open_engine(old.settings)
     with engine.connect() as connection:
         counts = {name: connection.scalar(sa.text(f"SELECT count(*) FROM {name}")) for name in before}
@@ -239,7 +240,10 @@ def test_jobs_of_every_state_are_listed(old: Store) -> None:
 def test_the_arguments_of_every_job_are_valid(old: Store) -> None:
     with old.reading() as r:
         jobs = r.jobs.list(limit=1_000)
-    assert all(check_job(job.kind, job.args).to_dict().items() >= job.args.items() for job in jobs)
+    gone = {"iclust-annealed", "sib"}  # clusterers; their jobs stay in the list
+    valid = [job for job in jobs if job.args.get("clusterer") not in gone]
+    assert len(jobs) - len(valid) == 2
+    assert all(check_job(job.kind, job.args).to_dict().items() >= job.args.items() for job in valid)
     trained = next(job for job in jobs if job.args.get("name") == "island tfidf")
     assert trained.args["settings"] == {}
     drawn = next(job for job in jobs if job.args.get("name") == "Islands by network")

@@ -51,7 +51,6 @@ STATES = [
     ("relabel", {"view": "Edit", "labelling": LABELLING, "layout": "Clusters", "clusters": "Questions"}),
     ("relabel", {"view": "Files and settings", "labelling": LABELLING}),
     ("codebook", {"view": "Codes", "labelling": LABELLING}),
-    ("codebook", {"view": "Practice", "labelling": LABELLING}),
     ("tasks", {"view": "All tasks"}),
     ("tasks", {"view": "New task"}),
     ("notebook", {"view": "Categories"}),

@@ -74,7 +74,7 @@ def test_a_codebook_by_keyboard_only(page: Page, labelled: App, tmp_path: Path) 
     at_rest(page)
     open_codebook(page, labelled)
     tab_to(page, "Codes")
-    for tab, content in (("Versions", "No versions yet."), ("Practice", "No training items yet."), ("Files", "Export")):
+    for tab, content in (("Versions", "No versions yet."), ("Files", "Export")):
         page.keyboard.press("ArrowRight")
         expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
         expect(page.get_by_role("tabpanel").get_by_text(content, exact=True)).to_be_visible()

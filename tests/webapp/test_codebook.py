@@ -17,11 +17,9 @@ from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
-from themescope.jobs.services.labelling import codebook as training
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.codebook import practice
-from themescope.webapp.features.codebook.state import ATTEMPT, CODES, FILES, PRACTICE, VERSIONS
+from themescope.webapp.features.codebook.state import CODES, FILES, VERSIONS
 
 Open = Callable[..., AppTest]
 
@@ -55,7 +53,7 @@ def field(at: AppTest, label: str) -> object:
     return next(area for area in at.text_area if area.label == label)
 
 
-@pytest.mark.parametrize("view", [CODES, VERSIONS, PRACTICE, FILES])
+@pytest.mark.parametrize("view", [CODES, VERSIONS, FILES])
 def test_hostile_names_and_texts_are_shown_as_text(labelling: LabellingRecord, open_page: Open, view: str) -> None:
     at = open_page("codebook", view=view)
     assert not at.exception and not at.error
@@ -116,80 +114,29 @@ def test_versions_are_recorded_compared_and_restored(
     assert "No differences" in words(at)
 
 
-def test_practice_goes_on_without_a_cluster_that_was_deleted(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    at = open_page("codebook", view=PRACTICE)
-    click(at, "Use 1 example of the codebook")
-    click(at, "Start practice")
-    at.radio[0].set_value(1)
-    click(at, "Check")
-    session = session_of(filled_store, labelling)
-    for number in (1, 2):
-        session.do(op.delete(session.partition, number))
-    at.run()
-    assert not at.exception and "You chose a deleted cluster. It is **a deleted cluster**." in words(at)
-    click(at, "Next")
-    assert not at.exception and "0% right" in words(at)
-
-
-def test_practice_from_the_items_to_the_score(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(practice.random, "sample", lambda items, size: list(items))
-    at = open_page("codebook", view=PRACTICE)
-    assert "No training items yet" in words(at)
+def test_gold_items_from_the_examples(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    at = open_page("codebook", view=CODES)
     click(at, "Use 1 example of the codebook")
     (item,) = training_items(session_of(filled_store, labelling).partition)
     assert item.cluster == 2
-    field(at, "Explanation").set_value("by the *rules*")  # type: ignore[attr-defined]
+    field(at, "Explanation").set_value("by the *rules*").run()  # type: ignore[attr-defined]
     click(at, "Save explanation")
-    click(at, "Start practice")
-    assert "Sentence 1 of 1" in str(at.get("progress")[0].proto) and "about" in words(at)
-    click(at, "Check")
-    assert "Choose a cluster first" in words(at)
-    at.radio[0].set_value(1)
-    click(at, "Check")
-    assert "It is" in words(at) and "by the \\*rules\\*" in words(at)
-    click(at, "Next")
-    assert "0% right" in words(at) and "95 % interval 0% to 79%" in words(at)
-    with filled_store.reading() as r:
-        (progress,) = training.progress(r, labelling.id)
-    assert progress.attempts[0].answers == ((item.sentence, 1, 2),)
-    click(at, "Practise again")
-    at.radio[0].set_value(2)
-    click(at, "Check")
-    assert at.success
-    click(at, "Next")
-    assert "100% right" in words(at)
-    click(at, "Back")
-    assert ATTEMPT not in at.session_state and at.dataframe[0].value["Attempts"].tolist() == [2]
+    assert training_items(session_of(filled_store, labelling).partition)[0].explanation == "by the *rules*"
     click(at, "Remove item")
     assert not training_items(session_of(filled_store, labelling).partition)
 
 
-def test_a_viewer_reads_and_practises_but_changes_nothing(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
+def test_a_viewer_reads_but_changes_nothing(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     session = session_of(filled_store, labelling)
     session.do(book.choose_training(session.partition, ["k"], session.partition.members(2)[:1].tolist()))
     session.do(book.record_version(session.partition, "v", "First"))
     people.set_role(filled_store, "ada", Role.ADMIN)
     people.set_role(filled_store, "", Role.VIEWER)
-    for view in (CODES, VERSIONS, PRACTICE, FILES):
+    for view in (CODES, VERSIONS, FILES):
         at = open_page("codebook", view=view)
         assert not at.exception and not at.error
         shown = {b.label for b in at.button}
         assert not shown & {"Edit", "Undo", "Record version", "Restore texts of First", "Remove item", "Import codes"}
-    at = open_page("codebook", view=PRACTICE)
-    assert "not kept" in words(at)
-    click(at, "Start practice")
-    at.radio[0].set_value(2)
-    click(at, "Check")
-    click(at, "Next")
-    assert "100% right" in words(at) and not at.error
-    with filled_store.reading() as r:
-        assert not training.progress(r, labelling.id)
 
 
 # --- Relabel ----------------------------------------------------------------------------------------------------------
@@ -211,7 +158,7 @@ def test_the_panel_follows_the_selection_and_adds_to_the_codebook(
     assert list(entry_of(partition, 3).examples) == ids
     next(box for box in at.selectbox if box.label == "Codebook entry of").set_value(1).run()
     click(at, "Counter-example")
-    click(at, "Training item")
+    click(at, "Gold item")
     partition = session_of(filled_store, labelling).partition
     assert list(entry_of(partition, 1).counter_examples) == ids
     assert [item.sentence for item in training_items(partition)] == sorted(ids)

@@ -57,7 +57,7 @@ REGISTRY = Registry(
         _page(
             "codebook",
             "Codebook",
-            "Define what belongs into each cluster, with rules and examples, and practise.",
+            "Define what belongs into each cluster, with rules and examples.",
             ":material/menu_book:",
             LABEL.title,
         ),

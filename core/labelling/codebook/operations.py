@@ -113,27 +113,27 @@ def choose_training(partition: Partition, keys: Iterable[str], ids: Sequence[int
     for id in dict.fromkeys(ids):
         number = int(partition.numbers[partition.rows([id])[0]])
         if number == UNASSIGNED:
-            raise DataError("A training item needs a cluster. Assign the sentence first.")
-        check_codes(partition, [number], "Practise with sentences that have")
+            raise DataError("A gold item needs a cluster. Assign the sentence first.")
+        check_codes(partition, [number], "Choose gold items that have")
         key = known[id].key if id in known else next(fresh)
         found.append(_item_change(partition, TrainingItem(key, id, number, text)))
     if len(known) + sum(made.old is None for made in found) > ITEM_LIMIT:
-        raise DataError(f"A labelling may have {ITEM_LIMIT} training items.")
+        raise DataError(f"A labelling may have {ITEM_LIMIT} gold items.")
     made = [change for change in found if change.old != change.new]
-    noun = "training item" if len(made) == 1 else "training items"
+    noun = "gold item" if len(made) == 1 else "gold items"
     return entries(OperationKind.TRAINING, f"{len(made)} {noun}", made)
 
 
 def explain_training(partition: Partition, item: TrainingItem, explanation: str) -> Operation:
     """Change the explanation of a training item; raise :class:`DataError` if it is too long."""
     made = _item_change(partition, replace(item, explanation=_explanation(explanation)))
-    return entries(OperationKind.TRAINING, "explanation of a training item", [made])
+    return entries(OperationKind.TRAINING, "explanation of a gold item", [made])
 
 
 def drop_training(partition: Partition, item: TrainingItem) -> Operation:
     """Make a sentence no training item."""
     made = replace(_item_change(partition, item), new=None)
-    return entries(OperationKind.TRAINING, "training item removed", [made])
+    return entries(OperationKind.TRAINING, "gold item removed", [made])
 
 
 def _explanation(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Codebooks of labellings as files, schemes, and training items with the attempts of people at them.
+"""Codebooks of labellings as files, and schemes.
 
 A scheme is the clusters of a labelling without its sentences, as the start of another labelling; as a file, it is the
 codebook: names, themes, sizes and codebook entries.
@@ -25,13 +25,12 @@ from themescope.core.labelling.codebook.qda_xml import codebook as qda_codebook
 from themescope.core.labelling.codebook.qda_xml import read_codebook
 from themescope.core.labelling.markup import as_html, as_markdown
 from themescope.core.labelling.partition import Partition
-from themescope.core.labelling.task_items import TrainingItem, items_of, share_right
 from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.tables import TableForm, open_table, raw_cell
 from themescope.core.records.stored import LabellingRecord
-from themescope.core.types import Estimate, Ids
-from themescope.db.label_records import NewLabelling, PracticeRecord
-from themescope.db.store import Store, Unit
+from themescope.core.types import Ids
+from themescope.db.label_records import NewLabelling
+from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.table_files import csv_text
 
@@ -158,52 +157,3 @@ def from_codes(codes: Sequence[PortableCode], file: str) -> starts.Begin:
         return starts.Beginning(apply(bare, adopted.operation.change_set), {"from": "scheme", "name": file})
 
     return initial
-
-
-def items(r: Unit, labelling_id: int) -> list[TrainingItem]:
-    """Return the training items of a labelling, by sentence id; at most one for each sentence."""
-    return items_of(r.labellings.entries(labelling_id), r.labellings.clusters(labelling_id))
-
-
-def record_attempt(
-    store: Store, labelling_id: int, person: str, answers: Sequence[tuple[int, int, int]]
-) -> PracticeRecord:
-    """Store an attempt: (sentence, chosen cluster, right cluster) of each item.
-
-    Raises ``StoreError`` if the person may only view, and ``DataError`` without answers.
-    """
-    with store.writing() as w:
-        return w.practice.add(labelling_id, person, answers)
-
-
-@dataclass(frozen=True, slots=True)
-class PracticeProgress:
-    """Attempts of one person at the training items of a labelling."""
-
-    person: str
-    attempts: tuple[PracticeRecord, ...]
-    """Oldest first; at least one."""
-
-    @property
-    def last(self) -> Estimate:
-        """Share of right answers of the last attempt, with its interval."""
-        return _share(self.attempts[-1])
-
-    @property
-    def best(self) -> Estimate:
-        """Share of right answers of the best attempt; of equal ones, that with most items."""
-        return _share(max(self.attempts, key=lambda one: (one.correct / one.items, one.items)))
-
-
-def progress(r: Unit, labelling_id: int, person: str | None = None) -> list[PracticeProgress]:
-    """Return the attempts at the training items of a labelling by person, of one person if given."""
-    found: dict[str, list[PracticeRecord]] = {}
-    for attempt in r.practice.list(labelling_id, person):
-        found.setdefault(attempt.person, []).append(attempt)
-    return [PracticeProgress(name, tuple(attempts)) for name, attempts in sorted(found.items())]
-
-
-def _share(attempt: PracticeRecord) -> Estimate:
-    found = share_right([chosen == right for _, chosen, right in attempt.answers])
-    assert found is not None
-    return found

@@ -13,7 +13,7 @@ import numpy as np
 from themescope.core.errors import DataError
 from themescope.core.labelling.agreement import agreement_on_codes, common_codes, compare, pair_alpha, replacement_test
 from themescope.core.labelling.answers import answers
-from themescope.core.labelling.changes import WITHDRAW, Kind, Step
+from themescope.core.labelling.changes import NO_LABELLING, Kind, Step
 from themescope.core.labelling.markup import cited, latex_text, markdown
 from themescope.core.labelling.methods_section import (
     REFERENCES,
@@ -75,8 +75,7 @@ def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) 
             raise DataError("These labellings are of different corpora. A methods section describes those of one.")
         text = coded_text(r, records)
         whole = coded_text(r, given)
-        # Nobody labels by removing documents.
-        histories = [[s for s in r.label_steps.list(one.id) if s.operation != WITHDRAW] for one in records]
+        histories = [[s for s in r.label_steps.list(one.id) if s.operation not in NO_LABELLING] for one in records]
         corpus = r.corpora.get(records[0].corpus_id)
         tasks = _tasks(r, records)
         starts = _starts(r, records)

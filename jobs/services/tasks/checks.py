@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from themescope.core.labelling.partition import Partition
-from themescope.core.labelling.task_items import Drift, drifts, share_right
+from themescope.core.labelling.task_items import Drift, drifts, items_of, share_right
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.types import Estimate, Ids, Labels
 from themescope.db.label_records import ItemRecord, NewItem, Reason, TaskRecord
@@ -101,6 +101,48 @@ def checks(store: Store, task_id: int) -> list[TaskCheck]:
         )
         for p in found.people
     ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class GoldAnswer:
+    """What a person said about a gold sentence, beside the right cluster."""
+
+    sentence: int
+    given: str
+    right: str
+    correct: bool
+    explanation: str
+    """Why it belongs there."""
+
+
+def gold_answers(store: Store, task_id: int, person: str) -> list[GoldAnswer]:
+    """Return the answers of a person to the gold sentences of the items that they have done, if the task tells them."""
+    with store.reading() as r:
+        task = r.tasks.get(task_id)
+        if task.gold_id is None or not task.settings.get("tell"):
+            return []
+        found, items = judged(r, task), r.tasks.items(task_id)
+        chosen = items_of(r.labellings.entries(task.gold_id), r.labellings.clusters(task.gold_id))
+    if person not in found.people:
+        return []
+    place, why = found.people.index(person), {item.sentence: item.explanation for item in chosen}
+    right, names = right_of(found, place), found.partitions[place].clusters
+    done = [_rows(found, item) for _, item in _finished(items, person)]
+    return (
+        [
+            GoldAnswer(
+                int(found.ids[row]),
+                names[int(found.labels[place][row])].name,
+                found.gold_names[int(found.gold[row])],
+                bool(right[row]),
+                why.get(int(found.ids[row]), ""),
+            )
+            for row in np.unique(np.concatenate(done)).tolist()
+            if right[row] >= 0
+        ]
+        if done
+        else []
+    )
 
 
 def right_of(found: JudgedItems, place: int) -> Labels:

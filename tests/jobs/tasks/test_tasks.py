@@ -313,6 +313,26 @@ def test_gold_items_are_checked(sqlite_store: Store, corpus: int) -> None:
     assert np.mean([s for _, s in ada.consensus_items]) > np.mean([s for _, s in ben.consensus_items])
 
 
+def test_right_codes_of_gold_items_are_told_once_their_item_is_done(sqlite_store: Store, corpus: int) -> None:
+    gold = starts.begin(sqlite_store, NewLabelling(corpus, "gold", "ada", Sharing.GOLD), starts.from_sections)
+    session = LabellingSession(sqlite_store, gold.id, "ada")
+    chosen = session.partition.ids.tolist()
+    session.do(book.choose_training(session.partition, map(str, range(len(chosen))), chosen, "by its section"))
+    task = made(sqlite_store, corpus, gold_id=gold.id, gold_share=1.0, tell=True)
+    first, *_ = items_of(sqlite_store, task, "ben")
+    label(sqlite_store, "ben", work.open_item(sqlite_store, first.id).labelling.id, first, wrong=3)
+    assert checks.gold_answers(sqlite_store, task.id, "ben") == []
+    work.finish_item(sqlite_store, first.id)
+    told = checks.gold_answers(sqlite_store, task.id, "ben")
+    assert len(told) == 12 and sum(not answer.correct for answer in told) == 3
+    assert all((answer.given == answer.right) == answer.correct for answer in told)
+    assert {answer.explanation for answer in told} == {"by its section"}
+    assert checks.gold_answers(sqlite_store, task.id, "ada") == []
+    quiet = made(sqlite_store, corpus, name="quiet", gold_id=gold.id, gold_share=1.0)
+    work_through(sqlite_store, quiet, "ben")
+    assert checks.gold_answers(sqlite_store, quiet.id, "ben") == []
+
+
 def test_disputed_items_go_to_a_third_person_and_a_gold_labelling_begins_with_the_majority(
     sqlite_store: Store, corpus: int
 ) -> None:

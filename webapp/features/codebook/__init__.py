@@ -1,1 +1,1 @@
-"""Codebook page: definitions, rules and examples of the clusters of a labelling, versions, files and practice."""
+"""Codebook page: definitions, rules and examples of the clusters of a labelling, versions and files."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from uuid import uuid4
 
 import streamlit as st
 
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.changes import StaleChangeError, Step
 from themescope.core.labelling.codebook import operations as book
-from themescope.core.labelling.codebook.entries import TEXTS, Code, CodebookEntry, codes
+from themescope.core.labelling.codebook.entries import TEXTS, Code, CodebookEntry, codes, entry_of
 from themescope.core.labelling.operations import Operation
 from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.task_items import EXPLANATION_LIMIT, training_items
 from themescope.core.records.stored import LabellingRecord
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.codebook.state import EDIT, SEARCH
@@ -141,6 +143,44 @@ def show(state: CodebookState) -> None:
             icon=":material/expand_more:",
             on_click=lambda: st.session_state.update({"codebook_shown": limit + _AT_ONCE}),
         )
+    if may_edit:
+        _gold_items(state)
+
+
+def _gold_items(state: CodebookState) -> None:
+    """Draw the gold items of tasks: sentences with their right cluster and an explanation, also from the examples."""
+    partition, items = state.partition, training_items(state.partition)
+    known = {item.sentence for item in items}
+    new = [
+        id
+        for number in sorted(partition.clusters)
+        for id in entry_of(partition, number).examples
+        if id not in known and int(partition.numbers[partition.rows([id])[0]]) == number
+    ]
+    texts = state.texts(known)
+    with st.expander(f"Gold items ({len(items)})", icon=":material/school:"):
+        st.caption("Sentences with their right code, for tasks. Choose them in Relabel, or use the examples.")
+        if new:
+            st.button(
+                f"Use {count(len(new), 'example')} of the codebook", icon=":material/add:",
+                on_click=state.apply, args=(lambda p: book.choose_training(p, [uuid4().hex for _ in new], new),),
+            )  # fmt: skip
+        for item in items:
+            st.markdown(f"**{plain(partition.clusters[item.cluster].name)}**")
+            st.text(texts.get(item.sentence, ""))
+            key = f"codebook_item_{item.key}"
+            text = st.text_area(
+                "Explanation", item.explanation, max_chars=EXPLANATION_LIMIT, height=80, key=f"{key}_text"
+            )
+            with st.container(horizontal=True):
+                st.button(
+                    "Save explanation", key=f"{key}_save", icon=":material/save:", disabled=text == item.explanation,
+                    on_click=state.apply, args=(lambda p, item=item, text=text: book.explain_training(p, item, text),),
+                )  # fmt: skip
+                st.button(
+                    "Remove item", key=f"{key}_remove", icon=":material/delete:", type="tertiary",
+                    on_click=state.apply, args=(lambda p, item=item: book.drop_training(p, item),),
+                )  # fmt: skip
 
 
 def _sentences(code: Code) -> tuple[int, ...]:

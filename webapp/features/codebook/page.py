@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from themescope.webapp.features.codebook import entries, files, practice
+from themescope.webapp.features.codebook import entries, files
 from themescope.webapp.features.codebook.entries import codebook_state
-from themescope.webapp.features.codebook.state import CODES, FILES, LABELLING, PRACTICE, VERSIONS, VIEW
+from themescope.webapp.features.codebook.state import CODES, FILES, LABELLING, VERSIONS, VIEW
 from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab
 from themescope.webapp.shared.labelling.codebook_view import STYLE
@@ -25,7 +25,7 @@ else:
     st.html(STYLE)
     with st.container(width=400):
         chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name)
-    views = {CODES: entries.show, VERSIONS: files.show_versions, PRACTICE: practice.show, FILES: files.show}
+    views = {CODES: entries.show, VERSIONS: files.show_versions, FILES: files.show}
     view, tab = open_tab([*views], VIEW)
     with tab:
         views[view](codebook_state(chosen))

@@ -2,7 +2,7 @@
 
 from themescope.webapp.shared.pages import PageKeys
 
-CODES, VERSIONS, PRACTICE, FILES = "Codes", "Versions", "Practice", "Files"
+CODES, VERSIONS, FILES = "Codes", "Versions", "Files"
 """Tabs."""
 
 KEYS = PageKeys("codebook")
@@ -10,4 +10,3 @@ VIEW = KEYS.url("view")
 LABELLING = KEYS.url("labelling", record="labelling")
 SEARCH = KEYS.url("search")
 EDIT = "codebook_edit"
-ATTEMPT = "codebook_attempt"

@@ -152,7 +152,7 @@ def _cluster_line(change: ClusterChange, names: dict[int, str]) -> str:
 _ENTRY_NAMES = {
     EntryKind.ANSWER: "answer to a question",
     EntryKind.CODE: "codebook entry",
-    EntryKind.TRAINING: "training item",
+    EntryKind.TRAINING: "gold item",
     EntryKind.DISMISSED: "dismissed suggestion",
 }
 

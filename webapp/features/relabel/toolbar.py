@@ -273,7 +273,7 @@ def _buttons(state: RelabelState, code: Code) -> None:
         for label, icon, make in (
             ("Example", ":material/push_pin:", add(False)),
             ("Counter-example", ":material/block:", add(True)),
-            ("Training item", ":material/school:", train),
+            ("Gold item", ":material/school:", train),
         ):
             st.button(
                 label, icon=icon, disabled=nothing, on_click=_add, args=(state, make),

@@ -260,7 +260,7 @@ def _gold(corpus: CorpusRecord) -> tuple[int | None, float, bool]:
         "Gold labels",
         list(records),
         key=_key("gold"),
-        help="Its training items, or else all its labels, are taken as right.",
+        help="Its gold items, or else all its labels, are taken as right.",
     )
     chosen = records[name or NO_GOLD]
     if chosen is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from themescope.db.label_records import ItemState
 from themescope.db.store import Unit
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import checks, work
-from themescope.jobs.services.tasks.checks import Routed, TaskCheck
+from themescope.jobs.services.tasks.checks import GoldAnswer, Routed, TaskCheck
 from themescope.jobs.services.tasks.samples import SAMPLE, DrawnSample
 from themescope.webapp.features.tasks.state import MESSAGE, NEW, TASK
 from themescope.webapp.shared import queries
@@ -39,6 +39,12 @@ _VERSION: dict[str | type[Any], Callable[[Any], Any]] = {
 def checks_of(task: Task) -> list[TaskCheck]:
     """Return the checks of the people of a task. They take up to seconds, so that they are kept for a minute."""
     return checks.checks(queries.store(), task.record.id)
+
+
+@st.cache_data(show_spinner="Checking labels …", ttl=60, max_entries=32, hash_funcs=_VERSION)
+def _told(task: Task, person: str) -> list[GoldAnswer]:
+    """Return what the person may know of the gold sentences, kept like the checks."""
+    return checks.gold_answers(queries.store(), task.record.id, person)
 
 
 @st.cache_data(show_spinner="Looking for disputed items …", ttl=60, max_entries=32, hash_funcs=_VERSION)
@@ -307,7 +313,22 @@ def _task(task: Task, person: str) -> None:
                     f"{right:,} of {count(found.gold.n, 'sentence')} with known clusters are right: "
                     f"{with_interval(found.gold)}."
                 )
+            _answers(_told(task, person))
         _all(task, person)
+
+
+def _answers(found: Sequence[GoldAnswer]) -> None:
+    """Draw the right codes of the gold sentences of items that are done, those of wrong answers first."""
+    if not found:
+        return
+    texts = partition_queries.sentence_texts([answer.sentence for answer in found])
+    with st.expander(f"Known codes ({sum(not answer.correct for answer in found)} of {len(found)} wrong)"):
+        for answer in sorted(found, key=lambda answer: answer.correct):
+            st.text(texts.get(answer.sentence, ""))
+            said = f"Right: **{plain(answer.right)}**"
+            st.markdown(said if answer.correct else f"You chose {plain(answer.given)}. {said}")
+            if answer.explanation:
+                st.caption(plain(answer.explanation))
 
 
 def _speed(task: Task, person: str) -> str:
