@@ -21,6 +21,7 @@ from scipy import sparse
 
 from themescope.core.clustering.inputs import unit_rows
 from themescope.core.errors import DataError
+from themescope.core.metrics.crosstabs import share_intervals
 from themescope.core.text.tokens import tokenize
 from themescope.core.types import Estimate, Float32, Floats, Ids, Index, Matrix
 
@@ -56,7 +57,10 @@ class CodePrecision:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictionReport:
-    """Quality of the predictions on held-out labels; intervals are 95 %, from a bootstrap over documents."""
+    """Quality of the predictions on held-out labels; intervals are 95 %, from a bootstrap over documents.
+
+    Where all or none are right, they are Wilson's (1927) of the documents.
+    """
 
     accuracy: Estimate
     macro_f1: Estimate
@@ -379,9 +383,13 @@ def _report(
         precision, recall, f1 = hits / guessed, hits / given, 2 * hits / (guessed + given)
     macro = np.where(given > 0, f1, 0).sum(1) / np.maximum((given > 0).sum(1), 1)
 
-    def estimate(values: Floats) -> Estimate:
+    def estimate(values: Floats, cases: Floats) -> Estimate:
+        """Return an estimate from its resamples; ``cases`` (n,) are those of each document that it is a share of."""
         drawn = values[1:][np.isfinite(values[1:])]
         low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)
+        if low == high:  # all or none are right: resamples cannot differ
+            held = np.count_nonzero(cases)
+            low, high = (float(end[0]) for end in share_intervals([values[0] * held], [held])[1:])
         return Estimate(float(values[0]), float(low), float(high), len(y))
 
     confusion = np.zeros((k, k), np.int64)
@@ -391,10 +399,17 @@ def _report(
     parts = [part for part in np.array_split(order, 10) if len(part)]
     error = sum(len(part) * abs(confidence[part].mean() - right[part].mean()) for part in parts) / len(y)
     rows = tuple(
-        CodePrecision(code, int(true[:, i].sum()), *(estimate(one[:, i]) for one in (precision, recall, f1)))
+        CodePrecision(
+            code,
+            int(true[:, i].sum()),
+            *(
+                estimate(one[:, i], cases[:, i])
+                for one, cases in ((precision, counts[1]), (recall, counts[2]), (f1, counts[1] + counts[2]))
+            ),
+        )
         for i, code in enumerate(codes)
     )
     return PredictionReport(
-        estimate(accuracy), estimate(macro), rows, float(error), confusion, confidence[order],
+        estimate(accuracy, np.ones(n)), estimate(macro, np.ones(n)), rows, float(error), confusion, confidence[order],
         right[order], curve,
     )  # fmt: skip

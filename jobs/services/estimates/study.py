@@ -116,6 +116,8 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     used = np.nansum(labels, axis=0) + (0 if shares is None else shares.sum(axis=0)) > 0
     codes, labels = tuple(code for code, kept in zip(codes, used, strict=True) if kept), labels[:, used]
     shares = None if shares is None else shares[:, used]
+    if not codes:
+        raise DataError(" ".join([*holds, "No label is of one of them. Label a sample of the others, as a task."]))
     unlabelled = ~np.isin(ids, labelled)
     if probabilities is not None:
         probabilities = np.where(np.isin(ids, sampled.drawn) | unlabelled, probabilities, np.nan)

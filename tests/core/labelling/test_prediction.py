@@ -41,6 +41,15 @@ def test_what_is_reported_on_held_out_labels_holds_for_the_rest() -> None:
     assert [size for size, _ in report.curve] == [30, 60, 90, 120] and 0 <= report.gain(50) < 0.2
 
 
+def test_no_mistake_on_held_out_labels_is_no_proof_of_none() -> None:
+    _, _, report = learned(40, noise=0.01)
+    assert report.accuracy.value == 1
+    assert report.accuracy.low == pytest.approx(40 / (40 + 1.96**2), abs=1e-3) and report.accuracy.high == 1
+    for code in report.codes:
+        assert code.recall.low == pytest.approx(code.labels / (code.labels + 1.96**2), abs=1e-3)
+        assert code.precision.low < code.precision.value == 1 > code.f1.low
+
+
 def test_few_labels_reach_the_rest_over_neighbours() -> None:
     probabilities, truth, _ = learned(15, noise=0.5)
     assert (probabilities.argmax(1) == truth).mean() > 0.9

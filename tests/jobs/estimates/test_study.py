@@ -140,6 +140,10 @@ def test_a_later_wave_is_outside_of_what_estimates_hold_for_until_it_is_drawn_fr
         waves = groups_of(r, study, column)
     by_wave = {one.name: one for one in shares(study.units("Transport"), waves)}
     assert by_wave["spring"].labels == 20 and by_wave["spring"].people is not None
+    for id in study.ids[~np.isnan(study.labels[:, 0]) & (np.arange(320) >= ROWS)].tolist():
+        corpus_edits.correct_text(store, corpus.id, id, f"Another text {id}", "Ada")
+    with pytest.raises(DataError, match="20 of 20 sampled sentences removed or changed since"):
+        study_of(store, "More · Ada")
 
 
 def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
