@@ -16,7 +16,7 @@ from themescope.jobs.common.labelled import placed
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import making
 from themescope.jobs.services.tasks.making import TaskForm
-from themescope.jobs.services.tasks.samples import ColumnKey, SampleForm
+from themescope.jobs.services.tasks.samples import ColumnKey, SampleForm, samples_of
 from themescope.webapp.features.tasks.state import ALL, MESSAGE
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt
@@ -96,8 +96,8 @@ def _plan_of_estimates(corpus: CorpusRecord) -> None:
     planned: PlannedSample | None = st.session_state.pop(PLANNED, None)
     if planned is None or planned.corpus_id != corpus.id:
         return
-    entered: dict[str, object] = {"articles": UNITS.format(unit=corpus.unit.value), "new_only": True}
-    entered["outside"] = planned.outside
+    units = UNITS.format(unit=corpus.unit.value)
+    entered: dict[str, object] = {"articles": units, "new_only": True, "outside": planned.outside}
     if planned.column:
         entered |= {"strata": planned.column, "allocation": Allocation.GIVEN}
         entered |= {f"of_{planned.column}_{value}": number for value, number in planned.numbers.items()}
@@ -164,20 +164,22 @@ def _sample(corpus: CorpusRecord, beside: DeltaGenerator) -> SampleForm:
         only = third.selectbox("Only where", list(columns), index=None, placeholder="all", key=_key("where"))
         values = fourth.multiselect("is", columns[only].categories, key=_key(f"values_{only}")) if only else []
         where = (_column_key(columns[only]), tuple(values)) if only and values else None
-    new_only = st.checkbox(
-        f"Leave out {corpus.unit.value}s of earlier samples", key=_key("new_only"),
-        help="Samples of other tasks of this project, random articles included.",
-    )  # fmt: skip
-    outside = st.checkbox(
-        f"Only {corpus.unit.value}s that earlier samples could not have drawn", key=_key("outside"),
-        help="Those that were added or corrected since, or had values that were left out.",
-    )  # fmt: skip
+    new_only = outside = False
+    if queries.read(lambda r: bool(samples_of(r, corpus.id))):
+        new_only = st.checkbox(
+            f"Leave out {corpus.unit.value}s of earlier samples", key=_key("new_only"),
+            help="Samples of other tasks of this project, random articles included.",
+        )  # fmt: skip
+        outside = st.checkbox(
+            f"Only {corpus.unit.value}s that earlier samples could not have drawn", key=_key("outside"),
+            help="Those that were added or corrected since, or had values that were left out.",
+        )  # fmt: skip
     most = max(corpus.sentences, 1)
     if allocation is Allocation.GIVEN:
         beside.metric("Number", f"{sum(drawn for _, drawn in given):,}")
-        return SampleForm(0, False, by, allocation, given, where, bool(new_only), bool(outside))
+        return SampleForm(0, False, by, allocation, given, where, new_only, outside)
     number = beside.number_input("Number", 1, most, min(most, 100), key=_key("units"))
-    return SampleForm(int(number), False, by, allocation, (), where, bool(new_only), bool(outside))
+    return SampleForm(int(number), False, by, allocation, (), where, new_only, outside)
 
 
 def _numbers(column: ColumnRecord) -> tuple[tuple[str, int], ...]:
