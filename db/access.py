@@ -7,7 +7,8 @@ Jobs and the command line use the store itself, with the rights of the owner of 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -19,7 +20,6 @@ from sqlalchemy.sql.dml import UpdateBase
 
 from themescope.core.errors import AccessError
 from themescope.core.records.stored import Role
-from themescope.db import label_tables as n
 from themescope.db import label_tables as t
 from themescope.db import tables as s
 
@@ -103,11 +103,6 @@ _RIGHTS: Mapping[str, Right] = {
             s.triplet_review,
             s.saved_view,
             s.selection,
-            n.error_sample,
-            n.error_case,
-            n.error_note,
-            n.error_category,
-            n.error_coding,
         )
     },
 }
@@ -127,6 +122,22 @@ def actor_of(connection: Connection) -> Actor | None:
     """Return the person for whom a transaction was begun; None for the store itself."""
     found: Actor | None = connection.get_execution_options().get(_OPTION)
     return found
+
+
+@contextmanager
+def allowing(connection: Connection, right: Right) -> Iterator[None]:
+    """Require a right of the person of the transaction, and check no statement inside against their role.
+
+    For a repository that writes to tables of other rights, such as those of texts, only in the way that it defines.
+    """
+    actor = actor_of(connection)
+    if actor is not None:
+        actor.require(right)
+    connection.execution_options(**{_OPTION: None})
+    try:
+        yield
+    finally:
+        connection.execution_options(**{_OPTION: actor})
 
 
 def check_write(connection: Connection, table: str) -> None:

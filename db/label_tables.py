@@ -1,17 +1,16 @@
-"""Tables of people, accounts, labellings and error notebooks.
+"""Tables of people, accounts and labellings.
 
 Rows of ``label_step`` and ``label_event``, the history, are only added. ``label``, ``label_cluster`` and
 ``label_entry`` hold the current state, updated in the transaction that writes the events. The ``version`` of a row is
 the step that changed it last (0 at the start); it is used to detect conflicts. Entries are compared by their value
-instead. Rows of ``error_note`` and ``error_coding`` are only added: the newest row of a note, and the newest one of a
-case, a category and a person count. Cases and categories are deleted softly, so that a deletion can be undone.
+instead.
 """
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from themescope.core.records.stored import ErrorCase, LabellingRecord, PredictionRecord
+from themescope.core.records.stored import LabellingRecord, PredictionRecord
 from themescope.db import label_records, records
 from themescope.db.tables import id_table, metadata, record_table, reference, required, row_id, unique
 from themescope.db.types import Big, Json, Text, UtcDateTime
@@ -187,42 +186,4 @@ task_member = record_table(
 # A range of sentences of an article, by position, for one person. Several people have a row each.
 task_item = record_table(
     "task_item", label_records.ItemRecord, reference("task"), reference("article"), small=("first", "last", "place")
-)
-
-error_sample = record_table("error_sample", label_records.ErrorSample, reference("corpus"))
-
-error_case = record_table(
-    "error_case",
-    ErrorCase,
-    reference("corpus"),
-    # Hash of kind, sentences and source: the same case is not stored twice.
-    required("digest", Text),
-    reference("error_sample", "sample_id", nullable=True, ondelete="SET NULL"),
-    sa.UniqueConstraint("corpus_id", "digest", name="uq_error_case_corpus_id"),
-)
-
-# "note" is the id of the first row of a note; an empty text deletes it.
-error_note = record_table(
-    "error_note",
-    label_records.ErrorNote,
-    reference("error_case", "case_id"),
-    reference("error_note", "note", nullable=True),
-)
-
-# "version" is raised by every change; it is used to detect conflicts.
-error_category = record_table(
-    "error_category",
-    label_records.ErrorCategory,
-    reference("corpus"),
-    reference("error_category", "merged_into", nullable=True, ondelete="SET NULL"),
-    small=("colour", "version"),
-)
-
-# Without a category, the person judged that none applies. "undoes" is the row that this one undoes.
-error_coding = record_table(
-    "error_coding",
-    label_records.ErrorCoding,
-    reference("error_case", "case_id"),
-    reference("error_category", "category_id", nullable=True),
-    reference("error_coding", "undoes", nullable=True),
 )

@@ -1,6 +1,6 @@
 """Records of stored objects, beside those that the HTTP API sends as well (:mod:`themescope.core.records`).
 
-Those of labellings, tasks and the error notebook are in :mod:`themescope.db.label_records`. ``id`` is the store's
+Those of labellings and tasks are in :mod:`themescope.db.label_records`. ``id`` is the store's
 stable id; a record that has not been stored yet has id 0. Times are UTC and aware.
 """
 

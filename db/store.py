@@ -31,7 +31,7 @@ from themescope.db.repositories.accounts import ApiTokens, AuditLog, FailedSignI
 from themescope.db.repositories.blocks import Columns, Embeddings
 from themescope.db.repositories.corpora import Corpora, TextSearch
 from themescope.db.repositories.corpus_edits import CorpusEdits
-from themescope.db.repositories.error_notebook import ErrorCategories, ErrorNotebook, NotebookRows
+from themescope.db.repositories.failures import Failures
 from themescope.db.repositories.jobs import Jobs, Workers
 from themescope.db.repositories.label_steps import LabelSteps
 from themescope.db.repositories.labellings import Labellings, Predictions
@@ -60,9 +60,7 @@ class Unit:
         self.papers = Papers(connection)
         self.views = Views(connection)
         self.selections = Selections(connection)
-        self.error_notebook = ErrorNotebook(connection)
-        self.error_categories = ErrorCategories(connection)
-        self.notebook_rows = NotebookRows(connection)
+        self.failures = Failures(connection)
         self.people = People(connection)
         self.logins = Logins(connection)
         self.sessions = Sessions(connection)

@@ -1,4 +1,4 @@
-"""Methods of the client for labellings, tasks and the error notebook."""
+"""Methods of the client for labellings and tasks."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import Any, Literal
 from themescope.core.client.connection import Connection
 from themescope.core.labelling.changes import Step
 from themescope.core.labelling.codebook.portable import PortableCode
-from themescope.core.records.answers import CaseInNotebook, LabellingState, OpenedItem, Page, SentenceLabel
-from themescope.core.records.measured import ErrorCategory
+from themescope.core.records.answers import LabellingState, OpenedItem, Page, SentenceLabel
 from themescope.core.records.people import ItemRecord, TaskRecord
-from themescope.core.records.stored import ErrorCase, LabellingRecord, PredictionRecord
+from themescope.core.records.stored import LabellingRecord, PredictionRecord
 
 _NO_STEP: Any = Step | None
 _NO_ITEM: Any = ItemRecord | None
 
 
 class LabellingMethods:
-    """The part of :class:`core.client.client.Client` about labellings, tasks and the error notebook."""
+    """The part of :class:`core.client.client.Client` about labellings and tasks."""
 
     _http: Connection
 
@@ -150,7 +149,7 @@ class LabellingMethods:
         step: Step | None = self._http.send(_NO_STEP, method, f"/labellings/{labelling_id}/{path}", body)
         return step
 
-    # --- tasks and the error notebook -------------------------------------------------------------------------------
+    # --- tasks ----------------------------------------------------------------------------------------------------
 
     def tasks(self, corpus_id: int | None = None) -> list[TaskRecord]:
         """Return the labelling tasks (of one corpus)."""
@@ -182,34 +181,3 @@ class LabellingMethods:
     def reopen_item(self, item_id: int) -> ItemRecord:
         """Mark an item of yours as not done."""
         return self._http.send(ItemRecord, "POST", f"/task-items/{item_id}/reopen")
-
-    def error_cases(self, corpus_id: int) -> Iterator[CaseInNotebook]:
-        """Yield the cases of the error notebook of a corpus, oldest first."""
-        return self._http.pages(Page[CaseInNotebook], f"/corpora/{corpus_id}/error-cases")
-
-    def add_error_case(self, corpus_id: int, sentences: Sequence[int], **about: Any) -> ErrorCase:
-        """Add sentences as a case of the error notebook, with a ``note`` and the ``source`` that found them."""
-        body = {"sentences": [*sentences], **about}
-        return self._http.send(ErrorCase, "POST", f"/corpora/{corpus_id}/error-cases", body)
-
-    def error_categories(self, corpus_id: int) -> list[ErrorCategory]:
-        """Return the categories of the error notebook of a corpus."""
-        return self._http.get(list[ErrorCategory], f"/corpora/{corpus_id}/error-categories")
-
-    def add_error_category(self, corpus_id: int, name: str, description: str = "") -> ErrorCategory:
-        """Add a category to the error notebook."""
-        body = {"name": name, "description": description}
-        return self._http.send(ErrorCategory, "POST", f"/corpora/{corpus_id}/error-categories", body)
-
-    def code_error_case(self, case_id: int, category_id: int | None, given: bool = True) -> None:
-        """Give a category to a case, or take it back; None: none applies."""
-        body = {"category_id": category_id, "given": given}
-        self._http.send(type(None), "POST", f"/error-cases/{case_id}/categories", body)
-
-    def delete_error_case(self, case_id: int) -> None:
-        """Delete a case that you added, or, as an admin, any."""
-        self._http.send(type(None), "DELETE", f"/error-cases/{case_id}")
-
-    def add_error_note(self, case_id: int, text: str) -> None:
-        """Add a note to a case."""
-        self._http.send(type(None), "POST", f"/error-cases/{case_id}/notes", {"text": text})

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from themescope.core.records.people import ItemRecord
-from themescope.core.records.stored import Described, ErrorCase, LabellingRecord, ModelRecord
+from themescope.core.records.stored import Described, LabellingRecord, ModelRecord
 
 T = TypeVar("T")
 
@@ -200,18 +200,6 @@ class LabelledCluster(Described):
     """Number of the theme of which it is a sub-theme; null for a theme."""
     codes: list[int] = field(default_factory=list)
     """Numbers of its codes, if it is a combination of codes of a labelling with several per sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class CaseInNotebook(Described):
-    """A case of an error notebook with what people said about it."""
-
-    case: ErrorCase
-    notes: Sequence[str]
-    categories: Mapping[str, Sequence[str]]
-    """Person → categories; an empty list where the person judged that none applies."""
-    sample: str
-    """Random sample that it is part of; empty for a case that was picked by hand."""
 
 
 @dataclass(frozen=True, slots=True)

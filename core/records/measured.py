@@ -109,19 +109,3 @@ class TripletCard(Described):
     pivot_id: int
     positive_id: int
     negative_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorCategory(Described):
-    """A category of errors; its colour is a place in the palette."""
-
-    id: int
-    corpus_id: int
-    name: str
-    description: str
-    colour: int
-    merged_into: int | None
-    version: int
-    person: str
-    created: datetime
-    deleted: datetime | None

@@ -13,10 +13,11 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from themescope.core.columns import ColumnLevel
-from themescope.core.labelling.error_cases import CaseFacts, CaseKind
 from themescope.core.types import CodingUnit, Split, split_of_bucket
 
 Json = Mapping[str, Any]
+FAILURES_OF = "failures_of"
+"""Key in the report of a corpus of failures of the name of its project."""
 
 
 class Described:
@@ -57,6 +58,11 @@ class CorpusRecord(CorpusSummary):
     def unit(self) -> CodingUnit:
         """What its stored sentences are; rows of a table that contain sentences are stored as they are."""
         return CodingUnit(self.report.get("unit", CodingUnit.SENTENCE))
+
+    @property
+    def failures_of(self) -> str:
+        """Name of the project whose failures it collects; "" for a corpus of texts."""
+        return str(self.report.get(FAILURES_OF, ""))
 
     @property
     def has_sections(self) -> bool:
@@ -385,21 +391,3 @@ class PredictionRecord(Described):
     """Quality on held-out labels, see :class:`themescope.core.labelling.prediction.PredictionReport`; of a wave,
     what fits no code, see :mod:`themescope.jobs.kinds.place_wave`."""
     created: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorCase(Described):
-    """A case of an error notebook."""
-
-    id: int
-    corpus_id: int
-    kind: CaseKind
-    sentence_ids: tuple[int, ...]
-    """Ids of its sentences; those of a triplet in the order pivot, positive, negative."""
-    facts: CaseFacts
-    permalink: str
-    sample_id: int | None
-    """The random sample that it is part of; None for a case that was picked by hand."""
-    person: str
-    created: datetime
-    deleted: datetime | None

@@ -17,7 +17,6 @@ from themescope.jobs.api.problems import Problem, handle_problems
 from themescope.jobs.api.routes import (
     codebooks,
     corpora,
-    error_cases,
     jobs,
     labellings,
     measured,
@@ -31,7 +30,7 @@ OPENAPI = "/openapi.json"
 """Path of the description, which is the same in every installation of a version and needs no token."""
 ROUTERS = (
     corpora.router, uploads.router, models.router, runs.router, measured.router, labellings.router, codebooks.router,
-    tasks.router, error_cases.router, jobs.router,
+    tasks.router, jobs.router,
 )  # fmt: skip
 VERSION = "1.3"
 """Version of the API: the second number grows with additions, the first one and the path with other changes."""
@@ -51,7 +50,6 @@ TAGS = {
     "themes": "Themes found in a corpus.",
     "labellings": "Clusters made by people. Each change is a step that its person can undo.",
     "tasks": "Labelling tasks and their items.",
-    "error cases": "What people collected to find out where and why models fail.",
     "exports": "Files with all sentences and their clusters or themes.",
     "jobs": "Background jobs. Queueing, cancelling and retrying require the admin role.",
 }

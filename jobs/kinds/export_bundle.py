@@ -24,14 +24,13 @@ from themescope.jobs.bundles.labellings import export_document, moved, numbered,
 from themescope.jobs.bundles.parts import (
     ARTICLES,
     BUNDLE,
-    ERROR_NOTEBOOK,
     SELECTIONS,
     BundledModel,
     article_of,
     article_to_line,
     vectors_to_bytes,
 )
-from themescope.jobs.bundles.selections import bundled_selections, notebook_lines
+from themescope.jobs.bundles.selections import bundled_selections
 from themescope.jobs.common.archive import ArchiveReader, ArchiveWriter
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.files import check_new, made_file, whole
@@ -57,9 +56,7 @@ class ExportBundleConfig(JobConfig):
     file: str = option(
         "", "Path of the file to write, on the worker's machine; empty: a file in the data folder.", file=True
     )
-    labellings: bool = option(
-        True, "Include labellings with people and history, named selections, and the error notebook."
-    )
+    labellings: bool = option(True, "Include labellings with people and history, and named selections.")
     models: tuple[str, ...] = option((), "Names of models to include, with their vectors of the corpus.")
 
 
@@ -124,7 +121,6 @@ def _write(
         with store.reading() as r:
             ids = r.corpora.sentence_ids(corpus.id)
         _write_lines(bundle, SELECTIONS, (one.to_line() for one in bundled_selections(store, corpus.id, ids)))
-        _write_lines(bundle, ERROR_NOTEBOOK, notebook_lines(store, corpus.id, ids))
     for place, model in enumerate(models):
         share = 0.3 / len(models)
         report = context.part(0.7 + place * share, 0.7 + (place + 1) * share, f"Vectors of {model.name}")

@@ -32,7 +32,7 @@ from themescope.jobs.bundles.parts import (
     precision,
     vectors_from_bytes,
 )
-from themescope.jobs.bundles.selections import notebook_from_lines, selections_from_lines, store_selection
+from themescope.jobs.bundles.selections import selections_from_lines, store_notebook, store_selection
 from themescope.jobs.common.archive import ArchiveReader
 from themescope.jobs.common.importing.columns import KeptColumns, find_types
 from themescope.jobs.common.job import JobConfig, JobContext
@@ -179,7 +179,7 @@ def _store_labellings(bundle: ArchiveReader, context: JobContext, record: Corpus
 
 
 def _store_selections_and_notebook(bundle: ArchiveReader, context: JobContext, record: CorpusRecord) -> None:
-    """Store the named selections and the error notebook, where there are any, with their people and times."""
+    """Store the named selections, and the error notebook of an older bundle as failures, with people and times."""
     with context.store.reading() as r:
         ids = r.corpora.sentence_ids(record.id)
     if bundle.named(SELECTIONS):
@@ -190,9 +190,9 @@ def _store_selections_and_notebook(bundle: ArchiveReader, context: JobContext, r
                 store_selection(w, record.id, selection, ids)
     if bundle.named(ERROR_NOTEBOOK):
         with closing(bundle.lines(ERROR_NOTEBOOK)) as lines:
-            rows = notebook_from_lines(lines, len(ids), ERROR_NOTEBOOK)
+            notebook = [*lines]
         with context.writing() as w:
-            w.notebook_rows.write(record.id, rows, ids)
+            store_notebook(w, record, notebook, ids, ERROR_NOTEBOOK)
 
 
 def _checked(context: JobContext, document: LabellingDocument, ids: Ids) -> tuple[LabellingDocument, int | None]:

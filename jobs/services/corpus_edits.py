@@ -1,7 +1,7 @@
 """Remove waves and articles from a corpus, correct texts, and undo both.
 
 Removed sentences leave the labellings by a step of their own, with their labels in the history, so that undo brings
-them back as they were. Triplets, benchmarks, evaluations and error cases keep them: they say what was measured.
+them back as they were. Triplets, benchmarks, evaluations and collected failures keep them: they say what was measured.
 """
 
 from __future__ import annotations

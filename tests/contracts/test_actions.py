@@ -21,27 +21,26 @@ from tests.jobs.test_kinds import do
 from tests.webapp.browsers import SECRET
 from themescope.core.errors import StoreError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.error_cases import CaseFacts, CaseKind, Passage
 from themescope.core.labelling.selections import Origin, Selection, selected
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.models.linear_metric.model import Directions, LinearMetricConfig
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db import label_tables as t
 from themescope.db.access import Actor, Right
-from themescope.db.label_records import ErrorCategory, ErrorNote, NewCase, NewItem, NewLabelling, NewTask
+from themescope.db.label_records import NewItem, NewLabelling, NewTask
 from themescope.db.records import Verdict
+from themescope.db.repositories.failures import Failure
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit
 from themescope.db.tables import metadata
 from themescope.jobs.queue import control
-from themescope.jobs.services import pipeline, selections
+from themescope.jobs.services import failures, pipeline, selections
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts import sign_in as service
 from themescope.jobs.services.installation import demo as demo_samples
 from themescope.jobs.services.labelling import files, metrics, starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.notebook import cases as samples
 from themescope.jobs.services.tasks import checks, making, work
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import new_token
@@ -114,32 +113,9 @@ def _keep_metric(s: Scene) -> None:
     metrics.keep(s.store, record, metrics.LearnedMetric(base, LinearMetricConfig(), directions, 9, (), None, None, 0.0))
 
 
-def _case(corpus: int, text: str) -> NewCase:
-    return NewCase(corpus, CaseKind.SENTENCE, (), CaseFacts("a search", (Passage(text, "A", ""),)), "map")
-
-
-def _case_of(w: Unit, s: Scene, person: str) -> int:
-    return next(case.id for case in w.error_notebook.list(s.corpus) if case.person == person)
-
-
-def _note_of(w: Unit, s: Scene, person: str) -> ErrorNote:
-    return next(note for note in w.error_notebook.notes(s.corpus) if note.person == person)
-
-
-def _category(w: Unit, s: Scene, place: int) -> ErrorCategory:
-    return w.error_categories.list(s.corpus)[place]
-
-
-def _code_and_undo(w: Unit, s: Scene) -> None:
-    w.error_categories.code(_case_of(w, s, "max"), _category(w, s, 0).id, s.name, True)
-    w.error_categories.undo(s.corpus, s.name)
-
-
-def _draw(s: Scene) -> None:
-    with s.store.reading() as r:
-        run = next(run for run in r.runs.list() if run.kind == "triplets")
-    failed = samples.Failures(run, "m on set (test)", "m", np.array([s.triplet]), lambda id: f"triplets?id={id}")
-    samples.draw(s.store, s.corpus, failed, 1, 0, s.name)
+def _collect(s: Scene) -> None:
+    found = [Failure("sentence", "a text", "a search", ())]
+    failures.collect(s.store, s.corpus, "a search", found, s.name)
 
 
 def _task(w: Unit) -> int:
@@ -194,22 +170,7 @@ ACTIONS: dict[Right, dict[str, Do]] = {
             lambda w, s: w.labellings.share(s.own_labelling, Sharing.SHARED, True, s.name)
         ),
         "delete an own labelling": in_store(lambda w, s: w.labellings.delete(s.own_labelling, s.name)),
-        "add a case": in_store(lambda w, s: w.error_notebook.add(_case(s.corpus, "new"), s.name)),
-        "note on a case of another": in_store(
-            lambda w, s: w.error_notebook.add_note(_case_of(w, s, "max"), "x", s.name)
-        ),
-        "change an own note": in_store(lambda w, s: w.error_notebook.change_note(_note_of(w, s, s.name), "x", s.name)),
-        "delete an own case": in_store(lambda w, s: w.error_notebook.delete([_case_of(w, s, s.name)], s.name)),
-        "add a category": in_store(lambda w, s: w.error_categories.add(s.corpus, "new", "", s.name)),
-        "change a category": in_store(lambda w, s: w.error_categories.change(_category(w, s, 0), "new", "", 3, s.name)),
-        "merge categories": in_store(
-            lambda w, s: w.error_categories.merge(_category(w, s, 0), _category(w, s, 1).id, s.name)
-        ),
-        "delete a category": in_store(lambda w, s: w.error_categories.delete(_category(w, s, 0), s.name)),
-        "restore a category": in_store(lambda w, s: w.error_categories.restore(_category(w, s, 2), s.name)),
-        "code": in_store(lambda w, s: w.error_categories.code(_case_of(w, s, "max"), None, s.name, True)),
-        "undo a code": in_store(_code_and_undo),
-        "draw a sample": _draw,
+        "collect a failure": _collect,
         "assign a selection": lambda s: selections.assign(s.store, *_into_shared(s), 1, s.name),
         "make a cluster of a selection": lambda s: selections.new_cluster(s.store, *_into_shared(s), "New", s.name),
         "begin a labelling": _begin,
@@ -227,17 +188,6 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         ),
         "delete the labelling of another": in_store(lambda w, s: w.labellings.delete(s.labelling, s.name)),
         "restore the labelling of another": in_store(lambda w, s: w.labellings.restore(s.deleted, s.name)),
-        "add a case for another": in_store(lambda w, s: w.error_notebook.add(_case(s.corpus, "new"), "somebody")),
-        "change a note of another": in_store(
-            lambda w, s: w.error_notebook.change_note(_note_of(w, s, "max"), "x", s.name)
-        ),
-        "delete a case of another": in_store(lambda w, s: w.error_notebook.delete([_case_of(w, s, "max")], s.name)),
-        "restore a case": in_store(
-            lambda w, s: w.error_notebook.restore([w.error_notebook.list(s.corpus, deleted=True)[0].id], s.name)
-        ),
-        "code for another": in_store(
-            lambda w, s: w.error_categories.code(_case_of(w, s, "max"), None, "somebody", True)
-        ),
         "delete a corpus": in_store(lambda w, s: w.corpora.delete(s.corpus)),
         "delete triplets": in_store(lambda w, s: w.triplets.delete(s.set)),
         "rename a theme": in_store(lambda w, s: w.runs.rename_theme(_themes(w), 0, "new")),
@@ -345,7 +295,6 @@ def _fill(store: Store) -> None:
             w.views.add("map", f"of {name}", "a=1", name)
             w.selections.add(_few(w, made.corpus_id, 1), f"of {name}", name)
     with store.writing() as w:
-        _fill_notebook(w, made.corpus_id)
         articles = [article.id for article in w.corpora.articles(made.corpus_id)]
         items = [NewItem(articles[0], 0, 1, person) for person in PEOPLE] + [NewItem(articles[1], 0, 1, "lea")]
         w.tasks.create(NewTask(made.corpus_id, "task", "max", settings=TASK), dict.fromkeys(PEOPLE), items)
@@ -361,20 +310,6 @@ def _fill(store: Store) -> None:
         w.selections.add(_few(w, made.corpus_id, 1), "of max", "max")
         w.runs.add(kind="themes", digest="t", config={"themes": [{"name": "old"}]})
         w.jobs.add("embed", "x", {"corpus": "x", "model": "y"})
-
-
-def _fill_notebook(w: Unit, corpus: int) -> None:
-    """Add a case with a note of everybody, a deleted one, three categories (one deleted), and an evaluation."""
-    for person in ("max", *PEOPLE):
-        w.error_notebook.add(_case(corpus, f"of {person}"), person, f"note of {person}")
-    gone = w.error_notebook.add(_case(corpus, "gone"), "max")
-    w.error_notebook.delete([gone.id], "max")
-    for name in ("first", "second", "old"):
-        category = w.error_categories.add(corpus, name, "", "max")
-    w.error_categories.delete(category, "max")
-    (triplets,), model = w.triplets.list(), w.models.by_name("model")
-    about = {"model_id": model.id, "triplet_set_id": triplets.id, "config": {"split": "test"}}
-    w.runs.add(kind="triplets", digest="margins", **about)
 
 
 def _scene(store: Store, name: str) -> Scene:

@@ -24,8 +24,7 @@ PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
 LOOK = {"label_presence"}
 LABEL = {
     "labelling", "label_cluster", "label_entry", "label_start", "label", "label_step", "label_event", "person",
-    "triplet_review", "saved_view", "selection", "task_member", "task_item", "error_sample", "error_case",
-    "error_note", "error_category", "error_coding",
+    "triplet_review", "saved_view", "selection", "task_member", "task_item",
 }  # fmt: skip
 MANAGE = {
     "corpus", "article", "section", "sentence", "job", "job_metric", "worker", "triplet_set", "triplet", "model",

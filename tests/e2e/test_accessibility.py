@@ -20,10 +20,11 @@ from tests.webapp.compared import SEVERAL
 from tests.webapp.filled import CORPUS, SET
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import CodebookEntry
-from themescope.core.labelling.error_cases import CaseFacts, CaseKind, Passage
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Sharing
-from themescope.db.label_records import NewCase, NewLabelling
+from themescope.db.label_records import NewLabelling
+from themescope.db.repositories.failures import Failure
+from themescope.jobs.services import failures
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import making
@@ -53,8 +54,6 @@ STATES = [
     ("codebook", {"view": "Codes", "labelling": LABELLING}),
     ("tasks", {"view": "All tasks"}),
     ("tasks", {"view": "New task"}),
-    ("notebook", {"view": "Categories"}),
-    ("notebook", {"view": "Counts"}),
     ("compare", {"tab": "Pair", "benchmark": SEVERAL}),
     ("compare", {"tab": "Triplet accuracy"}),
     ("triplets", {"view": "Accuracy", "set": SET}),
@@ -74,7 +73,7 @@ WIDER = """() => {
 
 @pytest.fixture(scope="module")
 def project(filled: App) -> App:
-    """The app with a labelling, a codebook entry, a training item, a case and a task beside everything else."""
+    """The app with a labelling, a codebook entry, a training item, a failure and a task beside everything else."""
     store = filled.store
     with store.reading() as r:
         corpus = r.corpora.by_name(CORPUS)
@@ -86,11 +85,7 @@ def project(filled: App) -> App:
     entry = CodebookEntry("What the river is.", examples=(first,))
     session.do(codebook.write(session.partition, number, entry))
     session.do(codebook.choose_training(session.partition, ["item"], [first]))
-    facts = CaseFacts("a search", (Passage("The river is long.", "Danube", "Course"),))
-    with store.writing() as w:
-        case = w.error_notebook.add(NewCase(corpus.id, CaseKind.SENTENCE, (), facts, "map"), "", "Too short.")
-        category = w.error_categories.add(corpus.id, "Short", "", "")
-        w.error_categories.code(case.id, category.id, "", True)
+    failures.collect(store, corpus.id, "a search", [Failure("sentence", "The river is long.", "a search", ())], "")
     making.make(store, making.TaskForm(corpus.id, "Rivers to read", "", (article,), DistributionPlan(("",), 0.0)))
     return filled
 

@@ -14,7 +14,7 @@ from themescope.webapp.routes.addresses import ROUTES, addresses
         ("/models", "/train"),
         ("/data?corpus=A%20b&corpora_view=Read", "/corpora?corpus=A%20b&corpora_view=Read"),
         ("/explore", "/map"),
-        ("/error-notebook", "/notebook"),
+        ("/notebook", "/errors"),
         ("/home?corpus=A", "/?corpus=A"),
         ("/Models", "/train"),
         ("/DATA?corpus=A", "/corpora?corpus=A"),

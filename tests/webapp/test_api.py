@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from openapi_spec_validator import validate
 from starlette.testclient import TestClient
 
-from tests.contracts.test_actions import TASK, _case
+from tests.contracts.test_actions import TASK
 from tests.webapp.browsers import SECRET, browser
 from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.stored import Role, Sharing
@@ -254,10 +254,6 @@ def body_of(method: str, path: str) -> dict[str, Any] | None:
 OF_LABELLERS = (
     "/labellings",
     "/corpora/{corpus_id}/selections",
-    "/corpora/{corpus_id}/error-cases",
-    "/corpora/{corpus_id}/error-categories",
-    "/error-cases/{case_id}/notes",
-    "/error-cases/{case_id}/categories",
     "/triplet-sets/{set_id}/reviews",
 )
 """Where a labeller may create something."""
@@ -268,8 +264,6 @@ def test_nobody_writes_what_they_may_only_read(filled: Store, person: str) -> No
     private = starts.begin(filled, NewLabelling(1, "Ada's", "ada", Sharing.OWN, False), starts.from_sections)
     with filled.writing() as w:
         job = w.jobs.add("embed", "Embed", {"corpus": "Rivers", "model": "mean vectors"})
-        case = w.error_notebook.add(_case(1, "new"), "ada")
-        w.error_categories.add(1, "negation", "", "ada")
         w.tasks.create(NewTask(1, "task", "ada", settings=TASK), {"ada": None}, [NewItem(1, 0, 1, "ada")])
         w.tasks.start(1)
         selection = w.selections.add(selected(1, [1], Origin("list", ("by hand",))), "Ada's", "ada")
@@ -279,7 +273,6 @@ def test_nobody_writes_what_they_may_only_read(filled: Store, person: str) -> No
         "selection_id": selection.id,
         "run_id": 1,
         "theme": 0,
-        "case_id": case.id,
         "task_id": 1,
         "item_id": 1,
         "set_id": 1,

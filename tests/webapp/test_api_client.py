@@ -132,20 +132,6 @@ def test_a_codebook_is_taken_over(client: Client, tmp_path: Path) -> None:
     assert client.predictions(first.id) == []
 
 
-def test_cases_of_errors_are_added(client: Client) -> None:
-    case = client.add_error_case(1, [1, 2], note="wrong", source="my model")
-    assert client.add_error_case(1, [1, 2], source="my model").id == case.id
-    client.add_error_note(case.id, "really")
-    (found,) = client.error_cases(1)
-    assert (found.case.kind, found.notes) == ("group", ["wrong", "really"])
-    category = client.add_error_category(1, "negation", "The model overlooks a negation.")
-    client.code_error_case(case.id, category.id)
-    assert client.error_categories(1) == [category]
-    assert [[*names] for names in next(client.error_cases(1)).categories.values()] == [["negation"]]
-    client.delete_error_case(case.id)
-    assert [*client.error_cases(1)] == []
-
-
 def test_an_item_of_a_task_is_labelled(client: Client, sqlite_store: Store) -> None:
     with sqlite_store.reading() as r:
         articles = tuple(article.id for article in r.corpora.articles(1))

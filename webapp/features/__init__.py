@@ -82,13 +82,15 @@ REGISTRY = Registry(
             EVALUATE.title,
             sections=True,
         ),
-        _page(
-            "notebook",
-            "Error notebook",
-            "Collect what models get wrong, find categories of errors, and write a report.",
-            ":material/bug_report:",
-            EVALUATE.title,
+        PageCard(
+            id="errors",
+            title="Errors",
+            summary="Collect what models get wrong, and code it by its causes.",
+            factory="themescope.webapp.features.errors.page",
+            icon=":material/bug_report:",
+            group=EVALUATE.title,
             sections=True,
+            documentation="pages.html#errors",
         ),
         _page(
             "train", "Train", "Train models and look them up.", ":material/model_training:", MODELS.title, sections=True

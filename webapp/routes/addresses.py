@@ -12,7 +12,10 @@ from starlette.routing import Route
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.pages import by_place
 
-_EARLIER = {"home": "", "projects": "corpora", "import": "corpora", "cluster": "themes", "labels": "relabel"}
+_EARLIER = {
+    "home": "", "projects": "corpora", "import": "corpora", "cluster": "themes", "labels": "relabel",
+    "notebook": "errors", "error-notebook": "errors",
+}  # fmt: skip
 _GONE = {"summaries": "summaries", "paper_tables": "paper-tables", "paper-tables": "paper-tables"}
 """Addresses of pages that are gone → what Home is asked to say about them (``features.home.page``)."""
 _IDS = {card.id: card.id for card in REGISTRY if card.id != "home"}

@@ -52,8 +52,8 @@ def places_of(corpus: CorpusRecord, wave: str) -> range:
 
 
 def is_list(corpus: CorpusRecord) -> bool:
-    """Return whether a corpus is a list of sentences: each wave has one document, without headings."""
-    return corpus.articles <= max(len(waves_of(corpus)), 1) and not corpus.has_sections
+    """Return whether a corpus is a list of sentences: failures, or one document without headings in each wave."""
+    return bool(corpus.failures_of) or (corpus.articles <= max(len(waves_of(corpus)), 1) and not corpus.has_sections)
 
 
 def is_table(corpus: CorpusRecord) -> bool:

@@ -22,6 +22,8 @@ from themescope.db.tables import metadata
 V0_2 = Path(__file__).with_name("v0.2.zip")
 V0_2_REVISION = "0023"
 """Migration at which version 0.2 left the database."""
+NOTEBOOK = Path(__file__).with_name("v0.3-notebook.sql")
+"""A store of the development of 0.3 (commit 8b7e71d3) with the error notebooks of two projects."""
 
 
 @cache

@@ -20,7 +20,9 @@ from themescope.core.labelling.agreement import (
 )
 from themescope.core.metrics.coding_agreement import Agreement
 from themescope.core.metrics.matching import match_clusters
+from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Labels
+from themescope.jobs.services import failures as service
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.agreement import posterior, replacement
 from themescope.webapp.features.agreement.groups import (
@@ -33,8 +35,10 @@ from themescope.webapp.features.agreement.groups import (
     judged,
 )
 from themescope.webapp.features.agreement.state import COUNTED
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download, draw_table
+from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.text import count, distinct, plain, score, shorten, with_interval
 
 _NAME = 40
@@ -57,7 +61,7 @@ def show(scope: TextScope, found: LabellingGroup) -> None:
             "relabel",
             "Open Relabel",
         )
-        _pairs(found, which)
+        _pairs(scope, found, which)
         replacement.show(found)
         return
     labels = judged(found.people, which)
@@ -66,7 +70,7 @@ def show(scope: TextScope, found: LabellingGroup) -> None:
         _codes(coding, found.people, which)
         st.subheader(_PAIRWISE, anchor=False)
     _partitions(labels, whole, which, coding is not None)
-    _pairs(found, which)
+    _pairs(scope, found, which)
     replacement.show(found)
     posterior.show(scope, found, which)
 
@@ -177,7 +181,7 @@ _WIDTHS = dict(zip(_HEADER, (190, 290, 105, 130, 130, 165), strict=True))
 _WIDTHS_WITHOUT_INTERVALS = {"Second": 390, "ARI": 80, "AMI": 80}
 
 
-def _pairs(found: LabellingGroup, which: str) -> None:
+def _pairs(scope: TextScope, found: LabellingGroup, which: str) -> None:
     pairs = [*combinations(found.people, 2), *((p, other) for p in found.people for other in found.others)]
     if not pairs:
         return
@@ -201,7 +205,31 @@ def _pairs(found: LabellingGroup, which: str) -> None:
         st.space("stretch")
         download("CSV", lambda: csv_text(_HEADER, rows), "agreement.csv")
     chosen = event["selection"]["rows"]
-    _contingency(*pairs[chosen[0] if chosen and chosen[0] < len(pairs) else 0], which)
+    pair = pairs[chosen[0] if chosen and chosen[0] < len(pairs) else 0]
+    _contingency(*pair, which)
+    _collect(scope, found, *pair, which)
+
+
+def _collect(scope: TextScope, found: LabellingGroup, first: Rater, second: Rater, which: str) -> None:
+    """Draw the button that collects the sentences to which two people gave different codes."""
+    if first.labelling is None or second.labelling is None:
+        return
+
+    def codes(rater: Rater, label: int) -> set[str]:
+        return {folded_name(rater.called(code)) for code in rater.sets.get(label, {label})}
+
+    placed = {
+        sentence.id: f"{first.called(a)} ({first.name}), {second.called(b)} ({second.name})"
+        for sentence, a, b in zip(found.sentences, *judged((first, second), which), strict=True)
+        if a >= 0 and b >= 0 and codes(first, a) != codes(second, b)
+    }
+    if placed:
+        source = f"{first.name} against {second.name}"
+        about = (service.DISAGREEMENT, source, placed, failures.permalink())
+        failures.button(
+            "agreement", f"Collect {count(len(placed), 'disagreement')} as errors", scope.corpus_id, source,
+            lambda: service.sentences(queries.store(), list(placed), *about, of_people=True),
+        )  # fmt: skip
 
 
 def _measured(remarks: set[str]) -> str:

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from themescope.core.labelling.error_cases import CaseKind
 from themescope.core.labelling.selections import Origin
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.metrics.matching import UNASSIGNED, Matching, match_clusters
 from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.types import Labels, Sentence
-from themescope.db.label_records import NewCase
-from themescope.jobs.services.notebook.cases import Finding, sentence_case
+from themescope.db.repositories.failures import Failure
+from themescope.jobs.services import failures as service
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.compare import state
 from themescope.webapp.shared import choose, queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download, draw_component, draw_table
 from themescope.webapp.shared.figures import Tones, tones
-from themescope.webapp.shared.labelling import error_notebook
+from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.results.partition_queries import LEAD, ClusteringRun, Division, partitions
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import count, plain, score, shorten
@@ -120,7 +120,9 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: ClusteringRun, othe
             changed = [found.sentences[i].id for i in found.matching.moved]
             origin = Origin("moved", (f"changed cluster from {one.name} to {other.name}", article.title))
             selections.offer_button(f"Select {count(moved, 'changed sentence')}", corpus.id, lambda: changed, origin)
-            error_notebook.add_button("compare_partitions", lambda: _case(found, corpus, article, (one, other)))
+            batch = f"{one.name} against {other.name}"
+            collected = partial(_failures, found, article, (one, other))
+            failures.button("partitions", "Collect as errors", corpus.id, batch, collected)
         download("CSV", lambda: export(found, left, right, (one.name, other.name)), "themescope-two-partitions.csv")
     data = pair_data(found, (left, right), (one.name, other.name), tones(st.context.theme.type), shown == ALL)
     draw_component("partitions", _ASSETS, data=data, key="compare_partitions")
@@ -138,22 +140,19 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: ClusteringRun, othe
         )
 
 
-def _case(
-    found: MatchedPartitions, corpus: CorpusRecord, article: ArticleRecord, sides: tuple[ClusteringRun, ClusteringRun]
-) -> NewCase:
+def _failures(
+    found: MatchedPartitions, article: ArticleRecord, sides: tuple[ClusteringRun, ClusteringRun]
+) -> list[Failure]:
+    """Return the sentences that changed cluster: misplaced beside the sections, else a disagreement of two."""
     one, other = sides
-    moved = found.matching.moved.tolist()
-    every = f"All {count(len(moved), 'changed sentence')} of the article"
-    rows = {every: moved} | {f"{n}. {found.sentences[i].text}": [i] for n, i in enumerate(moved, 1)}
-    chosen = rows[st.selectbox("Case", list(rows), key=f"compare_partitions_case_{article.id}")]
     first, second = _columns(found, one.load(), other.load())
-    placed = {found.sentences[i].id: f"{first[i]} → {second[i]}" for i in chosen}
+    placed = {found.sentences[i].id: f"{first[i]} → {second[i]}" for i in found.matching.moved.tolist()}
     models = tuple(side.name for side in sides if side.kind != "sections")
-    predicted = next(iter(placed.values())) if len(placed) == 1 else ""
-    finding = Finding(f"{one.name} against {other.name}", models, predicted, placed)
-    address = error_notebook.permalink({state.ARTICLE: article.title, state.LEFT: one.name, state.RIGHT: other.name})
-    kind = CaseKind.DISAGREEMENT if len(chosen) > 1 else CaseKind.SENTENCE
-    return sentence_case(queries.store(), corpus.id, list(placed), finding, address, kind)
+    kind = service.DISAGREEMENT if len(models) == 2 else service.SENTENCE
+    link = failures.permalink({state.ARTICLE: article.title, state.LEFT: one.name, state.RIGHT: other.name})
+    source = f"{one.name} against {other.name}"
+    of_people = any(side.kind == "labelling" for side in sides)
+    return service.sentences(queries.store(), list(placed), kind, source, placed, link, models, of_people)
 
 
 def _summary(found: MatchedPartitions, one: ClusteringRun, other: ClusteringRun) -> str:

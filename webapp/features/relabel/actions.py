@@ -24,10 +24,14 @@ from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, free_name
 from themescope.core.types import Ids
+from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services.labelling import assistance
+from themescope.jobs.services.labelling.session import place_of
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import MERGES, OUTLIERS, READ_ONLY
+from themescope.webapp.features.relabel.state import LABELLING, MERGES, OUTLIERS, READ_ONLY
 from themescope.webapp.map_view.parts import part_of
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.labelling import failures
 
 Handler = Callable[[RelabelState, Mapping[str, Any]], None]
 """Function that handles one action of the browser."""
@@ -86,7 +90,7 @@ ACTIONS = (
     Action("none_fits", "E", "None fits", "say that none of the codes fits the selection", "selection"),
     Action("note", "T", "Note", "add a note to the selection", "selection"),
     Action("accept", "A", "Accept", "accept the model's suggestion for the selection", "selection", True),
-    Action("error_case", "O", "Error notebook", "add the selection to the error notebook", "selection", True),
+    Action("collect", "O", "Collect as errors", "collect the selection as errors of a model", "selection", True),
     Action("example", "Q", "Pin example", "add the selection to the codebook as examples", "selection"),
     Action("clear", "L", "Clear", "clear the selection", "selection"),
     Action("duplicates", "D", "Include duplicates", "label sentences with identical text together", "selection"),
@@ -361,6 +365,26 @@ def _answer(state: RelabelState, action: Mapping[str, Any]) -> None:
         state.saved_at, state.last_summary = datetime.now(UTC), step.summary
 
 
+def _collect(state: RelabelState) -> None:
+    """Collect the selected sentences as failures, with their clusters and what the model suggests."""
+    model = queries.model_by_id(state.model_id)
+    name, placed = model.name if model is not None else "", dict[int, str]()
+    for id in map(int, state.selected):
+        placed[id], row = f"in {place_of(state.partition, id)}", int(state.partition.rows([id])[0])
+        other, found = state.suggestion_for(row), state.suggestions
+        if other is not None and found is not None:
+            suggested = state.partition.clusters[other].name
+            placed[id] += f"; {name} suggests {suggested} (margin {found.margin[row]:.2f})"
+    source = f"labelling {state.record.name}"
+    about = (failure_service.SENTENCE, source, placed, failures.permalink({LABELLING: state.record.name}))
+    models = (name,) if name else ()
+    failures.collect(
+        state.record.corpus_id,
+        source,
+        lambda: failure_service.sentences(queries.store(), list(placed), *about, models, of_people=True),
+    )
+
+
 HANDLERS: dict[str, Handler] = {
     "answer": _answer,
     "undo": lambda state, _: state.travel(lambda session: session.undo(), "You have nothing to undo."),
@@ -373,7 +397,7 @@ HANDLERS: dict[str, Handler] = {
     "certain": _mark(False),
     "none_fits": _on_selection(lambda state: state.apply_to_selection(op.none_fits)),
     "note": _on_selection(lambda state: setattr(state, "dialog", "note")),
-    "error_case": _on_selection(lambda state: setattr(state, "dialog", "error_case")),
+    "collect": _on_selection(_collect),
     "accept": _on_selection(lambda state: state.accept_suggestions()),
     "duplicates": _toggle_duplicates,
     "example": _on_selection(lambda state: state.apply_to_selection(codebook.add_own_examples, keep_selection=True)),

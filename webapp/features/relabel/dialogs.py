@@ -16,24 +16,19 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.code_sets import code_clusters, code_sizes
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import Code, CodebookEntry, entry_of
-from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.hierarchy import ClusterGroup
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, free_name
 from themescope.core.labelling.suggestions import ClusterPart, clusterers
 from themescope.core.types import Ids
-from themescope.db.label_records import NewCase
 from themescope.jobs.services.labelling import assistance
-from themescope.jobs.services.labelling.session import place_of
-from themescope.jobs.services.notebook.cases import Finding, sentence_case
 from themescope.jobs.services.search import MOST_WITH_VECTORS
 from themescope.webapp.features.relabel import queries
 from themescope.webapp.features.relabel.actions import clusters_of_selection
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import CODEBOOK, DIALOG_CLUSTER, KEYS, LABELLING, NEEDS_MODEL
+from themescope.webapp.features.relabel.state import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.components import attempt
-from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.labelling.codebook_view import editor
 from themescope.webapp.shared.text import count, plain, shorten
 
@@ -119,31 +114,6 @@ def _delete(state: RelabelState) -> None:
 def _recluster(state: RelabelState) -> None:
     if _recluster_part(state):
         _close(state)
-
-
-def _error_case(state: RelabelState) -> None:
-    if not len(state.selected):
-        st.info("Select sentences first.", icon=":material/info:")
-        return
-    error_notebook.form(f"{KEYS.page}-error-case", lambda: _new_case(state), lambda: setattr(state, "dialog", ""))
-
-
-def _new_case(state: RelabelState) -> NewCase:
-    ids = [int(i) for i in state.selected]
-    model = records.model_by_id(state.model_id)
-    placed = {i: _placed(state, i, model.name if model is not None else "") for i in ids[:MOST_PASSAGES]}
-    predicted = placed[ids[0]] if len(ids) == 1 else ""
-    finding = Finding(f"labelling {state.record.name}", (model.name,) if model is not None else (), predicted, placed)
-    address = error_notebook.permalink({LABELLING: state.record.name})
-    return sentence_case(records.store(), state.record.corpus_id, ids, finding, address)
-
-
-def _placed(state: RelabelState, sentence: int, model: str) -> str:
-    own, row = f"in {place_of(state.partition, sentence)}", int(state.partition.rows([sentence])[0])
-    other, found = state.suggestion_for(row), state.suggestions
-    if other is None or found is None:
-        return own
-    return f"{own}; {model} suggests {state.partition.clusters[other].name} (margin {found.margin[row]:.2f})"
 
 
 def _group(state: RelabelState) -> None:
@@ -351,7 +321,6 @@ def _around(state: RelabelState) -> bool:
 
 _DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[RelabelState], None]]] = {
     "note": ("Note", "small", _note),
-    "error_case": (error_notebook.LABEL, "small", _error_case),
     "merge": ("Merge clusters", "small", _merge),
     "delete": ("Delete a cluster", "small", _delete),
     "codebook": ("Codebook entry", "large", edit_entry),

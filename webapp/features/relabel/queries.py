@@ -104,11 +104,12 @@ def texts(labelling_id: int, members: Members) -> Texts:
 def neighbours_in_text(sentence: Sentence, corpus_id: int) -> list[str]:
     """Return the texts before and after a sentence in its article, "" for none; rows of a list have no neighbours.
 
-    A list is a corpus whose waves have one article each, with columns of sentences.
+    A list is a corpus of failures, or one whose waves have one article each, with columns of sentences.
     """
     with queries.store().reading() as r:
         corpus, columns = r.corpora.get(corpus_id), r.columns.list(corpus_id)
-        if corpus.articles <= max(len(waves_of(corpus)), 1) and any(c.level is ColumnLevel.SENTENCE for c in columns):
+        alone = bool(corpus.failures_of) or corpus.articles <= max(len(waves_of(corpus)), 1)
+        if alone and any(c.level is ColumnLevel.SENTENCE for c in columns):
             return ["", ""]
         places = [(sentence.article_id, sentence.position + offset) for offset in (-1, 1)]
         known = {s.position: s.text for s in r.corpora.sentences_at(places)}

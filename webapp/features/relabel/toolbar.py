@@ -59,7 +59,7 @@ _NEEDS_SELECTION = (
     "none_fits",
     "note",
     "accept",
-    "error_case",
+    "collect",
     "example",
     "clear",
     "similar",

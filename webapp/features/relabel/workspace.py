@@ -42,7 +42,7 @@ from themescope.webapp.shared import people
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import model_notes, nothing
 from themescope.webapp.shared.components import attempt
-from themescope.webapp.shared.labelling import error_notebook, task_queries
+from themescope.webapp.shared.labelling import task_queries
 from themescope.webapp.shared.labelling.task_queries import Task
 from themescope.webapp.shared.navigation import open_address, switch_page
 from themescope.webapp.shared.pages import CORPUS
@@ -217,7 +217,6 @@ def show(state: RelabelState) -> None:
         with bar:
             _task_bar(state, task)
     dialogs.show_open(state)
-    error_notebook.announce()
 
 
 def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str] | None]:

@@ -117,7 +117,7 @@ def _what(corpus: CorpusRecord) -> tuple[list[int], SampleForm | None]:
     options, help = [EVERY, FIRST, CHOSEN, RANDOM, units], "random articles or a random sample"
     if is_list(corpus):
         every, help = f"All {corpus.unit.value}s", "a random sample"
-        options = [every, *([WAVES] if corpus.articles > 1 else []), units]
+        options = [every, *([WAVES] if waves_of(corpus) else []), units]
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     which = left.segmented_control(
         "What to label", options, default=every, required=True, key=_key("articles"),

@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from themescope.db.label_records import NewCase
+from themescope.core.types import Ids
 from themescope.db.records import TripletCard, TripletReview, TripletSetRecord, Verdict
-from themescope.jobs.services.notebook.cases import triplet_case
+from themescope.db.repositories.failures import Failure
+from themescope.jobs.services import failures as service
 from themescope.webapp.features.triplets import attention, filters, queries, sets
 from themescope.webapp.features.triplets.filters import ReviewFilter, TripletFilter, TripletView
 from themescope.webapp.features.triplets.queries import EvaluatedModel
@@ -19,7 +20,7 @@ from themescope.webapp.features.triplets.state import REVIEW_KEYS, SET, TABLE, T
 from themescope.webapp.shared import components, people
 from themescope.webapp.shared import queries as shared
 from themescope.webapp.shared.components import clickable_table
-from themescope.webapp.shared.labelling import error_notebook
+from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.results import triplet_queries
 from themescope.webapp.shared.text import ago, plain, shorten_middle, signed
 
@@ -69,7 +70,7 @@ def buttons(view: TripletView, at: int) -> None:
     by = "" if view.person is None else f" by {people.shown(view.person)}"
     st.caption(
         f"**{done:,} of {len(view.candidates):,}** in this filter reviewed{by}. Keys: G good, B bad, A ambiguous, "
-        "U undo, J next, K previous, O add to error notebook."
+        "U undo, J next, K previous, O collect as error."
     )
     _reviews(reviews)
 
@@ -160,14 +161,14 @@ def _reviews(reviews: Sequence[TripletReview]) -> None:
 
 _ROWS = 50
 KEYS = {key: verdict.value for verdict, key in SHORTCUTS.items()} | {
-    "U": "undo", "J": "next", "K": "previous", "O": "notebook",
+    "U": "undo", "J": "next", "K": "previous", "O": "collect",
 }  # fmt: skip
 HANDLERS: Mapping[str, Callable[[TripletView], None]] = {
     **{verdict.value: by_key(verdict) for verdict in SHORTCUTS},
     "undo": undo,
     "next": lambda view: view.go(view.position() + 1),
     "previous": lambda view: view.go(view.position() - 1),
-    "notebook": lambda view: error_notebook.open_dialog(REVIEW_KEYS),
+    "collect": lambda view: _collect(view, view.ids[view.position() :][:1]),
 }
 _MARGIN_HELP = "Margin: distance to the other section minus distance to the same section, by this model's distance"
 _COLUMNS = {
@@ -230,7 +231,12 @@ def _one_triplet(
         st.button("Next", forward, on_click=view.step, args=(at, at + 1), disabled=last)
         st.caption(f"Triplet {at + 1:,} of {len(view.ids):,}", width="content")
         st.space("stretch")
-        error_notebook.add_button(REVIEW_KEYS, lambda: _case(view, current, shown))
+        batch, one = _batch(view), view.ids[at : at + 1]
+        failures.button("triplet", "Collect as error", chosen.corpus_id, batch, lambda: _failures(view, one))
+        wrong = _wrong(view)
+        if len(wrong) > 1:
+            label = f"Collect {len(wrong):,} wrong ones"
+            failures.button("triplets", label, chosen.corpus_id, batch, lambda: _failures(view, wrong))
         queries.buttons(view.chosen, view.models, triplets.split, view.ids)
     buttons(view, at)
     components.action_keys(REVIEW_KEYS, TRIPLET, KEYS, {kind: partial(act, view) for kind, act in HANDLERS.items()})
@@ -240,9 +246,25 @@ def _one_triplet(
     _table(view, cards, margins, first)
 
 
-def _case(view: TripletView, triplet: TripletCard, margins: Mapping[str, float]) -> NewCase:
-    address = error_notebook.permalink({SET: view.chosen.name, TRIPLET: str(triplet.id)})
-    return triplet_case(triplet, view.chosen, margins, address)
+def _batch(view: TripletView) -> str:
+    return f"Triplets of {view.chosen.name}"
+
+
+def _collect(view: TripletView, ids: Ids) -> None:
+    failures.collect(view.chosen.corpus_id, _batch(view), lambda: _failures(view, ids))
+
+
+def _wrong(view: TripletView) -> Ids:
+    """Return the triplets in view that a model has wrong, at most as many as can be collected at once."""
+    margins = [queries.margins_at(model, view.ids) for model in view.models]
+    wrong = np.any([values < 0 for values in margins], axis=0) if margins else np.zeros(len(view.ids), bool)
+    return view.ids[wrong][: service.MOST_DRAWN]
+
+
+def _failures(view: TripletView, ids: Ids) -> list[Failure]:
+    margins = {model.name: queries.margins_at(model, ids) for model in view.models}
+    found = shared.store(), view.chosen, ids, margins
+    return service.triplets(*found, lambda id: failures.permalink({SET: view.chosen.name, TRIPLET: str(id)}))
 
 
 def card(triplet: TripletCard, kind: str) -> None:

@@ -1,1 +1,1 @@
-"""Labellings on several pages: tasks, codebook entries, error notebook, and names by a language model."""
+"""Labellings on several pages: tasks, codebook entries, collecting of failures, and names by a language model."""

@@ -9,19 +9,19 @@ import numpy as np
 import streamlit as st
 
 from themescope.core.labelling.changes import Step
-from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.selections import Selection, digest_of_ids
 from themescope.core.records.stored import LabellingRecord, SelectionRecord, Sharing
 from themescope.db.access import Right
-from themescope.db.label_records import NewCase, NewLabelling
+from themescope.db.label_records import NewLabelling
+from themescope.db.repositories.failures import Failure
+from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.notebook.cases import Finding, sentence_case
 from themescope.jobs.services.table_files import excel_bytes
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.forms import Table, table_files
-from themescope.webapp.shared.labelling import error_notebook
+from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.navigation import is_open, page_link, saved_line, switch_page
 from themescope.webapp.shared.people import current_actor, current_person, may
 from themescope.webapp.shared.results import partition_queries
@@ -39,12 +39,12 @@ def show(of: Panel) -> None:
             _popover(of, "Make it a theme", ":material/category:", _make_theme)
             _popover(of, "Label it", ":material/label:", _label)
             _popover(of, "Relabel", ":material/edit_note:", _relabel)
-            _popover(of, "Error notebook", error_notebook.ICON, _error_case)
+            batch = f"Selection: {shorten(str(of.selection.origin), 120)}"
+            failures.button(of.key, "Collect as errors", of.selection.corpus_id, batch, lambda: _failures(of))
             _popover(of, "Share", ":material/link:", _share)
         _popover(of, "Export", ":material/download:", _export)
         _popover(of, "Save", ":material/bookmark:", _more)
     _outcome(of)
-    error_notebook.announce()
 
 
 def _popover(of: Panel, label: str, icon: str, draw: Callable[[Panel], None]) -> None:
@@ -142,17 +142,15 @@ def _relabel(of: Panel) -> None:
             switch_page("relabel", partition_queries.selection_view(opened[0].name, opened[1].id))
 
 
-def _error_case(of: Panel) -> None:
-    error_notebook.form(of.name("error-case"), lambda: _case(of), lambda: None)
-
-
-def _case(of: Panel) -> NewCase:
-    """Return the selection as a case; its permalink opens this view with the stored selection."""
+def _failures(of: Panel) -> list[Failure]:
+    """Return the selected sentences as failures; their link opens this view with the stored selection."""
     found, ids = of.read(), of.selection.ids
-    themes = {int(found.ids[row]): found.theme(row) for row in found.rows_of(ids[:MOST_PASSAGES]).tolist()}
+    themes = {int(found.ids[row]): found.theme(row) for row in found.rows_of(ids).tolist()}
     models = (of.themes.model.name,) if of.themes is not None and any(themes.values()) else ()
-    finding = Finding(f"selection: {shorten(str(of.selection.origin), 200)}", models, placed=themes)
-    return sentence_case(queries.store(), of.selection.corpus_id, ids, finding, error_notebook.permalink(of.view))
+    source, link = f"selection: {shorten(str(of.selection.origin), 200)}", failures.permalink(of.view)
+    return failure_service.sentences(
+        queries.store(), ids.tolist(), failure_service.SENTENCE, source, themes, link, models
+    )
 
 
 # ---------------------------------------------------------------- files and links

@@ -1,0 +1,11 @@
+"""Error notebooks become corpora of failures, see :mod:`themescope.db.error_notebooks`.
+
+Their rows are moved after all revisions, because that takes repositories, which need the newest tables.
+"""
+
+revision = "0032"
+down_revision = "0031"
+
+
+def upgrade() -> None:
+    """Change no table."""

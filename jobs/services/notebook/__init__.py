@@ -1,1 +1,0 @@
-"""Error notebooks: building cases, random samples of failures, suggested categories, counts, agreement and reports."""

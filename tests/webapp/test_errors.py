@@ -1,0 +1,153 @@
+"""The Errors page, and the failures that other pages collect."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.webapp.filled import CORPUS, HOSTILE
+from tests.webapp.hands import plain_words_of
+from themescope.core.errors import AccessError, DataError
+from themescope.core.labelling.coding import create_code
+from themescope.core.records.stored import Role
+from themescope.db.label_records import NewItem, NewTask
+from themescope.db.repositories.failures import Failure
+from themescope.db.store import Store
+from themescope.jobs.services import failures
+from themescope.jobs.services.accounts import people
+from themescope.jobs.services.labelling.session import LabellingSession
+
+Open = Callable[..., AppTest]
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    return next(button for button in at.button if label in button.label).click().run()
+
+
+def texts(store: Store) -> list[str]:
+    """Texts of the collected failures of the project, in their order."""
+    with store.reading() as r:
+        corpus = r.failures.of(CORPUS)
+        ids = r.corpora.sentence_ids(corpus.id).tolist() if corpus else []
+        known = r.corpora.sentences_by_id(ids)
+    return [known[id].text for id in ids]
+
+
+def column(store: Store, name: str) -> list[object]:
+    with store.reading() as r:
+        corpus = r.failures.of(CORPUS)
+        assert corpus is not None
+        found = next(one for one in r.columns.list(corpus.id) if one.name == name)
+        values = r.columns.values(found, r.corpora.sentence_ids(corpus.id)).tolist()
+    return [found.categories[value] for value in values] if found.categories else values
+
+
+def test_failures_are_collected_coded_and_counted(filled_store: Store, open_page: Open) -> None:
+    at = open_page("errors", person="ada", corpus=CORPUS)
+    assert not at.exception and "No failures yet." in plain_words_of(at)
+    found = [Failure("wrong triplet", f"{HOSTILE} {n}", HOSTILE, (n,), (HOSTILE,), {HOSTILE: -0.1}) for n in (1, 2)]
+    made = failures.collect(filled_store, 1, HOSTILE, found, "ben")
+    assert failures.collect(filled_store, 1, HOSTILE, found, "ada").new == 0
+    at = open_page("errors", person="ada", corpus=CORPUS)
+    assert not at.exception and "2 failures, 0 coded by you" in plain_words_of(at)
+    press(at, "Code them")
+    record = failures.coding_of(filled_store, made.corpus, "ada")
+    assert record.blind and record.sentences == 2 and not at.exception
+    session = LabellingSession(filled_store, record.id, "ada")
+    session.do(create_code(session.partition, 1, "Negation", session.partition.ids[:1]))
+    failures.collect(filled_store, 1, "another batch", found[:1], "ada")
+    assert failures.coding_of(filled_store, made.corpus, "ada").id == record.id
+    with filled_store.reading() as r:
+        assert len(r.labellings.snapshot(record.id).partition.ids) == 3, "extended by the new failure"
+    at = open_page("errors", person="ada", corpus=CORPUS)
+    assert "3 failures, 1 coded by you" in plain_words_of(at)
+    at = open_page("errors", person="ada", corpus=made.corpus.name)
+    assert not at.exception and "3 failures, 1 coded by you" in plain_words_of(at)
+
+
+def test_wrong_triplets_are_collected_where_they_are_browsed(filled_store: Store, open_page: Open) -> None:
+    with filled_store.reading() as r:
+        (chosen, *_) = r.triplets.list(1)
+        run = next(one for one in r.runs.list(triplet_set_id=chosen.id, kind="triplets"))
+        wrong = failures.failing(filled_store, run, "model").ids
+    at = open_page("triplets", corpus=CORPUS, set=chosen.name)
+    press(at, "Collect as error")
+    assert not at.exception and len(texts(filled_store)) == 1
+    assert texts(filled_store)[0].startswith("Pivot: ") and "\nNegative: " in texts(filled_store)[0]
+    (link,) = column(filled_store, "link")
+    assert str(link).startswith("triplets?") and "triplets_triplet=" in str(link)
+    made = failures.collect_sample(
+        filled_store,
+        1,
+        failures.failing(filled_store, run, "m on set (test)"),
+        2,
+        7,
+        "ada",
+        lambda id: f"triplets?t={id}",
+    )
+    assert (
+        made.new == min(2, len(wrong))
+        and f"of {len(wrong):,} failures of m on set (test)" in column_titles(filled_store)[-1]
+    )
+    again = failures.collect_sample(
+        filled_store,
+        1,
+        failures.failing(filled_store, run, "m on set (test)"),
+        2,
+        7,
+        "ada",
+        lambda id: f"triplets?t={id}",
+    )
+    assert again.new == 0 and np.array_equal(again.sentences, made.sentences), "the same seed draws the same"
+    assert all(float(margin) < 0 for margin in column(filled_store, "margin")[1:])
+
+
+def column_titles(store: Store) -> list[str]:
+    with store.reading() as r:
+        corpus = r.failures.of(CORPUS)
+        assert corpus is not None
+        return [article.title for article in r.corpora.articles(corpus.id)]
+
+
+def test_misplaced_sentences_of_a_clustering_are_drawn(filled_store: Store) -> None:
+    with filled_store.reading() as r:
+        run = next(one for one in r.runs.list(kind="clustering") if one.model_id is not None)
+    found = failures.failing(filled_store, run, "clusters")
+    made = failures.collect_sample(filled_store, 1, found, 3, 0, "", lambda title: f"compare?article={title}")
+    assert made.new == min(3, len(found.ids))
+    with filled_store.reading() as r:
+        known = r.corpora.sentences_by_id(found.ids)
+    assert {*texts(filled_store)} <= {sentence.text for sentence in known.values()}
+    assert all(str(where).startswith("in a cluster that is mostly “") for where in column(filled_store, "placed"))
+
+
+def test_labels_that_a_blind_task_hides_are_not_collected(filled_store: Store) -> None:
+    with filled_store.writing() as w:
+        article = w.corpora.articles(1)[0]
+        first = w.corpora.sentences(article.id)[0].id
+        task = w.tasks.create(NewTask(1, "blind", "", blind=True), {"": None}, [NewItem(article.id, 0, 1, "")])
+    about = ([first], failures.DISAGREEMENT, "a against b", {first: "Housing (a), Rent (b)"}, "agreement")
+    with pytest.raises(DataError, match="blind task"):
+        failures.sentences(filled_store, *about, of_people=True)
+    with filled_store.writing() as w:
+        w.tasks.close(task.id, True)
+    (found,) = failures.sentences(filled_store, *about, of_people=True)
+    assert found.placed == "Housing (a), Rent (b)" and found.article == article.title
+
+
+def test_who_may_label_may_collect_and_a_viewer_may_not(filled_store: Store) -> None:
+    people.add(filled_store, "ada", Role.ADMIN, "a long password")
+    people.add(filled_store, "val", Role.VIEWER, "a long password")
+    people.add(filled_store, "lea", Role.LABELLER, "a long password")
+    found = [Failure("sentence", "a text", "a search", ())]
+    with pytest.raises(AccessError):
+        failures.collect(filled_store, 1, "batch", found, "val")
+    assert texts(filled_store) == []
+    made = failures.collect(filled_store, 1, "batch", found, "lea")
+    assert made.new == 1 and column(filled_store, "found by") == ["lea"]
+    with pytest.raises(DataError, match="has collected failures itself"):
+        failures.collect(filled_store, made.corpus.id, "batch", found, "lea")
+    for wrong in ([], found * (failures.MOST_DRAWN + 1)):
+        with pytest.raises(DataError, match="Choose 1 to"):
+            failures.collect(filled_store, 1, "batch", wrong, "lea")

@@ -1,1 +1,0 @@
-"""The Error notebook page."""
