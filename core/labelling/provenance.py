@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, Kind, SentenceChanges, Step, apply
+from themescope.core.labelling.code_sets import CodeSet, code_sets, combinations
 from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import BY_SIMILARITY, OperationKind
-from themescope.core.labelling.partition import UNASSIGNED, Entry, Partition
+from themescope.core.labelling.partition import UNASSIGNED, Entry, EntryKind, Partition
 from themescope.core.types import Floats, Ids
 
 
@@ -223,6 +224,56 @@ class _Replay:
         rows = rows[~np.isin(self._marks["maker"][rows], human)]
         self._marks["maker"][rows], self._marks["step"][rows] = self._place(Maker(Source.HUMAN, person)), step_id
         self._marks["probability"][rows] = np.nan
+
+
+def code_makers(
+    partition: Partition, made: Provenance, start: Provenance, log: Sequence[tuple[Step, ChangeSet]]
+) -> dict[int, dict[int, Maker]]:
+    """Return sentence → code → who gave it, for the sentences whose codes several gave.
+
+    ``made`` is the provenance of the whole labels, which names the last who changed them; it follows from ``start`` and
+    ``log``. Codes that come back by an undo have the maker that they had.
+    """
+    sets, rows = code_sets(partition), np.flatnonzero(np.isin(partition.numbers, [*combinations(partition)]))
+    ids = partition.ids[rows]
+    numbers = dict(zip(ids.tolist(), partition.numbers[rows].tolist(), strict=True))
+    turns: list[tuple[Step, dict[int, tuple[CodeSet, CodeSet]]]] = []
+    for step, change_set in reversed(log) if len(ids) else ():
+        after = {id: sets.get(number, CodeSet({number})) for id, number in numbers.items()}
+        for change in reversed(change_set.changes):
+            if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:
+                own = change.only(ids)
+                numbers |= zip(own.ids.tolist(), np.asarray(own.old).tolist(), strict=True)
+            elif isinstance(change, EntryChange) and change.kind is EntryKind.CODES and change.key.isdecimal():
+                sets[int(change.key)] = frozenset(change.old.clusters) if change.old else CodeSet({int(change.key)})
+        before = {id: sets.get(number, CodeSet({number})) for id, number in numbers.items()}
+        turns.append((step, {id: (before[id], after[id]) for id in after if before[id] != after[id]}))
+    by = {
+        id: dict.fromkeys(sets.get(numbers[id], CodeSet({numbers[id]})), start.makers[start.maker[row]])
+        for id, row in zip(ids.tolist(), rows.tolist(), strict=True)
+        if numbers[id] != UNASSIGNED
+    }
+    known = {(id, code): maker for id, given in by.items() for code, maker in given.items()}
+    for step, turned in reversed(turns):
+        machine = bool(step.coder) or step.operation in BY_SIMILARITY
+        maker = Maker(Source.MACHINE, step.coder or step.operation) if machine else Maker(Source.HUMAN, step.person)
+        again = step.kind is not Kind.DO or step.operation == OperationKind.BACK
+        for id, (old, new) in turned.items():
+            given = by.get(id, {})
+            gone = [given[code] for code in old - new if code in given]
+            of = gone[0] if gone and step.operation == OperationKind.MERGE else maker
+            fresh = {code: known.get((id, code), of) if again else of for code in new - old}
+            by[id] = {code: given[code] for code in new & given.keys()} | fresh
+            known |= {(id, code): one for code, one in fresh.items()}
+    found: dict[int, dict[int, Maker]] = {}
+    for id, row in zip(ids.tolist(), rows.tolist(), strict=True):
+        last = made.makers[made.maker[row]]
+        held = {code: by.get(id, {}).get(code, last) for code in code_sets(partition)[int(partition.numbers[row])]}
+        if last.source is Source.HUMAN:  # who approved the codes of a machine
+            held = {code: last if maker.source is Source.MACHINE else maker for code, maker in held.items()}
+        if len({*held.values()}) > 1:
+            found[id] = held
+    return found
 
 
 def with_approvals(

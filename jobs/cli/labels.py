@@ -181,18 +181,21 @@ def _import_project(
     counts: dict[str, Any] = {
         "texts": plan.matched,
         "texts not found": len(plan.unmatched),
-        "codes": len(code_clusters(plan.partition)),
-        "coded sentences": int((plan.partition.numbers >= 0).sum()),
+        "codes": len(code_clusters(plan.codings[0].partition)),
+        "coded sentences": plan.coded,
         "passages": plan.passages,
         "found in part": plan.partly,
         "lost": plan.lost,
         "sentences with several codes": plan.several,
     }
+    if len(plan.codings) > 1:
+        counts["coders"] = len(plan.codings)
     if not dry_run:
         if plan.lost and not skip:
             raise DataError(f"{plan.lost:,} coded passages have no sentence, so nothing was imported. See --dry-run.")
         new = NewLabelling(corpus_id, name or plan.name, person, article_id=plan.article_id)
-        counts["labelling"] = starts.begin(shell.store, new, qda_projects.from_project(plan, file.name)).name
+        made = qda_projects.begin(shell.store, new, plan, file.name)
+        counts["labelling"] = ", ".join(record.name for record in made)
     more = [f"… and {len(listed) - _SHOWN:,} more (all with --json)"] if len(listed) > _SHOWN else []
     shell.show(
         counts | {"account": plan.account.to_json()}, "\n".join([pairs(counts), *listed[:_SHOWN], *more]).rstrip()

@@ -16,7 +16,7 @@ import zipfile
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import IO
@@ -57,6 +57,8 @@ class QdaSpan:
     """Who made the codings."""
     probability: float | None = None
     when: datetime | None = None
+    others: Mapping[str, Maker] = field(default_factory=dict)
+    """Code → who gave it, for the codes that somebody else gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +180,13 @@ class _Writer:
         # An unlabelled time would be that of another zone elsewhere.
         when = None if one.when is None else one.when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         about = {"creatingUser": self._users.get(one.maker), "creationDateTime": when}
+        by = {code: {**about, "creatingUser": self._users.get(maker)} for code, maker in one.others.items()}
         place = {"startPosition": str(one.start), "endPosition": str(one.end)}
         name = one_line(text[one.start : one.end])[:_NAME_LENGTH]
         codings = [
             xml.element(
                 "Coding",
-                {"guid": self._guid("coding", id, code), **about},
+                {"guid": self._guid("coding", id, code), **by.get(code, about)},
                 xml.element("CodeRef", {"targetGUID": self._guid("code", code)}),
             )
             for code in one.codes

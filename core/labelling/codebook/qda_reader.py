@@ -323,7 +323,7 @@ class ProjectReader:
                 content.account.skip("coded passage of a picture, recording or page", name, one.get("name") or "")
 
     def _source(self, found: Sequence[Any], name: str, path: str, content: str) -> _FoundSource:
-        selections = tuple(self._found(one) for one in found if xml.local_name(one.tag) == "PlainTextSelection")
+        selections = tuple(each for one in found if _is(one, "PlainTextSelection") for each in self._found(one))
         written = next((one.text or "" for one in found if xml.local_name(one.tag) == "Description"), "")
         first, *titles = written.split("\n")
         headings = tuple(titles) if first == HEADINGS else ()
@@ -331,21 +331,25 @@ class ProjectReader:
         codes = tuple(xml.same(ref.get("targetGUID")) for one in codings for ref in one)
         return _FoundSource(name, path, content, selections, headings, codes)
 
-    def _found(self, one: Any) -> _Found:
-        codes: list[str] = []
-        notes: list[str] = []
-        for child in one.iter():
-            kind, target = xml.local_name(child.tag), xml.same(child.get("targetGUID"))
-            if kind in ("CodeRef", "NoteRef") and target not in (into := codes if kind == "CodeRef" else notes):
-                into.append(target)
+    def _found(self, one: Any) -> Iterator[_Found]:
+        """Yield a selection for each user who coded it; its notes are those of the first."""
         try:
             start, end = int(one.get("startPosition")), int(one.get("endPosition"))
         except (TypeError, ValueError):
             raise self._damaged("a selection has no position.") from None
-        coding = next((child for child in one if xml.local_name(child.tag) == "Coding"), one)
-        user = xml.same(coding.get("creatingUser") or one.get("creatingUser"))
-        written = next((child.text or "" for child in one if xml.local_name(child.tag) == "Description"), "")
-        return _Found(start, end, tuple(codes), tuple(notes), user, written, one.get("name") or "")
+        notes: dict[str, None] = {}
+        by: dict[str, dict[str, None]] = {}
+        own = xml.same(one.get("creatingUser"))
+        for part in one:
+            codes = [xml.same(child.get("targetGUID")) for child in part.iter() if _is(child, "CodeRef")]
+            if codes:
+                by.setdefault(xml.same(part.get("creatingUser")) or own, {}).update(dict.fromkeys(codes))
+            notes |= {xml.same(child.get("targetGUID")): None for child in part.iter() if _is(child, "NoteRef")}
+        written = next((child.text or "" for child in one if _is(child, "Description")), "")
+        for user, given in (by or {own: {}}).items():
+            yield _Found(start, end, tuple(given), tuple(notes), user, written, one.get("name") or "")
+            notes = {}
+            written = written if written.startswith(PROBABILITY) else ""
 
     @contextmanager
     def _converted(self) -> Iterator[None]:
@@ -356,6 +360,10 @@ class ProjectReader:
 
     def _damaged(self, problem: str) -> ReadError:
         return ReadError(self._path, problem, "", xml.REDO)
+
+
+def _is(element: Any, name: str) -> bool:
+    return xml.local_name(element.tag) == name
 
 
 def _maker(user: Any, origin: str) -> Maker:

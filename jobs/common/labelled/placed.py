@@ -12,8 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.labelling.changes import rewind
+from themescope.core.labelling.code_sets import combinations
 from themescope.core.labelling.partition import UNASSIGNED, EntryKind, Partition
-from themescope.core.labelling.provenance import Approval, Maker, Provenance, Source, of_rows, provenance
+from themescope.core.labelling.provenance import (
+    Approval,
+    Maker,
+    Provenance,
+    Source,
+    code_makers,
+    of_rows,
+    provenance,
+)
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Split, split_of_title
 from themescope.db.store import Store, Unit
@@ -41,6 +50,16 @@ def provenance_of(r: Unit, record: LabellingRecord, partition: Partition, until:
         log = [(step, change_set) for step, change_set in log if step.when <= until]
         approvals = [approval for approval in approvals if approval.when <= until]
     return provenance(partition, start_provenance(r, record, partition.ids), log, approvals)
+
+
+def code_makers_of(
+    r: Unit, record: LabellingRecord, partition: Partition, made: Provenance
+) -> dict[int, dict[int, Maker]]:
+    """Return sentence → code → who gave it, for the sentences of a labelling whose codes several gave."""
+    if not combinations(partition):
+        return {}
+    log = r.label_steps.since(record.id, 0, None if len(partition.ids) == record.sentences else partition.ids.tolist())
+    return code_makers(partition, made, start_provenance(r, record, partition.ids), log)
 
 
 def start_provenance(r: Unit, record: LabellingRecord, ids: Ids) -> Provenance:

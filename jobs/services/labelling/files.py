@@ -12,7 +12,7 @@ from typing import Any
 
 from themescope.core.errors import DataError, ReadError, StoreError
 from themescope.core.labelling.code_sets import code_names
-from themescope.core.labelling.provenance import Source
+from themescope.core.labelling.provenance import Maker, Provenance, Source
 from themescope.core.readers.tables import Sheet, one_line
 from themescope.core.records.answers import LocatedSentence
 from themescope.core.records.stored import LabellingRecord
@@ -28,7 +28,7 @@ from themescope.jobs.bundles.labellings import (
     store_document,
     to_lines,
 )
-from themescope.jobs.common.labelled.placed import provenance_of
+from themescope.jobs.common.labelled.placed import code_makers_of, provenance_of
 from themescope.jobs.services.labelling import foreign_labels, starts
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.sentences import sentences_of_ids
@@ -106,7 +106,9 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
     """Yield :func:`rows` in parts of about 2,000, each read in a transaction of its own; at least one part."""
     with store.reading() as r:
         snapshot = r.labellings.snapshot(labelling_id)
-        made = provenance_of(r, r.labellings.get(labelling_id), snapshot.partition)
+        record = r.labellings.get(labelling_id)
+        made = provenance_of(r, record, snapshot.partition)
+        others = code_makers_of(r, record, snapshot.partition, made)
         changed = {step.id: step.when.isoformat() for step in r.label_steps.list(labelling_id)}
     p, versions = snapshot.partition, snapshot.versions
     themes = {None: ""} | {number: cluster.name for number, cluster in p.clusters.items()}
@@ -120,9 +122,27 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
         name, theme = names.get(number, ("", ""))
         mark, note = bool(p.uncertain[at]), p.notes.get(sentence.id, "")
         when = changed.get(int(versions[at]), "")
-        return (*place_cells(sentence), name, number, theme, mark, note, *made.cells(at), when)
+        return (
+            *place_cells(sentence),
+            name,
+            number,
+            theme,
+            mark,
+            note,
+            *_made_cells(made, others, sentence.id, at),
+            when,
+        )
 
     return sentence_parts(store, p.ids, row)
+
+
+_MADE = ("source", "coder", "probability")
+
+
+def _made_cells(made: Provenance, others: Mapping[int, Mapping[int, Maker]], id: int, row: int) -> Row:
+    """Return source, coder and probability; the coder is everybody who gave one of the codes."""
+    source, coder, sure = made.cells(row)
+    return source, ", ".join(sorted({maker.coder for maker in others[id].values()})) if id in others else coder, sure
 
 
 LABEL_STUDIO, DOCCANO = "label-studio", "doccano"
@@ -154,11 +174,13 @@ def _coded(store: Store, labelling_id: int) -> Iterator[tuple[LocatedSentence, l
     """Yield the sentences of a labelling with their codes, and with note, mark, source, coder and probability."""
     with store.reading() as r:
         p = r.labellings.snapshot(labelling_id).partition
-        made = provenance_of(r, r.labellings.get(labelling_id), p)
+        record = r.labellings.get(labelling_id)
+        made = provenance_of(r, record, p)
+        others = code_makers_of(r, record, p, made)
     names = code_names(p)
 
     def one(sentence: LocatedSentence, at: int) -> Row:
-        about = dict(zip(("source", "coder", "probability"), made.cells(at), strict=True))
+        about = dict(zip(_MADE, _made_cells(made, others, sentence.id, at), strict=True))
         more = {"note": p.notes.get(sentence.id, ""), "uncertain": bool(p.uncertain[at]), **about}
         return sentence, [*names[int(p.numbers[at])]], more
 

@@ -290,7 +290,9 @@ def _of_prodigy(row: Mapping[str, Any]) -> Iterator[_Row]:
 def _by_annotator(cell: str) -> bool:
     """Return whether a cell is a list of labels, each with its annotator."""
     value = _value(cell) if cell.startswith("[{") else None
-    return bool(value) and all(isinstance(one, dict) and _who(one) and {"label", "value"} & one.keys() for one in value)
+    return isinstance(value, list) and all(
+        isinstance(one, dict) and _who(one) and {"label", "value"} & one.keys() for one in value
+    )
 
 
 def _who(one: Mapping[str, Any]) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -34,7 +35,7 @@ from themescope.core.labelling.codebook.qda_project import (
 )
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
 from themescope.core.labelling.operations import NOTE_LIMIT
-from themescope.core.labelling.partition import Partition, start
+from themescope.core.labelling.partition import UNASSIGNED, Partition, start
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows
 from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import ArticleRecord, LabellingRecord
@@ -44,7 +45,7 @@ from themescope.db.label_records import NewLabelling, Snapshot
 from themescope.db.settings import Settings
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.reading import call_apart
-from themescope.jobs.common.labelled.placed import provenance_of
+from themescope.jobs.common.labelled.placed import ANNOTATOR, code_makers_of, provenance_of
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.codebook import exported_from, finder
 
@@ -55,14 +56,16 @@ def qdpx(store: Store, labelling_id: int) -> bytes:
         record, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
         steps = {step.id: step for step in r.label_steps.list(labelling_id)}
         made = provenance_of(r, record, snapshot.partition)
+        others = code_makers_of(r, record, snapshot.partition, made)
         wanted = {sentence.article_id for sentence in r.corpora.sentences_by_id(snapshot.partition.ids).values()}
         articles = sorted(r.corpora.articles_by_id(wanted).values(), key=lambda article: article.position)
     found = exported_from(store, record, snapshot.partition)
     people = {record.owner, *(step.person for step in steps.values())}
-    makers = sorted({*(Maker(Source.HUMAN, person) for person in people), *made.makers}, key=astuple)
+    of_codes = (maker for given in others.values() for maker in given.values())
+    makers = sorted({*(Maker(Source.HUMAN, person) for person in people), *made.makers, *of_codes}, key=astuple)
     head = ProjectHead(found.title, found.codes, makers, found.seed)
     out = io.BytesIO()
-    write_project(out, head, _sources(store, articles, record, snapshot, steps, made))
+    write_project(out, head, _sources(store, articles, record, snapshot, steps, made, others))
     return out.getvalue()
 
 
@@ -77,6 +80,7 @@ def _sources(
     snapshot: Snapshot,
     steps: Mapping[int, Step],
     made: Provenance,
+    others: Mapping[int, Mapping[int, Maker]],
 ) -> Iterator[TextSource]:
     """Yield the text of each article with its coded and noted sentences; each is read in a transaction of its own."""
     p, names = snapshot.partition, code_names(snapshot.partition)
@@ -96,9 +100,21 @@ def _sources(
             who, when = (step.person, step.when) if step else (record.owner, record.created)
             source, coder, sure = made.cells(row)
             maker = Maker(Source(source), coder) if source else Maker(Source.HUMAN, who)
+            by = {p.clusters[code].name: one for code, one in others.get(sentence.id, {}).items()}
             if placed or note or p.uncertain[row]:
-                selections.append(QdaSpan(begin, end, placed, note, bool(p.uncertain[row]), maker, sure, when))
+                selections.append(QdaSpan(begin, end, placed, note, bool(p.uncertain[row]), maker, sure, when, by))
         yield TextSource(article.title, text, selections, headings(titles, sentences))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProjectCoding:
+    """What a labelling begins with."""
+
+    coder: str
+    """Whose codes these are, if the project has those of several."""
+    partition: Partition
+    labels: Provenance
+    """Who made the codings."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,9 +122,8 @@ class ProjectPlan:
     """What an import of a project makes of it."""
 
     name: str
-    partition: Partition
-    labels: Provenance
-    """Who made the codings."""
+    codings: tuple[ProjectCoding, ...]
+    """One, or one for each coder where several coded the same sentence."""
     article_id: int | None
     """The article if there is one."""
     matched: int
@@ -128,6 +143,12 @@ class ProjectPlan:
     account: ReadAccount
     """What is not read, such as pictures, and every passage that is lost or found in part."""
 
+    @property
+    def coded(self) -> int:
+        """Return the number of sentences with a code."""
+        every = np.stack([one.partition.numbers for one in self.codings])
+        return int((every != UNASSIGNED).any(axis=0).sum())
+
 
 def plan_project(store: Store, corpus_id: int, path: Path) -> ProjectPlan:
     """Match the texts of a project with the articles of a corpus.
@@ -146,18 +167,33 @@ def _plan(settings: Settings, corpus_id: int, path: Path) -> ProjectPlan:
         return matching.plan(project.name, project.account)
 
 
+@dataclass(slots=True)
+class _Given:
+    """What a coder gave to sentences."""
+
+    codes: dict[int, dict[int, int]] = field(default_factory=dict)
+    """Sentence → index of each of its codes → number of characters of the longest selection in it."""
+    makers: dict[int, tuple[Maker, float | None]] = field(default_factory=dict)
+    """Sentence → who gave it the code with the longest selection."""
+    notes: dict[int, list[str]] = field(default_factory=dict)
+    uncertain: set[int] = field(default_factory=set)
+
+    def add(self, other: _Given) -> None:
+        """Add what another coder gave to other sentences."""
+        self.codes |= other.codes
+        self.makers |= other.makers
+        self.uncertain |= other.uncertain
+        for id, texts in other.notes.items():
+            self.notes.setdefault(id, []).extend(texts)
+
+
 class _Matching:
     def __init__(self, store: Store, corpus_id: int, listed: list[PortableCode]) -> None:
         self._store, self._corpus_id, self._codes = store, corpus_id, listed
         self._ids: list[int] = []
         self._articles: set[int] = set()
         self._unmatched: list[str] = []
-        self._given: dict[int, dict[int, int]] = {}
-        """Sentence → index of each of its codes → number of characters of the longest selection in it."""
-        self._makers: dict[int, tuple[Maker, float | None]] = {}
-        """Sentence → who gave it the code with the longest selection."""
-        self._notes: dict[int, list[str]] = {}
-        self._uncertain: set[int] = set()
+        self._by: dict[Maker, _Given] = {}
         self._passages = self._partly = self._lost = 0
         self._account = ReadAccount()
 
@@ -176,8 +212,9 @@ class _Matching:
         if source.codes and found:
             named = self._names(source.codes)
             self._account.change("code of a whole text, given to its sentences that have no other", source.name, named)
+            coded = {id for given in self._by.values() for id in given.codes}
             for sentence in sentences:
-                if sentence.id not in self._given:
+                if sentence.id not in coded:
                     self._take(sentence, 0, QdaSpan(0, 0, source.codes, maker=Maker(Source.IMPORTED)))
 
     def _add_passage(self, source: TextSource, one: QdaSpan, sentences: list[Sentence], spans: Spans) -> None:
@@ -237,31 +274,47 @@ class _Matching:
             }
 
     def _take(self, sentence: Sentence, common: int, one: QdaSpan) -> None:
-        id = sentence.id
-        given = self._given.setdefault(id, {}) if one.codes else {}
+        id, own = sentence.id, self._by.setdefault(one.maker, _Given())
+        given = own.codes.setdefault(id, {}) if one.codes else {}
         if one.codes and common > max(given.values(), default=-1):
-            self._makers[id] = one.maker, one.probability
+            own.makers[id] = one.maker, one.probability
         for code in map(int, one.codes):
             given[code] = max(common, given.get(code, 0))
         if one.note:
-            self._notes.setdefault(id, []).append(one.note)
+            own.notes.setdefault(id, []).append(one.note)
         if one.uncertain:
-            self._uncertain.add(id)
+            own.uncertain.add(id)
 
     def plan(self, name: str, account: ReadAccount) -> ProjectPlan:
         """Return the plan after all texts; ``account``: of the file."""
         if len(self._ids) > starts.MOST_SENTENCES:
             raise DataError(f"A labelling may have {starts.MOST_SENTENCES:,} sentences; these are {len(self._ids):,}.")
-        partition, missing = self._partition()
+        coded = Counter(id for given in self._by.values() for id in given.codes)
+        apart = any(times > 1 for times in coded.values())
+        if not apart:
+            every = _Given()
+            for given in self._by.values():
+                every.add(given)
+            self._by = {Maker(Source.IMPORTED): every}
+        codings: list[ProjectCoding] = []
+        missing = 0
+        first, *others = sorted(self._by.values(), key=lambda given: not given.codes)
+        for given in others:
+            if not given.codes:  # notes of somebody who coded nothing
+                first.add(given)
+        for maker, given in self._by.items():
+            if given.codes or not apart:
+                partition, missing = self._partition(given)
+                codings.append(ProjectCoding(maker.coder, partition, of_rows(partition.ids, given.makers)))
         article = next(iter(self._articles)) if len(self._articles) == 1 else None
         account.add(self._account)
-        several = sum(len(given) > 1 for given in self._given.values())
+        several = sum(len(codes) > 1 for given in self._by.values() for codes in given.codes.values())
         return ProjectPlan(
-            name, partition, of_rows(partition.ids, self._makers), article, len(self._articles),
-            tuple(self._unmatched), self._passages, self._partly, self._lost, several, missing, account,
+            name, tuple(codings), article, len(self._articles), tuple(self._unmatched), self._passages, self._partly,
+            self._lost, several, missing, account,
         )  # fmt: skip
 
-    def _partition(self) -> tuple[Partition, int]:
+    def _partition(self, given: _Given) -> tuple[Partition, int]:
         """Return the partition, and the number of example sentences that were not found."""
         bare = start(self._ids)
         numbers: Mapping[int, int] = {}
@@ -270,9 +323,9 @@ class _Matching:
             adopted = book.adopt(bare, self._codes, finder(self._store, bare.ids, self._codes), 1)
             numbers, missing = adopted.numbers, adopted.missing
             bare = apply(bare, adopted.operation.change_set)
-        bare = coded(bare, {id: frozenset(numbers[code] for code in given) for id, given in self._given.items()})
-        notes = {id: "\n\n".join(dict.fromkeys(texts))[:NOTE_LIMIT] for id, texts in self._notes.items()}
-        uncertain = np.isin(bare.ids, sorted(self._uncertain))
+        bare = coded(bare, {id: frozenset(numbers[code] for code in codes) for id, codes in given.codes.items()})
+        notes = {id: "\n\n".join(dict.fromkeys(texts))[:NOTE_LIMIT] for id, texts in given.notes.items()}
+        uncertain = np.isin(bare.ids, sorted(given.uncertain))
         return replace(bare, notes=notes, uncertain=uncertain), missing
 
 
@@ -302,12 +355,13 @@ def _flat(text: str) -> str:
     return "".join(comparable(text).split())
 
 
-def from_project(plan: ProjectPlan, file: str) -> starts.Begin:
-    """Create a labelling from a plan."""
+def begin(store: Store, new: NewLabelling, plan: ProjectPlan, file: str) -> list[LabellingRecord]:
+    """Create the labellings of a plan, named after their coders if there are several."""
 
-    def initial(store: Store, new: NewLabelling) -> starts.Beginning:
+    def initial(coding: ProjectCoding) -> starts.Begin:
         unnamed, named = Maker(Source.IMPORTED), Maker(Source.IMPORTED, file)
-        makers = tuple(named if maker == unnamed else maker for maker in plan.labels.makers)
-        return starts.Beginning(plan.partition, {"from": "table", "name": file}, replace(plan.labels, makers=makers))
+        makers = tuple(named if maker == unnamed else maker for maker in coding.labels.makers)
+        origin = {"from": "table", "name": file} | ({ANNOTATOR: coding.coder} if len(plan.codings) > 1 else {})
+        return lambda store, new: starts.Beginning(coding.partition, origin, replace(coding.labels, makers=makers))
 
-    return initial
+    return starts.begin_each(store, new, [(one.coder, initial(one)) for one in plan.codings])

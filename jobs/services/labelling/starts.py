@@ -55,6 +55,12 @@ def begin(store: Store, new: NewLabelling, initial: Begin) -> LabellingRecord:
         return w.labellings.create(named, partition, labels)
 
 
+def begin_each(store: Store, new: NewLabelling, initial: Sequence[tuple[str, Begin]]) -> list[LabellingRecord]:
+    """Create a labelling for each (coder, beginning), named after its coder if there are several."""
+    names = [f"{new.name} ({coder})" if coder and len(initial) > 1 else new.name for coder, _ in initial]
+    return [begin(store, replace(new, name=name), one) for name, (_, one) in zip(names, initial, strict=True)]
+
+
 def allowing_several(initial: Begin) -> Begin:
     """Return an initial state with several codes per sentence allowed."""
 

@@ -260,9 +260,9 @@ def _by_coder(
     coder = columns.coder or next((known[name] for name in _PERHAPS_CODERS if name in known), "")
     if not coder or coder in (columns.cluster, columns.text, columns.id):
         return {}
-    keys = [*zip(*(sheet.column(name) for name in filter(None, (columns.id, columns.text))), strict=True)]
-    if columns.text:
-        keys = [*map(comparable, sheet.column(columns.text))] if not columns.id.startswith("sentence") else keys
+    keys: list[Any] = [*zip(*(sheet.column(name) for name in filter(None, (columns.id, columns.text))), strict=True)]
+    if columns.text and not columns.id.startswith("sentence"):
+        keys = [*map(comparable, sheet.column(columns.text))]
     equal = Counter(comparable(one_line(sentence.text)) for sentence in sentences)
     cells = sheet.column(coder)
     by: dict[Any, set[str]] = {}

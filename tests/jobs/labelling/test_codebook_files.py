@@ -85,7 +85,8 @@ def facts(partition: Partition) -> tuple[object, ...]:
 def imported(store: Store, corpus_id: int, path: Path) -> tuple[qda_projects.ProjectPlan, LabellingRecord]:
     plan = qda_projects.plan_project(store, corpus_id, path)
     new = NewLabelling(corpus_id, plan.name, "ben", article_id=plan.article_id)
-    return plan, starts.begin(store, new, qda_projects.from_project(plan, path.name))
+    (record,) = qda_projects.begin(store, new, plan, path.name)
+    return plan, record
 
 
 def partition_of(store: Store, record: LabellingRecord) -> Partition:
@@ -147,7 +148,7 @@ def test_any_labelling_comes_back_identical(sqlite_store: Store, tmp_path: Path,
     path = tmp_path / "any.qdpx"
     path.write_bytes(qda_projects.qdpx(sqlite_store, session.record.id))
     plan = qda_projects.plan_project(sqlite_store, corpus, path)
-    assert facts(plan.partition) == facts(session.partition)
+    assert facts(plan.codings[0].partition) == facts(session.partition)
 
 
 @pytest.mark.parametrize("suffix", ["qdc", "json", "csv"])
@@ -217,9 +218,9 @@ def test_a_project_of_other_texts_is_refused(store: Store, tmp_path: Path) -> No
         other = w.corpora.create("Other", "en")
         w.corpora.finish(other.id, {})
     plan = qda_projects.plan_project(store, other.id, path)
-    assert (plan.matched, plan.unmatched, len(plan.partition.ids)) == (0, ("One",), 0)
+    assert (plan.matched, plan.unmatched, len(plan.codings[0].partition.ids)) == (0, ("One",), 0)
     with pytest.raises(DataError, match="no sentences"):
-        starts.begin(store, NewLabelling(other.id, "x", "lea"), qda_projects.from_project(plan, "x"))
+        qda_projects.begin(store, NewLabelling(other.id, "x", "lea"), plan, "x")
     empty = session_of(store, corpus, "empty")
     with pytest.raises(DataError, match="needs one"):
         codebook.written(store, empty.record.id, "qdc")

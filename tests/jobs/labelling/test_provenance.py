@@ -149,7 +149,7 @@ def test_an_import_restores_what_was_exported(sqlite_store: Store, corpus: int, 
             path.write_bytes(qda_projects.qdpx(sqlite_store, record.id))
             plan = qda_projects.plan_project(sqlite_store, corpus, path)
             new = NewLabelling(corpus, f"again {record.id}", "Ben")
-            again = starts.begin(sqlite_store, new, qda_projects.from_project(plan, path.name))
+            (again,) = qda_projects.begin(sqlite_store, new, plan, path.name)
         else:
             write = {"csv": csv_text, "jsonl": json_lines, "xlsx": excel_bytes, "parquet": parquet_bytes}[kind]
             data = write(files.HEADER, rows)
@@ -328,7 +328,7 @@ def test_probabilities_are_stored_with_steps_and_files(sqlite_store: Store, corp
     path = tmp_path / "x.qdpx"
     path.write_bytes(qda_projects.qdpx(sqlite_store, again.id))
     plan = qda_projects.plan_project(sqlite_store, corpus, path)
-    assert [plan.labels.cells(row) for row in range(100, 103)] == found
+    assert [plan.codings[0].labels.cells(row) for row in range(100, 103)] == found
 
 
 def test_a_metric_names_itself_as_the_coder(sqlite_store: Store, corpus: int) -> None:

@@ -12,9 +12,10 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from themescope.core.labelling.code_sets import code_names
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.services.labelling import qda_projects
+from themescope.jobs.services.labelling import files, qda_projects
 
 LINES = "A: the bus is late\nB: trains are full\nA: we walk\n"
 WORDS = (
@@ -113,9 +114,9 @@ def imported(store: Store, path: Path, name: str) -> qda_projects.ProjectPlan:
 def coded(store: Store, plan: qda_projects.ProjectPlan) -> set[tuple[str, str]]:
     """Return the sentences, each with each of its codes."""
     with store.reading() as r:
-        sentences = r.corpora.sentences_by_id(plan.partition.ids)
-    names = code_names(plan.partition)
-    rows = zip(plan.partition.ids.tolist(), plan.partition.numbers.tolist(), strict=True)
+        sentences = r.corpora.sentences_by_id(plan.codings[0].partition.ids)
+    names = code_names(plan.codings[0].partition)
+    rows = zip(plan.codings[0].partition.ids.tolist(), plan.codings[0].partition.numbers.tolist(), strict=True)
     return {(sentences[id].text, code) for id, number in rows for code in names[number]}
 
 
@@ -204,3 +205,54 @@ def test_positions_that_fit_no_way_of_counting_are_not_guessed(sqlite_store: Sto
     plan = imported(sqlite_store, written(tmp_path / "a.qdpx", source, text), "study")
     assert not coded(sqlite_store, plan)
     assert plan.account.skipped["coded passage whose position does not fit the text"] == 12
+
+
+def test_coders_of_one_passage_stay_apart(sqlite_store: Store, tmp_path: Path) -> None:
+    """Two users code one passage, in one selection and in one each; none of their codes gets the other's name."""
+    text = "The bus is late. Trains are full. We walk."
+    both = '<Coding creatingUser="u1"><CodeRef targetGUID="c1"/></Coding>' * 2
+    coding = both.replace("u1", "u2", 1).replace("c1", "c2", 1)
+    inner = (
+        f'<PlainTextSelection startPosition="0" endPosition="16">{coding}</PlainTextSelection>'
+        + "".join(
+            f'<PlainTextSelection startPosition="17" endPosition="33" creatingUser="u{n}">'
+            f'<Coding><CodeRef targetGUID="c1"/></Coding></PlainTextSelection>'
+            for n in (1, 2)
+        )
+        + '<PlainTextSelection startPosition="34" endPosition="42"><Coding creatingUser="u2">'
+        '<CodeRef targetGUID="c2"/></Coding></PlainTextSelection>'
+    )
+    users = '<Users><User guid="u1" name="Ana"/><User guid="u2" name="Ben"/></Users>'
+    codes = '<CodeBook><Codes><Code guid="c1" name="bus"/><Code guid="c2" name="delay"/></Codes></CodeBook>'
+    source = f'<Sources><TextSource name="T" plainTextPath="internal://t.txt">{inner}</TextSource></Sources>'
+    path = tmp_path / "two.qdpx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("sources/t.txt", text)
+        archive.writestr(
+            "project.qde", f'<Project xmlns="urn:QDA-XML:project:1.0" name="P">{users}{codes}{source}</Project>'
+        )
+    plan = imported(sqlite_store, path, "two")
+    with sqlite_store.reading() as r:
+        corpus = r.corpora.by_name("two").id
+    made = qda_projects.begin(sqlite_store, NewLabelling(corpus, "L", "lea"), plan, path.name)
+    found = {}
+    for _ in range(2):  # as imported, and after a round trip
+        for record in made:
+            at = [files.HEADER.index(name) for name in ("sentence", "cluster", "coder")]
+            found[record.name.removeprefix("again ")] = [
+                [row[n] for n in at] for row in files.rows(sqlite_store, record.id)
+            ]
+        assert found == {
+            "L (Ben)": [
+                ["The bus is late.", "delay", "Ben"],
+                ["Trains are full.", "bus", "Ben"],
+                ["We walk.", "delay", "Ben"],
+            ],
+            "L (Ana)": [["The bus is late.", "bus", "Ana"], ["Trains are full.", "bus", "Ana"], ["We walk.", "", ""]],
+        }
+        again = []
+        for record in made:
+            path.write_bytes(qda_projects.qdpx(sqlite_store, record.id))
+            plan = qda_projects.plan_project(sqlite_store, corpus, path)
+            again += qda_projects.begin(sqlite_store, NewLabelling(corpus, f"again {record.name}", "lea"), plan, "x")
+        made = again

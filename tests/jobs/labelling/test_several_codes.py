@@ -12,7 +12,7 @@ from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.code_sets import allows_several, code_names
 from themescope.core.readers.tables import read_sheet
-from themescope.core.records.stored import LabellingRecord
+from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import files, qda_projects, starts, tables
@@ -73,10 +73,10 @@ def test_codes_come_back_from_files(sqlite_store: Store, labelling: LabellingRec
     if name.endswith(".qdpx"):
         plan = qda_projects.plan_project(sqlite_store, labelling.corpus_id, path)
         assert (plan.several, plan.lost, plan.partly) == (2, 0, 0)
-        begin = qda_projects.from_project(plan, name)
+        (again,) = qda_projects.begin(sqlite_store, NewLabelling(labelling.corpus_id, "again", "ben"), plan, name)
     else:
         begin = as_table(sqlite_store, path, labelling.corpus_id)
-    again = starts.begin(sqlite_store, NewLabelling(labelling.corpus_id, "again", "ben"), begin)
+        again = starts.begin(sqlite_store, NewLabelling(labelling.corpus_id, "again", "ben"), begin)
     assert codes_of(sqlite_store, again.id) == dict(zip(TEXTS, WANTED, strict=True))
 
 
@@ -136,3 +136,34 @@ def test_a_copy_keeps_the_codes_and_agrees(sqlite_store: Store, labelling: Label
         text = coded_text(r, [labelling, copy])
     assert [len(coder.sets) for coder in text.coders] == [2, 2]
     assert np.array_equal(text.coders[0].labels, text.coders[1].labels)
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "label studio.json", "project.qdpx"])
+def test_no_code_has_the_name_of_another_coder(
+    sqlite_store: Store, labelling: LabellingRecord, tmp_path: Path, name: str
+) -> None:
+    """Bea gives a sentence of Ada's a further code, and takes one back by an undo."""
+    with sqlite_store.writing() as w:
+        w.labellings.share(labelling.id, Sharing.SHARED, False, "ada")
+    bea = LabellingSession(sqlite_store, labelling.id, "bea")
+    second = bea.partition.ids[1:2]
+    late = next(number for number, cluster in bea.partition.clusters.items() if cluster.name == "delay, late")
+    bea.do(coding.add_code(bea.partition, second, late, bea.next_number))
+    bea.do(coding.remove_code(bea.partition, bea.partition.ids[:1], late, bea.next_number))
+    assert bea.undo()
+    content, path = WAYS[name](sqlite_store, labelling.id), tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    new = NewLabelling(labelling.corpus_id, "again", "ada")
+    if name != "project.qdpx":
+        sheet = files.as_labels(read_sheet(path))
+        found = tables.plans(sqlite_store, labelling.corpus_id, None, sheet, tables.likely_columns(sheet))
+        (again,) = tables.begin(sqlite_store, new, found, name)
+        coders = [row[files.HEADER.index("coder")] for row in files.rows(sqlite_store, again.id)]
+        assert coders == ["ada", "ada, bea", "", "ada", "ada"]
+        return
+    plan = qda_projects.plan_project(sqlite_store, labelling.corpus_id, path)
+    first, other = qda_projects.begin(sqlite_store, new, plan, name)
+    assert (first.name, other.name) == ("again (ada)", "again (bea)")
+    assert codes_of(sqlite_store, first.id) == dict(zip(TEXTS, WANTED, strict=True))
+    rows = [(row[6], row[7], row[13]) for row in files.rows(sqlite_store, other.id) if row[7]]
+    assert rows == [(TEXTS[1], "delay, late", "bea")]

@@ -30,7 +30,7 @@ from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
-from themescope.jobs.services.labelling import codebook, qda_projects, starts
+from themescope.jobs.services.labelling import codebook, qda_projects
 from themescope.jobs.services.pipeline import queue_pipeline
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.codebook.entries import CodebookState, messages
@@ -135,21 +135,23 @@ def project_import() -> None:
         if st.button("Import project", type="primary", icon=":material/upload:"):
             name = plan.name[:_NAME].strip() or Path(file.name).stem
             new = NewLabelling(corpus.id, name, current_person(), article_id=plan.article_id)
-            made = attempt(lambda: starts.begin(queries.store(), new, qda_projects.from_project(plan, file.name)))
-            if made is not None:
-                switch_page("codebook", {"labelling": made.name, "view": FILES})
+            made = attempt(lambda: qda_projects.begin(queries.store(), new, plan, file.name))
+            if made:
+                switch_page("codebook", {"labelling": made[0].name, "view": FILES})
 
 
 def _project_report(plan: qda_projects.ProjectPlan) -> None:
     """Draw what an import of a project finds and what it leaves out, with a list and a file of it."""
-    placed = int((plan.partition.numbers >= 0).sum())
+    codes = len(code_clusters(plan.codings[0].partition))
     st.markdown(
-        f"{count(plan.matched, 'text')} found in this project · {count(len(code_clusters(plan.partition)), 'code')} · "
-        f"{count(placed, 'coded sentence')}  \n"
+        f"{count(plan.matched, 'text')} found in this project · {count(codes, 'code')} · "
+        f"{count(plan.coded, 'coded sentence')}  \n"
         f"{count(plan.passages, 'passage')}: {plan.passages - plan.partly - plan.lost:,} found · "
         f"{plan.partly:,} found in part · {plan.lost:,} lost"
         + (f" · {count(plan.several, 'sentence')} with several codes" if plan.several else "")
     )
+    if len(plan.codings) > 1:
+        st.info(f"Each coder has a labelling: {plain(', '.join(one.coder or 'unnamed' for one in plan.codings))}.")
     left_out = [f"{count(len(plan.unmatched), 'text')} not found in this project"] if plan.unmatched else []
     left_out += [f"{number:,} × {reason}" for reason, number in plan.account.skipped.items()]
     left_out += [f"{count(plan.missing, 'example')} not found"] if plan.missing else []
