@@ -29,6 +29,7 @@ from themescope.core.readers.tables import (
     TableForm,
     is_delimited,
     likely_column,
+    open_table,
     open_tables,
 )
 from themescope.core.readers.workbooks import is_sheet
@@ -250,6 +251,12 @@ def file_of_columns(path: Path) -> Path | None:
         return path
     files = next(iter(dataset_files(path).values()))
     return None if is_exported(files) else files[0]
+
+
+def header_of(path: Path, form: TableForm) -> tuple[str, ...]:
+    """Return the names of the columns of a table, see :func:`file_of_columns`; () for an exported dataset."""
+    file = file_of_columns(path)
+    return () if file is None else open_table(file, form=form).columns
 
 
 def choose(path: Path, table: FileTable, config: TableConfig) -> tuple[TableChoice, Iterator[Row]]:

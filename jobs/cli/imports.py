@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from themescope.core.config import config_from_dict
 from themescope.core.config import options as settings_named
 from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.types import CodingUnit, ReadEntry
@@ -121,6 +122,9 @@ def append(shell: Shell, files: tuple[Path, ...], columns: tuple[str, ...], then
     args["columns"] = dict(pair.split("=", 1) for pair in columns if "=" in pair)
     if wrong := [pair for pair in columns if "=" not in pair]:
         raise ConfigError(f"--column {wrong[0]} must name two columns, as in Party=party.")
+    from themescope.jobs.kinds.append_corpus import AppendConfig, coming
+
+    click.echo(coming(shell.store, config_from_dict(AppendConfig, args)), err=True)
     result = shell.run("append-corpus", args)
     if then == "place":
         placing = {"corpus": args["corpus"], "wave": args["wave"].strip()}

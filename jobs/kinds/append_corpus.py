@@ -11,22 +11,29 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from themescope.core.columns import OMIT as OMIT_COLUMN
 from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, as_text, described, plain_values, summary
 from themescope.core.config import option
-from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError
+from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError
+from themescope.core.labelling.markup import counted
 from themescope.core.readers.account import ReadAccount
+from themescope.core.readers.dataset_folders import files_below
+from themescope.core.readers.formats import detect
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
 from themescope.core.types import CodingUnit, Ids
 from themescope.db.repositories.blocks import packed_blocks
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST, REMOVED_WAVES, WAVES, every_wave
 from themescope.db.sql import now
-from themescope.db.store import Unit
+from themescope.db.store import Store, Unit
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.importing.columns import raw_values, typed_column
+from themescope.jobs.common.importing.import_shards import amount_of
+from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.importing.waves import (
     COUNTS,
     FIRST,
@@ -38,6 +45,7 @@ from themescope.jobs.common.importing.waves import (
     PossibleDuplicate,
     empty_cells,
     first_wave,
+    in_project,
     normalised,
     plain_cells,
     rows,
@@ -56,6 +64,7 @@ from themescope.jobs.kinds.import_corpus import (
     remove_import,
 )
 
+_COUNTED_BYTES = 20_000_000
 _LISTED = 1_000
 """Maximum number of duplicates and of values that are listed one by one; all are counted."""
 
@@ -117,7 +126,7 @@ def append_corpus(args: AppendConfig, context: JobContext) -> dict[str, Any]:
             f"The units of {args.corpus!r} are {corpus.unit.value}s. Leave the unit out, or import a corpus of its own."
         )
     language = args.language or corpus.language
-    own = replace(args, corpus=staged_name(context.job_id), language=language, unit=corpus.unit.value)
+    own = replace(as_in_project(context.store, args, corpus), corpus=staged_name(context.job_id), language=language)
     sources = ImportSources(own)
     staged = open_import(own, context, sources.stamp())
     try:
@@ -130,6 +139,53 @@ def append_corpus(args: AppendConfig, context: JobContext) -> dict[str, Any]:
     except Exception as error:
         remove_import(context, staged, CANCEL_S if isinstance(error, Cancelled) else math.inf)
         raise
+
+
+def as_in_project(store: Store, args: AppendConfig, corpus: CorpusRecord) -> AppendConfig:
+    """Return the arguments with the unit of the corpus, and with each file read as :func:`.in_project` says."""
+    by_file = dict[str, Any]()
+    for path in args.files:
+        own = args.by_file.get(path, {})
+        whole = {"reader": own.get("reader") or args.reader, "settings": {**args.settings, **own.get("settings", {})}}
+        try:
+            with store.reading() as r:
+                by_file[path] = in_project(r, corpus, path, whole, args.columns)
+        except ReadError:  # reported by the import
+            by_file[path] = whole
+    return replace(args, by_file=by_file, unit=corpus.unit.value)
+
+
+def coming(store: Store, args: AppendConfig) -> str:
+    """Return how many units the files add to the corpus, and what does not fit, before they are added.
+
+    Files of more than 20 MB are not read in advance. Raises ``ReadError`` for a damaged one.
+    """
+    corpus = ready_corpus(store, args.corpus)
+    args = as_in_project(store, args, corpus)
+    sizes = [sum(file.stat().st_size for file in files_below(Path(path))) for path in args.files]
+    if sum(sizes) > _COUNTED_BYTES:
+        return f"Added as {corpus.unit.value}s, as in “{corpus.name}”. Large files are counted when they are read."
+    amounts = [
+        call_apart(Path(path), amount_of, Path(path), own["reader"] or detect(Path(path)), own["settings"],
+                   args.language or corpus.language, corpus.unit)
+        for path, own in args.by_file.items()
+    ]  # fmt: skip
+    with store.reading() as r:
+        columns = r.columns.list(corpus.id)
+    found = {(level, str(args.columns.get(name, name))) for one in amounts for level, name in one.columns}
+    found = {(level, name) for level, name in found if args.types.get(name) != OMIT_COLUMN}
+    known = {(c.level, c.name) for c in columns if c.name not in corpus.report.get("wave_columns", ())}
+    units, articles = sum(one.units for one in amounts), sum(one.articles for one in amounts)
+    of = f" in {articles:,} documents" if articles > len(args.files) else ""
+    told = [f"Adds {counted(units, corpus.unit.value)}{of} to the {corpus.sentences:,} of “{corpus.name}”."]
+    other = {name for _, name in known} & {name for _, name in found - known}
+    for what, names in (
+        ("New columns", {name for _, name in found - known} - other),
+        ("Columns without values", {name for _, name in known - found} - other),
+        ("Columns of sentences here and of documents there, which stay two", other),
+    ):
+        told += [f"{what}: {', '.join(sorted(names))}."] if names else []
+    return " ".join(told)
 
 
 def _mark(context: JobContext) -> str:

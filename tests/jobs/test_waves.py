@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sqlalchemy as sa
+from click.testing import CliRunner
 from hypothesis import strategies as st
 
 from tests.homes import CopyHome, MakeHome
@@ -21,8 +22,10 @@ from themescope.db import tables as t
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.bundles.labellings import export_document, from_lines, store_document, to_lines
+from themescope.jobs.cli.main import main
 from themescope.jobs.common.importing.waves import normalised, waves_of
 from themescope.jobs.common.labelled.placed import provenance_of
+from themescope.jobs.kinds.append_corpus import AppendConfig, coming
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
@@ -102,6 +105,43 @@ def test_a_wave_has_the_unit_of_its_corpus(survey: Store, tmp_path: Path) -> Non
         found = [s.text for _, _, sentences in r.corpora.iterate(corpus.id) for s in sentences]
     assert corpus.unit is CodingUnit.PARAGRAPH
     assert found == ["Rents rise. Nobody acts.", "Trains are late. Buses, too."] * 2
+
+
+LONG = "The council says one thing. It does another. Nobody understands why the money is spent in this way. " * 4
+
+
+@pytest.mark.parametrize("rows", ["sentences", "documents"])
+def test_rows_of_a_wave_are_what_those_of_its_corpus_are(
+    rows: str, sqlite_store: Store, themescope_home: Path, tmp_path: Path
+) -> None:
+    """By length alone, the rows of the second table would be of the other kind."""
+    short, long = [(i, f"Rents rise {i} times.", "A") for i in "123"], [(i, f"{i} {LONG}", "B") for i in "4567"]
+    first, second = (short, long) if rows == "sentences" else (long, short)
+    old = write(tmp_path, "old.csv", first, "id answer party")
+    new = write(tmp_path, "new.csv", second, "id answer party")
+    do(sqlite_store, "import-corpus", files=[old], corpus="C", unit="sentence" if rows == "sentences" else "document")
+    command = CliRunner().invoke(main, ["append", new, "--corpus", "C", "--wave", "spring", "--then", "nothing"])
+    assert command.exit_code == 0, command.output
+    unit = "sentences" if rows == "sentences" else f"documents in {len(second)} documents"
+    assert f"Adds {len(second)} {unit} to the {len(first)} of “C”.\n" in command.stderr
+    with sqlite_store.reading() as r:
+        corpus = r.corpora.by_name("C")
+        columns = [(c.name, c.level.value, c.about["missing"]) for c in r.columns.list(corpus.id)]
+    assert corpus.sentences == 7 and [wave["sentences"] for wave in waves_of(corpus)] == [len(first), len(second)]
+    level = "sentence" if rows == "sentences" else "article"
+    found = [column for column in columns if not column[0].startswith("wave")]
+    assert sorted(found) == [("id", level, 0), ("party", level, 0), ("row", level, 0)]
+
+
+def test_what_does_not_fit_is_said_before_a_wave_is_added(survey: Store, tmp_path: Path) -> None:
+    """The text column has another name, one column is new, one is missing, and rows are documents by choice."""
+    file = write(tmp_path, "new.csv", [("1", "Rents. Rents!", "A", "x")], "id text party extra")
+    told = coming(survey, AppendConfig(files=(file,), corpus="C", wave="w"))
+    assert told == "Adds 1 sentence to the 4 of “C”. New columns: extra. Columns without values: day, score."
+    settings = {"text": "text", "rows": "documents"}
+    told = coming(survey, AppendConfig(files=(file,), corpus="C", wave="w", settings=settings))
+    assert told.startswith("Adds 2 sentences to the 4 of “C”. New columns: extra.")
+    assert "Columns of sentences here and of documents there, which stay two: id, party, row." in told
 
 
 def texts(store: Store) -> list[str]:

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
 from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
 from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
@@ -56,12 +57,35 @@ def test_files_are_added_to_a_project(filled_store: Store, open_page: Open, tmp_
     assert not at.exception and "Project name" not in {box.label for box in at.text_input}
     assert next(box for box in at.text_input if box.label == "Wave").value == "wave 2"
     next(box for box in at.text_input if box.label == "Wave").set_value("spring").run()
+    assert [info.value.split(" to the ")[0] for info in at.info] == ["Adds 3 sentences"]
     next(button for button in at.button if button.label == "Add to the project").click().run()
     assert not at.exception
     with filled_store.reading() as r:
         job = r.jobs.newest("append-corpus")
     wanted = {"corpus": CORPUS, "wave": "spring", "date": "", "duplicates": "keep", "files": [str(path)]}
     assert {name: job.args[name] for name in wanted} == wanted
+
+
+def test_a_table_is_added_as_those_before(filled_store: Store, open_page: Open, tmp_path: Path) -> None:
+    """Text, title and kind of rows are those of the project, though the texts are long and another column is longer."""
+    first, path = tmp_path / "first.csv", tmp_path / "claims.csv"
+    first.write_text(CLAIMS, encoding="utf-8")
+    rows = "".join(
+        f"{'The tax is unfair. It hurts. ' * 15},{'A very long motion ' * 40},{score}\n" for score in range(3)
+    )
+    path.write_text("claim,motion,score\n" + rows, encoding="utf-8")
+    args = {"files": [str(first)], "corpus": "Claims", "settings": {"text": "claim", "title": "motion"}}
+    run_here(filled_store, "import-corpus", args, quiet=True)
+    at = form_of(path, open_page)
+    next(box for box in at.selectbox if box.label == "Project").set_value("Claims").run()
+    assert not at.exception
+    assert [info.value for info in at.info] == ["Adds 3 sentences to the 3 of “Claims”\\."]
+    boxes = {box.label: box.value for box in at.selectbox}
+    assert (boxes["Text column"], boxes["Title column (optional)"], boxes["Rows are"]) == (
+        "claim",
+        "motion",
+        "Sentences",
+    )
 
 
 def test_corpora_and_articles_show_their_columns(filled_store: Store, open_page: Open) -> None:

@@ -123,40 +123,47 @@ class TableColumns:
     """Types of columns that differ from the detected ones."""
 
 
-def choose_columns(sheet: Sheet, key: str) -> TableColumns:
-    """Draw the choices for a corpus and the first rows."""
+def choose_columns(sheet: Sheet, key: str, like: Mapping[str, Any]) -> TableColumns:
+    """Draw the choices for a corpus, at first ``like`` those of its project, and the first rows."""
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
     with first:
-        text = text_column("Text column", sheet, f"{key}_text")
+        text = text_column("Text column", sheet, f"{key}_text", like.get("text", ""))
     with second:
         rows = st.selectbox(
             "Rows are", list(_ROWS), key=f"{key}_rows",
+            index=list(_ROWS.values()).index(like.get("rows", AUTO)),
             help="Documents are split into sentences. Detected: documents if the texts are long.",
         )  # fmt: skip
     with third:
         title = optional_column(
             "Title column (optional)", sheet, [text], f"{key}_title",
-            "Sentences of the same title form one article; a document gets it as its title.",
+            "Sentences of the same title form one article; a document gets it as its title.", like.get("title", ""),
         )  # fmt: skip
     with fourth:
         section = optional_column(
-            "Section column (optional)", sheet, [text, title], f"{key}_section", "Sections of an article."
+            "Section column (optional)",
+            sheet,
+            [text, title],
+            f"{key}_section",
+            "Sections of an article.",
+            like.get("section", ""),
         )
     draw_rows(sheet)
     settings = {"text": text, "rows": _ROWS[rows], "title": title, "section": section}
     return TableColumns(settings, column_types(sheet, [text, title, section], key))
 
 
-def text_column(label: str, sheet: Sheet, key: str) -> str:
+def text_column(label: str, sheet: Sheet, key: str, likely: str = "") -> str:
     """Draw the choice of the column with the texts."""
     names = list(sheet.columns)
-    return st.selectbox(label, names, index=names.index(sheet.likely_column()), format_func=str, key=key)
+    at = names.index(likely if likely in names else sheet.likely_column())
+    return st.selectbox(label, names, index=at, format_func=str, key=key)
 
 
-def optional_column(label: str, sheet: Sheet, used: Sequence[str], key: str, help: str) -> str:
+def optional_column(label: str, sheet: Sheet, used: Sequence[str], key: str, help: str, likely: str = "") -> str:
     """Draw the choice of a column that is not ``used``; returns "" for none."""
     names = [NONE, *(name for name in sheet.columns if name not in used)]
-    chosen = st.selectbox(label, names, key=key, help=help)
+    chosen = st.selectbox(label, names, names.index(likely) if likely in names else 0, key=key, help=help)
     return "" if chosen == NONE else chosen
 
 

@@ -13,15 +13,17 @@ import logging
 import os
 import pickle
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from themescope.core.columns import ColumnLevel, column_name
 from themescope.core.errors import AmbiguousFileError, ReadError
-from themescope.core.protocols import Executor, PiecewiseReader, Reader, Report, SubReport, TypedReader
+from themescope.core.protocols import SILENT, Executor, PiecewiseReader, Reader, Report, SubReport, TypedReader
+from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.account import UNREADABLE, ReadAccount
 from themescope.core.text.cleaning import clean
 from themescope.core.text.splitting import SentenceSplitter, split_article
@@ -80,6 +82,27 @@ class ParseShard:
         except Exception as error:
             error.add_note(f"This happened in {name}.")
             raise
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """What a file would add to a corpus."""
+
+    articles: int
+    units: int
+    columns: frozenset[tuple[ColumnLevel, str]]
+
+
+def amount_of(path: Path, reader: str, settings: Mapping[str, Any], language: str, unit: CodingUnit) -> Amount:
+    """Return what a file adds, read by a reader and divided into units."""
+    splitter, articles, units, columns = SentenceSplitter(language), 0, 0, set[tuple[ColumnLevel, str]]()
+    with closing(READERS.build(reader, settings).read(path, SILENT)) as found:
+        for article in found:
+            articles += 1
+            units += split_article(article, splitter, unit).sentence_count()
+            columns |= {(ColumnLevel.ARTICLE, column_name(name)) for name in article.values}
+            columns |= {(ColumnLevel.SENTENCE, column_name(name)) for name in article.sentence_values}
+    return Amount(articles, units, frozenset(columns))
 
 
 def cleaned(article: Article, account: ReadAccount) -> Article:

@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.columns import ColumnLevel, TypedColumn, plain_values
+from themescope.core.columns import ColumnLevel, TypedColumn, column_name, plain_values
 from themescope.core.errors import UnknownNameError
 from themescope.core.readers import REGISTRY as READERS
+from themescope.core.readers.formats import detect
+from themescope.core.readers.table import AUTO, DOCUMENTS, SENTENCES, header_of
+from themescope.core.readers.tables import TableForm
 from themescope.core.records.stored import CorpusRecord
 from themescope.core.text.cleaning import text_key
 from themescope.core.types import Ids, Sentence, Value
 from themescope.db.repositories.corpus_edits import REMOVED_WAVES, WAVES, every_wave
 from themescope.db.store import Unit
+from themescope.jobs.common.importing.reading import call_apart
 
 FIRST = "wave 1"
 """Wave of the articles that were imported with the corpus."""
@@ -58,14 +63,47 @@ def is_list(corpus: CorpusRecord) -> bool:
 
 def is_table(corpus: CorpusRecord) -> bool:
     """Return whether a corpus is a list whose sentences are rows of tables, not those of a text without headings."""
-    tables = {card.id for card in READERS if "table" in card.tags}
-    return is_list(corpus) and {*corpus.report.get("readers", ("",))} <= tables
+    return is_list(corpus) and _of_tables(corpus)
 
 
 def added_sentences(r: Unit, corpus: CorpusRecord) -> Ids:
     """Return the ids (n,) of the sentences of all waves after the first one."""
     later = [wave["first"] for wave in waves_of(corpus) if wave["first"]]
     return r.corpora.sentence_ids(corpus.id, min(later)) if later else np.empty(0, np.int64)
+
+
+def in_project(
+    r: Unit, corpus: CorpusRecord, path: str, own: Mapping[str, Any], renamed: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return reader and settings of a file of a wave; what ``own`` leaves open of a table is as in the project.
+
+    Rows are sentences or documents as those before, whatever their length. Text, title and section are the columns that
+    they were, or the text is the only column that is not among those of the project, and not ``renamed``.
+    """
+    id = own.get("reader") or detect(Path(path))
+    settings = {name: value for name, value in own.get("settings", {}).items() if value not in ("", AUTO)}
+    columns = [
+        column for column in r.columns.list(corpus.id) if column.name not in corpus.report.get("wave_columns", ())
+    ]
+    if "table" not in READERS.get(id).tags or not columns or not _of_tables(corpus):
+        return {"reader": id, "settings": settings}
+    listed = any(column.level is ColumnLevel.SENTENCE for column in columns)
+    known = [one["settings"] for one in corpus.report.get("by_file", {}).values() if one.get("settings")]
+    first = {**corpus.report.get("settings", {}), **(known[0] if known else {})}
+    form = TableForm(**{name: value for name, value in settings.items() if name in TableForm.__dataclass_fields__})
+    header = call_apart(Path(path), header_of, Path(path), form)
+    parts = {name: first[name] for name in ("text", "title", "section") if first.get(name) in header}
+    if not listed:
+        parts.pop("section", None)
+    others = [name for name in header if column_name(name) not in {*(c.name for c in columns), *renamed}]
+    if "text" not in parts and len(others) == 1:
+        parts["text"] = others[0]
+    return {"reader": id, "settings": {"rows": SENTENCES if listed else DOCUMENTS, **parts, **settings}}
+
+
+def _of_tables(corpus: CorpusRecord) -> bool:
+    """Return whether all files of a corpus were tables."""
+    return {*corpus.report.get("readers", ("",))} <= {card.id for card in READERS if "table" in card.tags}
 
 
 def without_waves(corpus: CorpusRecord, sentences: int, what: str) -> str:

@@ -50,12 +50,13 @@ def form() -> None:
     key = _key(paths)
     glances = [_glance(str(path), _size(path)) for path in paths] if len(paths) > 1 else []
     first = next((path for path, glance in zip(paths, glances, strict=False) if glance.begins), paths[0])
-    if import_target.choose(key) is None:
+    target = import_target.choose(key)
+    if target is None:
         _about_new(paths, first, key)
     known: dict[Path, dict[str, Any]] = st.session_state.setdefault(f"corpora_import_plans_{key}", {})
     listing = st.container()
     path = _opened(paths, glances, key) if glances else paths[0]
-    plan = _plan(path)
+    plan = _plan(path, target)
     known.pop(path, None)
     if plan is not None:
         known[path] = plan
@@ -74,36 +75,44 @@ def form() -> None:
         st.warning(f"Choose how to read {names}: look at it above, or remove it.", icon=":material/help:")
     types = {column: type for plan in known.values() for column, type in plan["types"].items()}
     args |= {"files": [str(path) for path in paths], "types": types}
+    if target is not None and not open_questions:
+        import_target.tell(args, target)
     with st.container(horizontal=True, vertical_alignment="center"):
         # Queued before the page is redrawn, because another click would interrupt the run.
         st.button(
-            "Import" if import_target.target(key) is None else "Add to the project",
+            "Import" if target is None else "Add to the project",
             type="primary",
             icon=":material/download:",
             disabled=bool(open_questions) or not str(st.session_state[import_target.name_key(key)]).strip(),
             on_click=_queue,
             args=(args, key, _round()),
         )
-        if import_target.target(key) is None:
+        if target is None:
             st.toggle("Only import", key="corpora_only_import", help=_ONLY_IMPORT)
 
 
-def _plan(path: Path) -> dict[str, Any] | None:
+def _plan(path: Path, target: str | None) -> dict[str, Any] | None:
     """Draw how one file is read, and its first articles; return its reader, its settings and the types of columns.
 
-    None, with the reason on the page, if it cannot be read, or a person has to choose first.
+    What is not chosen is as in the project ``target`` to which the file is added. None, with the reason on the page, if
+    it cannot be read, or a person has to choose first.
     """
     reader_id = _format(path)
     card = REGISTRY.get(reader_id)
     chosen = (
-        _columns(path)
+        _columns(path, target)
         if "table" in card.tags
         else TableColumns(config_fields(card.config_class(), f"corpora_import_reader_{card.id}_{_key([path])}"))
     )
     config = None if chosen is None else checked(card.config_class(), chosen.settings)
-    if chosen is None or config is None or not _show_preview(path, reader_id, config.to_dict()):
+    if chosen is None or config is None:
         return None
-    return {"reader": reader_id, "settings": config.to_dict(), "types": dict(chosen.types)}
+    settings = config.to_dict()
+    if target is not None and "table" in card.tags:
+        settings |= import_target.settings_in(target, path, reader_id, settings)
+    if not _show_preview(path, reader_id, settings):
+        return None
+    return {"reader": reader_id, "settings": settings, "types": dict(chosen.types)}
 
 
 @dataclass(frozen=True)
@@ -179,7 +188,7 @@ def _look(key: int) -> str:
     return f"corpora_import_look_{key}"
 
 
-def _columns(path: Path) -> TableColumns | None:
+def _columns(path: Path, target: str | None) -> TableColumns | None:
     """Draw the columns of a table; None, with an error on the page, if it cannot be read or has no rows."""
     try:
         file = file_of_columns(path)
@@ -196,7 +205,8 @@ def _columns(path: Path) -> TableColumns | None:
     if not sheet.rows:
         st.warning("This file has no rows.", icon=":material/warning:")
         return None
-    chosen = input_files.choose_columns(sheet, key)
+    like = {} if target is None else import_target.settings_in(target, path, "table", form.to_dict())
+    chosen = input_files.choose_columns(sheet, f"{key}_{target or ''}", like)
     return TableColumns({**form.to_dict(), **chosen.settings}, chosen.types)
 
 

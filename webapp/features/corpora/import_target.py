@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from themescope.jobs.common.importing.waves import KEEP, OMIT, waves_of
+from themescope.core.config import config_from_dict
+from themescope.jobs.common.importing.waves import KEEP, OMIT, in_project, waves_of
+from themescope.jobs.kinds.append_corpus import AppendConfig, coming
 from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.text import plain
 
 
 def target(key: int) -> str | None:
@@ -56,6 +63,22 @@ def _about_wave(corpus: str, key: int) -> None:
         help="Rows whose id (column “id”) or text the project has already. Off: they are added, and counted in the "
         "report.",
     )  # fmt: skip
+
+
+def settings_in(corpus: str, path: Path, reader: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a file that is added to a project, see :func:`.waves.in_project`."""
+    own = {"reader": reader, "settings": settings}
+    found = queries.read(lambda r: in_project(r, r.corpora.by_name(corpus), str(path), own))
+    return dict(found["settings"])
+
+
+def tell(args: Mapping[str, Any], corpus: str) -> None:
+    """Draw how many units the files add to a project, and which columns do not fit."""
+    known = {field.name for field in fields(AppendConfig)}
+    given = {name: value for name, value in args.items() if name in known}
+    config = config_from_dict(AppendConfig, given | {"corpus": corpus, "wave": "-"})
+    if told := attempt(lambda: coming(queries.store(), config)):
+        st.info(plain(told), icon=":material/library_add:")
 
 
 def wave_arguments(key: int) -> dict[str, Any]:
