@@ -13,7 +13,7 @@ import click
 
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.labelling.code_sets import code_clusters
-from themescope.core.readers.tables import Sheet, read_sheet
+from themescope.core.readers.tables import Sheet
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
@@ -22,7 +22,7 @@ from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell, table
 from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.model_choice import language_of_file
-from themescope.jobs.services.labelling import files, qda_projects, starts, tables
+from themescope.jobs.services.labelling import files, qda_projects, tables
 from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, parquet_bytes
 
 _SHOWN = 20
@@ -113,7 +113,8 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
     also those that say who made a label: source (human, machine or imported), coder and probability. Of BERTopic, the
     table of get_document_info() and the folder of a saved model are accepted, and so are the exports of Label Studio,
     doccano, Argilla, Potato, Prodigy, CATMA, QualCoder, MAXQDA and Taguette. Several labels of a cell are several
-    codes. Where several annotators judged the same sentences, each has a labelling, named after them.
+    codes. Where several annotators judged the same sentences, each has a labelling, named after them; a ZIP file may
+    have a table of each.
 
     A REFI-QDA project (.qdpx) is imported with its codebook, notes and coded sentences.
     """
@@ -130,7 +131,7 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
     if files.is_saved(file):
         sheet = files.saved_labels(shell.store, corpus_id, article_id, file)
     else:
-        sheet = files.as_labels(call_apart(file, read_sheet, file, starts.MOST_SENTENCES, form, True))
+        sheet = call_apart(file, files.read_labels, file, form)
     how = options["together"], options["several"], bool(options["cluster"])
     found = tables.plans(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), *how)
     problems = [problem for plan in found for problem in plan.problems]

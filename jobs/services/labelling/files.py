@@ -6,14 +6,19 @@ Outliers, which BERTopic gives the topic -1, are unassigned.
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from themescope.core.errors import DataError, ReadError, StoreError
 from themescope.core.labelling.code_sets import code_names
 from themescope.core.labelling.provenance import Maker, Provenance, Source
-from themescope.core.readers.tables import Sheet, one_line
+from themescope.core.readers.documents.packages import DAMAGE
+from themescope.core.readers.streams import excessive_size
+from themescope.core.readers.tables import Sheet, TableForm, one_line, read_sheet
+from themescope.core.readers.workbooks import is_sheet
 from themescope.core.records.answers import LocatedSentence
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids
@@ -214,6 +219,45 @@ _FRAME = frozenset({"Document", "Topic", "Name"})
 _OUTLIERS = "-1"
 _BY = (Source.MACHINE.value, "BERTopic")
 _COLUMNS = ("cluster", "source", "coder", "probability")
+
+
+_TABLES = (".jsonl", ".json", ".csv", ".tsv")
+_UNPACKED = 200_000_000
+
+
+def read_labels(path: Path, form: TableForm | None = None) -> Sheet:
+    """Return the table of labels of a file, or of a ZIP file with a table of each annotator, named after them.
+
+    doccano writes such files, and Potato a folder for each annotator.
+    """
+    if not zipfile.is_zipfile(path) or is_sheet(path):
+        return as_labels(read_sheet(path, starts.MOST_SENTENCES, form, keep_lines=True))
+    found: dict[str, Sheet] = {}
+    with zipfile.ZipFile(path) as archive, TemporaryDirectory() as folder:
+        members = [one for one in archive.infolist() if PurePosixPath(one.filename).suffix.lower() in _TABLES]
+        if size := excessive_size(members, _UNPACKED):
+            raise ReadError(path, f"this ZIP file has {size} when decompressed, which is too much.")
+        places = [PurePosixPath(one.filename) for one in members]
+        stems = {place.stem for place in places}
+        for member, place in zip(members, places, strict=True):
+            part = Path(folder) / f"table{place.suffix}"
+            try:
+                part.write_bytes(archive.read(member))
+            except DAMAGE:
+                raise ReadError(path, "this ZIP file is damaged or encrypted.", place.name) from None
+            who = place.stem if len(stems) == len(places) else place.parent.name or place.stem
+            found[who] = as_labels(read_sheet(part, starts.MOST_SENTENCES, form, keep_lines=True))
+    if not found:
+        raise ReadError(path, "this ZIP file has no tables of labels (JSON, JSON lines, CSV or TSV).")
+    columns = tuple(dict.fromkeys([*(name for sheet in found.values() for name in sheet.columns), "annotator"]))
+    rows = [
+        {"annotator": who} | dict(zip(sheet.columns, row, strict=True))
+        for who, sheet in found.items()
+        for row in sheet.rows
+    ]
+    made = tuple(tuple(row.get(name, "") for name in columns) for row in rows)
+    cut = any(sheet.cut for sheet in found.values())
+    return Sheet(columns, made, cut, tuple(number for sheet in found.values() for number in sheet.numbers))
 
 
 def as_labels(sheet: Sheet) -> Sheet:

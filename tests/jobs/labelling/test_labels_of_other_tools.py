@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -272,11 +275,34 @@ APART = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", APART)
+def zipped(written: Callable[[list[tuple[str, str, str, str]]], str], name: str) -> bytes:
+    """A ZIP file with a table for each annotator."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for who in ("ada", "bea"):
+            archive.writestr(name.format(who), written([row for row in FLAT if row[1] == who]))
+    return out.getvalue()
+
+
+def of_doccano(rows: list[tuple[str, str, str, str]]) -> str:
+    return lines(*({"text": t, "label": [c], "Comments": [note] if note else []} for t, _, c, note in rows))
+
+
+def of_potato(rows: list[tuple[str, str, str, str]]) -> str:
+    return lines(*({**potato(*row), "user_id": ""} for row in rows))
+
+
+ZIPS = {
+    "doccano.zip": zipped(of_doccano, "{}.jsonl"),
+    "potato.zip": zipped(of_potato, "annotation_output/{}/annotated_instances.jsonl"),
+}
+
+
+@pytest.mark.parametrize("name", [*APART, *ZIPS])
 def test_each_annotator_has_a_labelling(sqlite_store: Store, tmp_path: Path, name: str) -> None:
     corpus = corpus_of(sqlite_store)
-    (tmp_path / name).write_text(APART[name], encoding="utf-8")
-    sheet = files.as_labels(read_sheet(tmp_path / name))
+    (tmp_path / name).write_bytes(ZIPS[name] if name in ZIPS else APART[name].encode())
+    sheet = files.read_labels(tmp_path / name)
     found = tables.plans(sqlite_store, corpus, None, sheet, tables.likely_columns(sheet))
     assert [plan.coder for plan in found] == ["ada", "bea"] and tables.differing(found) == 1
     assert not any(plan.problems or plan.several for plan in found)

@@ -11,7 +11,7 @@ import streamlit as st
 
 from themescope.core.labelling.code_sets import allows_several
 from themescope.core.labelling.coding import allow_several
-from themescope.core.readers.tables import MOST_BYTES, Sheet, read_sheet
+from themescope.core.readers.tables import MOST_BYTES, Sheet
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, LabellingRecord, Sharing
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
@@ -223,7 +223,7 @@ def _restore(record: LabellingRecord) -> None:
 # --- imports ----------------------------------------------------------------------------------------------------------
 
 
-_FILE_TYPES = ("csv", "tsv", "xlsx", "xls", "ods", "json", "jsonl")
+_FILE_TYPES = ("csv", "tsv", "xlsx", "xls", "ods", "json", "jsonl", "zip")
 _MAX_MB = 200
 _NO_COLUMN = "(none)"
 
@@ -255,7 +255,7 @@ def labels() -> None:
             "Studio, doccano, Argilla, Potato, Prodigy, CATMA, QualCoder, MAXQDA and Taguette."
         )
         file = st.file_uploader(
-            "CSV, TSV, Excel, OpenDocument or JSON file",
+            "CSV, TSV, Excel, OpenDocument or JSON file, or a ZIP file of one for each annotator",
             type=list(_FILE_TYPES),
             max_upload_size=MOST_BYTES // 1_000_000,
             key="relabel_import_file",
@@ -300,7 +300,7 @@ def labels() -> None:
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=4)
 def _read(path: str) -> Sheet:
-    return files.as_labels(call_apart(Path(path), read_sheet, Path(path), starts.MOST_SENTENCES, None, True))
+    return call_apart(Path(path), files.read_labels, Path(path))
 
 
 def _columns(sheet: Sheet) -> tables.LabelColumns:
