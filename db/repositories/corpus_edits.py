@@ -25,7 +25,7 @@ from themescope.db import tables as t
 from themescope.db.repositories.base import RecordRepository
 from themescope.db.repositories.blocks import TABLES_OF_VECTORS, Columns
 from themescope.db.repositories.corpora import Corpora, there
-from themescope.db.sql import id_chunks, now, within
+from themescope.db.sql import id_chunks, id_columns, now, within
 from themescope.db.types import clean_text
 
 IMPORTED_DIGEST = "digest_without_edits"
@@ -113,6 +113,11 @@ class CorpusEdits(RecordRepository[CorpusEditRecord]):
         if edit.kind is not EditKind.TEXT:
             self.recount(edit.corpus_id)
         return self.get(edit_id)
+
+    def removed_articles(self, edit_id: int) -> Ids:
+        """Return the ids (n,) of the articles that an edit removed and that are not back."""
+        found = self.connection.execute(sa.select(t.article.c.id).where(t.article.c.removed == edit_id))
+        return id_columns(found, 1)[0]
 
     def recount(self, corpus_id: int) -> None:
         """Give the columns of a corpus what is known of the values of the articles and sentences that are there now."""

@@ -19,6 +19,7 @@ from themescope.core.errors import ArtifactError, DataError
 from themescope.core.protocols import Report
 from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.types import Matrix
+from themescope.db.repositories.corpus_edits import REMOVED_WAVES, WAVES
 from themescope.db.store import Store, Unit
 from themescope.jobs.bundles.labellings import export_document, moved, numbered, to_lines
 from themescope.jobs.bundles.parts import (
@@ -35,7 +36,6 @@ from themescope.jobs.common.archive import ArchiveReader, ArchiveWriter
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.files import check_new, made_file, whole
 from themescope.jobs.common.importing.columns import with_values
-from themescope.jobs.common.importing.waves import WAVES
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import find_model
 from themescope.jobs.common.results import TextDigest, code_version
@@ -112,9 +112,9 @@ def _write(
     with store.reading() as r:
         columns = [[column.level, column.name, column.type] for column in r.columns.list(corpus.id)]
         moved_to = _new_place(r, corpus)
-    waves = [wave | {"first": moved_to(wave["first"])} for wave in corpus.report.get(WAVES, ())]
     about = {name: getattr(corpus, name) for name in _CORPUS}
-    about["report"] = {**corpus.report, **({WAVES: waves} if waves else {})}
+    waves = {WAVES: [wave | {"first": moved_to(wave["first"])} for wave in corpus.report.get(WAVES, ())]}
+    about["report"] = {k: v for k, v in {**corpus.report, **waves}.items() if k != REMOVED_WAVES and (v or k != WAVES)}
     digest = _write_articles(bundle, store, corpus, context.part(0.0, 0.5, "Articles"))
     named = _write_labellings(bundle, store, corpus, context.part(0.5, 0.7, "Labellings")) if labellings else []
     if labellings:

@@ -26,8 +26,8 @@ from themescope.core.labelling.samples import Allocation, allocate, draw
 from themescope.core.records.stored import CorpusEditRecord, CorpusRecord, EditKind, LabellingRecord
 from themescope.core.types import Floats, Ids
 from themescope.db.label_records import TaskRecord
+from themescope.db.repositories.corpus_edits import every_wave
 from themescope.db.store import Unit
-from themescope.jobs.common.importing.waves import WAVES
 
 SAMPLE = "sample"
 """Key of the rule in the settings of a task, and in the origin of a labelling of one."""
@@ -227,7 +227,7 @@ def frame_of(r: Unit, corpus: CorpusRecord, ids: Ids, articles: Ids, samples: Se
                 np.array([getattr(one, name) for one in gone], np.int64) for name in ("id", "article_id")
             )
             removed += int((~np.isnan(_union(r, corpus.id, gone_ids, owners, before, samples))).sum())
-    waves = list(corpus.report.get(WAVES, ()))
+    waves = every_wave(corpus.report)
     wave = np.searchsorted([one["first"] for one in waves], positions, side="right") - 1
 
     def of_waves(where: npt.NDArray[np.bool_]) -> str:
@@ -314,7 +314,8 @@ def _values(
 ) -> np.ndarray:
     """Return (n,) values of a column of categories as texts, and None where they are missing."""
     level, name = key
-    column = next((one for one in r.columns.list(corpus_id) if (one.level, one.name) == key), None)
+    known = r.columns.list(corpus_id, with_removed=True)  # a wave from which a sample was drawn may be gone
+    column = next((one for one in known if (one.level, one.name) == key), None)
     if column is None or column.type != ColumnType.CATEGORY:
         raise DataError(f"The project has no column {name!r} of categories. Samples need one.")
     if whole_articles and level == ColumnLevel.SENTENCE:

@@ -162,6 +162,7 @@ def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
         block for block in blocks if isinstance(block, Table) and block.header[0] == "Code" and "spring" in block.header
     )
     assert by_table.rows and not any("–" in row for row in by_table.rows)
+    run(store, "sample", "C", "Spring", "--number", "5", "--person", "Ada", "--where", "wave=spring")
     first = study.ids[:ROWS]
     corrected = [int(first[np.isin(first, [*drawn])][0]), int(first[~np.isin(first, [*drawn])][0])]
     edits = [corpus_edits.correct_text(store, corpus.id, id, f"Another text {id}", "Ada") for id in corrected]
