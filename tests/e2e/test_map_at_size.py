@@ -1,12 +1,21 @@
 """A map of more points than are sent at once: levels of detail, a lasso over all points, a picture without WebGL2."""
 
+import json
+import os
 import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import ClientConnection, connect
 
-from tests.e2e.conftest import App
+from tests.e2e.conftest import App, free_port
 from tests.e2e.hands import open_page
 from themescope.core.projection.geometry import inside
 from themescope.core.types import Article, Paragraph, Section
@@ -77,3 +86,152 @@ def test_without_webgl2_a_picture_takes_the_place_of_the_map(page: Page, app: Ap
     expect(alone.get_by_role("img", name=re.compile(f"Picture of {MANY:,} sentences"))).to_be_visible(timeout=30_000)
     expect(alone.get_by_text("This is a picture, because this browser has no WebGL2.")).to_be_visible()
     alone.close()
+
+
+BARS = "[view.stage, view.tools, view.actions].map((part) => part.getBoundingClientRect().toJSON())"
+FIRST_FRAME = f"""
+const look = () => {{
+  const view = [...(window.themescopeViews ?? [])][0];
+  if (view?.stage.getBoundingClientRect().height > 100) window.firstBars = {BARS};
+  else requestAnimationFrame(look);
+}};
+requestAnimationFrame(look);
+"""
+
+
+SIZES = [
+    pytest.param(*size, id=name)
+    for name, size in {
+        "1280": (1280, 800, 1),
+        "1366": (1366, 768, 1),
+        "1920": (1920, 1080, 1),
+        "200 %": (640, 400, 2),
+        "390": (390, 844, 3),
+    }.items()
+]
+
+
+def check_bars(boxes: list[dict[str, float]]) -> None:
+    """Check that the toolbars are as wide as their buttons and leave the map free."""
+    stage, *bars = boxes
+    narrow = stage["width"] < 480
+    columns = -(-14 // max(int((stage["height"] - 26) // 30), 1))
+    for bar in bars:
+        short = bar["height"] if narrow else bar["width"]
+        assert 0 < short <= (66 if narrow else 6 + 30 * columns), (stage, bar)
+        assert bar["width"] * bar["height"] < 0.2 * stage["width"] * stage["height"], (stage, bar)
+
+
+@pytest.mark.parametrize(("width", "height", "scale"), SIZES)
+def test_toolbars_are_one_button_wide_from_the_first_frame(
+    browser: Browser, app: App, points: np.ndarray, width: int, height: int, scale: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=scale)
+    alone = context.new_page()
+    alone.add_init_script(FIRST_FRAME)
+    open_page(alone, app.url + "/map?corpus=Multitude", "Map")
+    expect(alone.locator(".map-view[data-ready]")).to_have_count(1)
+    check_bars(alone.evaluate("window.firstBars"))
+    check_bars(alone.evaluate(f"(() => {{ const view = {VIEW}; return {BARS}; }})()"))
+    context.close()
+
+
+# --- Firefox ----------------------------------------------------------------------------------------------------------
+
+
+FIREFOX = next((path for path in map(shutil.which, ("firefox-esr", "firefox")) if path), None)
+
+
+class Tab:
+    """A tab of Firefox, driven by WebDriver BiDi, which needs no further program."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket, self._sent = socket, 0
+        self.call("session.new", capabilities={})
+        self._context = {"context": self.call("browsingContext.create", type="tab")["context"]}
+
+    def call(self, method: str, **params: Any) -> Any:
+        self._sent += 1
+        self._socket.send(json.dumps({"id": self._sent, "method": method, "params": params}))
+        while (answer := json.loads(self._socket.recv(timeout=90))).get("id") != self._sent:
+            pass
+        assert answer["type"] == "success", answer
+        return answer["result"]
+
+    def open(self, url: str, width: int, height: int, scale: float) -> None:
+        viewport = {"width": width, "height": height}
+        self.call("browsingContext.setViewport", **self._context, viewport=viewport, devicePixelRatio=scale)
+        self.call("browsingContext.navigate", **self._context, url=url, wait="complete")
+
+    def value(self, expression: str) -> Any:
+        """The value of an expression, as JSON; None while it throws."""
+        about = {"expression": f"JSON.stringify({expression})", "awaitPromise": False, "target": self._context}
+        found = self.call("script.evaluate", **about)
+        return json.loads(found["result"].get("value", "null")) if found["type"] == "success" else None
+
+    def wait(self, expression: str) -> Any:
+        """The value of an expression, as soon as it is true."""
+        until = time.monotonic() + 90
+        while not (found := self.value(expression)):
+            assert time.monotonic() < until, expression
+            time.sleep(0.1)
+        return found
+
+    def drag(self, *points: tuple[float, float]) -> None:
+        moves = [{"type": "pointerMove", "x": round(x), "y": round(y), "duration": 50} for x, y in points]
+        down, up = ({"type": kind, "button": 0} for kind in ("pointerDown", "pointerUp"))
+        mouse = {"type": "pointer", "id": "mouse", "actions": [moves[0], down, *moves[1:], up]}
+        self.call("input.performActions", **self._context, actions=[mouse])
+
+
+@pytest.fixture(scope="module")
+def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    assert FIREFOX is not None
+    port, profile, quiet = free_port(), tmp_path_factory.mktemp("firefox"), subprocess.DEVNULL
+    # Software rendering, which a machine without a graphics card has; without a screen, Firefox has none.
+    (profile / "user.js").write_text('user_pref("webgl.force-enabled", true);\n', encoding="utf-8")
+    xvfb = ["Xvfb", "-displayfd", "1", "-screen", "0", "1920x1200x24"]
+    screen = subprocess.Popen(xvfb, stdout=subprocess.PIPE, stderr=quiet, text=True)
+    assert screen.stdout is not None
+    environment = {**os.environ, "DISPLAY": f":{screen.stdout.readline().strip()}"}
+    command = [FIREFOX, "--profile", str(profile), f"--remote-debugging-port={port}", "about:blank"]
+    process = subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment)
+    try:
+        until = time.monotonic() + 60
+        while True:
+            try:
+                socket = connect(f"ws://127.0.0.1:{port}/session", max_size=None)
+                break
+            except (OSError, WebSocketException):
+                assert time.monotonic() < until and process.poll() is None
+                time.sleep(0.2)
+        with socket:
+            tab = Tab(socket)
+            tab.call("script.addPreloadScript", functionDeclaration=f"() => {{ {FIRST_FRAME} }}")
+            yield tab
+    finally:
+        for one in (process, screen):
+            one.terminate()
+            one.wait(20)
+        screen.stdout.close()
+
+
+@pytest.mark.skipif(
+    FIREFOX is None or not shutil.which("Xvfb"), reason="no Firefox: on Debian, sudo apt install firefox-esr xvfb"
+)
+@pytest.mark.usefixtures("points")
+@pytest.mark.parametrize(("width", "height", "scale"), SIZES)
+def test_in_firefox_toolbars_are_one_button_wide_and_a_lasso_selects(
+    firefox: Tab, app: App, width: int, height: int, scale: int
+) -> None:
+    firefox.open(app.url + "/map?corpus=Multitude", width, height, scale)
+    stage = firefox.wait(f"(() => {{ const view = {VIEW}; return view.root.dataset.ready && {BARS}; }})()")
+    check_bars(firefox.value("window.firstBars"))
+    check_bars(stage)
+    if width < 1000:
+        return
+    box = stage[0]
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    firefox.drag((x - 90, y - 70), (x + 100, y - 60), (x + 70, y + 80), (x - 60, y + 50))
+    said = firefox.wait("document.body.innerText.match(/[0-9,]+ sentences? selected/)")
+    assert re.match("[1-9]", said[0])

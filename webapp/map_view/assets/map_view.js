@@ -102,6 +102,16 @@ class View {
     const needed = (1.06 * this.frame.clientWidth * (high - low)) / Math.max(right - left, 1) + 2 * BAR;
     const narrow = this.frame.clientWidth < NARROW;
     this.stage.style.height = `${narrow ? Math.min(Math.max(needed, 0.4 * innerHeight), tall) : tall}px`;
+    this.fitPanels();
+  }
+
+  // Panels have fixed widths: browsers differ in the width of a column that wraps.
+  fitPanels() {
+    this.root.classList.toggle("narrow", this.frame.clientWidth < NARROW);
+    const rows = Math.max(Math.floor((this.stage.offsetHeight - this.inset() - 26) / 30), 1);
+    for (const panel of [this.tools, this.actions]) {
+      panel.style.setProperty("--columns", Math.ceil(panel.childElementCount / rows));
+    }
   }
 
   waitForPoints() {
@@ -219,6 +229,7 @@ class View {
     const width = this.stage.clientWidth, height = this.stage.clientHeight;
     if (!width || !height || (!first && width === this.width && height === this.height)) return;
     [this.width, this.height] = [width, height];
+    this.fitPanels();
     this.size(devicePixelRatio);
     if (this.data && this.fits()) this.fit();
     if (!first) this.load();
