@@ -49,6 +49,12 @@ _NOTICE = re.compile(
     r"(.+) (?:(?:started|stopped) (?:the )?(?:transcription|recording)|(?:joined|left) the meeting)\.?"
 )
 """What programs write into a transcript of a meeting."""
+_FIELDS = frozenset({
+    "author", "authors", "byline", "copyright", "date", "dateline", "from", "headline", "id", "keywords", "language",
+    "length", "load-date", "page", "publication", "publication-type", "section", "source", "subject",
+    "title", "to", "url", "word count",
+})  # fmt: skip
+"""Names of the fields of articles in archives, and of mails, in small letters."""
 _QUOTE = re.compile('["“”„«»]')
 _MOST_WORDS, _MOST_WORDS_STAMPED = 4, 7
 _LONGEST = 120
@@ -166,6 +172,7 @@ class Layout:
         by_name = len(texts) >= 3 and len(sure) > 1 and any(count > 1 for count in sure.values()) and (
             sure.total() >= 0.6 * len(texts) if len(often & sure.keys()) < 2 else repeated >= max(4, 0.3 * len(texts))
         )  # fmt: skip
+        by_name = by_name and 2 * len({*map(str.lower, sure)} & _FIELDS) < len(sure)
         marked = max(len(timed), nicks)
         self.found = by_name or (marked > 1 and marked >= 0.2 * len(texts))
         self._names_beside_times = bool(named)

@@ -317,7 +317,12 @@ def test_the_speaker_of_a_single_cue_is_known(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["Title: A\nAuthor: Ada\n\nThe bus is late.\n", "The bus is late.\nNote: it rains.\nAt 10:15 we left.\n"]
+    "text",
+    [
+        "Section: NEWS\nLength: 9 words\nByline: Ada\nIt is late.\nSection: SPORT\nLength: 8 words\nByline: B\nGoal.\n",
+        "Title: A\nAuthor: Ada\n\nThe bus is late.\n",
+        "The bus is late.\nNote: it rains.\nAt 10:15 we left.\n",
+    ],
 )
 def test_other_texts_are_no_transcripts(text, tmp_path):
     assert detect(write(tmp_path, "a.txt", text.encode())) == "plain"
