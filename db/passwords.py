@@ -50,7 +50,9 @@ def verify(password: str, hashed: str | None) -> bool:
     except VerifyMismatchError:
         return False
     except (InvalidHashError, VerificationError, ValueError):
-        raise ConfigError("A password hash is damaged. Set a new password: themescope people password NAME.") from None
+        raise ConfigError(
+            "A password hash is damaged. Set a new password: themescope people change NAME --password."
+        ) from None
 
 
 def is_outdated(hashed: str) -> bool:

@@ -207,7 +207,7 @@ class Caller:
 
 _BEARER = HTTPBearer(
     auto_error=False,
-    description="Token of a person, created on the page Account or with `themescope people token create`. Not needed "
+    description="Token of a person, created on the page Account or with `themescope people token`. Not needed "
     "where nobody signs in.",
 )
 

@@ -1,4 +1,4 @@
-"""Commands that run and administer an installation: `worker`, `demo`, `doctor`, `backup`, `restore` and `mcp`."""
+"""Commands that run and administer an installation: `worker`, `doctor`, `backup`, `restore` and `mcp`."""
 
 from __future__ import annotations
 
@@ -48,22 +48,6 @@ def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
         shell.store.close()
         # What maps need has been compiled by now, and importing it again would take back the memory.
         os.execv(sys.executable, [*sys.orig_argv, *([] if "--no-warm-up" in sys.orig_argv else ["--no-warm-up"])])
-
-
-@click.command()
-@common
-@pass_shell
-def demo(shell: Shell) -> None:
-    """Queue the demo: Wikipedia articles, triplets, models, comparison, maps. Requires an empty store."""
-    from themescope.jobs.services.installation.demo import seed_demo
-
-    jobs = seed_demo(shell.store)
-    text = (
-        f"{len(jobs)} jobs are queued. A worker runs them in a few minutes: themescope worker"
-        if jobs
-        else "The store is not empty, so no job was queued."
-    )
-    shell.show({"jobs": [{"id": job.id, "kind": job.kind, "title": job.title} for job in jobs]}, text)
 
 
 @click.command()

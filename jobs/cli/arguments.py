@@ -1,28 +1,108 @@
-"""Arguments and options that name models, corpora and settings, or say how a table is written."""
+"""Commands made from the arguments of jobs; options that name models and settings, or say how a table is written."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
-from themescope.core.config import Config, json_or_text, options, parse_value
+from themescope.core.config import Config, OptionInfo, default_of, json_or_text, options, parse_value
 from themescope.core.errors import ConfigError, UnknownNameError
 from themescope.core.readers.tables import TableForm
 from themescope.core.registry import Card
 from themescope.core.types import Split
-from themescope.jobs.cli.shell import F, Shell
+from themescope.jobs.cli.shell import F, Shell, background, common, pairs, pass_shell
 from themescope.jobs.common.model_choice import corpus_shares, language_note
-from themescope.jobs.common.models import find_model, pretrained_models
+from themescope.jobs.common.models import announcement, find_model, pretrained_models
+from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.papers.sources import corpus_of
 
 
 def settings_option(what: str) -> Callable[[F], F]:
     """Give a command the option ``--set name=value``."""
     return click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help=f"A setting of the {what}.")
+
+
+def job_command(
+    name: str,
+    kind: str,
+    arguments: Sequence[str],
+    prepare: Callable[[Shell, dict[str, Any]], Mapping[str, Any]] = lambda shell, args: args,
+    settings: Callable[[dict[str, Any]], type[Config]] | None = None,
+    leave_out: Sequence[str] = (),
+    help: str = "",
+) -> click.Command:
+    """Return a command that runs a kind of job: its first settings as arguments, the others as options.
+
+    ``prepare`` completes what was given; ``settings`` returns the class of the settings that ``--set`` names.
+    """
+    known = options(KINDS.get(kind).config_class())
+    inner = next((key for key, (_, hint, _) in known.items() if hint == Mapping[str, Any]), "")
+
+    @background
+    @common
+    @pass_shell
+    def run(shell: Shell, set_: tuple[str, ...] = (), **given: Any) -> None:
+        for key in ("file", "folder"):
+            if given.get(key):
+                given[key] = str(Path(given[key]).absolute())
+        args = {key: [*value] if isinstance(value, tuple) else value for key, value in given.items()}
+        if settings is not None:
+            args[inner] = settings_of(settings(args), set_)
+        if args.get("model"):
+            args["model"] = model_for(shell, args["model"], args.get("corpus", ""))
+        done(shell, shell.run(kind, prepare(shell, args)))
+
+    for key in reversed([key for key in known if key not in (*arguments, *leave_out, inner)]):
+        run = _job_option(key, *known[key])(run)
+    if settings is not None:
+        run = click.option("--set", "set_", multiple=True, metavar="NAME=VALUE", help=known[inner][2].help)(run)
+    for key in reversed(arguments):
+        run = click.argument(key)(run)
+    return click.command(name, help=help)(run)
+
+
+def _job_option(name: str, field: Any, hint: Any, info: OptionInfo) -> Callable[[F], F]:
+    """Return the option for a setting of a job; one with several values is repeated."""
+    default, required = default_of(field), info.required and name != "name"
+    how: dict[str, Any] = {"help": info.help, "required": required}
+    flag = f"--{name.removesuffix('s' if isinstance(default, tuple) else '').replace('_', '-')}"
+    if name == "model":
+        flag, how["help"] = "--method", MODEL_HELP
+    if hint is bool:
+        both = f"{flag}/--no-{flag[2:]}" if default else flag
+        return click.option(both, name, is_flag=True, default=default, help=info.help)
+    if isinstance(default, tuple):
+        how = {"type": get_args(hint)[0], "default": default, "help": f"{info.help[:-1]} (repeatable)."}
+        return click.option(flag, name, multiple=True, **how)
+    if info.choices:
+        how["type"] = click.Choice([str(value) for value in info.choices])
+    elif hint is int:
+        how["type"] = click.IntRange(None if info.low is None else int(info.low), info.high and int(info.high))
+    elif hint is float:
+        how["type"] = click.FloatRange(info.low, info.high)
+    if not required:
+        how |= {"default": default, "show_default": default not in ("", 0)}
+    return click.option(flag, name, **how)
+
+
+def done(shell: Shell, result: dict[str, Any]) -> None:
+    """Show the result of a job, without what is empty."""
+    shown = {k: v for k, v in result.items() if v not in ({}, [], "")}
+    if shown.get("cached"):
+        shown["cached"] = "yes, the stored result was used"
+    shell.show(result, pairs({k: json.dumps(v) if isinstance(v, list) else v for k, v in shown.items()}))
+
+
+def announce(shell: Shell, args: dict[str, Any]) -> dict[str, Any]:
+    """Warn before the work starts that the name of a new model is taken."""
+    if warning := announcement(shell.store, args["name"]):
+        click.echo(warning, err=True)
+    return args
 
 
 def form_options(command: F) -> F:
@@ -45,16 +125,17 @@ def form_of(chosen: dict[str, Any]) -> TableForm:
     return TableForm(**{name: value for name, value in given.items() if value is not None})
 
 
-def settings_of(cls: type[Config], pairs: Sequence[str]) -> dict[str, Any]:
+def settings_of(cls: type[Config], given: Sequence[str], complete: bool = True) -> dict[str, Any]:
     """Return the settings in ``name=value`` pairs; raise ``ConfigError`` if ``cls`` does not accept them.
 
-    ``name.key=value`` sets one entry of a setting that is a mapping.
+    ``name.key=value`` sets one entry of a setting that is a mapping. What is not ``complete`` is checked by its job.
     """
     found: dict[str, Any] = {}
     try:
-        for pair in pairs:
+        for pair in given:
             _set(cls, found, *_split(pair))
-        cls(**found)
+        if complete:
+            cls(**found)
     except ConfigError as error:
         raise ConfigError(f"--set: {error}") from None
     return found

@@ -1,4 +1,4 @@
-"""Command `code`: a language model codes the sentences of a labelling by its codebook."""
+"""Command `labels code`: a language model codes the sentences of a labelling by its codebook."""
 
 from __future__ import annotations
 

@@ -109,17 +109,29 @@ def _cell(found: Estimate | None) -> str:
 @click.command("report")
 @click.argument("corpus")
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path, dir_okay=False),
+    "--out", type=click.Path(path_type=Path, dir_okay=False), default=None,
     help="File to write: .html, .docx (Word) or .md (Markdown).",
 )  # fmt: skip
 @click.option("--labelling", "names", multiple=True, help="Labelling to report (repeatable); default: all.")
+@click.option(
+    "--methods", type=click.Choice(("markdown", "latex", "bibtex")), default=None,
+    help="Print how the labellings were made, for the methods section of a paper, or its references.",
+)  # fmt: skip
 @common
 @pass_shell
-def report(shell: Shell, corpus: str, out: Path, names: tuple[str, ...]) -> None:
+def report(shell: Shell, corpus: str, out: Path | None, names: tuple[str, ...], methods: str | None) -> None:
     """Write the report of CORPUS: data, themes, map, shares by column with intervals, labels, methods, limits."""
+    from themescope.jobs.services.labelling.methods import methods_section
+
+    if (out is None) is (methods is None):
+        raise click.UsageError("Give either --out or --methods.")
     with shell.store.reading() as r:
         record = r.corpora.by_name(corpus)
         labellings = [r.labellings.by_name(name) for name in names] or r.labellings.list(record.id)
-    content = report_file(shell.store, record, labellings, out.suffix)
-    out.write_bytes(content)
-    shell.show({"written": str(out), "bytes": len(content)}, f"Written: {out}")
+    if methods is not None:
+        text = str(getattr(methods_section(shell.store, [one.id for one in labellings]), methods))
+        shell.show({methods: text}, text.rstrip("\n"))
+    elif out is not None:
+        content = report_file(shell.store, record, labellings, out.suffix)
+        out.write_bytes(content)
+        shell.show({"written": str(out), "bytes": len(content)}, f"Written: {out}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,48 +12,29 @@ from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.errors import ReadError
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.jobs.cli.arguments import (
-    MODEL_HELP,
-    benchmark_for,
-    looks_like_file,
-    model_for,
-    settings_of,
-    settings_option,
-)
-from themescope.jobs.cli.shell import Shell, common, interval, pass_shell, seed_option, table
+from themescope.jobs.cli.arguments import MODEL_HELP, benchmark_for, looks_like_file, model_for, settings_of
+from themescope.jobs.cli.shell import Json, Shell, common, interval, pass_shell, seed_option, table
 from themescope.jobs.common.models import find_model
+from themescope.jobs.kinds import REGISTRY as KINDS
 
-METHODS = click.option("--method", "methods", multiple=True, required=True, help=f"{MODEL_HELP} (Repeat it.)")
-
-
-@click.group()
-def evaluate() -> None:
-    """Measure models: clustering against sections, triplets, sentence pairs, topics, or summaries."""
+Measured = tuple[dict[str, Any], str]
+"""What a measurement returns, and how it is printed."""
 
 
-@evaluate.command()
-@click.argument("source")
-@METHODS
-@click.option(
-    "--clusterer", "clusterers", multiple=True, default=("iclust", "kmeans"), help="Id of a clusterer (repeatable)."
-)
-@click.option("--split", "splits", multiple=True, help="Split to take articles from; default: test.")
-@seed_option("Seed of sampling and initialisation.")
-@settings_option("benchmark")
-@common
-@pass_shell
-def scb(shell: Shell, source: str, methods: tuple[str, ...], clusterers: tuple[str, ...], **options: Any) -> None:
-    """Cluster SOURCE (a published CSV file, a corpus or a benchmark) and compare the clusters with its sections."""
+def _scb(shell: Shell, source: str, methods: Sequence[str], chosen: Json, given: Sequence[str]) -> Measured:
+    """Cluster a benchmark, a corpus or a published CSV file, and compare the clusters with its sections."""
     from themescope.core.tasks.scb import ScbRules
 
+    clusterers, seed = chosen["clusterers"], chosen["seed"]
     for clusterer in clusterers:
         CLUSTERERS.get(clusterer)
-    rules = settings_of(ScbRules, options["pairs"])
-    benchmark, corpus = benchmark_for(shell, source, options["splits"], rules, options["seed"])
+    benchmark, corpus = benchmark_for(shell, source, chosen["splits"], settings_of(ScbRules, given), seed)
     models = [model_for(shell, method, corpus) for method in methods]
+    plain = [one for one in clusterers if "no-vectors" in CLUSTERERS.get(one).tags]
+    pairs = [("", one) for one in plain] + [(model, one) for model in models for one in clusterers if one not in plain]
     rows = [
-        shell.run("cluster", {"benchmark": benchmark, "model": model, "clusterer": clusterer, "seed": options["seed"]})
-        for model, clusterer in _combinations(models, clusterers)
+        shell.run("cluster", {"benchmark": benchmark, "model": model, "clusterer": clusterer, "seed": seed})
+        for model, clusterer in pairs
     ]
     biased = [
         f"{row['model']} was trained on {row['articles_seen_in_training']:,} of these articles: its scores are biased."
@@ -63,31 +44,22 @@ def scb(shell: Shell, source: str, methods: tuple[str, ...], clusterers: tuple[s
     articles = next(iter(rows[0]["scores"].values()))["n"] if rows and rows[0]["scores"] else 0
     head = f"{benchmark}: means over {articles:,} articles with 95 % intervals"
     scores = _scores(rows, "model", "clusterer", titles={card.id: card.title for card in METRICS})
-    shell.show({"benchmark": benchmark, "corpus": corpus, "rows": rows}, "\n".join([head, "", scores, *biased]))
+    return {"benchmark": benchmark, "corpus": corpus, "rows": rows}, "\n".join([head, "", scores, *biased])
 
 
-@evaluate.command()
-@click.argument("source")
-@METHODS
-@click.option("--split", type=click.Choice(("train", "validation", "test")), default="test", show_default=True)
-@common
-@pass_shell
-def triplets(shell: Shell, source: str, methods: tuple[str, ...], split: str) -> None:
-    """Measure triplet accuracy on SOURCE: a triplet set, or a CSV file with columns Sentence1, Sentence2, Sentence3.
-
-    A model whose vectors depend on the article has a second row for a set, with the whole article as context.
-    """
+def _triplets(shell: Shell, source: str, methods: Sequence[str], chosen: Json, given: Sequence[str]) -> Measured:
+    """Measure triplet accuracy; a model whose vectors depend on the article has a second row with the whole article."""
     from themescope.jobs.common.vectors import method_of
 
-    corpus = ""
+    corpus, where = "", _settings("evaluate-triplets", given)
     if looks_like_file(source):
         if not Path(source).is_file():
             raise ReadError(source, "this file does not exist.")
-        where: dict[str, Any] = {"file": str(Path(source).absolute())}
+        where["file"] = str(Path(source).absolute())
     else:
         with shell.store.reading() as r:
             corpus = r.corpora.get(r.triplets.by_name(source).corpus_id).name
-        where = {"triplets": source, "split": split}
+        where |= {"triplets": source} | ({"split": chosen["splits"][0]} if chosen["splits"] else {})
     models = [model_for(shell, method, corpus) for method in methods]
     rows = [shell.run("evaluate-triplets", {"model": model, **where}) for model in models]
     for model in models if corpus else ():
@@ -96,36 +68,44 @@ def triplets(shell: Shell, source: str, methods: tuple[str, ...], split: str) ->
     lines = []
     for row in rows:
         score = next(iter(row["scores"].values()))
-        lines.append(
-            {
-                "model": row["model"] + (", with the article" if row["context"] else ""),
-                "accuracy": interval(score),
-                "groups": score["n"],
-                "seconds": row["seconds"],
-            }
-        )
-    shell.show({"source": source, "rows": rows}, table(lines))
+        name = row["model"] + (", with the article" if row["context"] else "")
+        lines.append({"model": name, "accuracy": interval(score), "groups": score["n"], "seconds": row["seconds"]})
+    return {"source": source, "rows": rows}, table(lines)
 
 
-@evaluate.command()
-@click.argument("source", type=click.Path(path_type=Path))
-@METHODS
-@click.option("--cosine", is_flag=True, help="Use the cosine alone, without a regressor trained on the training pairs.")
-@seed_option("Seed of the regressor.")
-@common
-@pass_shell
-def sick(shell: Shell, source: Path, methods: tuple[str, ...], cosine: bool, seed: int) -> None:
-    """Predict the relatedness of the sentence pairs of SOURCE: a folder with the files of SICK, or its full file."""
-    args = {"sick": str(source.absolute()), "regressor": not cosine, "seed": seed}
+def _sick(shell: Shell, source: str, methods: Sequence[str], chosen: Json, given: Sequence[str]) -> Measured:
+    """Predict the relatedness of the sentence pairs of SICK."""
+    if not Path(source).exists():
+        raise ReadError(source, "this file does not exist.")
+    args = {"sick": str(Path(source).absolute()), "seed": chosen["seed"], **_settings("evaluate-relatedness", given)}
     rows = [shell.run("evaluate-relatedness", {"model": model_for(shell, method), **args}) for method in methods]
     titles = {"pearson": "Pearson r", "spearman": "Spearman ρ", "mse": "MSE"}
-    shell.show({"source": str(source), "rows": rows}, _scores(rows, "model", titles=titles))
+    return {"source": source, "rows": rows}, _scores(rows, "model", titles=titles)
 
 
-def _combinations(models: Sequence[str], clusterers: Sequence[str]) -> list[tuple[str, str]]:
-    """Return every pair of model and clusterer; clusterers that use no vectors appear once, without a model."""
-    found = [("", c) for c in clusterers if "no-vectors" in CLUSTERERS.get(c).tags]
-    return found + [(m, c) for m in models for c in clusterers if "no-vectors" not in CLUSTERERS.get(c).tags]
+def _topics(shell: Shell, corpus: str, methods: Sequence[str], chosen: Json, given: Sequence[str]) -> Measured:
+    """Predict the topics of documents from single sentences, by classification and by clustering."""
+    args = {"corpus": corpus, "seed": chosen["seed"], **_settings("evaluate-topics", given)}
+    if "labels" in args:
+        args["labels"] = model_for(shell, args["labels"], corpus)
+    rows = [shell.run("evaluate-topics", {"model": model_for(shell, method, corpus), **args}) for method in methods]
+    counts = ", ".join(f"{value:,} {name}" for name, value in rows[0]["counts"].items())
+    stopped = [f"The classifier of {row['model']} did not converge." for row in rows if not row["converged"]]
+    return {"corpus": corpus, "rows": rows}, "\n".join([counts, "", _scores(rows, "model"), *stopped])
+
+
+def _summaries(shell: Shell, source: str, methods: Sequence[str], chosen: Json, given: Sequence[str]) -> Measured:
+    """Summarise documents by LexRank and baselines, and compare with reference summaries (ROUGE-1)."""
+    args = {"documents": str(Path(source).absolute()), "seed": chosen["seed"], **_settings("evaluate-summaries", given)}
+    rows = [shell.run("evaluate-summaries", {"summarizer": baseline, **args}) for baseline in chosen["baselines"]]
+    for method in methods:
+        model = model_for(shell, method)
+        rows.append(shell.run("evaluate-summaries", {"summarizer": "lexrank", "model": model, **args}))
+    return {"source": source, "rows": rows}, _scores(rows, "summarizer", "model")
+
+
+def _settings(kind: str, given: Sequence[str]) -> dict[str, Any]:
+    return settings_of(KINDS.get(kind).config_class(), given, complete=False)
 
 
 def _scores(rows: Sequence[Mapping[str, Any]], *about: str, titles: Mapping[str, str] | None = None) -> str:
@@ -141,60 +121,40 @@ def _scores(rows: Sequence[Mapping[str, Any]], *about: str, titles: Mapping[str,
     )
 
 
-@evaluate.command()
-@click.argument("corpus")
-@METHODS
-@click.option(
-    "--labels", help="Model or method whose vectors select the labelled sentences; default: the evaluated one."
-)
-@click.option("--tune", is_flag=True, help="Choose the classifier's C on the held-out documents.")
-@click.option("--unit", is_flag=True, help="Normalise vectors to length 1 before clustering.")
-@click.option("--part", type=click.Choice(("test", "validation")), default="test", show_default=True)
-@seed_option("Seed of the clustering.")
-@common
-@pass_shell
-def topics(shell: Shell, corpus: str, methods: tuple[str, ...], labels: str | None, **options: Any) -> None:
-    """Predict the topics of the documents of CORPUS from single sentences, by classification and by clustering."""
-    chosen_by = {"labels": model_for(shell, labels, corpus)} if labels else {}
-    args = {"corpus": corpus, **chosen_by, **{name: options[name] for name in ("tune", "unit", "part", "seed")}}
-    rows = [shell.run("evaluate-topics", {"model": model_for(shell, method, corpus), **args}) for method in methods]
-    counts = ", ".join(f"{value:,} {name}" for name, value in rows[0]["counts"].items())
-    stopped = [f"The classifier of {row['model']} did not converge." for row in rows if not row["converged"]]
-    shell.show({"corpus": corpus, "rows": rows}, "\n".join([counts, "", _scores(rows, "model"), *stopped]))
+_MEASURES: dict[str, Callable[[Shell, str, Sequence[str], Json, Sequence[str]], Measured]] = {
+    "scb": _scb, "triplets": _triplets, "sick": _sick, "topics": _topics, "summaries": _summaries,
+}  # fmt: skip
 
 
-@evaluate.command()
-@click.argument("source", type=click.Path(path_type=Path))
-@click.option("--method", "methods", multiple=True, help=f"For LexRank. {MODEL_HELP} (Repeat it.)")
+@click.command()
+@click.argument("what", type=click.Choice(list(_MEASURES)))
+@click.argument("source")
+@click.option("--method", "methods", multiple=True, help=f"{MODEL_HELP} (Repeat it.)")
+@click.option("--clusterer", "clusterers", multiple=True, default=("iclust", "kmeans"), help="For scb (repeatable).")
 @click.option(
     "--baseline",
     "baselines",
     multiple=True,
     type=click.Choice([card.id for card in SUMMARIZERS if "vectors" not in card.tags]),
-    help="Summarizer that needs no model (repeatable).",
+    help="For summaries: summarizer that needs no model (repeatable).",
 )
+@click.option("--split", "splits", multiple=True, help="For scb and triplets: split to measure on; default: test.")
+@seed_option("Seed of sampling and initialisation.")
 @click.option(
-    "--words", type=click.IntRange(min=1), default=100, show_default=True, help="Length of a summary in words."
-)
-@click.option("--keep-stop-words", is_flag=True, help="Count function words in ROUGE as well.")
-@seed_option("Seed of the random order.")
+    "--set", "given", multiple=True, metavar="NAME=VALUE",
+    help="A setting of the measurement, see `list jobs --json`; for scb, a rule of the benchmark.",
+)  # fmt: skip
 @common
 @pass_shell
-def summaries(shell: Shell, source: Path, methods: tuple[str, ...], baselines: tuple[str, ...], **options: Any) -> None:
-    """Summarise the documents of SOURCE and compare with reference summaries (ROUGE-1).
+def evaluate(
+    shell: Shell, what: str, source: str, methods: tuple[str, ...], given: tuple[str, ...], **chosen: Any
+) -> None:
+    """Measure models: clustering against sections, triplets, sentence pairs, topics, or summaries.
 
-    SOURCE is a file of JSON lines, or a folder with documents/ and references/.
+    SOURCE is, for scb, a published CSV file, a corpus or a benchmark; for triplets, a set, or a CSV file with the
+    columns Sentence1, Sentence2, Sentence3; for sick, a folder with the files of SICK, or its full file; for topics, a
+    corpus; for summaries, a file of JSON lines, or a folder with documents/ and references/.
     """
-    if not methods and not baselines:
-        raise click.UsageError("Name at least one --method or --baseline.")
-    args = {
-        "documents": str(source.absolute()),
-        "words": options["words"],
-        "seed": options["seed"],
-        "rouge": {"remove_stop_words": False} if options["keep_stop_words"] else {},
-    }
-    rows = [shell.run("evaluate-summaries", {"summarizer": baseline, **args}) for baseline in baselines]
-    for method in methods:
-        model = model_for(shell, method)
-        rows.append(shell.run("evaluate-summaries", {"summarizer": "lexrank", "model": model, **args}))
-    shell.show({"source": str(source), "rows": rows}, _scores(rows, "summarizer", "model"))
+    if not methods and not (what == "summaries" and chosen["baselines"]):
+        raise click.UsageError("Name at least one --method" + (" or --baseline." if what == "summaries" else "."))
+    shell.show(*_MEASURES[what](shell, source, methods, chosen, given))

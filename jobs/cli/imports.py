@@ -11,17 +11,16 @@ import click
 from themescope.core.config import config_from_dict
 from themescope.core.config import options as settings_named
 from themescope.core.errors import ConfigError, DataError, ReadError
-from themescope.core.types import CodingUnit, ReadEntry
-from themescope.jobs.cli.arguments import form_of, form_options, settings_of, settings_option
+from themescope.core.types import CodingUnit
+from themescope.jobs.bundles.parts import BUNDLE
+from themescope.jobs.cli.arguments import done, form_of, form_options, settings_of, settings_option
 from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, table
-from themescope.jobs.cli.work import done
-from themescope.jobs.common.files import whole
+from themescope.jobs.common.archive import is_archive
 from themescope.jobs.common.importing.waves import KEEP, OMIT
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.pipeline import follow_ups, queue_pipeline
-from themescope.jobs.services.table_files import csv_text
 
 _MADE = {"model": "model", "sentences": "sentences", "number of themes": "k", "map": "map"}
 _APART = frozenset({"skipped", "changed", "notes", "digest", "duplicate_texts", "added", "readers"})
@@ -54,7 +53,7 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--corpus", required=True, help="Name of the new corpus.")
+@click.option("--corpus", default="", help="Name of the new corpus; of a bundle, by default the name in it.")
 @click.option(
     "--language", default="", help="Language for splitting sentences, as a two-letter code; default: detected."
 )
@@ -74,11 +73,16 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @_file_options
 def import_(shell: Shell, files: tuple[Path, ...], then: str, **options: Any) -> None:
-    """Import FILES as a new corpus.
+    """Import FILES as a new corpus, or the bundle that `export bundle` wrote, with its labellings.
 
     Of a folder, all files below it are read, each by the reader of its format; those that no reader can read are left
     out and listed.
     """
+    if len(files) == 1 and is_archive(files[0], BUNDLE):
+        done(shell, shell.run("import-bundle", {"file": str(files[0].absolute()), "corpus": options["corpus"]}))
+        return
+    if not options["corpus"]:
+        raise click.UsageError("Missing option '--corpus'.")
     args = _arguments(files, options)
     args["language"] = args["language"] or language_of_file(Path(args["files"][0]), args["reader"])
     result = shell.run("import-corpus", args)
@@ -135,17 +139,6 @@ def append(shell: Shell, files: tuple[Path, ...], columns: tuple[str, ...], then
             placed = shell.run("place-wave", placing)
             result |= {"then": placed} if shell.json else _placed(placed)
     _report(shell, result)
-
-
-@click.command("place")
-@click.argument("corpus")
-@click.option("--wave", default="", help="Name of the wave; default: the newest.")
-@common
-@pass_shell
-def place_wave(shell: Shell, corpus: str, wave: str) -> None:
-    """Place a wave of CORPUS: embed it, add it to the maps, predict its codes and find new themes."""
-    result = shell.run("place-wave", {"corpus": corpus, "wave": wave})
-    done(shell, result if shell.json or shell.background else {"job": result["job"], **_placed(result)})
 
 
 def _placed(result: Mapping[str, Any]) -> dict[str, str]:
@@ -227,34 +220,13 @@ def _import_report(shell: Shell, result: Mapping[str, Any]) -> str:
     if not result["skipped"] and not result["changed"]:
         parts.append("Nothing was skipped or changed.")
     elif entries:
-        parts.append(f"Every place: themescope skipped {result['corpus']!r} --out FILE.csv")
+        parts.append(f"Every place: themescope list skipped {result['corpus']!r} --out FILE.csv")
     return "\n".join(parts)
 
 
 def _shortened(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 60 else f"{line[:59]}…"
-
-
-@click.command()
-@click.argument("corpus")
-@click.option("--out", type=click.Path(path_type=Path), default=None, help="File to write (.csv).")
-@common
-@pass_shell
-def skipped(shell: Shell, corpus: str, out: Path | None) -> None:
-    """Show what the import of CORPUS left out or changed, with the place and text of each."""
-    with shell.store.reading() as r:
-        record = r.corpora.by_name(corpus)
-        entries = r.corpora.entries(record.id)
-    rows = [{"what": "changed" if e.change else "skipped", **e._asdict()} for e in entries]
-    for row in rows:
-        del row["change"]
-    if out is not None:
-        with whole(out) as partial:
-            partial.write_text(csv_text(("what", *ReadEntry._fields[1:]), [[*row.values()] for row in rows]), "utf-8")
-    counts = {name: dict(record.report.get(name, {})) for name in ("skipped", "changed", "notes")}
-    empty = "Nothing was skipped or changed with a known place."
-    shell.show({**counts, "entries": rows}, f"{len(rows):,} places in {out}" if out else table(rows, empty=empty))
 
 
 def _follow_ups(shell: Shell, corpus: str, language: str, job: int) -> dict[str, Any]:

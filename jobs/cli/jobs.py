@@ -1,4 +1,4 @@
-"""`themescope jobs`: run, list, follow, cancel and retry jobs."""
+"""`themescope jobs`: run, list, follow, cancel and retry jobs, and queue the demo."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from themescope.jobs.cli.arguments import settings_of, settings_option
 from themescope.jobs.cli.shell import CANCELLED, FAILED, Shell, background, common, pass_shell, table
 from themescope.jobs.cli.shell import pairs as fields
 from themescope.jobs.kinds import REGISTRY as KINDS
-from themescope.jobs.queue.control import cancel, forget, retry, worker_alive
-from themescope.jobs.queue.foreground import Bar, follow
+from themescope.jobs.queue.control import cancel, retry, worker_alive
+from themescope.jobs.queue.foreground import Bar
+from themescope.jobs.queue.foreground import follow as follow_job
 
 
 @click.group("jobs")
 def jobs_() -> None:
-    """Run, list, follow, cancel and retry jobs."""
+    """Run, list, follow, cancel and retry jobs; queue the demo."""
 
 
 @jobs_.command("run")
@@ -61,10 +62,18 @@ def list_(shell: Shell, status: str | None, limit: int) -> None:
 
 @jobs_.command()
 @click.argument("job_id", type=int)
+@click.option("--follow", is_flag=True, help="Wait for its end; exit with 0 (done), 1 (failed) or 130 (cancelled).")
 @common
 @pass_shell
-def show(shell: Shell, job_id: int) -> None:
+def show(shell: Shell, job_id: int, follow: bool) -> int:
     """Show a job with its arguments, result and metrics."""
+    if follow:
+        with shell.store.reading() as r:
+            bar = Bar(r.jobs.get(job_id).title, quiet=shell.json)
+        ended = follow_job(shell.store, job_id, lambda row: bar(row.progress, row.message or row.status.value))
+        bar.end(ended.status is JobStatus.DONE)
+        _show_job(shell, ended)
+        return {JobStatus.DONE: 0, JobStatus.CANCELLED: CANCELLED}.get(ended.status, FAILED)
     with shell.store.reading() as r:
         job, points = r.jobs.get(job_id), r.jobs.metrics(job_id)
     values = _plain(job)
@@ -74,6 +83,7 @@ def show(shell: Shell, job_id: int) -> None:
     last = {f"last {name}": points[-1][1] for name, points in curves.items()}
     shown = {k: v for k, v in values.items() if v not in (None, "", {})}
     shell.show({**values, "metrics": curves}, fields(shown | last))
+    return 0
 
 
 @jobs_.command("cancel")
@@ -94,28 +104,20 @@ def retry_(shell: Shell, job_id: int) -> None:
     _show_job(shell, retry(shell.store, job_id))
 
 
-@jobs_.command("delete")
-@click.argument("job_id", type=int)
+@jobs_.command("demo")
 @common
 @pass_shell
-def delete_(shell: Shell, job_id: int) -> None:
-    """Delete an ended job and its checkpoint."""
-    forget(shell.store, job_id)
-    shell.show({"deleted": job_id}, f"Job {job_id} is deleted.")
+def demo(shell: Shell) -> None:
+    """Queue the demo: Wikipedia articles, triplets, models, comparison, maps. Requires an empty store."""
+    from themescope.jobs.services.installation.demo import seed_demo
 
-
-@jobs_.command()
-@click.argument("job_id", type=int)
-@common
-@pass_shell
-def watch(shell: Shell, job_id: int) -> int:
-    """Follow a job until it ends. The exit code is 0 (done), 1 (failed) or 130 (cancelled)."""
-    with shell.store.reading() as r:
-        bar = Bar(r.jobs.get(job_id).title, quiet=shell.json)
-    job = follow(shell.store, job_id, lambda row: bar(row.progress, row.message or row.status.value))
-    bar.end(job.status is JobStatus.DONE)
-    _show_job(shell, job)
-    return {JobStatus.DONE: 0, JobStatus.CANCELLED: CANCELLED}.get(job.status, FAILED)
+    jobs = seed_demo(shell.store)
+    text = (
+        f"{len(jobs)} jobs are queued. A worker runs them in a few minutes: themescope worker"
+        if jobs
+        else "The store is not empty, so no job was queued."
+    )
+    shell.show({"jobs": [{"id": job.id, "kind": job.kind, "title": job.title} for job in jobs]}, text)
 
 
 def _show_job(shell: Shell, job: JobRecord) -> None:

@@ -1,4 +1,4 @@
-"""`themescope labels`: list, export and import labellings; and `methods`, their description for a paper."""
+"""`themescope labels`: export and import labellings, or let a language model code sentences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from themescope.core.records.stored import LabellingRecord
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.cli.arguments import form_of, form_options
-from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell, table
+from themescope.jobs.cli.coding import code
+from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell
 from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.model_choice import language_of_file
@@ -34,19 +35,7 @@ _OF_OTHERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
 
 @click.group("labels")
 def labels() -> None:
-    """List, export and import labellings."""
-
-
-@labels.command("list")
-@common
-@pass_shell
-def list_(shell: Shell) -> None:
-    """List labellings."""
-    with shell.store.reading() as r:
-        corpora = {c.id: c.name for c in r.corpora.list()}
-        found = r.labellings.list()
-    rows = [{"name": x.name, "corpus": corpora[x.corpus_id], "owner": x.owner, "sentences": x.sentences} for x in found]
-    shell.show({"labellings": rows}, table(rows, empty="There are no labellings yet."))
+    """Export and import labellings, or let a language model code sentences."""
 
 
 @labels.command()
@@ -233,23 +222,4 @@ def _columns(sheet: Sheet, given: dict[str, Any]) -> tables.LabelColumns:
     return replace(likely, cluster=cluster, note=note, theme=theme if theme != cluster else "")
 
 
-_FORMATS = ("markdown", "latex", "bibtex")
-
-
-@click.command("methods")
-@click.argument("labellings", nargs=-1, required=True)
-@click.option("--format", "kind", type=click.Choice(_FORMATS), default=_FORMATS[0], show_default=True, help="Format.")
-@common
-@pass_shell
-def methods(shell: Shell, labellings: tuple[str, ...], kind: str) -> None:
-    """Describe for a paper how LABELLINGS were made.
-
-    Corpus, initial clusters, tasks, steps, agreement, reliability, adjudication and training, as far as the store knows
-    them. BibTeX has the references of the text.
-    """
-    from themescope.jobs.services.labelling.methods import methods_section
-
-    with shell.store.reading() as r:
-        ids = [r.labellings.by_name(name).id for name in labellings]
-    text = str(getattr(methods_section(shell.store, ids), kind))
-    shell.show({kind: text}, text.rstrip("\n"))
+labels.add_command(code)

@@ -13,19 +13,14 @@ import click
 from themescope.jobs.cli.shell import Commands, DeferredCommand
 
 COMMANDS = {
-    "import": ("imports:import_", "Import FILES as a new corpus."),
-    "append": ("imports:append", "Add FILES to a corpus as a wave."),
-    "place": (
-        "imports:place_wave",
-        "Place a wave of CORPUS: embed it, add it to the maps, predict its codes and find new themes.",
+    "import": (
+        "imports:import_",
+        "Import FILES as a new corpus, or the bundle that `export bundle` wrote, with its labellings.",
     ),
+    "append": ("imports:append", "Add FILES to a corpus as a wave."),
     "edit": (
         "imports:edit",
         "Remove a wave or articles of CORPUS, or correct a text; without an option, list what was edited.",
-    ),
-    "skipped": (
-        "imports:skipped",
-        "Show what the import of CORPUS left out or changed, with the place and text of each.",
     ),
     "sample": ("samples:sample", "Draw units of CORPUS at random and give them to people as TASK."),
     "triplets": ("work:triplets", "Sample weakly labelled triplets from CORPUS."),
@@ -34,7 +29,6 @@ COMMANDS = {
         "work:add_model",
         "Add the saved model, or the sentence-transformers encoder, in FOLDER to the store.",
     ),
-    "export-model": ("work:export_model", "Write MODEL to FOLDER."),
     "embed": ("lists_of_sentences:embed", "Compute the vectors of SOURCE."),
     "similar": ("lists_of_sentences:similar", "Find the nearest neighbours of SENTENCE in a corpus or a file."),
     "cluster": (
@@ -45,7 +39,6 @@ COMMANDS = {
         "lists_of_sentences:name_themes",
         "Name the newest themes of CORPUS by the language model at LLM_URL.",
     ),
-    "code": ("coding:code", "Code the sentences of LABELLING by its codebook with the language model at LLM_URL."),
     "estimate": (
         "estimates:estimate",
         "Estimate the share of codes from the labels in LABELLINGS and the machine's predictions.",
@@ -64,16 +57,14 @@ COMMANDS = {
         "lists:list_",
         "List what is registered (methods, clusterers, readers, metrics, summarizers, kinds of jobs) or stored.",
     ),
-    "labels": ("labels:labels", "List, export and import labellings."),
-    "methods": ("labels:methods", "Describe for a paper how LABELLINGS were made."),
-    "bundle": ("work:bundle", "Move a corpus with its labellings, their history, and vectors to another installation."),
-    "dataset": ("work:dataset", "Write corpora as Hugging Face datasets; `import` reads them."),
+    "labels": ("labels:labels", "Export and import labellings, or let a language model code sentences."),
+    "export": ("work:export", "Write a corpus as a bundle or a Hugging Face dataset, or a model into a folder."),
     "mcp": (
         "administration:mcp",
         "Serve a program, such as a language model, on standard input and output (Model Context Protocol).",
     ),
     "people": ("people:people_", "Manage accounts and roles (viewer, labeller, admin)."),
-    "jobs": ("jobs:jobs_", "Run, list, follow, cancel and retry jobs."),
+    "jobs": ("jobs:jobs_", "Run, list, follow, cancel and retry jobs; queue the demo."),
     "worker": ("administration:worker", "Run queued jobs until stopped."),
     "backup": (
         "administration:backup",
@@ -83,7 +74,6 @@ COMMANDS = {
         "administration:restore",
         "Restore the backup FILE into an empty data folder and an empty database, and compare it with its checksums.",
     ),
-    "demo": ("administration:demo", "Queue the demo: Wikipedia articles, triplets, models, comparison, maps."),
     "doctor": (
         "administration:doctor",
         "Check the installation: Python, packages, store, queue, worker, disk, word vectors.",

@@ -23,10 +23,42 @@ def people_() -> None:
 
 
 @people_.command("list")
+@click.option("--tokens", is_flag=True, help="List tokens of the HTTP API instead, without their secrets.")
+@click.option("--log", type=click.IntRange(1), default=None, metavar="NUMBER", help="List the newest events instead.")
 @common
 @pass_shell
-def list_people(shell: Shell) -> None:
-    """List people with role, sign-in method and time of last use."""
+def list_people(shell: Shell, tokens: bool, log: int | None) -> None:
+    """List people with role, sign-in method and time of last use; or their tokens, or changes and sign-ins."""
+    if tokens:
+        rows = [
+            {
+                "id": str(one.id),
+                "person": one.person,
+                "name": one.name,
+                "state": one.state(now()),
+                "created": f"{one.created:%Y-%m-%d}",
+                "last used": f"{one.used:%Y-%m-%d %H:%M}" if one.used else "–",
+                "expires": f"{one.expires:%Y-%m-%d}",
+            }
+            for one in api_tokens.tokens_of(shell.store, None)
+        ]
+        shell.show({"tokens": rows}, table(rows, empty="There are no tokens."))
+        return
+    if log is not None:
+        with shell.store.reading() as r:
+            events = r.audit_log.latest(log)
+        rows = [
+            {
+                "time": f"{event.created:%Y-%m-%d %H:%M:%S}",
+                "by": event.author or "–",
+                "action": event.action,
+                "account": event.person or "–",
+                "detail": event.detail,
+            }
+            for event in events
+        ]
+        shell.show({"events": rows}, table(rows, empty="There are no events yet."))
+        return
     rows = [
         {
             "name": member.person.name or "(no name)",
@@ -57,54 +89,20 @@ def add(shell: Shell, name: str, role: str, oidc: bool) -> None:
 
 @people_.command()
 @click.argument("name")
+@click.option("--role", type=_ROLE, default=None, help="New role.")
+@click.option("--password", "new", is_flag=True, help="New password, prompted for or read from standard input.")
 @common
 @pass_shell
-def password(shell: Shell, name: str) -> None:
-    """Set a new password for NAME, prompted for or read from standard input. Open sessions end."""
-    people.set_password(shell.store, name, _password())
-    shell.show({"name": name}, f"The password of {name} was changed.")
-
-
-@people_.command("set-role")
-@click.argument("name")
-@click.argument("role", type=_ROLE)
-@common
-@pass_shell
-def set_role(shell: Shell, name: str, role: str) -> None:
-    """Set the role of NAME: viewer, labeller or admin."""
-    people.set_role(shell.store, name, Role(role))
-    shell.show({"name": name, "role": role}, f"{name} now has the role {role}.")
-
-
-@people_.command()
-@click.argument("name")
-@common
-@pass_shell
-def remove(shell: Shell, name: str) -> None:
-    """Remove the account of NAME. Their labellings and reviews are kept."""
-    people.remove(shell.store, name)
-    shell.show({"name": name}, f"The account of {name} was removed. Their labellings are kept.")
-
-
-@people_.command()
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of events.")
-@common
-@pass_shell
-def log(shell: Shell, limit: int) -> None:
-    """List changes of accounts and sign-ins, newest first."""
-    with shell.store.reading() as r:
-        events = r.audit_log.latest(limit)
-    rows = [
-        {
-            "time": f"{event.created:%Y-%m-%d %H:%M:%S}",
-            "by": event.author or "–",
-            "action": event.action,
-            "account": event.person or "–",
-            "detail": event.detail,
-        }
-        for event in events
-    ]
-    shell.show({"events": rows}, table(rows, empty="There are no events yet."))
+def change(shell: Shell, name: str, role: str | None, new: bool) -> None:
+    """Change the role or the password of NAME. With a new password, open sessions end."""
+    if role is None and not new:
+        raise click.UsageError("Give --role or --password.")
+    if role is not None:
+        people.set_role(shell.store, name, Role(role))
+    if new:
+        people.set_password(shell.store, name, _password())
+    told = [f"{name} now has the role {role}."] if role else []
+    shell.show({"name": name, "role": role}, "\n".join([*told, *(["The password was changed."] if new else [])]))
 
 
 def _password() -> str:
@@ -122,14 +120,9 @@ def _password() -> str:
     return given
 
 
-@people_.group("token")
-def token() -> None:
-    """Manage tokens of the HTTP API."""
-
-
-@token.command()
-@click.argument("person")
-@click.argument("name")
+@people_.command()
+@click.argument("person", default="")
+@click.argument("name", default="")
 @click.option(
     "--days",
     type=click.IntRange(1, api_tokens.MOST_DAYS),
@@ -137,43 +130,22 @@ def token() -> None:
     show_default=True,
     help="Number of days until it expires.",
 )
+@click.option("--revoke", type=int, default=None, metavar="ID", help="Revoke the token with this number instead.")
 @common
 @pass_shell
-def create(shell: Shell, person: str, name: str, days: int) -> None:
-    """Create a token for the account of PERSON and print it; NAME says what it is for. It is not shown again."""
+def token(shell: Shell, person: str, name: str, days: int, revoke: int | None) -> None:
+    """Create a token of the HTTP API for the account of PERSON and print it; NAME says what it is for.
+
+    It is not shown again. Programs that use a revoked one are refused at once; `people list --tokens` has the numbers.
+    """
+    if (revoke is None) is not bool(person and name):
+        raise click.UsageError("Give either PERSON and NAME, or --revoke.")
+    if revoke is not None:
+        found = api_tokens.revoke(shell.store, revoke)
+        shell.show({"id": revoke, "person": found.person}, f"The token “{found.name}” of {found.person} was revoked.")
+        return
     made = api_tokens.create(shell.store, person, name, days)
     shell.show({"id": made.record.id, "token": made.secret, "expires": made.record.expires}, made.secret)
-
-
-@token.command("list")
-@click.argument("person", default="")
-@common
-@pass_shell
-def list_(shell: Shell, person: str) -> None:
-    """List the tokens of PERSON, or of everybody, without their secrets."""
-    rows = [
-        {
-            "id": str(one.id),
-            "person": one.person,
-            "name": one.name,
-            "state": one.state(now()),
-            "created": f"{one.created:%Y-%m-%d}",
-            "last used": f"{one.used:%Y-%m-%d %H:%M}" if one.used else "–",
-            "expires": f"{one.expires:%Y-%m-%d}",
-        }
-        for one in api_tokens.tokens_of(shell.store, person or None)
-    ]
-    shell.show({"tokens": rows}, table(rows, empty="There are no tokens."))
-
-
-@token.command()
-@click.argument("id", type=int)
-@common
-@pass_shell
-def revoke(shell: Shell, id: int) -> None:
-    """Revoke the token with the number ID of the list; programs that use it are refused at once."""
-    found = api_tokens.revoke(shell.store, id)
-    shell.show({"id": id, "person": found.person}, f"The token “{found.name}” of {found.person} was revoked.")
 
 
 @people_.command("export")
@@ -192,15 +164,24 @@ def export_person(shell: Shell, name: str, file: Path) -> None:
 
 @people_.command()
 @click.argument("name")
+@click.option("--forget", is_flag=True, help="Replace the name by a pseudonym everywhere. This cannot be undone.")
 @click.option("--keep-texts", is_flag=True, help="Keep names and notes that contain more than the name.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @common
 @pass_shell
-def forget(shell: Shell, name: str, keep_texts: bool, yes: bool) -> None:
-    """Remove the account of NAME, and replace the name by a pseudonym everywhere. This cannot be undone.
+def remove(shell: Shell, name: str, forget: bool, keep_texts: bool, yes: bool) -> None:
+    """Remove the account of NAME. Their labellings, history and reviews are kept.
 
-    Labels, history and reviews are kept under the pseudonym. The person should have closed all pages.
+    With --forget, they are kept under a pseudonym. The person should have closed all pages.
     """
+    if forget:
+        _forget(shell, name, keep_texts, yes)
+        return
+    people.remove(shell.store, name)
+    shell.show({"name": name}, f"The account of {name} was removed. Their labellings are kept.")
+
+
+def _forget(shell: Shell, name: str, keep_texts: bool, yes: bool) -> None:
     from themescope.jobs.services.accounts.personal_data import find_traces, forget
 
     traces = find_traces(shell.store, name, not keep_texts)

@@ -125,6 +125,16 @@ def _entry(name: str, compressed: bool = True) -> zipfile.ZipInfo:
     return entry
 
 
+def is_archive(path: Path, format: ArchiveFormat) -> bool:
+    """Return whether a file has the manifest and the required part of an archive, whole or damaged."""
+    try:
+        with zipfile.ZipFile(path) as found:
+            names = found.namelist()
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        return False
+    return MANIFEST in names and any(re.fullmatch(format.required, name) for name in names)
+
+
 class ArchiveReader:
     """Reader of an archive. Opening it checks names and sizes; :meth:`check` compares every byte with the manifest.
 

@@ -38,18 +38,20 @@ def accounts(sqlite_store: Store) -> Store:
 
 
 def call(*args: str) -> Result:
-    return CliRunner().invoke(main, ["people", "token", *args])
+    return CliRunner().invoke(main, ["people", *args])
 
 
 def test_tokens_are_created_listed_and_revoked_by_commands(accounts: Store) -> None:
-    made = json.loads(call("create", "lea", "my  notebook", "--days", "7", "--json").stdout)
+    made = json.loads(call("token", "lea", "my  notebook", "--days", "7", "--json").stdout)
     assert api_tokens.actor_of(accounts, made["token"], "") == people_actor(accounts, "lea")
-    assert call("create", "ada", "backup").stdout.startswith("themescope_")
-    rows = json.loads(call("list", "lea", "--json").stdout)["tokens"]
-    assert [(row["id"], row["name"], row["state"]) for row in rows] == [("1", "my notebook", "valid")]
-    assert "my notebook" in call("list").stdout and "backup" in call("list").stdout
-    assert "was revoked" in call("revoke", "1").stdout
-    assert call("revoke", "1").exit_code == 2  # nothing is left to revoke
+    assert call("token", "ada", "backup").stdout.startswith("themescope_")
+    rows = json.loads(call("list", "--tokens", "--json").stdout)["tokens"]
+    assert [(row["id"], row["name"], row["state"]) for row in rows] == [
+        ("1", "my notebook", "valid"),
+        ("2", "backup", "valid"),
+    ]
+    assert "was revoked" in call("token", "--revoke", "1").stdout
+    assert call("token", "--revoke", "1").exit_code == 2  # nothing is left to revoke
     with pytest.raises(AccessError):
         api_tokens.actor_of(accounts, made["token"], "")
     with accounts.reading() as r:

@@ -164,15 +164,14 @@ def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:
     with sqlite_store.reading() as r:
         (corpus,) = r.corpora.list()
     path = tmp_path / "a.zip"
-    made = call_json("bundle", "export", corpus.name, path, "--without-labellings")
+    made = call_json("export", "bundle", corpus.name, path, "--no-labellings")
     assert made["labellings"] == 0 and path.is_file()
-    again = call("bundle", "export", corpus.name, path)
+    again = call("export", "bundle", corpus.name, path)
     assert again.exit_code == 2 and "already" in again.stderr
-    assert call_json("bundle", "show", path)["sentences"] == corpus.sentences
-    assert call_json("bundle", "import", path, "--name", "copy")["corpus"] == "copy"
-    taken = call("bundle", "import", path, "--name", "copy")
+    assert call_json("import", path, "--corpus", "copy")["corpus"] == "copy"
+    taken = call("import", path, "--corpus", "copy")
     assert taken.exit_code == 2 and "exists already" in taken.stderr
-    assert call("bundle", "import", tmp_path / "nowhere.zip").exit_code == 2
+    assert call("import", tmp_path / "nowhere.zip", "--corpus", "copy 2").exit_code == 2
     with pytest.raises(DataError, match="does not exist"):
         do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(tmp_path / "no" / "x.zip"))
     with pytest.raises(DataError, match=r"is a folder\. Name a file\."):

@@ -48,7 +48,7 @@ def corpus(tmp_path: Path) -> str:
 
 def test_without_its_text_the_demo_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "_DUMP", "no-such-file")
-    result = call("demo")
+    result = call("jobs", "demo")
     assert result.exit_code == 2 and "pip install 'themescope[demo]'" in result.stderr
 
 
@@ -64,7 +64,7 @@ def test_the_whole_way(corpus: str) -> None:
         "--split", "train", "--seed", "1",
     )  # fmt: skip
     assert [(row["model"], row["clusterer"]) for row in scores["rows"]] == [("", "random"), ("tfidf", "kmeans")]
-    drawn = call_json("map", corpus, "--method", "mean-vectors", "--article", "Article 3", "--set", "epochs=5")
+    drawn = call_json("map", corpus, "--method", "mean-vectors", "--title", "Article 3", "--set", "epochs=5")
     assert drawn["points"] == 49
     for what in ("corpora", "triplets", "models", "benchmarks", "runs", "maps"):
         assert len(call_json("list", what)[what]) >= 1
@@ -77,13 +77,13 @@ def test_a_model_goes_from_one_store_to_another(corpus: str, tmp_path: Path, mon
     vectors.write_text("the 1 0\nriver 0 1\nstone 1 1\n", encoding="utf-8")
     call_json("train", "mean-vectors", "--name", "M", "--set", f"word_vectors={vectors}")
     folder = tmp_path / "handed on"
-    assert call_json("export-model", "M", folder)["megabytes"] < 1
+    assert call_json("export", "model", "M", folder)["megabytes"] < 1
     assert "somewhere" not in "".join(file.read_text("utf-8") for file in folder.glob("*.json"))
-    refused = call("export-model", "M", folder)
+    refused = call("export", "model", "M", folder)
     assert (refused.exit_code, "not an empty folder" in refused.stderr) == (2, True)
-    refused = call("export-model", "M", tmp_path / "theirs", "--format", "sentence-transformers")
+    refused = call("export", "model", "M", tmp_path / "theirs", "--format", "sentence-transformers")
     assert (refused.exit_code, "Methods that can" in refused.stderr) == (2, True)
-    refused = call("export-model", "M", tmp_path / "theirs", "--format", "sentence-transformers", "--small")
+    refused = call("export", "model", "M", tmp_path / "theirs", "--format", "sentence-transformers", "--small")
     assert (refused.exit_code, "format themescope only" in refused.stderr) == (2, True)
     monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "other"))
     assert call_json("add-model", folder)["model"] == "handed on"
@@ -134,9 +134,7 @@ def test_background_leaves_the_work_to_a_worker(tmp_path: Path, sqlite_store: St
 def test_watch_exits_like_the_job(sqlite_store: Store, tmp_path: Path) -> None:
     job = enqueue(sqlite_store, "import-corpus", {"files": [str(tmp_path / "x")], "corpus": "C"})
     call("jobs", "cancel", str(job.id))
-    assert call("jobs", "watch", str(job.id)).exit_code == 130
-    assert call("jobs", "delete", str(job.id)).exit_code == 0
-    assert call("jobs", "show", str(job.id)).exit_code == 2
+    assert call("jobs", "show", str(job.id), "--follow").exit_code == 130
 
 
 def test_doctor(sqlite_store: Store, tmp_path: Path) -> None:
@@ -200,6 +198,18 @@ def test_summaries_are_those_of_the_commands() -> None:
         assert summary.get_short_help_str(1_000) == command.get_short_help_str(1_000)
 
 
+def test_commands_are_few_and_those_of_jobs_have_the_help_and_limits_of_their_settings() -> None:
+    context = click.Context(main)
+    commands = [main.resolve_command(context, [name])[1] for name in main.list_commands(context)]
+    inner = [len(one.commands) if isinstance(one, click.Group) else 1 for one in commands]
+    assert len(commands) <= 26 and sum(inner) <= 40
+    shown = " ".join(call("triplets", "--help").stdout.split())
+    assert "Texts compared with the pivot: sentences or section titles." in shown and "[sentences|titles]" in shown
+    for wrong in (("triplets", "C", "--kind", "x"), ("train", "tfidf", "--seed", "-1"), ("map", "C", "--limit", "4")):
+        refused = call(*wrong)
+        assert refused.exit_code == 2 and wrong[-2] in refused.stderr, refused.stderr
+
+
 def test_help_and_completion_import_nothing_heavy() -> None:
     completion = {"_THEMESCOPE_COMPLETE": "bash_complete", "COMP_WORDS": "themescope ", "COMP_CWORD": "1"}
     script = "from themescope.__main__ import command; command()"
@@ -253,11 +263,11 @@ def _corpora(store: Store) -> list[str]:
 
 
 def test_the_demo_is_queued_once_and_only_on_an_empty_store(sqlite_store: Store) -> None:
-    jobs = call_json("demo")["jobs"]
+    jobs = call_json("jobs", "demo")["jobs"]
     kinds = [job["kind"] for job in jobs]
     assert kinds[0] == "import-corpus"
     assert {"build-triplets", "build-benchmark", "train", "evaluate-triplets", "cluster", "project"} <= set(kinds)
-    assert call_json("demo")["jobs"] == []
+    assert call_json("jobs", "demo")["jobs"] == []
     with sqlite_store.reading() as r:
         rows = {job.id: job for job in r.jobs.list(limit=100)}
     assert [job.id for job in rows.values() if job.after is None] == [jobs[0]["id"]]

@@ -317,11 +317,11 @@ def test_the_command_shows_and_sends(sqlite_store: Store, monkeypatch: pytest.Mo
         for name, value in (("LLM_URL", server.url), ("LLM_MODEL", "tiny")):
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("THEMESCOPE_HOME", str(sqlite_store.settings.home))
-        shown = CliRunner().invoke(main, ["code", "mine", "--prices", "1", "2"])
+        shown = CliRunner().invoke(main, ["labels", "code", "mine", "--prices", "1", "2"])
         assert shown.exit_code == 0, shown.output
         assert server.requests == [] and "Nothing was sent" in shown.output and "About rivers." in shown.output
         assert "cost, about" in shown.output
-        sent = CliRunner().invoke(main, ["code", "mine", "--name", "by tiny", "--send", "--json"])
+        sent = CliRunner().invoke(main, ["labels", "code", "mine", "--name", "by tiny", "--send", "--json"])
     assert sent.exit_code == 0, sent.output
     assert json.loads(sent.stdout)["labelling"] == "by tiny" and len(server.requests) == 3
 

@@ -36,11 +36,11 @@ def test_people_are_added_changed_listed_and_removed(sqlite_store: Store) -> Non
         ("Ada Lovelace", "admin", "password"),
         ("ben@example.org", "labeller", "organisation"),
     ]
-    assert call("set-role", "ben@example.org", "viewer").exit_code == 0
-    assert "was changed" in call("password", "Ada Lovelace", stdin="another password\n").stdout
+    assert call("change", "ben@example.org", "--role", "viewer").exit_code == 0
+    assert "was changed" in call("change", "Ada Lovelace", "--password", stdin="another password\n").stdout
     assert call("remove", "ben@example.org").exit_code == 0
     assert listed(sqlite_store) == {"Ada Lovelace": (Role.ADMIN, SignInMethod.PASSWORD)}
-    events = json.loads(call("log", "--json").stdout)["events"]
+    events = json.loads(call("list", "--log", "9", "--json").stdout)["events"]
     assert [(e["action"], e["account"], e["detail"]) for e in events] == [
         ("account removed", "ben@example.org", ""),
         ("password changed", "Ada Lovelace", ""),
@@ -57,8 +57,10 @@ def test_people_are_added_changed_listed_and_removed(sqlite_store: Store) -> Non
         (("add", "ada"), "", "Standard input has no password"),
         (("add", "ada"), "short\n", "10 to 1,000 characters"),
         (("add", " \u202e "), SECRET, "Enter a name"),
-        (("password", "ada"), SECRET, "no person who may sign in called 'ada'"),
+        (("change", "ada", "--password"), SECRET, "no person who may sign in called 'ada'"),
         (("remove", "ada"), "", "no person called 'ada'"),
+        (("change", "ada"), "", "Give --role or --password"),
+        (("token", "ada"), "", "Give either PERSON and NAME"),
     ],
 )
 def test_what_makes_no_sense_is_refused(args: tuple[str, ...], stdin: str, said: str) -> None:

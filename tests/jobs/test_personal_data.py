@@ -144,7 +144,7 @@ def test_texts_of_corpora_and_other_files_are_named(sqlite_store: Store) -> None
     upload = sqlite_store.settings.home / "uploads" / "x" / "a.txt"
     upload.parent.mkdir(parents=True)
     upload.write_text("An article.", encoding="utf-8")
-    shown = call("people", "forget", "Article", "--yes")
+    shown = call("people", "remove", "Article", "--forget", "--yes")
     assert shown.exit_code == 0 and str(upload) in shown.stdout
     assert "Texts of corpora with the name, not changed: 65." in shown.stdout
     with sqlite_store.reading() as r:
@@ -169,11 +169,11 @@ def test_who_cannot_be_forgotten(sqlite_store: Store) -> None:
 
 def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:
     people.add(sqlite_store, "ben", Role.LABELLER, None)
-    shown = call("people", "forget", "ben")
+    shown = call("people", "remove", "ben", "--forget")
     assert shown.exit_code == 130 and "person.name" in shown.stderr
     assert find_traces(sqlite_store, "ben").rows
     assert call("people", "export", "ben", tmp_path / "ben.json").stdout.startswith("3 rows of ben")
-    assert call("people", "forget", "ben", "--yes").stdout.startswith("ben is now former-user-1.")
+    assert call("people", "remove", "ben", "--forget", "--yes").stdout.startswith("ben is now former-user-1.")
 
 
 def test_an_export_has_everything_but_secrets(store: Store, tmp_path: Path) -> None:

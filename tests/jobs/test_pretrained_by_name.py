@@ -73,7 +73,7 @@ def test_pretrained_models_are_listed_before_and_after_their_first_use(sqlite_st
 
 
 def test_it_is_exported_and_built_upon(store: Store, tmp_path: Path) -> None:
-    assert call("export-model", DEFAULT, tmp_path / "out")["model"] == DEFAULT_MODEL
+    assert call("export", "model", DEFAULT, tmp_path / "out")["model"] == DEFAULT_MODEL
     call("train", "hybrid", "--model", DEFAULT, "--corpus", "C", "--name", "H")
     with store.reading() as r:
         assert {m.name for m in r.models.list()} == {DEFAULT_MODEL, "H"}

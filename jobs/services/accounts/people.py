@@ -57,7 +57,7 @@ def add(store: Store, name: str, role: Role, password: str | None, by: str | Non
     with store.writing() as w:
         w.people.set_role(name, role, _authority(w, by, name))
         if w.logins.of(name) is not None:
-            raise DataError(f"{name} can sign in already. To change the account: themescope people password, set-role.")
+            raise DataError(f"{name} can sign in already. To change the account: themescope people change NAME.")
         w.logins.put(name, hashed)
         w.audit_log.add(by or "", "account added", name, role.value)
     return name

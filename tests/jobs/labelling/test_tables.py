@@ -224,7 +224,7 @@ def test_the_command(sqlite_store: Store, tmp_path: Path) -> None:
     assert call_json("labels", "import", whole, "--corpus", "demo")["labelling"] == "mine 2"
     again = call_json("labels", "import", table, "--corpus", "demo", "--article", "Article 0", "--skip")
     assert (again["placed"], again["sentences"]) == (12, 12)
-    assert [x["name"] for x in call_json("labels", "list")["labellings"]] == ["mine", "mine 2", "table"]
+    assert [x["name"] for x in call_json("list", "labellings")["labellings"]] == ["mine", "mine 2", "table"]
     assert json.loads(whole.read_text(encoding="utf-8").splitlines()[0])["about"]["owner"] == "ada"
     assert imported(path, "--corpus", "demo", "--article", "Nowhere").exit_code == 2
     assert call("labels", "export", "mine", tmp_path / "x.pdf").exit_code == 2

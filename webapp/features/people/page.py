@@ -65,7 +65,9 @@ def show() -> None:
         "Detail": [event.detail for event in events],
     }
     with st.expander("Audit log", icon=":material/history:"):
-        st.caption(f"The latest {_EVENTS} changes of accounts and sign-ins. For all of them: `themescope people log`.")
+        st.caption(
+            f"The latest {_EVENTS} changes of accounts and sign-ins. For more: `themescope people list --log 500`."
+        )
         draw_table(columns, alt="Changes of accounts and sign-ins, newest first")
 
 
