@@ -50,7 +50,7 @@ def job_command(
         for key in ("file", "folder"):
             if given.get(key):
                 given[key] = str(Path(given[key]).absolute())
-        args = {key: [*value] if isinstance(value, tuple) else value for key, value in given.items()}
+        args: dict[str, Any] = {key: [*value] if isinstance(value, tuple) else value for key, value in given.items()}
         if settings is not None:
             args[inner] = settings_of(settings(args), set_)
         if args.get("model"):
@@ -82,7 +82,7 @@ def _job_option(name: str, field: Any, hint: Any, info: OptionInfo) -> Callable[
     if info.choices:
         how["type"] = click.Choice([str(value) for value in info.choices])
     elif hint is int:
-        how["type"] = click.IntRange(None if info.low is None else int(info.low), info.high and int(info.high))
+        how["type"] = click.IntRange(*(None if end is None else int(end) for end in (info.low, info.high)))
     elif hint is float:
         how["type"] = click.FloatRange(info.low, info.high)
     if not required:

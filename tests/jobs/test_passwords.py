@@ -57,7 +57,7 @@ def test_short_and_endless_passwords_are_refused() -> None:
     ["x", "md5$15$8$3$aa$bb", "scrypt$40$8$3$aaaa$aaaa", "scrypt$2$8$3$?$aaaa", "scrypt$2", "$argon2id$v=19$m=8$aa$bb"],
 )
 def test_a_damaged_hash_says_what_to_do(damaged: str) -> None:
-    with pytest.raises(ConfigError, match="themescope people password"):
+    with pytest.raises(ConfigError, match="themescope people change"):
         verify("correct horse", damaged)
 
 
