@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from themescope.core.config import option
 from themescope.core.errors import ConfigError
@@ -27,6 +27,8 @@ _DOCUMENTS_PER_ARTICLE = 10  # a document of a topic task has about a tenth of t
 @dataclass(frozen=True)
 class ReproduceConfig(JobConfig):
     """Arguments of a reproduction."""
+
+    removed: ClassVar[frozenset[str]] = frozenset({"encoder", "models", "training"})
 
     paper: str = option("", f"Id of the paper: {', '.join(PAPERS)}.", required=True)
     profile: str = option("quick", "Computational effort: quick (minutes), full (a night), published (a GPU).")

@@ -62,9 +62,8 @@ def the_demo_appears(page: Page, url: str) -> None:
         expect(sidebar.get_by_role("link", name=place.title, exact=True)).to_be_visible()
     turn_to(page, "Home")
     expect(page.locator(".st-key-jobs_tray").get_by_text(re.compile(r"^\d+ jobs?"))).to_be_visible()
-    # The door leads to the articles first, and to the map as soon as one is drawn: on a fast machine, at once.
-    expect(page.get_by_role("button", name=re.compile("Read the articles|Open the map"))).to_be_visible(timeout=90_000)
-    expect(page.get_by_test_id("stMetric").filter(has_text="Articles")).to_contain_text(re.compile(r"9\d|10\d"))
+    expect(page.get_by_role("link", name="Open the demo")).to_be_visible(timeout=90_000)
+    expect(page.get_by_test_id("stMain").get_by_text(re.compile(r"^(9\d|10\d) texts, "))).to_be_visible()
     turn_to(page, "Data")
     expect(page.locator(".reader nav button").first).to_be_visible()
     assert page.locator(".reader article .eligible").count() > 3

@@ -158,12 +158,16 @@ def _gold_items(state: CodebookState) -> None:
         if id not in known and int(partition.numbers[partition.rows([id])[0]]) == number
     ]
     texts = state.texts(known)
+
+    def change(make: Callable[[Partition], Operation]) -> None:
+        state.apply(make)
+
     with st.expander(f"Gold items ({len(items)})", icon=":material/school:"):
         st.caption("Sentences with their right code, for tasks. Choose them in Relabel, or use the examples.")
         if new:
             st.button(
                 f"Use {count(len(new), 'example')} of the codebook", icon=":material/add:",
-                on_click=state.apply, args=(lambda p: book.choose_training(p, [uuid4().hex for _ in new], new),),
+                on_click=change, args=(lambda p: book.choose_training(p, [uuid4().hex for _ in new], new),),
             )  # fmt: skip
         for item in items:
             st.markdown(f"**{plain(partition.clusters[item.cluster].name)}**")
@@ -175,11 +179,11 @@ def _gold_items(state: CodebookState) -> None:
             with st.container(horizontal=True):
                 st.button(
                     "Save explanation", key=f"{key}_save", icon=":material/save:", disabled=text == item.explanation,
-                    on_click=state.apply, args=(lambda p, item=item, text=text: book.explain_training(p, item, text),),
+                    on_click=change, args=(lambda p, item=item, text=text: book.explain_training(p, item, text),),
                 )  # fmt: skip
                 st.button(
                     "Remove item", key=f"{key}_remove", icon=":material/delete:", type="tertiary",
-                    on_click=state.apply, args=(lambda p, item=item: book.drop_training(p, item),),
+                    on_click=change, args=(lambda p, item=item: book.drop_training(p, item),),
                 )  # fmt: skip
 
 
