@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import chain, starmap
 from typing import Any, NamedTuple
 
 from themescope.core.columns import as_text
@@ -154,10 +154,8 @@ def flat(sheet: Sheet) -> Sheet:
         return _made(sheet, _of_potato)
     if {"text", "answer"} <= columns and columns & {"accept", "label", "spans"}:
         return _made(sheet, _of_prodigy)
-    for place, name in enumerate(sheet.columns):
-        if _by_annotator(next((cell for row in sheet.rows if len(cell := row[place]) > 2), "")):
-            return _made(sheet, partial(_of_lists, name))
-    return _of_marks(sheet)
+    first = [next((cell for row in sheet.rows if len(cell := row[place]) > 2), "") for place in range(len(columns))]
+    return _made(sheet, _of_lists) if any(_by_annotator(_value(cell)) for cell in first) else _of_marks(sheet)
 
 
 def _made(sheet: Sheet, rows_of: Callable[[Mapping[str, Any]], Iterator[_Row]]) -> Sheet:
@@ -179,8 +177,7 @@ def _made(sheet: Sheet, rows_of: Callable[[Mapping[str, Any]], Iterator[_Row]]) 
 def _of_label_studio(row: Mapping[str, Any]) -> Iterator[_Row]:
     """Yield the text of a task with the choices of each annotation, and each marked part of it with its labels."""
     data = row["data"] if isinstance(row["data"], dict) else {}
-    texts = [value for value in data.values() if isinstance(value, str)]
-    text = str(data.get("text") or max(texts, key=len, default=""))
+    text = _text_of(data)
     known = _OWN if "sentence_id" in data else ()
     own = {name: as_text(data[name]) for name in known if data.get(name) not in (None, "")}
     made = [one for one in row["annotations"] or () if isinstance(one, dict) and not one.get("was_cancelled")]
@@ -211,41 +208,69 @@ def _is_written(result: Mapping[str, Any]) -> bool:
 def _of_argilla(row: Mapping[str, Any]) -> Iterator[_Row]:
     """Yield the text of a record with the responses of each user, in the forms of Argilla 1 and 2."""
     fields, responses = row["fields"] if isinstance(row["fields"], dict) else {"text": row["fields"]}, row["responses"]
-    texts = [value for value in fields.values() if isinstance(value, str)]
-    text = fields.get("text") or max(texts, key=len, default="")
-    found: dict[str, list[tuple[str, Any]]] = {}
-    if isinstance(responses, dict):
-        for question, given in responses.items():
-            for one in given if isinstance(given, list) else [given]:
-                if isinstance(one, dict) and one.get("status") not in ("draft", "discarded"):
-                    found.setdefault(annotator_name(one.get("user_id")), []).append((question, one.get("value")))
-    for one in responses if isinstance(responses, list) else ():
-        if isinstance(one, dict) and one.get("status") not in ("draft", "discarded"):
-            values = one.get("values") or {}
-            given = [(q, value.get("value") if isinstance(value, dict) else value) for q, value in values.items()]
-            found.setdefault(annotator_name(one.get("user_id")), []).extend(given)
-    yield from _answers(str(text), found)
+    listed = responses.items() if isinstance(responses, dict) else [("", responses)]
+    yield from _answers(_text_of(fields), chain.from_iterable(starmap(_given, listed)))
 
 
 def _of_flat_argilla(row: Mapping[str, Any]) -> Iterator[_Row]:
     """Yield the same for a table, where each question has a list of values and one of users."""
-    found: dict[str, list[tuple[str, Any]]] = {}
+    found: list[_Answer] = []
     for name, values in row.items():
         if name.endswith(_RESPONSES) and isinstance(values, list):
-            users = row.get(f"{name}.users") or [""] * len(values)
-            kept = row.get(f"{name}.status") or ["submitted"] * len(values)
-            for value, user, status in zip(values, users, kept, strict=False):
-                if status not in ("draft", "discarded"):
-                    found.setdefault(annotator_name(user), []).append((name.removesuffix(_RESPONSES), value))
-    named = next((row[name] for name in TEXTS if isinstance(row.get(name), str) and row[name]), "")
-    yield from _answers(named or max((v for v in row.values() if isinstance(v, str)), key=len, default=""), found)
+            users, kept = (row.get(f"{name}.{about}") or [None] * len(values) for about in ("users", "status"))
+            each = zip(users, values, kept, strict=False)
+            one = [{"user_id": user, "value": value, "status": status} for user, value, status in each]
+            found += _given(name.removesuffix(_RESPONSES), one)
+    yield from _answers(_text_of(row), found)
 
 
-def _answers(text: str, found: Mapping[str, Sequence[tuple[str, Any]]]) -> Iterator[_Row]:
-    """Yield the answers of each annotator to some questions: labels, and notes where they are texts."""
-    if not found:
+def _of_lists(row: Mapping[str, Any]) -> Iterator[_Row]:
+    """Yield a text with the labels of each annotator, of which columns have lists."""
+    found = [answer for name, value in row.items() if _by_annotator(value) for answer in _given(name, value)]
+    note = next((value for name, value in row.items() if _NOTES.fullmatch(name) and not _by_annotator(value)), "")
+    for made in _answers(_text_of(row), found):
+        yield made._replace(note=made.note or "\n".join(_strings(note)))
+
+
+_Answer = tuple[str, str, Any]
+"""Annotator, question and value."""
+
+
+def _given(question: str, listed: Any) -> Iterator[_Answer]:
+    """Yield the answers in a list of those of annotators; without drafts."""
+    for one in listed if isinstance(listed, list) else [listed]:
+        if isinstance(one, dict) and one.get("status") not in ("draft", "discarded"):
+            who = annotator_name(next((one[name] for name in _WHO if name in one), ""))
+            for name, value in (one.get("values") or {question: one.get("label", one.get("value"))}).items():
+                yield who, name, value.get("value") if isinstance(value, dict) else value
+
+
+def _by_annotator(value: Any) -> bool:
+    """Return whether a value is a list of labels, each with its annotator."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(one, dict) and not {*_WHO}.isdisjoint(one) and not {"label", "value"}.isdisjoint(one)
+            for one in value
+        )
+    )
+
+
+def _text_of(row: Mapping[str, Any]) -> str:
+    """Return the value that is the text: one called so, or the longest."""
+    texts = {name.lower(): value for name, value in row.items() if isinstance(value, str) and value}
+    return next((texts[name] for name in TEXTS if name in texts), max(texts.values(), key=len, default=""))
+
+
+def _answers(text: str, found: Iterable[_Answer]) -> Iterator[_Row]:
+    """Yield the answers of each annotator: labels, and notes where they are texts."""
+    by: dict[str, list[tuple[str, Any]]] = {}
+    for who, question, value in found:
+        by.setdefault(who, []).append((question, value))
+    if not by:
         yield _Row(text, ())
-    for who, answers in found.items():
+    for who, answers in by.items():
         notes = [str(value) for question, value in answers if _is_note(question, value)]
         given = [value for question, value in answers if not _is_note(question, value)]
         named = [value for value in given if not isinstance(value, int | float)]
@@ -285,29 +310,6 @@ def _of_prodigy(row: Mapping[str, Any]) -> Iterator[_Row]:
         yield _Row(text, labels if accepted else [], who, note)
     for one in spans:
         yield _Row(text[one.get("start", 0) : one.get("end")], [*_strings(one)], who)
-
-
-def _by_annotator(cell: str) -> bool:
-    """Return whether a cell is a list of labels, each with its annotator."""
-    value = _value(cell) if cell.startswith("[{") else None
-    return isinstance(value, list) and all(
-        isinstance(one, dict) and _who(one) and {"label", "value"} & one.keys() for one in value
-    )
-
-
-def _who(one: Mapping[str, Any]) -> str:
-    return next((name for name in _WHO if name in one), "")
-
-
-def _of_lists(column: str, row: Mapping[str, Any]) -> Iterator[_Row]:
-    """Yield a text with the labels of each annotator, of which a column has a list."""
-    found: dict[str, list[tuple[str, Any]]] = {}
-    for one in row[column] if isinstance(row[column], list) else ():
-        if isinstance(one, dict) and one.get("status") not in ("draft", "discarded"):
-            found.setdefault(annotator_name(one.get(_who(one))), []).append(("", one.get("label", one.get("value"))))
-    note = next((value for name, value in row.items() if _NOTES.fullmatch(name) and value), "")
-    for made in _answers(str(next((row[name] for name in TEXTS if row.get(name)), "")), found):
-        yield made._replace(note=made.note or "\n".join(_strings(note)))
 
 
 _CHOSEN = frozenset({"1", "1.0", "true", "yes", "x", "y", "t"})
