@@ -1,7 +1,7 @@
 """Methods paragraph of estimates, and files with which anybody can compute them again.
 
 The replication script needs Python and NumPy alone: it contains the text of ``formulas`` and a program that reads the
-table and prints the same lines as :func:`printed`.
+table and prints the same numbers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +19,6 @@ from themescope.core.estimates.shares import (
     NOT_RANDOM,
     CodedUnits,
     ShareEstimate,
-    composition,
-    difference,
     share,
     shares,
 )
@@ -136,56 +133,27 @@ def _percent(found: Estimate) -> str:
 
 # --- replication ------------------------------------------------------------------------------------------------------
 
-DATA, SCRIPT = "units.csv", "replicate.py"
-PART = "of the code,"
-"""What stands before a group in the line of its part."""
-COLUMNS = ("unit", "document", "group", "label", "code", "probability", "open")
-
-
-def printed(found: Sequence[ShareEstimate]) -> str:
-    """Return estimates as the replication script prints them, in percent: one line for each group and way."""
-    lines = ["group\testimate\tshare\tlow\thigh"]
-    for one in found:
-        for name in ("people", "machine", "corrected", "least", "most"):
-            value: Estimate | None = getattr(one, name)
-            if value is not None:
-                numbers = "\t".join(f"{100 * x:.4f}" for x in (value.value, value.low, value.high))
-                lines.append(f"{one.name or 'all units'}\t{name}\t{numbers}")
-    return "\n".join(lines) + "\n"
-
 
 def estimates(units: CodedUnits, groups: Sequence[str]) -> list[ShareEstimate]:
     """Return the share among all units, and in each group (n,)."""
     return [share(units), *shares(units, groups)]
 
 
-def replicated(units: CodedUnits, groups: Sequence[str]) -> list[ShareEstimate]:
-    """Return what the replication script computes.
-
-    They are the shares of all units and of each group, the part of each group in the code, and the difference of each
-    pair of groups.
-    """
-    of = np.array(groups, dtype=str)
-    names = sorted({*groups} - {""})
-    parts = [composition(units, of == name, f"{PART} {name}") for name in names]
-    pairs = [difference(units, of == one, of == other, f"{one} – {other}") for one, other in combinations(names, 2)]
-    return [*estimates(units, groups), *parts, *pairs]
-
-
 def replication_files(
     units: CodedUnits, groups: Sequence[str], ids: Sequence[str] | None = None, notes: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Return the text of a CSV file and of a script that prints :func:`printed` of :func:`replicated` from it, by name.
+    """Return the text of a CSV file and of a script that prints estimates from it, by name.
 
-    ``groups`` and ``ids`` (n,) are names of the groups and of the units; ``notes``, which the script begins with, say
-    for which units the estimates hold. Raises
-    :class:`themescope.core.errors.DataError` if a group has the name of the line of all units.
+    They are the shares of all units and of each group, the part of each group in the code, and the difference of each
+    pair of groups. ``groups`` and ``ids`` (n,) are names of the groups and of the units; ``notes``, with which the
+    script begins, say for which units the estimates hold. Raises :class:`themescope.core.errors.DataError` if a group
+    has the name of the line of all units.
     """
     if "all units" in groups:
         raise DataError("A group is called “all units”, as the line of all of them is. Rename the group.")
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(("unit", "document", "group", "label", "code", "probability", "open"))
     documents = np.arange(len(groups)) if units.documents is None else units.documents
     labels = ["" if np.isnan(x) else repr(x) for x in units.labels.tolist()]
     codes = [""] * len(labels) if units.codes is None else [repr(x) for x in units.codes.tolist()]
@@ -200,7 +168,7 @@ def replication_files(
         + Path(formulas.__file__).read_text(encoding="utf-8")
         + _PROGRAM
     )
-    return {DATA: table.getvalue(), SCRIPT: script}
+    return {"units.csv": table.getvalue(), "replicate.py": script}
 
 
 _HEAD = """\

@@ -159,6 +159,7 @@ def _reliability(text: CodedText, gold: Sequence[tuple[Labels, Mapping[int, str]
     known = [people] if gold else []
     codes = common_codes(raters, names, [*(coder.sets for coder in coders), *({} for _ in gold)], codebooks=True)
     rows: list[tuple[Estimate | None, ...]]
+    words: tuple[str, ...]
     if codes is not None:
         model = fit_codes(codes.labels, len(codes.values), text.articles, known)
         words, rows, why = ("accuracy",), [(one,) for one in model.accuracy[:people]], model.equal_because

@@ -1,6 +1,8 @@
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -8,14 +10,32 @@ import pytest
 
 from tests.core.estimates.studies import Study
 from themescope.core.errors import DataError
-from themescope.core.estimates.report import REFERENCES, estimates, paragraphs, printed, replicated, replication_files
-from themescope.core.estimates.shares import CodedUnits
+from themescope.core.estimates.report import REFERENCES, estimates, paragraphs, replication_files
+from themescope.core.estimates.shares import CodedUnits, ShareEstimate, composition, difference
 from themescope.core.labelling.markup import latex_text, markdown
 
 UNITS = Study(0.2, documents=150, per_document=20, correlation=0.1, unequal=True).draw(np.random.default_rng(1))
 OPEN = np.isnan(UNITS.labels) & (np.arange(3000) % 50 == 0) | ~np.isnan(UNITS.labels)
 GROUPS = np.array(["Party “Ä”, left", "Green\nparty", ""])[np.minimum(np.arange(3000) // 1400, 2)].tolist()
 GROUPS[-30:] = ["tiny"] * 30
+
+
+def printed(found: Sequence[ShareEstimate]) -> str:
+    lines = ["group\testimate\tshare\tlow\thigh"]
+    for one in found:
+        for name in ("people", "machine", "corrected", "least", "most"):
+            if (value := getattr(one, name)) is not None:
+                numbers = "\t".join(f"{100 * x:.4f}" for x in (value.value, value.low, value.high))
+                lines.append(f"{one.name or 'all units'}\t{name}\t{numbers}")
+    return "\n".join(lines) + "\n"
+
+
+def replicated(units: CodedUnits, groups: Sequence[str]) -> list[ShareEstimate]:
+    of = np.array(groups, dtype=str)
+    names = sorted({*groups} - {""})
+    parts = [composition(units, of == name, f"of the code, {name}") for name in names]
+    pairs = [difference(units, of == one, of == other, f"{one} – {other}") for one, other in combinations(names, 2)]
+    return [*estimates(units, groups), *parts, *pairs]
 
 
 @pytest.mark.parametrize("case", ["machine", "people", "not at random", "open", "open people"])
