@@ -25,7 +25,16 @@ from themescope.core.labelling.changes import ChangeSet, Field, Kind, Step, appl
 from themescope.core.labelling.code_sets import ALLOWED, code_sets
 from themescope.core.labelling.codebook.entries import CodebookEntry, packed
 from themescope.core.labelling.coding import add_code, remove_code
-from themescope.core.labelling.partition import COLOURS, Cluster, Entry, EntryKind, Partition, free_name, start
+from themescope.core.labelling.partition import (
+    COLOURS,
+    Cluster,
+    Entry,
+    EntryKey,
+    EntryKind,
+    Partition,
+    free_name,
+    start,
+)
 from themescope.core.records.stored import CorpusRecord, EditKind
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
@@ -53,7 +62,7 @@ def move_all(connection: Connection) -> None:
     tables = sa.MetaData()
     tables.reflect(connection, only=TABLES)
     rows = {
-        name: [_read(row._mapping) for row in connection.execute(sa.select(tables.tables[name]).order_by("id"))]
+        name: [_read({**row._mapping}) for row in connection.execute(sa.select(tables.tables[name]).order_by("id"))]
         for name in TABLES
     }
     owner = {case["id"]: case["corpus_id"] for case in rows["error_case"]}
@@ -146,7 +155,7 @@ def _add_cases(
 def _failure(case: Row) -> Failure:
     facts = case["facts"]
     passages, margins = facts["passages"], facts["margins"]
-    kind = _KINDS.get(case["kind"], case["kind"])
+    kind = _KINDS.get(case["kind"], str(case["kind"]))
     texts = [f"{one['role'].title()}: {one['text']}" if one["role"] else one["text"] for one in passages]
     placed = facts["predicted"] or "; ".join(dict.fromkeys(one["placed"] for one in passages if one["placed"]))
     articles, sections = (", ".join(dict.fromkeys(filter(None, (one[of] for one in passages))))
@@ -174,15 +183,15 @@ class _History:
     def __post_init__(self) -> None:
         """Replay what the person did."""
         known = self.rows["error_category"]
-        self.numbers = {category["id"]: number for number, category in enumerate(known, 1)}
+        self.numbers: dict[int | None, int] = {category["id"]: number for number, category in enumerate(known, 1)}
         self.state = start(self.ids)
-        entries = {(EntryKind.CODES, ALLOWED): Entry()}
+        entries: dict[EntryKey, Entry] = {(EntryKind.CODES, ALLOWED): Entry()}
         for category in known:
             number = self.numbers[category["id"]]
             self._add(number, category["name"], category["colour"])
             by = category["person"] or "the person without a name"
             entry = CodebookEntry(category["description"], notes=f"By {by}, {category['created']:%d %B %Y}")
-            entries[EntryKind.CODE, str(number)] = packed(entry)
+            entries[EntryKind.CODE, str(number)] = packed(entry) or Entry()
         if any(row["category_id"] is None for row in self.rows["error_coding"]):
             self.numbers[None] = len(known) + 1
             self._add(len(known) + 1, NONE, len(known) % COLOURS)
@@ -230,8 +239,8 @@ class _History:
             given = force.setdefault(id, {})
             given[row["category_id"]] = row["given"]
             # That none applies does not count beside a category.
-            wanted = {category for category, there in given.items() if there}
-            wanted = {self.numbers[category] for category in (wanted - {None} or wanted)}
+            there = {category for category, is_given in given.items() if is_given}
+            wanted = {self.numbers[category] for category in (there - {None} or there)}
             held = code_sets(self.state)[int(self.state.numbers[self.state.rows([id])[0]])]
             for number in sorted(held - wanted):
                 self._turn(id, number, False, row["created"])

@@ -121,25 +121,6 @@ def set_alpha(codings: Sequence[Coding], seed: int = 0, groups: Ids | None = Non
     return alpha(coders, groups, distances, seed)
 
 
-def category_alphas(codings: Sequence[Coding], seed: int = 0, groups: Ids | None = None) -> dict[int, Agreement]:
-    """Return the nominal alpha of each used category, given to a case or not; ``groups`` as in :func:`alpha`."""
-    used = sorted({category for coding in codings for value in coding if value for category in value})
-    return {category: alpha([given(coding, category) for coding in codings], groups, seed=seed) for category in used}
-
-
-def category_kappa(first: Coding, second: Coding, category: int, seed: int = 0) -> Agreement:
-    """Return Cohen's kappa of two people for one category: given to a case, or not."""
-    one, other = given(first, category), given(second, category)
-    found = kappa([one, other], seed=seed)
-    if found.undefined != _ONE_CODE:
-        return found
-    always = one[(one >= 0) & (other >= 0)].any()
-    reason = (
-        "both gave this category to every case" if always else "neither gave this category to a case that both judged"
-    )
-    return Agreement(None, found.cases, reason)
-
-
 def given(coding: Coding, category: int) -> Labels:
     """Return (n,) whether each case has the category; -1 is missing."""
     return np.array([-1 if value is None else category in value for value in coding], dtype=np.int32)

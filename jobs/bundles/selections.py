@@ -105,5 +105,5 @@ def store_notebook(unit: Unit, project: CorpusRecord, lines: Iterable[str], ids:
         for case in rows["error_case"]:
             case["sentence_ids"] = ids[np.array(case["sentence_ids"], np.uint32)].tolist()
         error_notebooks.move(unit.failures.connection, project, rows)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
         raise ReadError(path, "this is not an error notebook.", "", "Export it again.") from None

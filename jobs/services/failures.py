@@ -18,10 +18,11 @@ import numpy as np
 from themescope.core.errors import DataError
 from themescope.core.metrics.matching import UNASSIGNED, match_clusters
 from themescope.core.records.stored import CorpusRecord, LabellingRecord, RunRecord
-from themescope.core.types import Floats, Ids, Split
+from themescope.core.types import Ids, Split
 from themescope.db.label_records import NewLabelling
 from themescope.db.records import TripletSetRecord
 from themescope.db.repositories.failures import Failure
+from themescope.db.repositories.runs import Margins
 from themescope.db.store import Store
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.labelling.starts import allowing_several, begin, from_nothing
@@ -75,7 +76,7 @@ def coding_of(store: Store, corpus: CorpusRecord, person: str) -> LabellingRecor
 
 
 def triplets(
-    store: Store, of: TripletSetRecord, ids: Ids, margins: Mapping[str, Floats], link: Callable[[int], str]
+    store: Store, of: TripletSetRecord, ids: Ids, margins: Mapping[str, Margins], link: Callable[[int], str]
 ) -> list[Failure]:
     """Return triplets (n,) of a set as failures of the models that have them wrong, by the margins (n,) of each."""
     with store.reading() as r:
@@ -119,8 +120,8 @@ def sentences(
     found = []
     for one in (known[id] for id in wanted if id in known):
         title, section = articles[one.article_id].title, sections.get((one.article_id, one.section), "")
-        about = (models, {}, placed.get(one.id, ""), title, section, link)
-        found.append(Failure(kind, one.text, source, (one.id,), *about))
+        about = (placed.get(one.id, ""), title, section, link)
+        found.append(Failure(kind, one.text, source, (one.id,), models, {}, *about))
     return found
 
 

@@ -1,5 +1,6 @@
 """Collected failures, and the error notebooks of earlier versions that become them."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -9,13 +10,17 @@ import pytest
 
 from tests.db.stores import NOTEBOOK
 from tests.db.texts import add_corpus
+from themescope.core.errors import ReadError
 from themescope.core.labelling.code_sets import code_names
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.records.stored import LabellingRecord
+from themescope.db import error_notebooks
 from themescope.db.repositories.failures import Failure
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store, Unit
+from themescope.jobs.bundles.selections import store_notebook
 from themescope.jobs.services import corpus_edits
+from themescope.jobs.services.accounts.personal_data import forget
 from themescope.jobs.services.labelling.session import LabellingSession
 
 PIVOT = "Pivot: Rome sentence {}.\nPositive: Rome sentence {}.\nNegative: Rome sentence {}."
@@ -145,6 +150,75 @@ def test_what_others_coded_stays_hidden_until_the_task_is_closed(migrated: Store
         assert w.labellings.hidden_from("Cem") == {of["Ada"].id, of["Ben"].id}
         w.tasks.close(task.id, True)
         assert w.labellings.hidden_from("Ada") == frozenset()
+
+
+def bundle_lines(path: Path) -> list[str]:
+    """The notebook of “Rivers” as bundles of commit 8b7e71d3 have it: references and sentences are places."""
+    with closing(sqlite3.connect(path)) as database:
+        database.row_factory = sqlite3.Row
+        rows = {name: [dict(row) for row in database.execute(f"SELECT * FROM {name} ORDER BY id")] for name in _TABLES}
+    rows = {name: [row for row in listed if row.get("corpus_id", 1) == 1] for name, listed in rows.items()}
+    places = {name: {row["id"]: place for place, row in enumerate(listed)} for name, listed in rows.items()}
+    lines = []
+    for name in error_notebooks.TABLES:
+        for row in rows[name]:
+            kept = {column: value for column, value in row.items() if column not in ("id", "corpus_id", "digest")}
+            for column, table in _REFERENCES.items():
+                if kept.get(column) is not None:
+                    kept[column] = places[name if column in ("note", "undoes", "merged_into") else table][kept[column]]
+            for column in ("created", "deleted"):
+                kept |= {column: f"{kept[column]}+00:00"} if kept.get(column) else {}
+            if name == "error_case":
+                kept |= {"facts": json.loads(row["facts"])}
+                kept |= {"sentence_ids": [id - 1 for id in json.loads(row["sentence_ids"])]}
+            lines.append(json.dumps({name: kept}))
+    return lines
+
+
+_REFERENCES = {"sample_id": "error_sample", "case_id": "error_case", "category_id": "error_category", "note": "",
+               "undoes": "", "merged_into": ""}  # fmt: skip
+
+
+def test_a_bundle_with_a_notebook_is_imported_as_failures(sqlite_store: Store, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "old.db")) as database:
+        database.executescript(NOTEBOOK.read_text(encoding="utf-8"))
+    lines, project = bundle_lines(tmp_path / "old.db"), add_corpus(sqlite_store, "Rivers")
+    assert len(lines) == 32
+    with sqlite_store.writing() as w:
+        ids = w.corpora.sentence_ids(project.id)
+        store_notebook(w, project, lines, ids, "error-notebook.jsonl")
+        corpus, of = w.failures.of("Rivers"), labellings(w)
+        assert corpus is not None and corpus.sentences == 5
+        assert coded(w, of["Ada"]) == {
+            CASES[0]: {"Shared words", "Two topics"}, CASES[1]: {"Shared words"}, CASES[3]: {"None applies"},
+        }  # fmt: skip
+        assert coded(w, of["Ben"]) == {CASES[0]: {"Shared words"}, CASES[1]: {"Two topics"}}
+        column = next(one for one in w.columns.list(corpus.id) if one.name == "sentences")
+        first = w.columns.values(column, w.corpora.sentence_ids(corpus.id)[:1])[0]
+        assert first == f"{ids[0]} {ids[1]} {ids[6]}", "the sentences of the imported project"
+    damages = [
+        ("error_case", "sentence_ids", [len(ids)]), ("error_case", "sentence_ids", [-1]), ("error_case", "facts", {}),
+        ("error_coding", "case_id", 99), ("error_coding", "category_id", 99), ("error_note", "created", "x"),
+    ]  # fmt: skip
+    for table, name, value in damages:
+        at = next(place for place, line in enumerate(lines) if table in json.loads(line))
+        row = json.loads(lines[at])
+        row[table][name] = value
+        wrong = [*lines[:at], json.dumps(row), *lines[at + 1 :]]
+        with pytest.raises(ReadError, match="not an error notebook"), sqlite_store.writing() as w:
+            store_notebook(w, project, wrong, ids, "error-notebook.jsonl")
+
+
+def test_a_name_that_is_forgotten_is_in_no_failure(migrated: Store) -> None:
+    forget(migrated, "Ada")
+    with migrated.reading() as r:
+        corpus = r.failures.of("Rivers")
+        assert corpus is not None
+        found = next(one for one in r.columns.list(corpus.id) if one.name == "found by")
+        assert sorted(found.categories) == ["Ben", "former-user-1"]
+        notes = [code.entry.notes for code in codes(r.labellings.snapshot(labellings(r)["Ben"].id).partition)]
+        assert notes[0].startswith("By former-user-1, ") and not [note for note in notes if "Ada" in note]
+        assert not [article for article in r.corpora.articles(corpus.id) if "Ada" in article.source]
 
 
 def failure(n: int, source: str = "triplet set Rivers") -> Failure:

@@ -10,8 +10,6 @@ from themescope.core.metrics import coding_agreement
 from themescope.core.metrics.coding_agreement import (
     Coding,
     alpha,
-    category_alphas,
-    category_kappa,
     kappa,
     masi,
     set_alpha,
@@ -37,10 +35,7 @@ def sets(labels: np.ndarray) -> Coding:
 
 def test_kappa_of_the_example_of_cohens_coefficient() -> None:
     """Both yes 20, only the first 5, only the second 10, neither 15: kappa is .4."""
-    yes, no = frozenset([1]), frozenset[int]()
-    first = [yes] * 25 + [no] * 25
-    second = [yes] * 20 + [no] * 5 + [yes] * 10 + [no] * 15
-    found = category_kappa(first, second, 1)
+    found = kappa([single("1" * 25 + "0" * 25), single("1" * 20 + "0" * 5 + "1" * 10 + "0" * 15)])
     assert found.estimate is not None and found.cases == 50
     assert math.isclose(found.estimate.value, 0.4)
     assert found.estimate.low < 0.4 < found.estimate.high
@@ -91,8 +86,9 @@ def test_alpha_with_masi_is_that_of_nltk(seed: int) -> None:
         (f"coder {i}", case, value) for i, coding in enumerate(codings) for case, value in enumerate(coding) if value
     ]
     assert value(set_alpha(codings)) == pytest.approx(agreement.AnnotationTask(rows, distance.masi_distance).alpha())
-    for category, found in category_alphas(codings).items():
+    for category in range(5):
         binary = [(coder, case, category in given) for coder, case, given in rows]
+        found = alpha([coding_agreement.given(coding, category) for coding in codings])
         assert value(found) == pytest.approx(agreement.AnnotationTask(binary).alpha())
 
 
@@ -112,20 +108,6 @@ def test_groups_of_cases_are_drawn_as_a_whole() -> None:
     codings = several_codes(1, empty=True)
     single, grouped = set_alpha(codings), set_alpha(codings, groups=np.repeat(np.arange(5), 6))
     assert single.estimate.value == pytest.approx(grouped.estimate.value) and single.estimate != grouped.estimate
-    assert set(category_alphas(codings)) == set(range(5))
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "reason"),
-    [
-        ([None], [frozenset([1])], "nothing was judged by two people"),
-        ([frozenset([2])], [frozenset([2])], "neither gave this category"),
-        ([frozenset([1])], [frozenset([1])], "both gave this category to every case"),
-    ],
-)
-def test_undefined_kappa_says_why(first: Coding, second: Coding, reason: str) -> None:
-    found = category_kappa(first, second, 1)
-    assert found.estimate is None and reason in found.undefined
 
 
 def test_undefined_alpha_says_why() -> None:
@@ -136,7 +118,11 @@ def test_undefined_alpha_says_why() -> None:
 @given(CODINGS)
 def test_agreement_is_symmetric_at_most_one_and_ignores_the_order_of_cases(codings: tuple[Coding, Coding]) -> None:
     first, second = codings
-    for measure in (lambda a, b: set_alpha([a, b]), lambda a, b: category_kappa(a, b, 1)):
+
+    def binary(one: Coding, other: Coding) -> coding_agreement.Agreement:
+        return kappa([coding_agreement.given(one, 1), coding_agreement.given(other, 1)])
+
+    for measure in (lambda a, b: set_alpha([a, b]), binary):
         found, swapped, turned = measure(first, second), measure(second, first), measure(first[::-1], second[::-1])
         assert found.undefined == swapped.undefined == turned.undefined
         assert (found.estimate is None) == bool(found.undefined)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeGuard
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -376,7 +377,7 @@ def _collect(state: RelabelState) -> None:
             suggested = state.partition.clusters[other].name
             placed[id] += f"; {name} suggests {suggested} (margin {found.margin[row]:.2f})"
     source = f"labelling {state.record.name}"
-    about = (failure_service.SENTENCE, source, placed, failures.permalink({LABELLING: state.record.name}))
+    about = (failure_service.SENTENCE, source, placed, f"relabel?{urlencode({LABELLING: state.record.name})}")
     models = (name,) if name else ()
     failures.collect(
         state.record.corpus_id,
