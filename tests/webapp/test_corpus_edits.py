@@ -1,6 +1,7 @@
 """The menu that edits a document, and the history of edits."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
@@ -8,6 +9,8 @@ from tests.webapp.filled import CORPUS
 from tests.webapp.hands import press
 from tests.webapp.test_article_clusters import nile
 from themescope.db.store import Store
+from themescope.jobs.common.importing.waves import waves_of
+from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services import corpus_edits
 
 Open = Callable[..., AppTest]
@@ -30,6 +33,35 @@ def test_a_text_is_corrected_and_the_correction_undone(filled_store: Store, open
     with filled_store.reading() as r:
         (edit,) = r.corpus_edits.list(nile(filled_store).corpus_id)
         assert r.corpora.sentences_by_id([edit.sentence_id])[edit.sentence_id].text == before and edit.undone
+
+
+def test_a_removed_wave_is_gone_from_the_page_and_comes_back_by_its_button(
+    filled_store: Store, open_page: Open, tmp_path: Path
+) -> None:
+    file = tmp_path / "more.csv"
+    file.write_text("text,party\n" + "The dam holds the lake.,C\nA boat sails.,D\n", encoding="utf-8")
+    args = {"files": [str(file)], "corpus": CORPUS, "wave": "spring", "settings": {"rows": "sentences"}}
+    run_here(filled_store, "append-corpus", args, quiet=True)
+    corpus_id = nile(filled_store).corpus_id
+
+    def shown() -> list[str]:
+        at = open_page("corpora", view="All projects", details=CORPUS)
+        assert not at.exception
+        table = next((t.value for t in at.dataframe if "Missing" in t.value), None)
+        return [] if table is None else table["Column"].tolist()
+
+    assert shown() == ["wave", "party", "row"]
+    at = open_page("corpora", corpus=CORPUS, view="Read", article="more")
+    assert "Undo" not in {button.label for button in at.button}
+    at.session_state["corpora_edit"] = True
+    at = press(press(at.run(), "Remove spring …"), "Remove")
+    assert not at.exception and "spring" not in str([box.options for box in at.selectbox]) and shown() == []
+    read = open_page("corpora", corpus=CORPUS, view="Read")
+    assert "wave “spring” removed\\: 2 sentences" in [element.value for element in read.markdown]
+    assert not press(read, "Undo").exception
+    with filled_store.reading() as r:
+        assert [w["name"] for w in waves_of(r.corpora.get(corpus_id))] == ["wave 1", "spring"]
+    assert shown() == ["wave", "party", "row"]
 
 
 def test_every_page_opens_after_a_document_was_removed(filled_store: Store, open_page: Open) -> None:

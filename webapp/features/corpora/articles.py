@@ -19,6 +19,7 @@ from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.text.languages import UNSPACED, frequent, language_name, shares_text
 from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
 from themescope.core.types import PARTS, CodingUnit, ReadEntry, SectionRecord, Sentence
+from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST, REMOVED_WAVES
 from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.common.model_choice import REPORTED, corpus_shares, splitting_language
 from themescope.jobs.services.table_files import csv_text
@@ -118,7 +119,8 @@ def report(corpus: CorpusRecord) -> None:
         if unspaced := [code for code in frequent(shares) if code in UNSPACED]:
             st.info(f"{plain(language_name(unspaced[0]))}: {_UNSPACED_NOTE}", icon=":material/translate:")
     counted = {name: _counts(corpus.report.get(name, {})) for name in ("skipped", "changed")}
-    rest = {key: value for key, value in corpus.report.items() if key not in (*counted, REPORTED) and value}
+    apart = (*counted, REPORTED, REMOVED_WAVES, IMPORTED_DIGEST)
+    rest = {key: value for key, value in corpus.report.items() if key not in apart and value}
     st.markdown("**Import report**")
     totals = {name: sum(reasons.values()) for name, reasons in counted.items()}
     sentences = f"{count(corpus.sentences, 'sentence')} in {count(corpus.paragraphs, 'paragraph')}"
@@ -169,6 +171,7 @@ def _counts(value: Any) -> dict[str, int]:
 
 def browse(corpus: CorpusRecord) -> None:
     """Draw search and titles on the left, and the article on the right; the only article of a corpus alone."""
+    edits.newest(corpus)
     if corpus.articles == 1:
         _show(corpus, *queries.articles(corpus.id, limit=1))
         return

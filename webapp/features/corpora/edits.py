@@ -79,7 +79,7 @@ def _told(edit: CorpusEditRecord) -> str:
     kept = "stay" if edit.kind is EditKind.TEXT else "left with it"
     labels = f" {count(edit.labels, 'label')} {kept}." if edit.labels else ""
     what = plain(shorten(edit.summary, 160))
-    return f"{what[:1].upper()}{what[1:]}.{labels} Undo: Data → Projects."
+    return f"{what[:1].upper()}{what[1:]}.{labels} The button Undo is above the text."
 
 
 def history(corpus: CorpusRecord) -> None:
@@ -91,16 +91,27 @@ def history(corpus: CorpusRecord) -> None:
         if len(edits) > _LISTED:
             st.caption(f"The newest {_LISTED} of {len(edits):,}; all of them: `themescope edit`.")
         for edit in edits[:_LISTED]:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                by = f" · {edit.person}" if edit.person else ""
-                labels = f" · {count(edit.labels, 'label')}" if edit.labels else ""
-                st.markdown(plain(edit.summary), width="stretch")
-                st.caption(plain(f"{ago(edit.created)}{by}{labels}"), width="content")
-                if edit.undone is not None:
-                    st.caption(f"undone {ago(edit.undone)}", width="content")
-                elif may(Right.MANAGE):
-                    st.button("Undo", icon=":material/undo:", key=f"corpora_undo_{edit.id}", type="tertiary",
-                              on_click=_undo, args=(corpus, edit))  # fmt: skip
+            _draw(corpus, edit)
+
+
+def newest(corpus: CorpusRecord) -> None:
+    """Draw the newest edit that was not undone, with the button that undoes it; admins only."""
+    edits = [edit for edit in queries.read(lambda r: r.corpus_edits.list(corpus.id)) if edit.undone is None]
+    if edits and may(Right.MANAGE):
+        _draw(corpus, edits[-1])
+
+
+def _draw(corpus: CorpusRecord, edit: CorpusEditRecord) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        by = f" · {edit.person}" if edit.person else ""
+        labels = f" · {count(edit.labels, 'label')}" if edit.labels else ""
+        st.markdown(plain(edit.summary), width="stretch")
+        st.caption(plain(f"{ago(edit.created)}{by}{labels}"), width="content")
+        if edit.undone is not None:
+            st.caption(f"undone {ago(edit.undone)}", width="content")
+        elif may(Right.MANAGE):
+            st.button("Undo", icon=":material/undo:", key=f"corpora_undo_{edit.id}", type="tertiary",
+                      on_click=_undo, args=(corpus, edit))  # fmt: skip
 
 
 def _undo(corpus: CorpusRecord, edit: CorpusEditRecord) -> None:
