@@ -26,6 +26,8 @@ from themescope.db.types import clean_text
 Margins = npt.NDArray[np.float32]
 Values = npt.NDArray[np.float64]
 
+THEMES = "themes"
+"""Kind of the runs that found themes."""
 _SCORE = ("run_id", "article_id", "metric", "value", "low", "high", "n")
 
 
@@ -96,6 +98,16 @@ class Runs(ResultRepository[RunRecord]):
         """Return the runs that match every given argument, oldest first."""
         references = {"benchmark_id": benchmark_id, "model_id": model_id, "triplet_set_id": triplet_set_id}
         return self._matching(**references, kind=kind, corpus_id=corpus_id)
+
+    def themes(self, corpus_id: int | None = None, whole: bool = False) -> builtins.list[RunRecord]:
+        """Return the runs that found themes in corpora that are there (in one), oldest first.
+
+        With ``whole``, the clusterings of single articles are left out.
+        """
+        ready = {*self.connection.scalars(sa.select(t.corpus.c.id).where(t.corpus.c.ready))}
+        wanted = ready if corpus_id is None else ready & {corpus_id}
+        found = [run for run in self.list(kind=THEMES) if run.config.get("corpus_id") in wanted]
+        return [run for run in found if not (whole and run.config.get("article"))]
 
     def get(self, id: int) -> RunRecord:
         """Return a run; raise ``UnknownNameError`` if there is none."""

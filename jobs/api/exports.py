@@ -18,10 +18,10 @@ from themescope.core.records.answers import LocatedSentence
 from themescope.db.access import Actor
 from themescope.db.store import Store
 from themescope.jobs.api.problems import responses
-from themescope.jobs.services.everything import theme_arrays, theme_record
 from themescope.jobs.services.labelling.agreement import visible_labelling
 from themescope.jobs.services.labelling.files import HEADER, PLACE, Row, place_cells, row_parts, sentence_parts
 from themescope.jobs.services.table_files import arrow_column, csv_pieces, file_columns, json_pieces
+from themescope.jobs.services.themes import theme_arrays, theme_record
 
 THEME_HEADER = (*PLACE, "theme", "theme_number", "margin")
 

@@ -332,8 +332,7 @@ def name_themes(shell: Shell, corpus: str, numbers: tuple[int, ...], send: bool,
     endpoint = Endpoint.of(shell.store.settings)
     with shell.store.reading() as r:
         record = r.corpora.by_name(corpus)
-        found = [run for run in r.runs.list(kind="themes") if run.config.get("corpus_id") == record.id]
-    whole = [run for run in found if not run.config.get("article")]
+        whole = r.runs.themes(record.id, whole=True)
     if not whole:
         raise DataError(f"“{corpus}” has no themes yet. Find them with `themescope cluster`.")
     run = whole[-1]

@@ -16,7 +16,7 @@ from themescope.core.config import digest_of
 from themescope.core.records.stored import RunRecord, ScoreRecord
 from themescope.core.registry import Card
 from themescope.core.types import Article, Estimate, Ids
-from themescope.db.store import Store, Unit
+from themescope.db.store import Store
 from themescope.jobs.common.importing.import_shards import article_digest
 
 
@@ -37,12 +37,6 @@ def work_digest(kind: Card, /, *parts: Card, **inputs: Any) -> str:
     """
     cards = [[card.id, card.revision] for card in (kind, *parts)]
     return digest_of({"cards": cards, **inputs})
-
-
-def whole_themes(r: Unit, corpus_id: int) -> list[RunRecord]:
-    """Return the themes of a whole corpus, the oldest first."""
-    runs = r.runs.list(kind="themes")
-    return [run for run in runs if run.config.get("corpus_id") == corpus_id and "article" not in run.config]
 
 
 def file_digest(path: Path) -> str:

@@ -126,10 +126,6 @@ def _card_type(kind: pa.DataType) -> dict[str, Any]:
     return {"dtype": _DTYPES[kind]}
 
 
-THEMES = "themes"
-"""Kind of the runs that found themes."""
-
-
 Label = tuple[int | None, str, str, float | None]
 """Class of a sentence or None, and the source, coder and probability of this label."""
 _NO_LABEL: Label = (None, "", "", None)
@@ -180,7 +176,7 @@ def _of_labelling(store: Store, corpus: CorpusRecord, name: str) -> DatasetLabel
 
 def _of_themes(store: Store, corpus: CorpusRecord) -> DatasetLabels:
     with store.reading() as r:
-        runs = [run for run in r.runs.list(kind=THEMES) if run.config.get("corpus_id") == corpus.id]
+        runs = r.runs.themes(corpus.id, whole=True)
         found = r.runs.labels(runs[-1].id) if runs else {}
         maker = run_origin(r, runs[-1].id)[MAKER] if runs else []
     if not runs:

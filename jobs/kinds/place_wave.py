@@ -34,7 +34,7 @@ from themescope.jobs.common.importing.waves import places_of, waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled.clusterings import LabelledText, models_to_compare
 from themescope.jobs.common.model_choice import same_for_same_text
-from themescope.jobs.common.results import whole_themes, work_digest
+from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, rows_of, stacked
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.kinds.themes import KIND as THEMES
@@ -126,7 +126,7 @@ class _Placing:
             before = r.corpora.articles(self.corpus.id, limit=self.wave["first"], positions=range(self.wave["first"]))
             old = {article.id for article in before if article.sentences}
             used = {record.model_id for record in r.maps.list(self.corpus.id) if not record.config.get("articles")}
-            used |= {run.model_id or 0 for run in whole_themes(r, self.corpus.id)[-1:]}
+            used |= {run.model_id or 0 for run in r.runs.themes(self.corpus.id, whole=True)[-1:]}
             return [m for m in r.models.list() if m.id in used or old <= r.embeddings.have(m.id, self.corpus.id)]
 
     # --- maps ---------------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class _Placing:
 
         begun, store, random = time.monotonic(), self.context.store, np.random.default_rng(self.seed)
         with store.reading() as r:
-            run = next(iter(whole_themes(r, self.corpus.id)[-1:]), None)
+            run = next(iter(r.runs.themes(self.corpus.id, whole=True)[-1:]), None)
             model = next((m for m in r.models.list() if run is not None and m.id == run.model_id), None)
             if run is None or model is None:
                 return None

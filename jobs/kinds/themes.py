@@ -41,7 +41,7 @@ from themescope.jobs.common.language_models.theme_naming import (
     prompt,
 )
 from themescope.jobs.common.models import find_model
-from themescope.jobs.common.results import whole_themes, work_digest
+from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, method_of, rows_of
 from themescope.jobs.kinds import REGISTRY as KINDS
 
@@ -150,7 +150,7 @@ def _earlier(r: Unit, corpus: CorpusRecord) -> RunRecord | None:
     """Return the newest themes from before the newest wave of a corpus, or their continuation by it."""
     if not waves_of(corpus):
         return None
-    for run in reversed(whole_themes(r, corpus.id)):
+    for run in reversed(r.runs.themes(corpus.id, whole=True)):
         if "continues" in run.config or run.config.get("sampled_from", corpus.sentences) < corpus.sentences:
             return run
     return None

@@ -6,15 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from themescope.core.errors import UnknownNameError
-from themescope.core.records.answers import NamedTheme, ThemeRun
-from themescope.core.records.stored import ArticleRecord, CorpusRecord, RunRecord
+from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.text.cleaning import clean
-from themescope.core.types import Ids, Split
 from themescope.db.repositories.corpora import Where
-from themescope.db.store import Store, Unit
+from themescope.db.store import Store
 from themescope.db.types import clean_text
 
 SHOWN = 8
@@ -95,11 +90,11 @@ def _models(store: Store, words: Sequence[str]) -> HitGroup:
 def _themes(store: Store, words: Sequence[str]) -> HitGroup:
     with store.reading() as r:
         corpora = {c.id: c.name for c in r.corpora.list()}
-        runs = r.runs.list(kind="themes")[::-1]
+        runs = r.runs.themes(whole=True)
     found: dict[tuple[str, str], Result] = {}
-    for run in runs:
-        project = corpora.get(run.config.get("corpus_id", 0), "")
-        for theme in run.config.get("themes", ()) if project and not run.config.get("article") else ():
+    for run in reversed(runs):
+        project = corpora[run.config["corpus_id"]]
+        for theme in run.config["themes"]:
             if holds_all(str(theme["name"]), words):
                 size = f"{int(theme['size']):,} sentences of {project}"
                 found.setdefault((project, theme["name"]), Result(str(theme["name"]), size, project))
@@ -143,57 +138,3 @@ def _sentence(sentence: Any, article: ArticleRecord, corpora: dict[int, CorpusRe
     project = corpora[article.corpus_id].name
     where = project if article.title == project else f"{article.title} in {project}"
     return Result(sentence.text, where, project, article.title, sentence.id)
-
-
-THEMES = "themes"
-"""Kind of the runs that found themes."""
-
-
-def theme_record(r: Unit, run_id: int) -> RunRecord:
-    """Return a run that found themes; raise ``UnknownNameError`` if it found none, or its corpus was deleted."""
-    record = r.runs.get(run_id)
-    known = {corpus.id for corpus in r.corpora.list()}
-    if record.kind != THEMES or record.config.get("corpus_id") not in known:
-        raise UnknownNameError("run with themes", str(run_id), [str(run.id) for run in r.runs.list(kind=THEMES)])
-    return record
-
-
-def theme_arrays(r: Unit, run_id: int) -> tuple[Ids, Ids, np.ndarray]:
-    """Return sentence ids (n,), theme numbers (n,) and margins (n,) of a run with themes."""
-    theme_record(r, run_id)
-    ids, margins = r.runs.margins(run_id, Split.TEST)
-    labels, places = r.runs.labels(run_id), r.maps.places(ids)
-    there = np.isin(ids, places.ids)  # the others were removed
-    ids, margins = ids[there], margins[there]
-    themes = np.full(len(ids), -1, dtype=np.int64)
-    for article in np.unique(places.articles).tolist():
-        rows = np.flatnonzero(places.articles == article)
-        themes[rows] = labels[article][places.positions[rows]]
-    return ids, themes, margins
-
-
-def theme_run(r: Unit, run: RunRecord) -> ThemeRun:
-    """Return the themes of a run with their subtitles."""
-    config = run.config
-    first = [i for theme in config["themes"] for i in theme["central"][:1]]
-    texts = {i: sentence.text for i, sentence in r.corpora.sentences_by_id(np.array(first, np.int64)).items()}
-    themes = [
-        NamedTheme(
-            number=number,
-            name=str(theme["name"]),
-            size=int(theme["size"]),
-            words=[*theme.get("words", ())],
-            central=[*theme["central"]],
-            subtitle=theme.get("description") or next((texts.get(i, "") for i in theme["central"][:1]), ""),
-        )
-        for number, theme in enumerate(config["themes"])
-    ]
-    return ThemeRun(
-        id=run.id,
-        corpus_id=int(config["corpus_id"]),
-        model_id=run.model_id or 0,
-        sentences=int(config["sentences"]),
-        reason=str(config["reason"]),
-        created=run.created,
-        themes=themes,
-    )

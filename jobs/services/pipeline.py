@@ -213,15 +213,11 @@ def _newest(jobs: Sequence[JobRecord]) -> JobRecord | None:
 def _results(r: Any, corpus: CorpusRecord | None, jobs: Sequence[JobRecord]) -> set[str]:
     if corpus is None:
         return set()
-    themes = any(_whole(run.config, corpus.id) for run in r.runs.list(kind="themes"))
+    themes = bool(r.runs.themes(corpus.id, whole=True))
     drawn = any(not found.config.get("articles") for found in r.maps.list(corpus.id))
     embedded = themes or drawn or any(job.kind == "embed" and job.status is JobStatus.DONE for job in jobs)
     found = {"Import": True, "Embed": embedded, "Themes": themes, "Map": drawn}
     return {name for name, there in found.items() if there}
-
-
-def _whole(config: Mapping[str, Any], corpus_id: int) -> bool:
-    return config.get("corpus_id") == corpus_id and not config.get("article")
 
 
 _LEAST_PROGRESS, _LEAST_S = 0.05, 2.0

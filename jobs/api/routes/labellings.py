@@ -54,11 +54,11 @@ from themescope.jobs.api.routes.changes import (
     SentenceChange,
 )
 from themescope.jobs.common.labelled.placed import provenance_of
-from themescope.jobs.services.everything import theme_record
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import known_labelling, visible_labelling
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.sentences import check_corpus, known_corpus, sentences_of_ids
+from themescope.jobs.services.themes import theme_record
 
 SELECTED = "api"
 """Selection method of steps that come from outside of the pages."""

@@ -28,8 +28,8 @@ from themescope.jobs.api.problems import (
     WithColumns,
     responses,
 )
-from themescope.jobs.services.everything import THEMES, theme_arrays, theme_record, theme_run
 from themescope.jobs.services.sentences import check_corpus, sentences_of_ids
+from themescope.jobs.services.themes import theme_arrays, theme_record, theme_run
 
 
 class NewThemeName(Body):
@@ -95,9 +95,7 @@ def list_theme_runs(caller: CallerNow, corpus_id: SomeId = None) -> list[ThemeRu
     """List the runs that found themes (in one corpus) with their themes, oldest first."""
     with caller.store.reading() as r:
         check_corpus(r, corpus_id)
-        ready = {corpus.id for corpus in r.corpora.list()}
-        kept = ready if corpus_id is None else ready & {corpus_id}
-        return [theme_run(r, run) for run in r.runs.list(kind=THEMES) if run.config.get("corpus_id") in kept]
+        return [theme_run(r, run) for run in r.runs.themes(corpus_id)]
 
 
 @router.get("/themes/{run_id}", responses=_FOUND, tags=["themes"])
@@ -131,12 +129,12 @@ def list_theme_members(
         count = len(theme_record(r, run_id).config["themes"])
         if theme is not None and theme >= count:
             raise UnknownNameError("theme of this run", str(theme), [str(number) for number in range(count)])
-        ids, themes, margins = theme_arrays(r, run_id)
-        rows = np.arange(len(ids)) if theme is None else np.flatnonzero(themes == theme)
-        rows = rows[np.lexsort((-margins[rows], themes[rows]))]
+        ids, numbers, margins = theme_arrays(r, run_id)
+        rows = np.arange(len(ids)) if theme is None else np.flatnonzero(numbers == theme)
+        rows = rows[np.lexsort((-margins[rows], numbers[rows]))]
         page = rows[offset : offset + limit]
         known = sentences_of_ids(r, ids[page].tolist())
-    members = [ThemeMember(known[int(ids[i])], theme=int(themes[i]), margin=float(margins[i])) for i in page]
+    members = [ThemeMember(known[int(ids[i])], theme=int(numbers[i]), margin=float(margins[i])) for i in page]
     return Page(members, len(rows), offset)
 
 

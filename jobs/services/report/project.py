@@ -33,13 +33,13 @@ from themescope.core.types import Estimate, Ids
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.waves import is_list, waves_of
 from themescope.jobs.common.model_choice import corpus_shares, language_note
-from themescope.jobs.common.results import code_version, whole_themes
+from themescope.jobs.common.results import code_version
 from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, open_study
-from themescope.jobs.services.everything import theme_arrays, theme_run
 from themescope.jobs.services.labelling.agreement import coded_text, left_out
 from themescope.jobs.services.labelling.methods import facts_of
 from themescope.jobs.services.report.picture import numbered_picture
 from themescope.jobs.services.report.word import as_docx
+from themescope.jobs.services.themes import theme_arrays, theme_run
 
 MOST_GROUPS = 6
 """Number of categories of a column that a table has, the most frequent ones."""
@@ -65,7 +65,7 @@ def project_report(store: Store, corpus_id: int, labellings: Sequence[LabellingR
     """
     with store.reading() as r:
         corpus = r.corpora.get(corpus_id)
-        runs = whole_themes(r, corpus_id)
+        runs = r.runs.themes(corpus_id, whole=True)
         columns = [c for c in columns_of(r, corpus_id).values() if c.type == ColumnType.CATEGORY]
         blocks: list[Block] = [
             HeadingBlock(1, f"Report of {corpus.name}"),

@@ -18,7 +18,6 @@ from themescope.core.metrics.crosstabs import share_intervals
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.common.results import whole_themes
 from themescope.jobs.services.estimates.study import open_study
 from themescope.jobs.services.report.picture import numbered_picture
 from themescope.jobs.services.report.project import project_report
@@ -69,7 +68,7 @@ def test_shares_of_themes_and_codes_are_those_of_the_store(store: Store) -> None
     themes = table(blocks, "Theme").rows
     with store.reading() as r:
         (corpus,) = r.corpora.list()
-        run = whole_themes(r, corpus.id)[-1]
+        run = r.runs.themes(corpus.id, whole=True)[-1]
         study = open_study(r, [r.labellings.by_name("gold")])
     assert [row[1] for row in themes] == [theme["name"] for theme in run.config["themes"]]
     size = run.config["themes"][0]["size"]

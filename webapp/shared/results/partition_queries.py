@@ -25,9 +25,10 @@ from themescope.core.records.stored import (
     RunRecord,
     Sharing,
 )
-from themescope.core.types import Ids, Labels, Sentence, Split
+from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.records import BenchmarkRecord
 from themescope.jobs.common.model_choice import SCORE, corpus_shares
+from themescope.jobs.services.themes import theme_arrays
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import UNNAMED, current_person
 from themescope.webapp.shared.text import distinct
@@ -250,12 +251,12 @@ def article_clusters(article_id: int) -> list[Analysis]:
 def _all_analyses() -> list[Analysis]:
     """Return the analyses whose corpus and model exist, newest first."""
     with queries.store().reading() as r:
-        runs = r.runs.list(kind="themes")
+        runs = r.runs.themes()
         corpora, models = {c.id: c for c in r.corpora.list()}, {m.id: m for m in r.models.list()}
     return [
         Analysis(run, corpora[run.config["corpus_id"]], models[run.model_id])
         for run in reversed(runs)
-        if run.config.get("corpus_id") in corpora and run.model_id in models
+        if run.model_id in models
     ]
 
 
@@ -272,18 +273,12 @@ def best_first(found: Sequence[Analysis]) -> list[Analysis]:
 def theme_listing(run_id: int, created: datetime) -> RunListing:
     """Return the sentences of an analysis with their themes; ``created`` makes the cache key unique."""
     with queries.store().reading() as r:
-        ids, margins = r.runs.margins(run_id, Split.TEST)
-        labels = r.runs.labels(run_id)
+        ids, numbers, margins = theme_arrays(r, run_id)
         found = r.corpora.sentences_by_id(ids)
-        titles = {
-            article: [section.title for section in sections]
-            for article, sections in r.corpora.sections_of(list(labels)).items()
-        }
-    there = np.array([found[int(i)].article_id in labels for i in ids], bool)  # the others were removed
-    ids, margins = ids[there], margins[there]
-    sentences = [found[int(i)] for i in ids]
-    numbers = np.array([labels[s.article_id][s.position] for s in sentences], dtype=np.int32)
-    return RunListing(ids, sentences, numbers, margins, [titles[s.article_id][s.section] for s in sentences])
+        sentences = [found[int(i)] for i in ids]
+        sections = r.corpora.sections_of({s.article_id for s in sentences})
+    titles = [sections[s.article_id][s.section].title for s in sentences]
+    return RunListing(ids, sentences, numbers.astype(np.int32), margins, titles)
 
 
 def theme_map_of(analysis: Analysis) -> MapRecord | None:
