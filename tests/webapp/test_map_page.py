@@ -24,6 +24,7 @@ from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.map.figure import FigureSettings
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
+from themescope.webapp.map_view.geometry import frame_of
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.results import partition_queries
@@ -80,10 +81,30 @@ def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Op
         hidden="99999",
         camera="nan_1_1",
         similar="9" * 30,
-        compare="gone",
         colour="?",
     )
     assert not at.exception and "All 72 sentences shown" in plain_words_of(at)
+
+
+def test_the_map_of_an_article_is_fitted_to_it(
+    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[component.Canvas] = []
+    monkeypatch.setattr(component, "interactive", lambda canvas, *_: seen.append(canvas))
+    open_page("map", corpus=CORPUS, articles="Danube")
+    (canvas,) = seen
+    assert len(canvas.scene.ids) == 24
+    assert list(canvas.frame) == frame_of(canvas.scene.units) != frame_of(map_scene.opened(queries.maps(1)[0]).units)
+
+
+def test_a_map_opens_by_themes_and_that_of_an_article_by_its_sections(analysed: Store, open_page: Open) -> None:
+    with analysed.writing() as w:
+        (run,) = w.runs.list(kind="themes")
+        of_rivers = w.runs.table.update().where(w.runs.table.c.id == run.id)
+        w.runs.connection.execute(of_rivers.values(config={**run.config, "corpus_id": 1}))
+    views: list[dict[str, str]] = [{}, {"articles": "Danube"}]
+    first = [open_page("map", corpus=CORPUS, **view).selectbox(key=state.COLOUR).value for view in views]
+    assert first[0].startswith("2 themes by") and first[1] == "Section"
 
 
 def test_a_map_is_drawn_by_every_colouring(filled_store: Store, open_page: Open) -> None:

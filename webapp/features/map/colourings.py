@@ -118,10 +118,10 @@ class Option:
 def options(view: ColouredView) -> dict[str, Option]:
     """Return the options of all sources by name, best first; of equal names the first.
 
-    Where all sentences are of one section, as in a list, corrected themes come first, then themes.
+    Corrected themes come first, then themes; in the map of one article its sections, if it has several.
     """
     found: dict[str, Option] = {}
-    divided = len(np.unique(view.scene.sections)) > 1
+    divided = view.single and len(np.unique(view.scene.sections)) > 1
     for source in SOURCES if divided else sorted(SOURCES, key=lambda source: source is not of_themes):
         for option in source(view):
             found.setdefault(option.name, option)

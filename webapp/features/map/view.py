@@ -269,7 +269,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
     canvas = component.canvas_of(
         scene, colouring, found=scene.rows_of(passing.ids[found.rows]),
         size=scale * geometry.point_size(len(scene.ids)), opacity=opacity, height=_HEIGHT, fill=_BELOW,
-        name=record.digest[:12], frame=geometry.frame_of(base.units),
+        name=record.digest[:12], frame=geometry.frame_of(scene.units),
         shown=None if columns.passing.all() else columns.passing,
     )  # fmt: skip
     order, left_out = canvas.levels.order, ~chosen_articles

@@ -3,6 +3,6 @@
 from themescope.webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("selections")
-OPEN = KEYS.url("open", record="selection")
+OPEN = KEYS.url("open")
 """Id of a stored selection."""
 PART = KEYS.url("part")

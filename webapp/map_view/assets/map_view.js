@@ -54,6 +54,9 @@ class View {
     this.stage.setAttribute("aria-label", data.label);
     this.stage.setAttribute("role", "group");
     this.setHeight();
+    const fit = String(data.fit);
+    if (this.fitFor !== fit && this.camera.unit && this.fits()) this.fit();
+    this.fitFor = fit;
     for (const name of ["ink", "paper", "accent"]) this.root.style.setProperty(`--${name}`, data.look[name]);
     this.tools.hidden = Boolean(data.fixed);
     if (data.fixed && this.mode !== "move") this.use("move");
@@ -110,7 +113,7 @@ class View {
     this.root.classList.toggle("narrow", this.frame.clientWidth < NARROW);
     const rows = Math.max(Math.floor((this.stage.offsetHeight - this.inset() - 26) / 30), 1);
     for (const panel of [this.tools, this.actions]) {
-      panel.style.setProperty("--columns", Math.ceil(panel.childElementCount / rows));
+      panel.style.setProperty("--columns", String(Math.ceil(panel.childElementCount / rows)));
     }
   }
 
@@ -179,7 +182,7 @@ class View {
     const [left, low, right, high] = this.data.fit, narrow = this.width < NARROW;
     const width = Math.max(this.width - (narrow ? 0 : 2 * BAR), this.width / 2);
     const height = Math.max(this.height - this.inset() - (narrow ? 2 * BAR : 0), this.height / 2);
-    return 1.06 * Math.max((right - left) / width, (high - low) / height, 0.01);
+    return 1.06 * Math.max((right - left) / width, (high - low) / height, 0.5);
   }
 
   fit() {
