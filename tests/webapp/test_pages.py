@@ -261,3 +261,11 @@ def test_a_long_queue_is_listed_in_the_tray(filled_store: Store, open_page: Open
     shown[0].click().run()
     with filled_store.reading() as r:
         assert [job.title for job in r.jobs.list(status=JobStatus.CANCELLED)] == ["Clustering 0"]
+
+
+def test_a_model_of_a_method_that_is_gone_stays_in_the_list(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        w.models.add(name="a set", method="set-encoder", config={}, seed=0, digest="z", artifact="z", metrics={})
+    at = open_page("train", view="Models")
+    assert not at.exception and not at.error
+    assert any("a set" in frame.value.to_string() for frame in at.dataframe)
