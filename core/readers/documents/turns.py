@@ -16,7 +16,7 @@ from themescope.core.types import Value
 SPEAKER, TIME = "speaker", "time"
 """Columns of the sentences of a turn."""
 UNKNOWN = "turn whose speaker is not known"
-_HALF = r"(?:[AaPp]\.?\s?[Mm]\b\.?|[上下]午|午[前後]|오[전후]|[صم]\b|[πμ]\.?\s?μ\.?|Ö[ÖS]\b|SA\b|CH\b|PT?G\b|ч\.?)"
+_HALF = r"(?:[AaPp]\.?\s?[Mm]\b\.?|[上下]午|午[前後]|오[전후]|[صم]\b|[πμ]\.?\s?μ\.?|Ö[ÖS]\b|SA\b|CH\b|PT?G\b|ч\.?|น\.?)"
 """Marks of the half of a day, and of hours, in the exports of chats."""
 _CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
 _DATE = (
@@ -24,7 +24,7 @@ _DATE = (
     r"\d{1,2}[.\s-]\s?[^\W\d_]{3,10}[.\s-]\s?\d{2,4})"
 )
 _WHEN = (
-    rf"(?:{_DATE}(?:\s?г\.)?(?:[,،]\s*|\s+|T)(?:(?:klo|kl\.?|at|um|à|a las|в)\s+)?(?:{_HALF}\s?)?"
+    rf"(?:{_CLOCK},\s{_DATE}|{_DATE}(?:\s?г\.)?(?:[,،]\s*|\s+|T)(?:(?:klo|kl\.?|at|um|à|a las|в)\s+)?(?:{_HALF}\s?)?"
     rf"(?:\d{{1,2}}[.:]\d{{2}}(?:[.:]\d{{2}})?)(?:\s?{_HALF})?|{_CLOCK}(?:\s?{_HALF})?)"
 )
 _SPAN = rf"{_WHEN}(?:\s*(?:-|–|-->)\s*{_WHEN})?"
@@ -41,8 +41,12 @@ _LINES = re.compile(r"[\n\v]")
 _MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"))
 """Marks of direction, which chats have around names and times."""
 _ABOUT = re.compile(r"\s*[(\[][^()\[\]]{0,40}[)\]]")
+_BRACKETED = re.compile(r"[\[(]([^\[\]()]+)[\])]")
+_STOP = re.compile(r"[.!?…]\s")
 _PHONE = re.compile(r"\+?[\d\s().\u2011-]{6,}")
-_NAME = re.compile(r"(?:[^\W\d_]|[@~#]\s?[^\W_]|\d{1,4}(?:[A-Za-z]\w*)?\Z)[^\n:<>\[\]{}|=,;!?\\\"“”„«»]*")
+_NAME = re.compile(
+    r"(?:[^\W\d_]|[^\x00-\x7f–—…•·]|[@~#]\s?[^\W_]|\d{1,4}(?:[A-Za-z]\w*)?\Z)[^\n:<>\[\]{}|=,;!?\\\"“”„«»]*"
+)
 _TITLE = re.compile(r"[^\W\d_a-z]\w{0,4}\.")
 """A word with a stop inside a name, such as “Dr.”."""
 _NOTICE = re.compile(
@@ -55,6 +59,11 @@ _FIELDS = frozenset({
     "title", "to", "url", "word count",
 })  # fmt: skip
 """Names of the fields of articles in archives, and of mails, in small letters."""
+_PARTICLES = frozenset({
+    "al", "and", "bin", "da", "de", "del", "della", "den", "der", "di", "dos", "du", "e", "el", "et", "ibn", "la", "le",
+    "ten", "und", "van", "von", "y", "zu",
+})  # fmt: skip
+"""Words in small letters inside names."""
 _QUOTE = re.compile('["“”„«»]')
 _MOST_WORDS, _MOST_WORDS_STAMPED = 4, 7
 _LONGEST = 120
@@ -98,11 +107,12 @@ def _head_of(line: str) -> _Head | None:
         return _Head(nick[1].strip(), time, nick[2], rest)
     if found := _SENDER.match(rest):
         name, text, own = " ".join(found[1].split()), found[3], time or found[2] or ""
-        if sent := _FROM.match(name) if stamped else None:
+        if sent := _FROM.match(name) if stamped else _BRACKETED.fullmatch(name):
             name = sent[1]
         if _is_name(name):
             return _Head(name, own, text, rest)
-        if stamped and len(_ABOUT.sub("", name).split()) <= _MOST_WORDS_STAMPED and not _QUOTE.search(name):
+        short = len(_ABOUT.sub("", name).split()) <= _MOST_WORDS_STAMPED
+        if short and not _QUOTE.search(name) and (stamped or not (name[0].islower() or _STOP.search(name))):
             return _Head(name, own, text, rest, sure=False)
     if stamped and (tabbed := _TABBED.match(rest)) and _is_name(tabbed[1]):
         return _Head(tabbed[1], time, tabbed[2], rest)
@@ -125,12 +135,15 @@ def _is_name(text: str) -> bool:
     )
 
 
+def _is_lower(word: str) -> bool:
+    return word[0].islower() and word not in _PARTICLES
+
+
 def _is_name_alone(text: str) -> bool:
     """Return whether a text is a name although no colon follows it."""
     if not _is_name(text) or len(text) >= 40:
         return False
-    capitals = all(not word[0].islower() for word in _ABOUT.sub("", text).split())
-    return capitals and (len(text) < 4 or text[-1] not in ".!?…")
+    return not any(map(_is_lower, _ABOUT.sub("", text).split())) and (len(text) < 4 or text[-1] not in ".!?…")
 
 
 def divided(text: str) -> list[str]:
@@ -164,7 +177,8 @@ class Layout:
         self._alone = 2 * alone > len(named)
         """Whether names stand alone beside their times, without a colon."""
         named = [head for head in named if head.alone == self._alone]
-        names = Counter(head.speaker for head in heads if head.speaker and (head.alone == self._alone or not head.time))
+        told = (head for head in heads if head.speaker and (head.sure or head.time))
+        names = Counter(head.speaker for head in told if head.alone == self._alone or not head.time)
         sure = Counter({head.speaker: names[head.speaker] for head in heads if head.sure and head.speaker in names})
         nicks = 0 if any("</" in text for text in texts) else sum(bool(_NICK.match(text.strip())) for text in texts)
         often = {name for name, count in names.items() if count > 1}
@@ -184,19 +198,21 @@ class Layout:
         """Whether every turn has a time, so that a line without one belongs to the turn before it."""
         if self._all_timed:
             names = Counter({name: names[name] for name in names if name in beside})
-        every = chat or names.total() >= 0.8 * len(texts)
+        self._every = chat or names.total() >= 0.8 * len(texts)
+        """Whether almost every line begins with a name."""
         capital = {name for name in sure if names.total() >= 0.6 * len(texts) and _is_name_alone(name)}
         self.speakers = frozenset(
-            name for name in (names if every else often | capital) if not self._is_message(name, names)
+            name for name in (names if self._every else often | capital) if not self._is_message(name, names)
         )
         self._lower = any(name[0].islower() for name in self.speakers)
 
     @staticmethod
     def _is_message(name: str, names: Counter[str]) -> bool:
-        """Return whether a name that occurs once is a message of the program, such as “Ada changed the subject to”."""
+        """Return whether a name that occurs once begins a sentence, such as “Ada changed the subject to”."""
         words = name.split()
         starts = (" ".join(words[:end]) for end in range(1, len(words)))
-        return names[name] == 1 and any(names[start] > 1 for start in starts) and any(w[0].islower() for w in words[1:])
+        sentence = any(map(_is_lower, words[1:]))
+        return names[name] == 1 and sentence and (len(words) > 2 or any(names[start] > 1 for start in starts))
 
     def turn(self, line: str) -> tuple[Turn, bool] | None:
         """Return the turn that a line begins, and whether somebody begins to speak; None if it goes on."""
@@ -211,7 +227,7 @@ class Layout:
             new = self._names_beside_times or bool(head.speaker and not head.alone)
             return Turn("", head.time, head.whole), new
         sentence = head.speaker[0].islower() and not (self._lower and len(head.speaker.split()) == 1)
-        return None if sentence else (Turn("", "", line.strip()), True)
+        return None if sentence or not (head.sure or self._every) else (Turn("", "", line.strip()), True)
 
     def turns(
         self, lines: Sequence[str], places: Sequence[str], account: ReadAccount

@@ -288,6 +288,13 @@ SENDERS = {
     "It rains.\n": ["A", "A", "B", "B", "B", "B", "A", "A", None, None],
     f"Ada Lee  0:03\nHow?\n\n{PHONE}  0:07\nBy bus.\n\nP-07 (F, 34)  0:09\nWalk.\n": ["Ada Lee", PHONE, "P-07 (F, 34)"],
     "[0:01] I said this: yes.\n[0:07] Then we left.\n[0:12] It was: late.\n": [None, None, None],
+    "[SPEAKER_01]: Late.\n🐻 Bea: Yes.\nLee, Ada: Full.\n[SPEAKER_01]: So.\n🐻 Bea: I see.\n[SPEAKER_01]: No.\n": [
+        "SPEAKER_01", "🐻 Bea", None, "SPEAKER_01", "🐻 Bea", "SPEAKER_01",
+    ],
+    "22:15, 31/12/2023 - Ada: muộn\n22:16, 31/12/2023 - Bình: vâng\n": ["Ada", "Bình"],
+    "I: How?\nJan van der Berg: By bus.\nI: And?\nThe reason for it: rain.\nI: So.\nB: I walk.\nI: Why?\nB: Far.\n": [
+        "I", "Jan van der Berg", "I", None, "I", "B", "I", "B",
+    ],
     "10:15:30 From Ada Lee to Everyone : hi\n10:15:40 From Bea : yes\n": ["Ada Lee", "Bea"],
 }  # fmt: skip
 
