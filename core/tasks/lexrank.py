@@ -20,6 +20,8 @@ from themescope.core.types import Ids, Matrix
 
 Scores = npt.NDArray[np.float64]
 
+MOST_SENTENCES = 5_000
+"""Most sentences of a document: their cosines take 200 MB, and four times as much while they are counted."""
 _ITERATIONS = 1_000  # a damping of .85 reduces the change by this factor, so that 1e-6 takes 85 iterations
 _DIGITS = 9  # scores that are equal to this precision are tied, because rounding errors are larger
 
@@ -30,8 +32,13 @@ def lexrank(vectors: Matrix, threshold: float = 0.1, damping: float = 0.85, tole
     The weight of an edge is the cosine, if it is at least ``threshold``; sentences are connected to themselves as well.
     From a sentence without other edges the walk continues anywhere, so that it gets the teleport score; otherwise it
     would keep the mean 1/n. The iteration ends when the sum of changes is below ``tolerance``. Raises
-    :class:`DataError` for numbers that are not finite.
+    :class:`DataError` for numbers that are not finite, and for more than :data:`MOST_SENTENCES` sentences.
     """
+    if vectors.shape[0] > MOST_SENTENCES:
+        raise DataError(
+            f"LexRank compares every sentence with every other one: {vectors.shape[0]:,} sentences are too many, the "
+            f"most are {MOST_SENTENCES:,}. Give it the documents one by one, or a sample."
+        )
     weights = _cosines(vectors)
     n = len(weights)
     if n == 0:

@@ -67,3 +67,8 @@ def test_tfidf_weights_are_those_of_the_paper():
     assert lexrank(x).sum() == pytest.approx(1.0)
     assert tfidf_lexrank_vectors([]).shape[0] == 0
     assert lexrank(tfidf_lexrank_vectors(["", "!"])).tolist() == [0.5, 0.5]
+
+
+def test_a_document_whose_cosines_would_fill_the_memory_is_refused():
+    with pytest.raises(DataError, match="20,000 sentences are too many, the most are 5,000"):
+        lexrank(np.ones((20_000, 2), np.float32))
