@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, starmap
 from typing import Any, NamedTuple
 
@@ -148,8 +149,8 @@ def flat(sheet: Sheet) -> Sheet:
         return _made(sheet, _of_label_studio)
     if {"fields", "responses"} <= columns:
         return _made(sheet, _of_argilla)
-    if any(name.endswith(_RESPONSES) and f"{name}.users" in columns for name in columns):
-        return _made(sheet, _of_flat_argilla)
+    if pairs := _pairs(sheet):
+        return _made(sheet, partial(_of_pairs, pairs))
     if {"displayed_text", "label_annotations"} <= columns:
         return _made(sheet, _of_potato)
     if {"text", "answer"} <= columns and columns & {"accept", "label", "spans"}:
@@ -183,7 +184,7 @@ def _of_label_studio(row: Mapping[str, Any]) -> Iterator[_Row]:
     made = [one for one in row["annotations"] or () if isinstance(one, dict) and not one.get("was_cancelled")]
     if not made:
         yield _Row(text, (), note=str(data.get("note") or "") if own else "", more=own)
-    for one in made:
+    for number, one in enumerate(made, 1):
         listed = (each for each in one.get("result") or () if isinstance(each, dict))
         results = [each for each in listed if isinstance(each.get("value"), dict)]
         written = [each["value"] for each in results if _is_written(each)]
@@ -192,6 +193,7 @@ def _of_label_studio(row: Mapping[str, Any]) -> Iterator[_Row]:
         notes = [note for value in written for note in _strings(value.get("text", ""))]
         note = "\n".join([*([str(data["note"])] if own and data.get("note") else []), *notes])
         who = annotator_name(one.get("completed_by")) or (str(data.get("coder") or "") if own else "")
+        who = who or (f"annotator {number}" if len(made) > 1 else "")
         if not spans or len(spans) < len(values):
             labels = dict.fromkeys(label for value in values if value not in spans for label in _strings(value))
             yield _Row(text, [*labels], who, note, own)
@@ -212,24 +214,41 @@ def _of_argilla(row: Mapping[str, Any]) -> Iterator[_Row]:
     yield from _answers(_text_of(fields), chain.from_iterable(starmap(_given, listed)))
 
 
-def _of_flat_argilla(row: Mapping[str, Any]) -> Iterator[_Row]:
-    """Yield the same for a table, where each question has a list of values and one of users."""
+def _of_pairs(pairs: Sequence[tuple[str, str]], row: Mapping[str, Any]) -> Iterator[_Row]:
+    """Yield the same for a table, where a question has a list of values and one of users."""
     found: list[_Answer] = []
-    for name, values in row.items():
-        if name.endswith(_RESPONSES) and isinstance(values, list):
-            users, kept = (row.get(f"{name}.{about}") or [None] * len(values) for about in ("users", "status"))
+    for name, by in pairs:
+        users, values = row.get(by), row.get(name)
+        if isinstance(users, list) and isinstance(values, list):
+            kept = row.get(f"{name}.status") or [None] * len(values)
             each = zip(users, values, kept, strict=False)
             one = [{"user_id": user, "value": value, "status": status} for user, value, status in each]
             found += _given(name.removesuffix(_RESPONSES), one)
-    yield from _answers(_text_of(row), found)
+    yield from _answers(_text_of(row), found, row)
+
+
+def _pairs(sheet: Sheet) -> list[tuple[str, str]]:
+    """Return the columns with lists of labels, each with that of their annotators."""
+    names = {name.lower(): name for name in sheet.columns}
+    by = next((names[name] for name in ("annotators", "annotator_ids", "coders", "raters") if name in names), "")
+    listed = (
+        by
+        and (column := cluster_column(sheet, [by]))
+        and all(
+            isinstance(values := _value(cell), list)
+            and isinstance(users := _value(who), list)
+            and len(values) == len(users)
+            for cell, who in zip(sheet.column(column), sheet.column(by), strict=True)
+        )
+    )
+    own = [(name, f"{name}.users") for name in sheet.columns if name.endswith(_RESPONSES)]
+    return [*(pair for pair in own if pair[1] in sheet.columns), *([(column, by)] if listed else [])]
 
 
 def _of_lists(row: Mapping[str, Any]) -> Iterator[_Row]:
     """Yield a text with the labels of each annotator, of which columns have lists."""
     found = [answer for name, value in row.items() if _by_annotator(value) for answer in _given(name, value)]
-    note = next((value for name, value in row.items() if _NOTES.fullmatch(name) and not _by_annotator(value)), "")
-    for made in _answers(_text_of(row), found):
-        yield made._replace(note=made.note or "\n".join(_strings(note)))
+    yield from _answers(_text_of(row), found, row)
 
 
 _Answer = tuple[str, str, Any]
@@ -263,8 +282,10 @@ def _text_of(row: Mapping[str, Any]) -> str:
     return next((texts[name] for name in TEXTS if name in texts), max(texts.values(), key=len, default=""))
 
 
-def _answers(text: str, found: Iterable[_Answer]) -> Iterator[_Row]:
-    """Yield the answers of each annotator: labels, and notes where they are texts."""
+def _answers(text: str, found: Iterable[_Answer], row: Mapping[str, Any] | None = None) -> Iterator[_Row]:
+    """Yield the answers of each annotator: labels, and notes where they are texts, or else the note of the ``row``."""
+    common = (value for name, value in (row or {}).items() if _NOTES.fullmatch(name) and not _by_annotator(value))
+    note = "\n".join(_strings(next(common, "")))
     by: dict[str, list[tuple[str, Any]]] = {}
     for who, question, value in found:
         by.setdefault(who, []).append((question, value))
@@ -274,7 +295,7 @@ def _answers(text: str, found: Iterable[_Answer]) -> Iterator[_Row]:
         notes = [str(value) for question, value in answers if _is_note(question, value)]
         given = [value for question, value in answers if not _is_note(question, value)]
         named = [value for value in given if not isinstance(value, int | float)]
-        yield _Row(text, [*dict.fromkeys(map(one_line, _strings(named or given)))], who, "\n".join(notes))
+        yield _Row(text, [*dict.fromkeys(map(one_line, _strings(named or given)))], who, "\n".join(notes) or note)
 
 
 def _is_note(question: str, value: Any) -> bool:

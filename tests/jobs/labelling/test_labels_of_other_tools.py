@@ -264,6 +264,10 @@ APART = {
         {"text": text, "label": label, "answer": "accept", "_annotator_id": who, "comment": note}
         for text, who, label, note in FLAT
     )),
+    "lists.jsonl": lines(*(
+        {"text": text, "labels": [c for _, c, _ in made], "annotators": [who for who, *_ in made],
+         "comment": "".join(n for *_, n in made)} for text, *made in SAID
+    )),
     "rows.csv": cells(("text", "label", "coder", "note"), *((text, c, who, note) for text, who, c, note in FLAT)),
     "columns.csv": cells(
         ("text", "ada", "bea", "note"), *((text, one[1], two[1], one[2]) for text, one, two in SAID)
