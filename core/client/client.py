@@ -1,60 +1,55 @@
-"""Client of a Themescope server."""
+"""Client of a Themescope server, whose methods are the operations of the HTTP API as the server describes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import inspect
+import os
+import secrets
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from functools import cached_property, lru_cache
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
 
-from themescope.core.client.connection import Connection
-from themescope.core.client.labellings import LabellingMethods
-from themescope.core.errors import ConfigError, RequestError
-from themescope.core.records.answers import (
-    ArticleClustering,
-    Heading,
-    JobKind,
-    LocatedSentence,
-    Me,
-    ModelDescription,
-    Page,
-    PointPage,
-    SearchResult,
-    ThemeMember,
-    ThemeRun,
-    UploadedFile,
-)
-from themescope.core.records.measured import (
-    BenchmarkRecord,
-    MetricPoint,
-    PaperTableRecord,
-    TripletCard,
-    TripletReview,
-    TripletSetRecord,
-)
-from themescope.core.records.people import PersonRecord
-from themescope.core.records.stored import (
-    ArticleRecord,
-    ColumnRecord,
-    CorpusEditRecord,
-    CorpusSummary,
-    JobStatus,
-    JobSummary,
-    MapRecord,
-    ModelRecord,
-    RunRecord,
-    SelectionRecord,
-)
+from themescope.core.errors import ConfigError, DataError, RequestError, optional_module
+from themescope.core.records.answers import Page, PointPage, ThemeRun, UploadedFile
+from themescope.core.records.stored import JobStatus, JobSummary
 
-_POINTS = 50_000
+if TYPE_CHECKING:
+    import httpx
+    from pydantic import TypeAdapter
+
+_API = "/api/v1"
+_PAGE, _POINTS = 1_000, 50_000
+"""Number of items that are requested at once: the maximum of the server."""
 _WAIT_S = 30.0
+_RECORDS = tuple(
+    f"themescope.core.{name}"
+    for name in ("records.answers", "records.measured", "records.people", "records.stored", "labelling.changes",
+                 "labelling.codebook.portable")
+)  # fmt: skip
+"""Modules of the records that answers consist of."""
+_SHORT = {
+    "search_sentences": "search", "list_similar_sentences": "similar", "queue_job": "queue", "cancel_job": "cancel",
+    "retry_job": "retry",
+}  # fmt: skip
+_LATER = ("reason", "seen", "coder")
+"""What every change may say about itself, behind its own arguments."""
 
 
-class Client(LabellingMethods):
+class Client:
     """Client of the HTTP API of a server.
 
-    Methods return records (:mod:`themescope.core.records`), and iterators over long lists, which are read page
-    by page. Changes of a labelling return the step of its history, or None if nothing would change. Every method raises
+    Its methods are the operations of the server, without “list” and “get”: ``client.corpora()`` is ``list_corpora``.
+    ``help(client.labels)`` describes one, and ``dir(client)`` lists them. Arguments are the ids in the address, then
+    what the operation requires, then what it accepts. Methods return records (:mod:`themescope.core.records`), and
+    iterators over long lists, which are read page by page; those that export write a file. Changes of a labelling
+    return the step of its history, or None if nothing would change. Every method raises
     :class:`themescope.core.errors.RequestError` with the sentence of the server if it refuses the request.
 
     >>> import themescope
@@ -73,10 +68,20 @@ class Client(LabellingMethods):
     """
 
     def __init__(self, address: str = "http://127.0.0.1:8501", token: str = "", timeout: float = 60.0) -> None:
-        self._http = Connection(address, token, timeout)
+        optional_module("httpx", "The client of a server", "httpx", "client")
+        optional_module("pydantic", "The client of a server", "pydantic", "client")
+        import httpx
+
+        if not (token.isascii() and token.isprintable()):
+            raise ConfigError("This is no token: tokens consist of letters, digits, “_” and “-”.")
+        self._timeout, self._address = timeout, address.rstrip("/")
+        # A server where nobody signs in accepts changes without a token as JSON only, so every request says so.
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        self._http = httpx.Client(base_url=self._address + _API, headers=headers, timeout=timeout)
+        self._close = weakref.finalize(self, self._http.close)  # also when nobody uses the client any more
 
     def __repr__(self) -> str:
-        return f"<Client of {self._http.address}>"
+        return f"<Client of {self._address}>"
 
     def __enter__(self) -> Client:
         return self
@@ -86,277 +91,221 @@ class Client(LabellingMethods):
 
     def close(self) -> None:
         """Close the connection."""
-        self._http.close()
+        self._close()
 
-    def me(self) -> Me:
-        """Return the person of the token with the role in force."""
-        return self._http.get(Me, "/me")
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._methods:
+            raise AttributeError(f"{self!r} has no method {name!r}.")
+        return self._methods[name]
 
-    def people(self) -> list[PersonRecord]:
-        """Return the people with their roles. Requires the admin role."""
-        return self._http.get(list[PersonRecord], "/people")
-
-    # --- text and search --------------------------------------------------------------------------------------------
-
-    def corpora(self) -> list[CorpusSummary]:
-        """Return all corpora, oldest first."""
-        return self._http.get(list[CorpusSummary], "/corpora")
-
-    def corpus(self, corpus_id: int) -> CorpusSummary:
-        """Return a corpus."""
-        return self._http.get(CorpusSummary, f"/corpora/{corpus_id}")
+    def __dir__(self) -> Iterable[str]:
+        return [*super().__dir__(), *self._methods]
 
     def upload(self, file: str | Path) -> UploadedFile:
-        """Upload a file; its ``path`` is for the arguments of a job, see :meth:`queue`. Requires the admin role."""
-        return self._http.upload(UploadedFile, "/files", Path(file))
+        """Upload a file; its ``path`` is for the arguments of a job, see ``queue``. Requires the admin role."""
+        path = Path(file)
+        with self._errors(), path.open("rb") as content:
+            headers = {"Content-Type": "application/octet-stream"}
+            answer = self._http.post("/files", content=content, params={"name": path.name}, headers=headers)
+        return cast(UploadedFile, _read(UploadedFile, answer))
 
-    def append_sentences(self, corpus_id: int, sentences: Iterable[str], wave: str, **options: Any) -> list[JobSummary]:
-        """Queue jobs that add sentences to a corpus as a wave. Requires the admin role.
-
-        Options are ``date``, ``groups`` and ``only_new``, to leave out texts that the corpus has already.
-        """
-        body = {"sentences": _listed(sentences), "wave": wave, **options}
-        return self._http.send(list[JobSummary], "POST", f"/corpora/{corpus_id}/sentences", body)
-
-    def delete_corpus(self, corpus_id: int) -> None:
-        """Delete a corpus with everything made of it. This cannot be undone. Requires the admin role."""
-        self._http.send(type(None), "DELETE", f"/corpora/{corpus_id}")
-
-    def columns(self, corpus_id: int) -> list[ColumnRecord]:
-        """Return the columns of a corpus with their types, those of articles first."""
-        return self._http.get(list[ColumnRecord], f"/corpora/{corpus_id}/columns")
-
-    def edits(self, corpus_id: int) -> list[CorpusEditRecord]:
-        """Return what was removed from a corpus or corrected in it, oldest first, also what was undone."""
-        return self._http.get(list[CorpusEditRecord], f"/corpora/{corpus_id}/edits")
-
-    def edit_corpus(
-        self, corpus_id: int, *, wave: str = "", articles: Sequence[int] = (), sentence: int | None = None,
-        text: str = "",
-    ) -> CorpusEditRecord:  # fmt: skip
-        """Remove a wave or articles, or correct the text of a sentence: one of the three."""
-        given = {"wave": wave, "articles": [*articles], "sentence": sentence, "text": text}
-        body = {name: value for name, value in given.items() if value not in ("", [], None)}
-        return self._http.send(CorpusEditRecord, "POST", f"/corpora/{corpus_id}/edits", body)
-
-    def undo_edit(self, corpus_id: int, edit_id: int) -> CorpusEditRecord:
-        """Undo an edit: removed sentences come back with their labels."""
-        return self._http.send(CorpusEditRecord, "POST", f"/corpora/{corpus_id}/edits/{edit_id}/undo")
-
-    def selections(self, corpus_id: int) -> list[SelectionRecord]:
-        """Return the named selections of a corpus, newest first."""
-        return self._http.get(list[SelectionRecord], f"/corpora/{corpus_id}/selections")
-
-    def selection(self, selection_id: int) -> SelectionRecord:
-        """Return a selection, also one that was only shared as a link."""
-        return self._http.get(SelectionRecord, f"/selections/{selection_id}")
-
-    def create_selection(self, corpus_id: int, name: str, sentences: Sequence[int]) -> SelectionRecord:
-        """Create a named selection, which everybody sees."""
-        body = {"name": name, "sentences": [*sentences]}
-        return self._http.send(SelectionRecord, "POST", f"/corpora/{corpus_id}/selections", body)
-
-    def delete_selection(self, selection_id: int) -> None:
-        """Delete a selection that you made, or, as an admin, any."""
-        self._http.send(type(None), "DELETE", f"/selections/{selection_id}")
-
-    def articles(self, corpus_id: int, title: str = "") -> Iterator[ArticleRecord]:
-        """Yield the articles of a corpus (with ``title`` in their title) in their order."""
-        return self._http.pages(Page[ArticleRecord], f"/corpora/{corpus_id}/articles", title=title)
-
-    def article(self, article_id: int) -> ArticleRecord:
-        """Return an article without its text."""
-        return self._http.get(ArticleRecord, f"/articles/{article_id}")
-
-    def sections(self, article_id: int) -> list[Heading]:
-        """Return the sections of an article in their order."""
-        return self._http.get(list[Heading], f"/articles/{article_id}/sections")
-
-    def sentences(self, *, corpus_id: int | None = None, article_id: int | None = None) -> Iterator[LocatedSentence]:
+    def sentences(self, *, corpus_id: int | None = None, article_id: int | None = None) -> Any:
         """Yield the sentences of a corpus or of an article in reading order."""
         if (corpus_id is None) is (article_id is None):
             raise ConfigError("Name a corpus or an article: client.sentences(corpus_id=…) or (article_id=…).")
-        owner = f"/corpora/{corpus_id}" if article_id is None else f"/articles/{article_id}"
-        return self._http.pages(Page[LocatedSentence], f"{owner}/sentences")
-
-    def selected_sentences(self, selection_id: int) -> Iterator[LocatedSentence]:
-        """Yield the sentences of a selection in reading order."""
-        return self._http.pages(Page[LocatedSentence], f"/selections/{selection_id}/sentences")
-
-    def sentence(self, sentence_id: int) -> LocatedSentence:
-        """Return a sentence."""
-        return self._http.get(LocatedSentence, f"/sentences/{sentence_id}")
-
-    def search(
-        self,
-        corpus_id: int,
-        text: str,
-        method: Literal["text", "words", "meaning"] = "text",
-        model_id: int | None = None,
-        limit: int = 20,
-    ) -> SearchResult:
-        """Return the sentences that contain a text or all its words, or those that are the most similar to it."""
-        about = {"text": text, "method": method, "model_id": model_id, "limit": limit}
-        return self._http.get(SearchResult, f"/corpora/{corpus_id}/search", **about)
-
-    def similar(self, sentence_id: int, model_id: int | None = None, limit: int = 20) -> SearchResult:
-        """Return the sentences of the same corpus with the largest cosine similarity, best first."""
-        return self._http.get(SearchResult, f"/sentences/{sentence_id}/similar", model_id=model_id, limit=limit)
-
-    # --- models, maps, runs, themes ---------------------------------------------------------------------------------
-
-    def models(self) -> list[ModelRecord]:
-        """Return all stored models, oldest first."""
-        return self._http.get(list[ModelRecord], "/models")
-
-    def model_card(self, model_id: int) -> ModelDescription:
-        """Return a model with its method, card and limits."""
-        return self._http.get(ModelDescription, f"/models/{model_id}")
-
-    def delete_model(self, model_id: int) -> None:
-        """Delete a model with its vectors, runs and maps. This cannot be undone. Requires the admin role."""
-        self._http.send(type(None), "DELETE", f"/models/{model_id}")
-
-    def maps(self, corpus_id: int | None = None) -> list[MapRecord]:
-        """Return all maps (of one corpus), oldest first."""
-        return self._http.get(list[MapRecord], "/maps", corpus_id=corpus_id)
+        return self._methods["sentences"](corpus_id) if article_id is None else self.sentences_of_article(article_id)
 
     def map_points(self, map_id: int) -> PointPage:
         """Return the points of a map."""
-        found = self._http.get(PointPage, f"/maps/{map_id}/points", limit=_POINTS)
+        found: PointPage = self.points(map_id, limit=_POINTS)
         while (offset := len(found.sentence_ids)) < found.total:
-            more = self._http.get(PointPage, f"/maps/{map_id}/points", offset=offset, limit=_POINTS)
+            more = self.points(map_id, offset=offset, limit=_POINTS)
             for mine, other in ((found.sentence_ids, more.sentence_ids), (found.x, more.x), (found.y, more.y)):
-                mine.extend(other)  # type: ignore[arg-type]
+                mine.extend(other)
         return found
-
-    def runs(self, kind: str | None = None, model_id: int | None = None) -> Iterator[RunRecord]:
-        """Yield runs (of one kind, of one model) with their scores, oldest first."""
-        return self._http.pages(Page[RunRecord], "/runs", kind=kind, model_id=model_id)
-
-    def run(self, run_id: int) -> RunRecord:
-        """Return a run with its scores."""
-        return self._http.get(RunRecord, f"/runs/{run_id}")
-
-    def clustered_articles(self, run_id: int) -> list[int]:
-        """Return the ids of the articles whose sentences a run put into clusters."""
-        return self._http.get(list[int], f"/runs/{run_id}/articles")
-
-    def clustering(self, run_id: int, article_id: int) -> ArticleClustering:
-        """Return the clusters of the sentences of an article in a run."""
-        return self._http.get(ArticleClustering, f"/runs/{run_id}/articles/{article_id}")
 
     def themes(self, sentences: Iterable[str], **options: Any) -> ThemeRun:
         """Import sentences as a new corpus, wait until their themes are found, and return them.
 
         Requires the admin role. Options are ``corpus``, the name of the new corpus; ``k``, the number of themes;
-        ``language``, ``model``, and ``groups``, the group of each sentence. :meth:`theme_members` and
-        :meth:`export_themes` return the theme of each sentence. Raises :class:`RequestError` if a job fails.
+        ``language``, ``model``, and ``groups``, the group of each sentence. ``theme_members`` and ``export_themes``
+        return the theme of each sentence. Raises :class:`RequestError` if a job fails.
         """
         jobs = self.find_themes(sentences, **options)
         job = self.wait(next(job.id for job in jobs if job.kind == "find-themes"))
         if job.status is not JobStatus.DONE:
             raise RequestError(f"The job {job.id} ({job.title}) is {job.status.value}. {job.error}".strip())
-        return self.theme_run(job.result["run_id"])
-
-    def find_themes(self, sentences: Iterable[str], **options: Any) -> list[JobSummary]:
-        """Queue the jobs of :meth:`themes`, and return them."""
-        return self._http.send(list[JobSummary], "POST", "/themes", {"sentences": _listed(sentences), **options})
-
-    def rename_theme(self, run_id: int, theme: int, name: str) -> ThemeRun:
-        """Rename a theme. Requires the admin role."""
-        return self._http.send(ThemeRun, "PATCH", f"/themes/{run_id}/themes/{theme}", {"name": name})
-
-    def triplet_sets(self, corpus_id: int | None = None) -> list[TripletSetRecord]:
-        """Return the sampled sets of triplets (of one corpus), oldest first."""
-        return self._http.get(list[TripletSetRecord], "/triplet-sets", corpus_id=corpus_id)
-
-    def delete_triplet_set(self, set_id: int) -> None:
-        """Delete a set of triplets with its reviews and runs. This cannot be undone. Requires the admin role."""
-        self._http.send(type(None), "DELETE", f"/triplet-sets/{set_id}")
-
-    def triplets(self, set_id: int, split: str | None = None) -> Iterator[TripletCard]:
-        """Yield the triplets of a set (of the split "train", "validation" or "test") with their texts."""
-        return self._http.pages(Page[TripletCard], f"/triplet-sets/{set_id}/triplets", split=split)
-
-    def triplet_reviews(self, set_id: int) -> list[TripletReview]:
-        """Return the current verdicts of all people on the triplets of a set, oldest first."""
-        return self._http.get(list[TripletReview], f"/triplet-sets/{set_id}/reviews")
-
-    def review_triplet(
-        self, set_id: int, triplet_id: int, verdict: Literal["good", "bad", "ambiguous"] | None, note: str = ""
-    ) -> TripletReview:
-        """Say whether the label of a triplet is right; None withdraws your earlier verdict."""
-        body = {"triplet_id": triplet_id, "verdict": verdict, "note": note}
-        return self._http.send(TripletReview, "POST", f"/triplet-sets/{set_id}/reviews", body)
-
-    def benchmarks(self, corpus_id: int | None = None) -> list[BenchmarkRecord]:
-        """Return the benchmarks of clusterings (of one corpus), oldest first."""
-        return self._http.get(list[BenchmarkRecord], "/benchmarks", corpus_id=corpus_id)
-
-    def paper_tables(self) -> list[PaperTableRecord]:
-        """Return the tables of papers as they were reproduced last."""
-        return self._http.get(list[PaperTableRecord], "/paper-tables")
-
-    def theme_runs(self, corpus_id: int | None = None) -> list[ThemeRun]:
-        """Return the runs that found themes (in one corpus) with their themes, oldest first."""
-        return self._http.get(list[ThemeRun], "/themes", corpus_id=corpus_id)
-
-    def theme_run(self, run_id: int) -> ThemeRun:
-        """Return a run that found themes."""
-        return self._http.get(ThemeRun, f"/themes/{run_id}")
-
-    def theme_members(self, run_id: int, theme: int | None = None) -> Iterator[ThemeMember]:
-        """Yield the sentences of a theme, the most typical first, or of all themes, one theme after the other."""
-        return self._http.pages(Page[ThemeMember], f"/themes/{run_id}/sentences", theme=theme)
-
-    def export_themes(self, run_id: int, file: str | Path, columns: bool = False) -> None:
-        """Write every sentence with its theme (and its columns) into a .csv, .jsonl or .parquet file."""
-        self._http.save(f"/themes/{run_id}/export", Path(file), columns=columns)
-
-    # --- jobs -------------------------------------------------------------------------------------------------------
-
-    def job_kinds(self) -> list[JobKind]:
-        """Return the kinds of jobs with their settings."""
-        return self._http.get(list[JobKind], "/job-kinds")
-
-    def jobs(self, status: str | None = None) -> Iterator[JobSummary]:
-        """Yield the jobs (with one status), newest first."""
-        return self._http.pages(Page[JobSummary], "/jobs", status=status)
-
-    def job(self, job_id: int) -> JobSummary:
-        """Return a job."""
-        return self._http.get(JobSummary, f"/jobs/{job_id}")
-
-    def queue(self, kind: str, arguments: Mapping[str, Any], after: int | None = None) -> JobSummary:
-        """Queue a job; with ``after``, it starts when that job is done. Requires the admin role."""
-        body = {"kind": kind, "arguments": dict(arguments), "after": after}
-        return self._http.send(JobSummary, "POST", "/jobs", body)
-
-    def job_metrics(self, job_id: int) -> list[MetricPoint]:
-        """Return the points of the curves of a job, such as its loss, by name and step."""
-        return self._http.get(list[MetricPoint], f"/jobs/{job_id}/metrics")
-
-    def delete_job(self, job_id: int) -> None:
-        """Delete an ended job; what it made stays. Requires the admin role."""
-        self._http.send(type(None), "DELETE", f"/jobs/{job_id}")
-
-    def cancel(self, job_id: int) -> JobSummary:
-        """Cancel a job: a queued one at once, a running one within seconds. Requires the admin role."""
-        return self._http.send(JobSummary, "POST", f"/jobs/{job_id}/cancel")
-
-    def retry(self, job_id: int) -> JobSummary:
-        """Queue a failed or cancelled job again. Requires the admin role."""
-        return self._http.send(JobSummary, "POST", f"/jobs/{job_id}/retry")
+        found: ThemeRun = self.theme_run(job.result["run_id"])
+        return found
 
     def wait(self, job_id: int) -> JobSummary:
         """Wait until a job has ended, and return it. Its status says whether it is done, failed or was cancelled."""
-        seconds = min(_WAIT_S, self._http.timeout / 2)
-        while not (job := self._http.get(JobSummary, f"/jobs/{job_id}", wait=seconds)).status.ended:
-            pass  # the server answers when the job has ended, or after these seconds
-        return job
+        seconds = min(_WAIT_S, self._timeout / 2)
+        while True:  # the server answers when the job has ended, or after these seconds
+            job: JobSummary = self.job(job_id, wait=seconds)
+            if job.status.ended:
+                return job
+
+    # --- operations of the server -----------------------------------------------------------------------------------
+
+    @cached_property
+    def _methods(self) -> dict[str, Callable[..., Any]]:
+        """The operations that the server describes, by the name of their method."""
+        with self._errors():
+            answer = self._http.get("/openapi.json")
+        found = _read(dict, answer)
+        if "paths" not in found:
+            raise RequestError(f"{self._address} is not a Themescope server.")
+        return {
+            _SHORT.get(one["operationId"]) or one["operationId"].removeprefix("list_").removeprefix("get_"): (
+                self._method(http, path, one, found["components"]["schemas"])
+            )
+            for path, operations in found["paths"].items()
+            for http, one in operations.items()
+        }
+
+    def _method(
+        self, http: str, path: str, operation: Mapping[str, Any], schemas: Mapping[str, Any]
+    ) -> Callable[..., Any]:
+        """Return an operation as a function with its description and signature."""
+        in_path = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "path"]
+        in_query = {one["name"]: one for one in operation.get("parameters", ()) if one["in"] == "query"}
+        content = next(iter(operation.get("requestBody", {}).get("content", {"": {"schema": {}}}).values()))["schema"]
+        parts = [schemas[_name_of(one)] for one in content.get("anyOf", [content]) if "$ref" in one]
+        body = {name: one for part in parts for name, one in part["properties"].items()}
+        required = [name for name in body if len(parts) == 1 and name in parts[0].get("required", ())]
+        required += [name for name, one in in_query.items() if one.get("required")]
+        answers = next(operation["responses"][code] for code in ("200", "201", "204") if code in operation["responses"])
+        media = answers.get("content", {})
+        file = "text/csv" in media or "text/markdown" in media
+        paged = (schema := media.get("application/json", {}).get("schema", {})).get("$ref", "").find("/Page_") > 0
+        rest = [name for name in (*body, *in_query) if name not in required and not (file and name == "format")]
+        rest.sort(key=lambda name: name in _LATER)
+        signature = inspect.Signature(
+            [
+                inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+                for name in (*in_path, *required, *(["file"] if file else []))
+            ]
+            + [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in rest]
+        )
+
+        def method(*args: Any, **options: Any) -> Any:
+            given = signature.bind(*args, **options).arguments
+            address = path.format(**{name: quote(str(given.pop(name)), safe="") for name in in_path})
+            target = Path(given.pop("file")) if file else None
+            sent = {name: _json(given[name], body[name], schemas) for name in given if name in body}
+            query = {name: value for name, value in given.items() if name in in_query and value is not None}
+            if target is not None:
+                return self._download(address, target, query, in_query["format"]["schema"], schemas)
+            if paged and "offset" not in given:
+                return self._pages(_type(schema, schemas), address, query)
+            with self._errors():
+                answer = self._http.request(http.upper(), address, json=sent if body else None, params=query)
+            return _read(_type(schema, schemas) if media else type(None), answer)
+
+        method.__name__ = method.__qualname__ = operation["operationId"]
+        method.__doc__, method.__signature__ = operation["description"], signature  # type: ignore[attr-defined]
+        return method
+
+    def _pages(self, kind: Any, path: str, query: Mapping[str, Any]) -> Iterator[Any]:
+        """Yield the items of a list, page by page."""
+        offset, total = 0, 1
+        while offset < total:
+            with self._errors():
+                answer = self._http.get(path, params={**query, "offset": offset, "limit": _PAGE})
+            page: Page[Any] = _read(kind, answer)
+            yield from page.items
+            offset, total = offset + _PAGE, page.total
+
+    def _download(
+        self, path: str, file: Path, query: Mapping[str, Any], format: Mapping[str, Any], schemas: Mapping[str, Any]
+    ) -> None:
+        """Write the answer into a file, whose ending says the format. An incomplete one is removed."""
+        known = schemas[_name_of(format)]["enum"]
+        if (ending := file.suffix.lower()[1:]) not in known:
+            listed = ", ".join(f".{one}" for one in known)
+            raise DataError(f"Exports are written as {listed}, not as {file.suffix or 'no ending'!r}.")
+        partial = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+        try:
+            with self._errors(), self._http.stream("GET", path, params={**query, "format": ending}) as answer:
+                if answer.is_error:
+                    answer.read()
+                _check(answer)
+                with partial.open("wb") as stream:
+                    for piece in answer.iter_bytes():
+                        stream.write(piece)
+            os.replace(partial, file)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        import httpx
+
+        try:
+            yield
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            why = str(error) or type(error).__name__
+            raise RequestError(
+                f"No answer from {self._address}: {why}. Check the address, and that it runs."
+            ) from error
 
 
-def _listed(sentences: Iterable[str]) -> list[str]:
-    """Return texts as a list; one text is one sentence, as in :func:`core.find_themes`."""
-    return [sentences] if isinstance(sentences, str) else [*sentences]
+def _name_of(schema: Mapping[str, Any]) -> str:
+    return str(schema["$ref"]).rpartition("/")[2]
+
+
+def _json(value: Any, schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Any:
+    """Return an argument as JSON: a table's column as a list, one text as a list of one, a record by its fields."""
+    if "$ref" in schema:
+        schema = schemas[_name_of(schema)]
+    if is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in fields(value) if f.name in schema.get("properties", ())}
+    lists = next((one for one in (schema, *schema.get("anyOf", ())) if one.get("type") == "array"), None)
+    if lists is None or value is None:
+        return value
+    items = [value] if isinstance(value, str) else value.tolist() if hasattr(value, "tolist") else [*value]
+    return [_json(one, lists.get("items", {}), schemas) for one in items]
+
+
+def _type(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Any:
+    """Return the type of an answer: records by their names, and plain values of what this version does not know."""
+    if "$ref" in schema:
+        name = _name_of(schema)
+        if name.startswith("Page_"):
+            return Page[_type(schemas[name]["properties"]["items"]["items"], schemas)]  # type: ignore[misc]
+        return _records().get(name, Any)
+    if schema.get("type") == "array":
+        return list[_type(schema["items"], schemas)]  # type: ignore[misc]
+    if "anyOf" in schema and len(schema["anyOf"]) == 2:
+        return _type(schema["anyOf"][0], schemas) | None
+    return Any
+
+
+@lru_cache(maxsize=1)
+def _records() -> dict[str, Any]:
+    modules = [vars(import_module(name)) for name in _RECORDS]
+    return {name: one for module in modules for name, one in module.items() if is_dataclass(one)}
+
+
+def _read(kind: Any, answer: httpx.Response) -> Any:
+    _check(answer)
+    return _adapter(cast(Hashable, kind)).validate_json(answer.content or b"null")
+
+
+def _check(answer: httpx.Response) -> None:
+    """Raise :class:`RequestError` with the sentence of the server."""
+    if answer.is_success:
+        return
+    try:
+        detail = str(answer.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        detail = f"{answer.url} answered with the status {answer.status_code} {answer.reason_phrase}."
+    raise RequestError(detail, answer.status_code)
+
+
+@lru_cache(maxsize=128)
+def _adapter(kind: Hashable) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(cast(Any, kind))

@@ -134,17 +134,6 @@ class PointPage(Described):
 
 
 @dataclass(frozen=True, slots=True)
-class ArticleClustering(Described):
-    """Clusters of the sentences of one article in a run; item i of both lists is one sentence."""
-
-    run_id: int
-    article_id: int
-    sentence_ids: list[int]
-    clusters: list[int]
-    """Cluster numbers from 0; -1 for a sentence in no cluster."""
-
-
-@dataclass(frozen=True, slots=True)
 class NamedTheme(Described):
     """A cluster of sentences with a name."""
 

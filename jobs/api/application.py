@@ -19,7 +19,6 @@ from themescope.jobs.api.routes import (
     corpora,
     jobs,
     labellings,
-    measured,
     models,
     runs,
     tasks,
@@ -29,7 +28,7 @@ from themescope.jobs.api.routes import (
 OPENAPI = "/openapi.json"
 """Path of the description, which is the same in every installation of a version and needs no token."""
 ROUTERS = (
-    corpora.router, uploads.router, models.router, runs.router, measured.router, labellings.router, codebooks.router,
+    corpora.router, uploads.router, models.router, runs.router, labellings.router, codebooks.router,
     tasks.router, jobs.router,
 )  # fmt: skip
 VERSION = "1.3"

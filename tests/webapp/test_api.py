@@ -254,7 +254,6 @@ def body_of(method: str, path: str) -> dict[str, Any] | None:
 OF_LABELLERS = (
     "/labellings",
     "/corpora/{corpus_id}/selections",
-    "/triplet-sets/{set_id}/reviews",
 )
 """Where a labeller may create something."""
 

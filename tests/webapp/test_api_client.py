@@ -1,5 +1,6 @@
 """The Python client: every operation of the description is reached, pages are hidden, errors are sentences."""
 
+import inspect
 import json
 import re
 from collections.abc import Iterator
@@ -50,12 +51,12 @@ def test_a_corpus_is_edited(client: Client) -> None:
 
 
 def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:
-    made = client.create_labelling(1, "mine", "sections", shared=True)
-    assert client.rename_labelling(made.id, "ours").name == "ours" and client.labellings() != []
+    made = client.create_labelling(1, "mine", start="sections", shared=True)
+    assert client.change_labelling(made.id, name="ours").name == "ours" and client.labellings() != []
     step = client.assign(made.id, [1, 2], 3, reason="because")
     assert step is not None and step.reason == "because" and client.assign(made.id, [1, 2], 3) is None
     client.create_cluster(made.id, "new", [5]), client.rename_cluster(made.id, 7, "newer")
-    client.unassign(made.id, [5]), client.mark(made.id, [5]), client.note(made.id, [5], "?")
+    client.unassign(made.id, [5]), client.mark(made.id, 5 * pd.Series([1]), True), client.note(made.id, [5], "?")
     client.merge_clusters(made.id, [4, 5], 4), client.delete_cluster(made.id, 7)
     (label,) = client.labels(made.id, -1)
     assert (label.sentence.id, label.cluster, label.uncertain, label.note) == (5, None, True, "?")
@@ -66,7 +67,8 @@ def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None
     client.export_labels(made.id, str(tmp_path / "labels.jsonl"))
     assert pq.read_table(tmp_path / "labels.parquet").num_rows == 72
     assert len([json.loads(line) for line in (tmp_path / "labels.jsonl").read_text().splitlines()]) == 72
-    assert client.share_labelling(made.id, False).kind == "own" and client.share_labelling(made.id).kind == "shared"
+    kinds = [client.change_labelling(made.id, shared=shared).kind for shared in (False, True)]
+    assert kinds == ["own", "shared"]
     client.delete_labelling(made.id)
     assert client.labellings() == [] and client.restore_labelling(made.id).name == "ours"
 
@@ -121,7 +123,9 @@ def test_a_failed_job_is_told(sqlite_store: Store) -> None:
 
 
 def test_a_codebook_is_taken_over(client: Client, tmp_path: Path) -> None:
-    first, second = (client.create_labelling(1, name, start) for name, start in (("a", "sections"), ("b", "nothing")))
+    first, second = (
+        client.create_labelling(1, name, start=start) for name, start in (("a", "sections"), ("b", "nothing"))
+    )
     codes = [replace(code, texts={"definition": f"About {code.name}."}) for code in client.codebook(first.id)]
     step = client.adopt_codebook(second.id, codes, reason="the same codes")
     assert step is not None and step.reason == "the same codes" and client.adopt_codebook(second.id, codes) is None
@@ -146,21 +150,9 @@ def test_an_item_of_a_task_is_labelled(client: Client, sqlite_store: Store) -> N
     client.assign(opened.labelling.id, sentences, 1)
     following = client.finish_item(first.id)
     assert following is not None and following.id != first.id and client.reopen_item(first.id).done is None
-    assert client.close_task(task.id).closed is not None and client.close_task(task.id, False).closed is None
+    assert client.close_task(task.id, True).closed is not None and client.close_task(task.id, False).closed is None
     client.delete_task(task.id)
     assert client.tasks() == []
-
-
-def test_what_models_are_measured_on_is_listed(client: Client) -> None:
-    (triplets,), (benchmark,) = client.triplet_sets(1), client.benchmarks()
-    assert triplets.kind == "sentences" and benchmark.counts["articles"] == {"taken": 1}
-    assert client.paper_tables() == [] and [person.role for person in client.people()] == []
-    card = next(client.triplets(triplets.id, "test"))
-    assert (card.split, card.article) == ("test", "Danube")
-    review = client.review_triplet(triplets.id, card.id, "bad", "a heading")
-    assert client.triplet_reviews(triplets.id) == [review] and review.verdict == "bad"
-    client.delete_triplet_set(triplets.id)
-    assert client.triplet_sets() == []
 
 
 def test_jobs_are_queued_and_waited_for(client: Client) -> None:
@@ -207,21 +199,21 @@ def test_a_token_is_sent(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -
     assert caught.value.status == 401
 
 
-METHODS = {
-    "list_sentences_of_article": "sentences", "search_sentences": "search", "list_similar_sentences": "similar",
-    "get_model_card": "model_card", "get_map": "maps", "list_points": "map_points", "queue_job": "queue",
-    "upload_file": "upload", "list_job_metrics": "job_metrics", "cancel_job": "cancel", "retry_job": "retry",
-    "get_job_kind": "job_kinds", "list_task_items": "task_items", "get_codebook": "codebook",
-    "change_labelling": "rename_labelling",
-}  # fmt: skip
-"""Operation → method, where the names differ in more than “list” and “get”."""
-
-
-def test_every_operation_has_a_method() -> None:
+def test_methods_are_the_operations_with_their_signatures(client: Client) -> None:
     for operation in (one for path in description()["paths"].values() for one in path.values()):
         name = operation["operationId"]
-        method = METHODS.get(name) or re.sub("^(list|get)_", "", name)
-        assert callable(getattr(Client, method, None)), name
+        short = {"search_sentences": "search", "list_similar_sentences": "similar"}.get(name)
+        short = short or re.sub("^(list|get)_|^(?=queue)|(?<=queue)_job|(?<=cancel)_job|(?<=retry)_job", "", name)
+        method = getattr(client, short)
+        assert short in dir(client) and method.__doc__, name
+    assert [*inspect.signature(client.assign).parameters] == [
+        "labelling_id", "sentences", "cluster", "reason", "seen", "coder",
+    ]  # fmt: skip
+    assert [*inspect.signature(client.export_labels).parameters] == ["labelling_id", "file", "columns"]
+    with pytest.raises(TypeError, match="missing a required argument: 'cluster'"):
+        client.assign(1, [2])
+    with pytest.raises(AttributeError, match="has no method 'nothing'"):
+        _ = client.nothing
 
 
 def test_a_token_that_is_none_is_refused() -> None:

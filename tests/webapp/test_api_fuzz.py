@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 ROLES = {"ada": Role.ADMIN, "lea": Role.LABELLER, "val": Role.VIEWER}
 NOBODY = ""
 CHECKS = ["not_a_server_error", "status_code_conformance", "response_schema_conformance"]
-KEPT = ("/corpora/{corpus_id}", "/models/{model_id}", "/triplet-sets/{set_id}")
+KEPT = ("/corpora/{corpus_id}", "/models/{model_id}")
 """What is not deleted, so that the other operations have something to work on."""
 OF_REQUESTS = {t.api_token.name, t.audit_event.name, t.failed_sign_in.name}
 """Tables that say that a token was used, or that one was wrong."""

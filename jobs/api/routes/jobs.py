@@ -58,12 +58,6 @@ def list_job_kinds(caller: CallerNow) -> list[JobKind]:
     return [_kind(card) for card in REGISTRY]
 
 
-@router.get("/job-kinds/{kind}", responses=_FOUND)
-def get_job_kind(caller: CallerNow, kind: str) -> JobKind:
-    """Return a kind of job with its settings."""
-    return _kind(REGISTRY.get(kind))
-
-
 @router.get("/jobs")
 def list_jobs(
     caller: CallerNow, status: JobStatus | None = None, offset: Offset = 0, limit: Limit = 100

@@ -60,13 +60,6 @@ def list_maps(caller: CallerNow, corpus_id: SomeId = None) -> list[MapRecord]:
         return r.maps.list(corpus_id)
 
 
-@router.get("/maps/{map_id}", responses=_FOUND, tags=["maps"])
-def get_map(caller: CallerNow, map_id: Id) -> MapRecord:
-    """Return a map without its points."""
-    with caller.store.reading() as r:
-        return r.maps.get(map_id)
-
-
 @router.get("/maps/{map_id}/points", responses=_FOUND, tags=["maps"])
 def list_points(
     caller: CallerNow,

@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from themescope.core.errors import UnknownNameError
-from themescope.core.records.answers import ArticleClustering, Page, ThemeMember, ThemeRun
+from themescope.core.records.answers import Page, ThemeMember, ThemeRun
 from themescope.core.records.stored import RunRecord
 from themescope.db.repositories.base import NAME_LIMIT
 from themescope.jobs.api import exports
@@ -66,28 +66,6 @@ def get_run(caller: CallerNow, run_id: Id) -> RunRecord:
     """Return a run with its scores."""
     with caller.store.reading() as r:
         return replace(r.runs.get(run_id), scores=r.runs.scores([run_id]))
-
-
-@router.get("/runs/{run_id}/articles", responses=_FOUND, tags=["runs"])
-def list_clustered_articles(caller: CallerNow, run_id: Id) -> list[int]:
-    """List the ids of the articles whose sentences a run put into clusters."""
-    with caller.store.reading() as r:
-        r.runs.get(run_id)
-        return [*r.runs.labels(run_id)]
-
-
-@router.get("/runs/{run_id}/articles/{article_id}", responses=_FOUND, tags=["runs"])
-def get_clustering(caller: CallerNow, run_id: Id, article_id: Id) -> ArticleClustering:
-    """Return the clusters of the sentences of an article in a run."""
-    with caller.store.reading() as r:
-        benchmark = r.runs.get(run_id).benchmark_id
-        labels = r.runs.labels(run_id, article_id).get(article_id)
-        if labels is None:
-            raise UnknownNameError("article of this run", str(article_id), map(str, r.runs.labels(run_id)))
-        # The labels are those of the sentences of the benchmark, or of all.
-        item = None if benchmark is None else r.benchmarks.items_of(article_id).get(benchmark)
-        ids = [s.id for s in r.corpora.sentences(article_id)] if item is None else item.sentence_ids.tolist()
-    return ArticleClustering(run_id=run_id, article_id=article_id, sentence_ids=ids, clusters=labels.tolist())
 
 
 @router.get("/themes", responses=_FOUND, tags=["themes"])

@@ -103,9 +103,9 @@ def test_an_unknown_id_is_told(filled: Store) -> None:
         lambda: corpora.get_corpus(caller, 9), lambda: corpora.list_articles(caller, 9),
         lambda: corpora.get_article(caller, 9), lambda: corpora.list_sections(caller, 9),
         lambda: corpora.get_sentence(caller, 999), lambda: runs.get_run(caller, 99),
-        lambda: runs.get_theme_run(caller, 1), lambda: runs.get_clustering(caller, 2, 3),
-        lambda: models.get_model_card(caller, 9), lambda: models.get_map(caller, 9),
-        lambda: labellings.get_labelling(caller, 99), lambda: jobs.get_job_kind(caller, "x"),
+        lambda: runs.get_theme_run(caller, 1),
+        lambda: models.get_model_card(caller, 9), lambda: models.list_points(caller, 9),
+        lambda: labellings.get_labelling(caller, 99),
         lambda: jobs.list_job_metrics(caller, 99), lambda: search.find(filled, 9, "x"),
     ]  # fmt: skip
     for call in calls:
