@@ -3,8 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from google.protobuf.text_format import MessageToString
 from streamlit.testing.v1 import AppTest
 
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.test_kinds import do
+from tests.jobs.test_placed_waves import fill_with_wave
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import press
 from tests.webapp.test_article_clusters import nile
@@ -73,3 +78,43 @@ def test_every_page_opens_after_a_document_was_removed(filled_store: Store, open
         assert not at.exception, page
     read = open_page("corpora", corpus=CORPUS, view="Read", article="Nile")
     assert not any(header.value == "Nile" for header in read.header)
+
+
+@pytest.fixture(scope="module")
+def placed(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+
+    def fill(store: Store) -> None:
+        fill_with_wave(store, folder)
+        do(store, "place-wave", corpus="C")
+
+    return make_home(fill)
+
+
+PAGES = {
+    "corpora": {"view": "All projects", "details": "C"},
+    "themes": {},
+    "relabel": {"labelling": "mine", "view": "Label the rest"},
+}
+
+
+def said(at: AppTest) -> str:
+    """All that a page shows: texts, labels, options and tables."""
+    tables = [element.value.to_string() for element in at.dataframe]
+    return " ".join([*(MessageToString(e.proto, as_utf8=True) for e in at.main if getattr(e, "proto", None)), *tables])
+
+
+def test_no_page_names_a_removed_wave(copy_home: CopyHome, placed: Path, open_page: Open) -> None:
+    """It is named where what was removed can be undone, and nowhere else."""
+    store = copy_home(placed)
+    with store.reading() as r:
+        corpus = r.corpora.by_name("C")
+    found = [said(open_page(page, corpus="C", **view)) for page, view in PAGES.items()]
+    assert [page for page, text in zip(PAGES, found, strict=True) if "spring" in text] == [*PAGES]
+    corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
+    for page, view in PAGES.items():
+        at = open_page(page, corpus="C", **view)
+        assert not at.exception, page
+        text = said(at).replace("wave “spring” removed", "")
+        at_ = text.find("spring")
+        assert at_ < 0, (page, text[max(at_ - 300, 0) : at_ + 100])
