@@ -66,6 +66,31 @@ def test_failures_are_collected_coded_and_counted(filled_store: Store, open_page
     assert not at.exception and "3 failures, 1 coded by you" in plain_words_of(at)
 
 
+def test_every_page_opens_on_a_list_of_failures(filled_store: Store, open_page: Open) -> None:
+    found = [Failure("wrong triplet", f"Pivot: a {n}\nPositive: b\nNegative: c", "set", (n,)) for n in range(1, 4)]
+    made = failures.collect(filled_store, 1, "batch", found, "")
+    record = failures.coding_of(filled_store, made.corpus, "")
+    for page in (
+        "corpora",
+        "map",
+        "themes",
+        "codebook",
+        "tasks",
+        "agreement",
+        "estimates",
+        "triplets",
+        "compare",
+        "train",
+    ):
+        at = open_page(page, corpus=made.corpus.name)
+        assert not at.exception, page
+    for view, query in (("Read", {}), ("Details", {"details": made.corpus.name})):
+        assert not open_page("corpora", corpus=made.corpus.name, view=view, **query).exception
+    for view in ("Edit", "Files and settings", "Label the rest"):
+        assert not open_page("relabel", corpus=made.corpus.name, view=view, labelling=record.name).exception, view
+    assert not open_page("tasks", corpus=made.corpus.name, view="New task").exception
+
+
 def test_wrong_triplets_are_collected_where_they_are_browsed(filled_store: Store, open_page: Open) -> None:
     with filled_store.reading() as r:
         (chosen, *_) = r.triplets.list(1)
