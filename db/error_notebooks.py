@@ -38,13 +38,12 @@ from themescope.core.labelling.partition import (
 from themescope.core.records.stored import CorpusRecord, EditKind
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
-from themescope.db.label_records import NewItem, NewLabelling, NewTask
+from themescope.db.label_records import NewLabelling
 from themescope.db.repositories.corpora import Corpora
 from themescope.db.repositories.corpus_edits import CorpusEdits
 from themescope.db.repositories.failures import Failure, Failures
 from themescope.db.repositories.label_steps import LabelSteps
 from themescope.db.repositories.labellings import Labellings
-from themescope.db.repositories.people import People
 from themescope.db.repositories.tasks import Tasks
 from themescope.db.sql import now
 
@@ -115,8 +114,13 @@ def move(connection: Connection, project: CorpusRecord, rows: Mapping[str, Seque
     if len(removed):
         edits = CorpusEdits(connection)
         edits.set_steps(edits.list(corpus.id)[-1].id, steps, labels)
-    if rows["error_coding"] and len(made) > 1:
-        _hide(connection, project, corpus.id, made)
+    task = Failures(connection).hide(Corpora(connection).get(corpus.id), {name: id for name, (id, _) in made.items()})
+    for person, (_, state) in made.items() if task is not None else ():
+        coded = frozenset(state.ids[state.numbers >= 0].tolist())
+        for item in Tasks(connection).items(task.id, person):
+            own = [sentence.id in coded for sentence in Corpora(connection).sentences(item.article_id)]
+            times = {"opened": now() if any(own) else None, "done": now() if all(own) else None}
+            connection.execute(t.task_item.update().where(t.task_item.c.id == item.id).values(**times))
 
 
 def _add_cases(
@@ -265,27 +269,3 @@ class _History:
         for id, given in force.items():
             if given.get(None) and self.state.numbers[self.state.rows([id])[0]] < 0:
                 self._turn(id, self.numbers[None], True, now())
-
-
-def _hide(
-    connection: Connection, project: CorpusRecord, corpus_id: int, made: Mapping[str, tuple[int, Partition]]
-) -> None:
-    """Make the blind task of the people who coded or noted; a document of which one has coded every case is done."""
-    tasks, corpora = Tasks(connection), Corpora(connection)
-    articles = corpora.articles(corpus_id, limit=corpora.get(corpus_id).articles)
-    items = [NewItem(a.id, 0, a.sentences - 1, person) for person in made for a in articles]
-    settings = {
-        "share": 1.0, "several": len(made), "order": "given", "seed": 0, "longest": 0, "start": "nothing",
-        "start_id": None, "gold_share": 0.0, "tell": False,
-    }  # fmt: skip
-    text = "The cases of the former error notebook. Close this task to compare what each of you has coded."
-    maker = next(iter(People(connection).admins()), "")
-    new = NewTask(corpus_id, tasks.usable_name(f"Errors of {project.name}"), maker, None, text, True, settings)
-    task = tasks.create(new, dict.fromkeys(made), items)
-    for person, (labelling, state) in made.items():
-        tasks.set_labelling(task.id, person, labelling)
-        coded = frozenset(state.ids[state.numbers >= 0].tolist())
-        for item in tasks.items(task.id, person):
-            own = [sentence.id in coded for sentence in corpora.sentences(item.article_id)]
-            times = {"opened": now() if any(own) else None, "done": now() if all(own) else None}
-            connection.execute(t.task_item.update().where(t.task_item.c.id == item.id).values(**times))

@@ -19,10 +19,13 @@ from themescope.core.records.stored import FAILURES_OF, CorpusRecord
 from themescope.core.types import Article, Ids, Paragraph, Section, Value
 from themescope.db import tables as t
 from themescope.db.access import Right, allowing
+from themescope.db.label_records import NewItem, NewTask, TaskRecord
 from themescope.db.repositories.base import Repository
 from themescope.db.repositories.blocks import Columns, packed_blocks
 from themescope.db.repositories.corpora import Corpora
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST, CorpusEdits
+from themescope.db.repositories.people import People
+from themescope.db.repositories.tasks import Tasks
 from themescope.db.sql import now
 from themescope.db.types import clean_text, dump_json
 
@@ -36,6 +39,12 @@ _TYPES = {
     "found by": ColumnType.CATEGORY, "found": ColumnType.DATE, _KEY: ColumnType.TEXT,
 }  # fmt: skip
 """Columns of the failures."""
+
+_INSTRUCTIONS = "What others give to a failure is hidden until this task is closed. Close it to compare."
+_SETTINGS = {
+    "share": 1.0, "order": "given", "seed": 0, "longest": 0, "start": "nothing", "start_id": None, "gold_share": 0.0,
+    "tell": False,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +144,34 @@ class Failures(Repository):
             corpora.finish(corpus.id, report)
             corpus = CorpusEdits(self.connection).refresh(corpus.id)
         return corpus, np.array([known[key] for key in keys], np.int64), len(new)
+
+    def hide(self, corpus: CorpusRecord, labellings: Mapping[str, int]) -> TaskRecord | None:
+        """Let a blind task hide what several people code (person → labelling) from each other, until it is closed.
+
+        Each of them has every document. Who was in a task that is closed now stays out of a new one. Returns the task.
+        """
+        with allowing(self.connection, Right.LABEL):
+            tasks, corpora = Tasks(self.connection), Corpora(self.connection)
+            known = [task for task in tasks.list(corpus.id) if task.blind]
+            past = {one.person for task in known if task.closed for one in tasks.members(task.id)}
+            people = [person for person in labellings if person not in past]
+            if not people or len(labellings) < 2:
+                return None
+            articles = corpora.articles(corpus.id, limit=corpus.articles)
+            items = [NewItem(article.id, 0, article.sentences - 1, one) for one in people for article in articles]
+            task = next((task for task in known if not task.closed), None)
+            if task is None:
+                maker = next(iter(People(self.connection).admins()), people[0])
+                name = tasks.usable_name(corpus.name)
+                new = NewTask(corpus.id, name, maker, None, _INSTRUCTIONS, True, _SETTINGS | {"several": len(people)})
+                task = tasks.create(new, {}, [])
+            begun = {one.person for one in tasks.members(task.id) if one.labelling_id is not None}
+            for person in people:
+                tasks.add_member(task.id, person)
+                if person not in begun:
+                    tasks.set_labelling(task.id, person, labellings[person])
+            tasks.add_items(task.id, items)
+            return task
 
     def _fill(self, corpus_id: int, ids: Ids, rows: Sequence[Sequence[Value]]) -> None:
         """Store the values (n, columns) of new sentences."""

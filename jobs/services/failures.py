@@ -17,7 +17,7 @@ import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.metrics.matching import UNASSIGNED, match_clusters
-from themescope.core.records.stored import CorpusRecord, LabellingRecord, RunRecord
+from themescope.core.records.stored import CorpusRecord, LabellingRecord, RunRecord, Sharing
 from themescope.core.types import Ids, Split
 from themescope.db.label_records import NewLabelling
 from themescope.db.records import TripletSetRecord
@@ -62,14 +62,26 @@ def collect(
 
 
 def coding_of(store: Store, corpus: CorpusRecord, person: str) -> LabellingRecord:
-    """Return the person's own labelling of all collected failures, which is made or extended where that is needed."""
-    with store.reading() as r:
-        own = [record for record in r.labellings.list(corpus.id) if record.owner == person and not record.article_id]
-    if own:
-        LabellingSession(store, own[0].id, person).extend()
-        return own[0]
-    new = NewLabelling(corpus.id, f"{corpus.name} · {person or 'no name'}", person, blind=True)
-    return begin(store, new, allowing_several(from_nothing))
+    """Return the person's own labelling of all collected failures, which is made or extended where that is needed.
+
+    What several people code is hidden from each other by a blind task, until its maker or an admin closes it.
+    """
+
+    def blind() -> dict[str, LabellingRecord]:
+        with store.reading() as r:
+            listed = [one for one in r.labellings.list(corpus.id) if one.blind and not one.article_id]
+        return {one.owner: one for one in reversed(listed) if one.kind is Sharing.OWN}
+
+    own = blind().get(person)
+    if own is None:
+        new = NewLabelling(corpus.id, f"{corpus.name} · {person or 'no name'}", person, blind=True)
+        own = begin(store, new, allowing_several(from_nothing))
+    else:
+        LabellingSession(store, own.id, person).extend()
+    coding = {owner: one.id for owner, one in blind().items()}
+    with store.writing() as w:
+        w.failures.hide(w.corpora.get(corpus.id), coding)
+    return own
 
 
 # --- what failed ------------------------------------------------------------------------------------------------------

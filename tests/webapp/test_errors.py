@@ -147,6 +147,31 @@ def test_misplaced_sentences_of_a_clustering_are_drawn(filled_store: Store) -> N
     assert all(str(where).startswith("in a cluster that is mostly “") for where in column(filled_store, "placed"))
 
 
+def test_what_others_gave_to_failures_is_hidden_until_its_task_is_closed(filled_store: Store) -> None:
+    found = [Failure("sentence", f"text {n}", "a search", (n,)) for n in (1, 2)]
+    made = failures.collect(filled_store, 1, "batch", found, "ada")
+    of = {"ada": failures.coding_of(filled_store, made.corpus, "ada")}
+    with filled_store.reading() as r:
+        assert r.tasks.list(made.corpus.id) == [], "one person needs no task"
+    of["ben"] = failures.coding_of(filled_store, made.corpus, "ben")
+    session = LabellingSession(filled_store, of["ada"].id, "ada")
+    session.do(create_code(session.partition, 1, "Negation", session.partition.ids))
+    failures.collect(filled_store, 1, "later", found, "ada")
+    failures.coding_of(filled_store, made.corpus, "ada")
+    with filled_store.writing() as w:
+        (task,) = w.tasks.list(made.corpus.id)
+        assert {item.range[0] for item in w.tasks.items(task.id, "ben")} == {
+            *w.corpora.article_ids(made.corpus.id).tolist()
+        }
+        assert w.labellings.hidden_from("ben") == {of["ada"].id} and w.labellings.hidden_from("ada") == {of["ben"].id}
+        w.tasks.close(task.id, True)
+        assert w.labellings.hidden_from("ben") == frozenset()
+    of["cem"] = failures.coding_of(filled_store, made.corpus, "cem")
+    with filled_store.reading() as r:
+        assert r.labellings.hidden_from("cem") == {of["ada"].id, of["ben"].id}
+        assert r.labellings.hidden_from("ben") == frozenset(), "who is done with it sees everything"
+
+
 def test_labels_that_a_blind_task_hides_are_not_collected(filled_store: Store) -> None:
     with filled_store.writing() as w:
         article = w.corpora.articles(1)[0]
