@@ -139,13 +139,13 @@ def _reason(r: Unit, coder: Coder) -> str:
     return f"{still:,} of {len(items):,} items of its task are open" if still else ""
 
 
-def _person(record: LabellingRecord) -> tuple[str, str]:
+def person_of(record: LabellingRecord) -> tuple[str, str]:
     """Return whose labels these are: the owner's, or those of an annotator in a file that the owner imported."""
     return record.owner, str(record.origin.get(ANNOTATOR, ""))
 
 
 def _copy(coder: Coder, other: Coder) -> str:
-    if _person(coder.record) != _person(other.record):
+    if person_of(coder.record) != person_of(other.record):
         return ""
     reason = f"a copy of “{other.record.name}” by the same person"
     if coder.record.origin.get("from") == "labelling" and coder.record.origin.get("name") == other.record.name:

@@ -128,9 +128,9 @@ _WHO = ("user_id", "user", "annotator", "username", "completed_by")
 
 
 def note_of(cell: str) -> str:
-    """Return the note in a cell, which may be a list of comments."""
-    value = _value(cell) if cell.startswith("[") and cell.endswith("]") else None
-    return "\n".join(filter(None, map(str.strip, _strings(value)))) if isinstance(value, list) else cell
+    """Return the note in a cell, which may be a list of comments, or one in an object of Label Studio."""
+    value = _value(cell) if cell.startswith(("[", "{")) else None
+    return "\n".join(filter(None, map(str.strip, _strings(value)))) if isinstance(value, list | dict) else cell
 
 
 def annotator_name(value: Any) -> str:

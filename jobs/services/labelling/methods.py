@@ -36,7 +36,7 @@ from themescope.jobs.common.labelled.placed import MAKER, MODEL
 from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.labelling.adjudication import gold_on
-from themescope.jobs.services.labelling.agreement import CodedText, coded_text
+from themescope.jobs.services.labelling.agreement import CodedText, coded_text, person_of
 from themescope.jobs.services.tasks.samples import SAMPLE, DrawnSample, frame_of
 
 _FREQUENT = 0.05
@@ -95,7 +95,7 @@ def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) 
         articles=len(np.unique(text.articles)),
         sentences=len(text.ids),
         labellings=len(records),
-        people=len({record.owner for record in records} | {s.person for steps in histories for s in steps}),
+        people=len({*map(person_of, records)} | {(s.person, "") for steps in histories for s in steps}),
         judged=int(np.any([own >= 0 for own in judged], axis=0).sum()),
         blind=sum(record.blind for record in records),
         starts=starts,

@@ -40,7 +40,7 @@ from themescope.jobs.services.labelling.foreign_labels import (
 
 _ID = ("sentence_id", "sentence id", "id")
 _THEME = ("theme",)
-_NOTE = ("note", "notes", "comment", "comments")
+_NOTE = ("note", "notes", "comment", "comments", "remark", "remarks", "memo", "kommentar", "commentaire", "comentario")
 _CODERS = (
     "coder", "annotator", "annotator_id", "annotator id", "annotation_agent", "completed_by", "rater", "labeler",
     "labeller", "worker_id", "workerid", "worker", "_annotator_id", "created by", "modified by", "kodierer", "codeur",

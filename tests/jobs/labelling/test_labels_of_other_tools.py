@@ -22,6 +22,7 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import files, tables
 from themescope.jobs.services.labelling.agreement import coded_text, left_out
+from themescope.jobs.services.labelling.methods import methods_section
 
 TEXTS = (
     "The bus is late.",
@@ -329,6 +330,8 @@ def test_disagreement_of_annotators_is_measured(sqlite_store: Store, tmp_path: P
     with sqlite_store.reading() as r:
         text = coded_text(r, r.labellings.list())
         assert not left_out(r, text.coders)
+    section = methods_section(sqlite_store, [record.id for record in labellings(sqlite_store)])
+    assert "2 people made 2 labellings" in section.markdown
     judged, names = [coder.judged for coder in text.coders], [coder.names for coder in text.coders]
     measured = agreement_on_codes(judged, names, text.articles)
     assert measured is not None and (measured.sentences, measured.observed) == (2, 0.5)
@@ -353,7 +356,9 @@ def test_columns_of_marks_are_codes(sqlite_store: Store, tmp_path: Path, content
     assert any("place" in remark for remark in plan.remarks) == ("place" in content)
 
 
-@pytest.mark.parametrize(("comments", "note"), [("[]", ""), ('["check"]', "check"), ('["one", "two"]', "one\ntwo")])
+@pytest.mark.parametrize(
+    ("comments", "note"), [("[]", ""), ('["check"]', "check"), ('["one", "two"]', "one\ntwo"), ('{"text": ["a"]}', "a")]
+)
 def test_comments_are_notes(sqlite_store: Store, tmp_path: Path, comments: str, note: str) -> None:
     line = f'{{"id": 1, "text": "The bus is late.", "label": ["bus"], "Comments": {comments}}}\n'
     plan, _ = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / "d.jsonl", line)
