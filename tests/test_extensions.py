@@ -270,7 +270,7 @@ APP = Path(webapp.__file__).with_name("app.py")
 def text(at):
     return " ".join(str(part.label) for part in [*at.selectbox, *at.text_input, *at.number_input])
 
-at = AppTest.from_file(str(APP), default_timeout=180).run()
+at = AppTest.from_file(str(APP), default_timeout=600).run()
 train = at.switch_page(str(REGISTRY.get("train").script)).run()
 method = next(box for box in train.selectbox if any("Toy letters" in str(option) for option in box.options))
 option = next(option for option in method.options if "Toy letters" in str(option))

@@ -13,7 +13,9 @@ from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, e
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.pages import place_of
 
-expect.set_options(timeout=60_000)
+PATIENCE_MS = 150_000
+"""Of every expectation and action, for a machine where twenty processes want each core; only what is wrong takes it."""
+expect.set_options(timeout=PATIENCE_MS)
 TRIES = 5
 MOST_WORDS = 3_000
 

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import FLAGS, App, chromium
+from tests.e2e.hands import PATIENCE_MS
 from themescope.webapp.routes.middleware import FOREIGN_HOST
 
 EVIL = "evil.example"
@@ -48,7 +49,9 @@ def visitor(browser: Browser) -> Iterator[Page]:
     """A tab of a browser for which a foreign name leads to this machine, as after DNS rebinding."""
     rule = f"--host-resolver-rules=MAP {EVIL} 127.0.0.1"
     started = browser.browser_type.launch(executable_path=chromium(), args=[*FLAGS, rule])
-    yield started.new_page()
+    page = started.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    yield page
     started.close()
 
 
@@ -111,7 +114,6 @@ def test_injected_markup_runs_nothing(app: App, visitor: Page) -> None:
     visitor.goto(app.url, wait_until="commit")
     expect(visitor.get_by_role("heading", name="Home")).to_be_visible()
     visitor.evaluate(INJECT, INJECTED)
-    visitor.wait_for_timeout(500)
-    assert visitor.evaluate("window.ran") is None
     assert visitor.evaluate(EVALUATES) == "EvalError"
-    assert visitor.evaluate("window.refused.length") >= len(INJECTED)
+    visitor.wait_for_function("least => window.refused.length >= least", arg=len(INJECTED))
+    assert visitor.evaluate("window.ran") is None

@@ -16,7 +16,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
 from tests.e2e.conftest import App, free_port
-from tests.e2e.hands import open_page
+from tests.e2e.hands import PATIENCE_MS, open_page
 from themescope.core.projection.geometry import inside
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import MapPoints
@@ -61,7 +61,7 @@ def test_tiles_are_loaded_and_a_lasso_selects_among_all_points(page: Page, app: 
     open_page(page, app.url + "/map?corpus=Multitude", "Map")
     expect(page.get_by_text(f"Positions fitted on 50,000 of {MANY:,} sentences")).to_be_visible()
     said = page.locator(".map-view .drawn")
-    expect(said).to_have_text(f"All points in this part are drawn: {MANY:,} of {MANY:,}.", timeout=30_000)
+    expect(said).to_have_text(f"All points in this part are drawn: {MANY:,} of {MANY:,}.")
     tiles = page.evaluate(f"{VIEW}.scene.held")
     assert sorted(tiles) == list(range(page.evaluate(f"{VIEW}.scene.index.length"))) and len(tiles) > 5
     box = page.locator(".map-view .stage").bounding_box()
@@ -83,7 +83,7 @@ def test_without_webgl2_a_picture_takes_the_place_of_the_map(page: Page, app: Ap
     alone = page.context.new_page()
     alone.add_init_script(NO_WEBGL2)
     open_page(alone, app.url + "/map?corpus=Multitude", "Map")
-    expect(alone.get_by_role("img", name=re.compile(f"Picture of {MANY:,} sentences"))).to_be_visible(timeout=30_000)
+    expect(alone.get_by_role("img", name=re.compile(f"Picture of {MANY:,} sentences"))).to_be_visible()
     expect(alone.get_by_text("This is a picture, because this browser has no WebGL2.")).to_be_visible()
     alone.close()
 
@@ -127,6 +127,7 @@ def test_toolbars_are_one_button_wide_from_the_first_frame(
     browser: Browser, app: App, points: np.ndarray, width: int, height: int, scale: int
 ) -> None:
     context = browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=scale)
+    context.set_default_timeout(PATIENCE_MS)
     alone = context.new_page()
     alone.add_init_script(FIRST_FRAME)
     open_page(alone, app.url + "/map?corpus=Multitude", "Map")
@@ -153,7 +154,7 @@ class Tab:
     def call(self, method: str, **params: Any) -> Any:
         self._sent += 1
         self._socket.send(json.dumps({"id": self._sent, "method": method, "params": params}))
-        while (answer := json.loads(self._socket.recv(timeout=90))).get("id") != self._sent:
+        while (answer := json.loads(self._socket.recv(timeout=PATIENCE_MS / 1_000))).get("id") != self._sent:
             pass
         assert answer["type"] == "success", answer
         return answer["result"]

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import wait_for
-from tests.e2e.hands import menu
+from tests.e2e.hands import PATIENCE_MS, menu
 from tests.e2e.proxied import Installation, installation, nginx, trusting
 from themescope.db import label_tables
 from themescope.db.settings import Settings
@@ -36,6 +36,7 @@ def page(proxied: Installation, browser: Browser) -> Iterator[Page]:
     """A tab that accepts the certificate of the test."""
     size = {"width": 1280, "height": 900}
     context = browser.new_context(viewport=size, ignore_https_errors=True, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE_MS)
     yield context.new_page()
     context.close()
 
@@ -55,7 +56,7 @@ def route(page: Page) -> str:
 
 def test_a_page_goes_on_when_its_web_server_is_killed(proxied: Installation, page: Page) -> None:
     page.goto(f"{proxied.url}/corpora")
-    expect(page.get_by_role("heading", name="Data", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Data", exact=True)).to_be_visible()
     with menu(page) as opened:
         opened.get_by_role("textbox", name="Your name").fill("Ada")
         opened.get_by_role("textbox", name="Your name").press("Enter")
@@ -66,7 +67,7 @@ def test_a_page_goes_on_when_its_web_server_is_killed(proxied: Installation, pag
     wait_for(lambda: page.evaluate("1") and route(page) != first, 60, "the other web server")
     expect(page.locator(".stApp[data-test-connection-state=CONNECTED]")).to_be_visible()
     page.get_by_role("link", name="Label", exact=True).click()
-    expect(page.get_by_role("heading", name="Relabel", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Relabel", exact=True)).to_be_visible()
     with menu(page) as opened:
         expect(opened.get_by_role("textbox", name="Your name")).to_have_value("Ada")
 

@@ -43,7 +43,7 @@ def test_one_command_starts_web_worker_and_demo_and_stops_them(
     assert answers(url)
     assert str(tmp_path / "home") in said
     children = everything.children(recursive=True)
-    wait_for(lambda: any("worker" in " ".join(c.cmdline()) for c in children if c.is_running()), 5, "the worker")
+    wait_for(lambda: any("worker" in " ".join(c.cmdline()) for c in children if c.is_running()), 60, "the worker")
     with using(tab, url):
         the_demo_appears(tab, url)
     everything.send_signal(signal.SIGTERM)
@@ -62,7 +62,7 @@ def the_demo_appears(page: Page, url: str) -> None:
         expect(sidebar.get_by_role("link", name=place.title, exact=True)).to_be_visible()
     turn_to(page, "Home")
     expect(page.locator(".st-key-jobs_tray").get_by_text(re.compile(r"^\d+ jobs?"))).to_be_visible()
-    expect(page.get_by_role("link", name="Open the demo")).to_be_visible(timeout=90_000)
+    expect(page.get_by_role("link", name="Open the demo")).to_be_visible()
     expect(page.get_by_test_id("stMain").get_by_text(re.compile(r"^(9\d|10\d) texts, "))).to_be_visible()
     turn_to(page, "Data")
     expect(page.locator(".reader nav button").first).to_be_visible()

@@ -133,7 +133,7 @@ class TestWorker:
             wait_for(lambda: alive(store))
             time.sleep(0.2)  # the worker has looked once and waits
             job = enqueue(store, "toy", {})
-            wait_ended(store, job.id)
+            assert wait_ended(store, job.id).status is JobStatus.DONE
 
     def test_one_that_is_stopped_runs_nothing_more(self, store: Store) -> None:
         with working(store) as worker:

@@ -126,6 +126,8 @@ class TestJobsFromPages:
         enqueue(pages, "train", {"method": "mean-vectors", "name": "m"})
         enqueue(pages, "train", {"method": "mean-vectors", "name": "d", "settings": {"word_vectors": "distilled:"}})
         enqueue(pages, "export-bundle", {"corpus": "c"})
+        with pages.reading() as r:
+            assert len(r.jobs.list()) == 4
 
     def test_relative_paths_are_refused(self, pages: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(folder)

@@ -12,6 +12,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from tests.pages import PATIENCE_S
 from tests.webapp.filled import fill
 from themescope.core.records.stored import Role
 from themescope.db.settings import Settings
@@ -107,7 +108,7 @@ def open_page() -> Callable[..., AppTest]:
     """
 
     def run(page: str, opened: int = 0, person: str = "", **query: str) -> AppTest:
-        at = AppTest.from_file(str(APP), default_timeout=180)
+        at = AppTest.from_file(str(APP), default_timeout=PATIENCE_S)
         if person:
             at.session_state["person"] = person
         if opened:

@@ -21,6 +21,7 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.testing.v1 import AppTest
 
+from tests.pages import PATIENCE_S
 from themescope.core.config import Config, option
 from themescope.db.settings import is_loopback
 from themescope.db.store import Store
@@ -199,8 +200,8 @@ def test_a_long_table_has_a_search() -> None:
         frame["Accuracy"], frame["Set"] = None, ["one", None] * (n // 2)
         clickable(names, "one", str, frame, {})
 
-    assert not AppTest.from_function(page, args=(12,), default_timeout=180).run().text_input
-    at = AppTest.from_function(page, args=(14,), default_timeout=180).run()
+    assert not AppTest.from_function(page, args=(12,), default_timeout=PATIENCE_S).run().text_input
+    at = AppTest.from_function(page, args=(14,), default_timeout=PATIENCE_S).run()
     at.text_input[0].set_value("NET 1").run()
     assert at.dataframe[0].value["Name"].tolist() == ["model 10", "model 12"]
     for word in ("nothing", "none", "nan"):  # a cell without a value holds no word

@@ -81,7 +81,7 @@ def test_lists_without_columns_are_refused(suffix: str, content: bytes, tmp_path
 @NEAR
 @given(suffix=st.sampled_from(["csv", "tsv", "txt", "jsonl"]), content=st.text(st.sampled_from('a,;\t\n\r"{}[]:1 é\0')))
 def test_any_text_is_a_list_or_refused(suffix: str, content: str, tmp_path: Path) -> None:
-    rows_of(tmp_path / f"list.{suffix}", content.encode())
+    assert rows_of(tmp_path / f"list.{suffix}", content.encode()) in (None, *range(len(content) + 1))
 
 
 @pytest.fixture(scope="module")
