@@ -27,7 +27,7 @@ _ANSWER_S = 60.0
 _STOP_S = 5.0
 """Seconds that a process has to stop before it is killed; see ``GRACE_S`` of the worker."""
 _MOST_ENDS, _STEADY_S = 5, 60.0
-_ROUTINE = re.compile(r"You can now view|URL: |Uvicorn|Press CTRL|Stopping|The worker started")
+_ROUTINE = re.compile(r"You can now view|URL: |Uvicorn|Press CTRL|Stopping|The worker started|missing ScriptRunContext")
 
 
 def main(arguments: list[str] | None = None) -> int:

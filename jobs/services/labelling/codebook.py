@@ -31,6 +31,7 @@ from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
+from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.table_files import csv_text
 
@@ -98,6 +99,12 @@ def written(store: Store, labelling_id: int, suffix: str) -> str | bytes:
     return as_markdown(blocks) if suffix == "md" else as_html(blocks, title, documents.PRINTED)
 
 
+def _codes_of_workbook(path: Path) -> tuple[list[PortableCode], ReadAccount]:
+    account = ReadAccount()
+    table = open_table(path, form=TableForm(header_row=1), account=account)
+    return documents.from_rows(table.columns, (list(map(as_text, row)) for _, row in table.rows)), account
+
+
 def read_codes(path: Path, account: ReadAccount | None = None) -> list[PortableCode]:
     """Return the codes of a file, whose suffix names its format; what is left out is counted in ``account``.
 
@@ -112,8 +119,10 @@ def read_codes(path: Path, account: ReadAccount | None = None) -> list[PortableC
     if suffix not in READ_FILES:
         raise DataError(f"A file of codes ends in {', '.join(READ_FILES)}; this one in {suffix or 'nothing'}.")
     if suffix == "xlsx":
-        table = open_table(path, form=TableForm(header_row=1), account=account)
-        return documents.from_rows(table.columns, (list(map(as_text, row)) for _, row in table.rows))
+        codes, found = call_apart(path, _codes_of_workbook, path)
+        if account is not None:
+            account.add(found)
+        return codes
     try:
         text = path.read_bytes().decode("utf-8-sig")
         if suffix == "txt":
