@@ -17,6 +17,7 @@ from itertools import chain, starmap
 from typing import Any, NamedTuple
 
 from themescope.core.columns import as_text
+from themescope.core.errors import DataError
 from themescope.core.readers.tables import Sheet, one_line
 
 TEXTS = (
@@ -160,12 +161,17 @@ def flat(sheet: Sheet) -> Sheet:
 
 
 def _made(sheet: Sheet, rows_of: Callable[[Mapping[str, Any]], Iterator[_Row]]) -> Sheet:
-    """Return the table of the rows; columns without any value are left out."""
+    """Return the table of the rows; columns without any value are left out. Raises ``DataError`` for a damaged row."""
     rows: list[dict[str, str]] = []
     numbers = []
     for number, cells in zip(sheet.numbers, sheet.rows, strict=True):
         row = {n: found if (found := _value(c)) is not None else c for n, c in zip(sheet.columns, cells, strict=True)}
-        for text, labels, annotator, note, more in rows_of(row):
+        try:
+            listed = [*rows_of(row)]
+        except (TypeError, AttributeError, KeyError, ValueError):
+            advice = "Export it again, or write a table with a text and a label in each row."
+            raise DataError(f"Row {number:,} is not what another program exports. {advice}") from None
+        for text, labels, annotator, note, more in listed:
             label = json.dumps([*labels], ensure_ascii=False)
             rows.append({"text": one_line(text), "label": label, "note": note, "annotator": annotator, **more})
             numbers.append(number)

@@ -372,6 +372,19 @@ def test_a_table_without_labels_is_refused(sqlite_store: Store, tmp_path: Path) 
         )
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"data": {"text": "a"}, "annotations": 3}', '{"text": "a", "answer": "accept", "spans": 1}',
+        '{"fields": {"text": "a"}, "responses": [{"user_id": "b", "values": "c"}]}',
+    ],
+)  # fmt: skip
+def test_damaged_exports_are_refused_with_the_row(tmp_path: Path, line: str) -> None:
+    (tmp_path / "a.jsonl").write_text(line)
+    with pytest.raises(DataError, match="Row 1 is not what another program exports"):
+        files.read_labels(tmp_path / "a.jsonl")
+
+
 @pytest.mark.parametrize("kind", ["label-studio", "doccano", "csv", "jsonl", "xlsx", "parquet"])
 def test_what_is_exported_comes_back_with_its_coders(sqlite_store: Store, tmp_path: Path, kind: str) -> None:
     corpus_of(sqlite_store, *TEXTS, "Same.", "Same.")
