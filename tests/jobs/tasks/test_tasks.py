@@ -402,6 +402,42 @@ def test_people_are_forgotten_and_corpora_deleted_with_their_tasks(sqlite_store:
         assert w.tasks.list() == [] and w.tasks.items(task.id) == []
 
 
+def test_an_item_is_done_while_its_sentences_have_codes_or_reasons(sqlite_store: Store, corpus: int) -> None:
+    task = made(sqlite_store, corpus, people=("ada",), start=making.START_NOTHING)
+    first, second, *_ = items_of(sqlite_store, task, "ada")
+    opened = work.open_item(sqlite_store, first.id)
+    with pytest.raises(DataError, match="12 sentences of this item have no code"):
+        work.finish_item(sqlite_store, first.id)
+    session = LabellingSession(sqlite_store, opened.labelling.id, "ada")
+    with sqlite_store.reading() as r:
+        ids = np.array([s.id for s in making.sentences_of_item(r, first.range)])
+    session.do(op.create(session.partition, 1, "one", ids[:10]))
+    session.do(op.none_fits(session.partition, ids[10:11]))
+    with pytest.raises(DataError, match="1 sentence of this item has no code"):
+        work.finish_item(sqlite_store, first.id)
+    following = work.finish_item(sqlite_store, first.id, "cut in the middle")
+    assert following is not None and following.id == second.id
+
+    def done() -> list[bool]:
+        with sqlite_store.reading() as r:
+            return [item.done is not None for item in work.items_of(r, task.id)][:2]
+
+    session.sync()
+    assert done() == [True, False]
+    assert [session.partition.notes[int(id)] for id in ids[10:]] == [op.NONE_FITS, "cut in the middle"]
+    session.do(op.assign(session.partition, ids[10:11], 1))
+    assert int(ids[10]) not in session.partition.notes, "a code fits now"
+    session.do(op.unassign(session.partition, ids[:1]))
+    assert done() == [False, False] and work.progress(["ada"], work_items(sqlite_store, task))[0].done == 0
+    session.undo()
+    assert done() == [True, False]
+
+
+def work_items(store: Store, task: TaskRecord) -> list[ItemRecord]:
+    with store.reading() as r:
+        return work.items_of(r, task.id)
+
+
 def test_adjudication_of_one_person_counts_votes(sqlite_store: Store, corpus: int) -> None:
     one = starts.begin(sqlite_store, NewLabelling(corpus, "one", "ada"), starts.from_sections)
     gold = NewLabelling(corpus, "gold", "ada", Sharing.GOLD)

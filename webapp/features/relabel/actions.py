@@ -199,6 +199,13 @@ def _assign(state: RelabelState, action: Mapping[str, Any]) -> None:
     )(state, action)
 
 
+def _finish(state: RelabelState, action: Mapping[str, Any]) -> None:
+    if action.get("turn", state.turn) != state.turn:
+        state.notice = UNSEEN
+    elif state.finish is not None:
+        state.finish()
+
+
 def _create(state: RelabelState, action: Mapping[str, Any]) -> None:
     if action.get("turn", state.turn) != state.turn:
         state.notice = UNSEEN
@@ -396,6 +403,7 @@ HANDLERS: dict[str, Handler] = {
     "name_created": _name_created,
     "uncertain": _mark(True),
     "certain": _mark(False),
+    "finish": _finish,
     "none_fits": _on_selection(lambda state: state.apply_to_selection(op.none_fits)),
     "note": _on_selection(lambda state: setattr(state, "dialog", "note")),
     "collect": _on_selection(_collect),

@@ -68,6 +68,12 @@ class RelabelState:
     pressed on what stood there before writes nothing."""
     item: int | None = None
     """The item of a task that the page shows."""
+    finish: Callable[[], None] | None = None
+    """Finishes the item of a task and opens the next one; None without an open item."""
+    heading: str = ""
+    """What the columns show: the item of a task."""
+    views: tuple[str, ...] = ()
+    """What else than the toolbar shows the selection, so that keys count for what it shows."""
     acknowledged: int = 0
     """Number of the browser's last action that was dispatched; see ``relabel.actions``."""
     lock: Lock = field(default_factory=Lock)

@@ -195,6 +195,7 @@ _MAX_TEXT, _MAX_NOTE, _MAX_SUGGESTION = 700, 120, 40
 
 def show_columns(state: RelabelState, ids: Ids) -> None:
     """Draw the sentences ``ids`` in columns. What is done there arrives with the actions of the toolbar."""
+    state.views = ("columns",)
     data, key = columns_data(state, ids), f"relabel_columns_{state.record.id}"
     draw_component("columns", ASSETS, *SCRIPTS, data=data, key=key)
 
@@ -213,6 +214,7 @@ def columns_data(state: RelabelState, ids: Ids) -> dict[str, Any]:
         "session": state.browser_session,
         "acknowledged": state.acknowledged,
         "turn": state.turn,
+        "heading": state.heading,
         "palette": palette(shades),
         "words": WORDS,
     }

@@ -41,6 +41,7 @@ CODEBOOK = "relabel_codebook"
 THEMES, MERGES, OUTLIERS, QUESTIONS = "Themes", "Merge suggestions", "Outliers", "Questions"
 """Views of the layout Clusters."""
 TASK_BAR_ERROR = "relabel_task_bar_error"
+FINISH_KEY = "Ctrl+Enter"
 UNCERTAIN = "Uncertain"
 """The filter for sentences that are marked as uncertain."""
 

@@ -32,6 +32,7 @@ from themescope.webapp.features.relabel.actions import (
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import (
     CODEBOOK,
+    FINISH_KEY,
     MERGES,
 )
 from themescope.webapp.shared import people
@@ -68,6 +69,7 @@ WORDS = {
     "saving": "Saving …",
     "late": "Not saved yet: the server does not answer. Your changes are kept here and sent again.",
     "lost": "The connection was lost. Check your last change, and repeat it if it is missing.",
+    "finish": "Done, next",
     "shortcuts": "Keyboard shortcuts",
     "hint": "Single keys act on the selection; what changes whole clusters takes Alt. Keys are off while you type in a "
     "field. In the columns, click to select, Shift-click to select a "
@@ -117,6 +119,8 @@ def toolbar_data(state: RelabelState) -> dict[str, Any]:
         "session": state.browser_session,
         "acknowledged": state.acknowledged,
         "turn": state.turn,
+        "views": state.views,
+        "finish": FINISH_KEY.lower() if state.finish is not None else "",
         "status": {"text": status_text(state), "state": "failed" if state.unsaved or state.conflict else "saved"},
         "notice": state.notice,
         "words": WORDS,
@@ -139,7 +143,11 @@ def toolbar_data(state: RelabelState) -> dict[str, Any]:
             if any(action.group == group for action in actions)
         ],
         "above": 2 if any(action.group == SUGGESTION for action in actions) else 1,
-        "keys": [("1 … 9", digits), *((a.key, a.help) for a in actions)],
+        "keys": [
+            ("1 … 9", digits),
+            *([(FINISH_KEY, "mark the item of the task as done, and open the next one")] if state.finish else []),
+            *((a.key, a.help) for a in actions),
+        ],
         "current": {"number": current.number, "name": current.name} if current else None,
         "palette": palette(shades),
     }

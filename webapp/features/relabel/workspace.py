@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -53,7 +54,6 @@ from themescope.webapp.shared.text import ago, count, plain, shorten
 # --- task bar ---------------------------------------------------------------------------------------------------------
 
 
-DONE_KEY = "Ctrl+Enter"
 _ITEM = "item of the task"
 """Method of selection of the sentence of an item with one sentence."""
 
@@ -83,6 +83,7 @@ def _work(state: RelabelState) -> _Work | None:
     item, ids = next((one for one in started if {*one[1]} == wanted), next(iter(started), (None, list[int]())))
     state.turn += state.item != (item and item.id)
     state.item = item and item.id
+    state.finish = None if item is None or task.record.closed else partial(_next, state, task, item)
     if len(ids) == 1 and not len(state.selected):
         state.offer(ids, _ITEM)
     return _Work(task, own, item, np.array(ids, np.int64))
@@ -94,7 +95,8 @@ def _task_bar(state: RelabelState, work: _Work) -> None:
         st.error(plain(error), icon=":material/error:")
     task, item = work.task, work.item
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="relabel_task_bar"):
-        st.markdown(f":material/assignment: **{plain(task.record.name)}** · {_where(work.own, item)}", width="stretch")
+        where = "" if state.views and item is not None else f" · {plain(_where(work.own, item))}"
+        st.markdown(f":material/assignment: **{plain(task.record.name)}**{where}", width="stretch")
         if task.record.closed is not None:
             st.caption("This task is closed.", width="content")
         elif item is not None:
@@ -107,10 +109,6 @@ def _task_bar(state: RelabelState, work: _Work) -> None:
                     st.button(
                         "Skip, next", key=f"relabel_task_bar_skip_{item.id}", on_click=_skip, args=(state, task, item),
                     )  # fmt: skip
-            st.button(
-                "Done, next", type="primary", icon=":material/task_alt:", shortcut=DONE_KEY,
-                key=f"relabel_task_bar_done_{item.id}", on_click=_next, args=(state, task, item),
-            )  # fmt: skip
         elif st.button("My tasks", icon=":material/list:", key="relabel_task_bar_tasks"):
             switch_page("tasks")
 
@@ -123,12 +121,15 @@ def _where(own: list[ItemRecord], item: ItemRecord | None) -> str:
     if item is None:
         return task_queries.counted(own)
     title = task_queries.titles([item])[item.id]
-    return f"item {own.index(item) + 1:,} of {len(own):,} · {plain(title)}"
+    return f"item {own.index(item) + 1:,} of {len(own):,} · {title}"
 
 
 def _skip(state: RelabelState, task: Task, item: ItemRecord) -> None:
     reason = str(st.session_state.get(f"relabel_task_bar_reason_{item.id}", "")).strip()
-    if reason:
+    toolbar.dispatch_waiting(state)  # keys that were pressed just before
+    if item.id != state.item:
+        st.session_state[TASK_BAR_ERROR] = UNSEEN
+    elif reason:
         _next(state, task, item, reason)
     else:
         st.session_state[TASK_BAR_ERROR] = "Say why the item has no code, then skip it."
@@ -136,10 +137,6 @@ def _skip(state: RelabelState, task: Task, item: ItemRecord) -> None:
 
 def _next(state: RelabelState, task: Task, item: ItemRecord, reason: str = "") -> None:
     """Mark the item as done and show the next one; for callbacks. After the last one, the tasks are shown."""
-    toolbar.dispatch_waiting(state)  # a key that was pressed just before
-    if item.id != state.item:
-        st.session_state[TASK_BAR_ERROR] = UNSEEN
-        return
     if state.unsaved is not None or state.conflict is not None:
         st.session_state[TASK_BAR_ERROR] = "Your last change is not saved. Save or discard it first."
         return
@@ -150,6 +147,7 @@ def _next(state: RelabelState, task: Task, item: ItemRecord, reason: str = "") -
         else:
             view = task_queries.item_view(work.open_item(records.store(), following.id))
             state.clear_selection()
+            state.turn, state.item, state.finish = state.turn + 1, following.id, None
             open_address(urlencode(KEYS.address({**view, CORPUS: str(st.session_state[CORPUS])})))
     except ThemescopeError as error:
         st.session_state[TASK_BAR_ERROR] = str(error)
@@ -179,6 +177,8 @@ def show(state: RelabelState) -> None:
     """Draw the tab, up to date with what others have committed."""
     state.sync()
     bar, task = st.container(), _work(state)
+    state.heading = _where(task.own, task.item) if task is not None and task.item is not None else ""
+    state.views = ()
     new_sentences.offer(state)
     if state.read_only:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):

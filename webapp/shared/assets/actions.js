@@ -10,21 +10,24 @@ class ActionQueue {
     this.number = 0;
     this.listeners = new Set();
     this.beforePush = new Set();
-    this.turns = new Map(); // root element of a view → the turn that it shows
+    // View → its element and the turn whose sentences it shows. An action is about those that all views of the page show.
+    this.turns = new Map();
+    this.views = [];
     this.deliver = null; // sends a message to the server
+    this.owner = null; // the element of the view that sends
     window.addEventListener("beforeunload", (event) => {
-      if (this.actions.length) event.preventDefault();
+      if (this.actions.length && this.owner?.isConnected) event.preventDefault();
     });
   }
 
-  // A view was drawn by this session, which has handled every action up to this number. `turn` tells which sentences it
-  // shows; an action is about those that all views show.
-  acknowledge(session, number, view, turn) {
-    this.turns.set(view, turn);
+  // The page was drawn by this session, which has handled every action up to this number.
+  acknowledge(session, number) {
     if (session !== this.session) {
       // A new session after a time without answers: actions that waited in the old one may not have been handled.
       this.lost = Boolean(this.late && this.actions.length);
       this.session = session;
+      this.turns.clear();
+      this.views = [];
       this.actions = [];
       this.number = 0;
     }
@@ -44,9 +47,9 @@ class ActionQueue {
     this.lost = false;
     for (const flush of this.beforePush) flush();
     this.number += 1;
-    for (const view of this.turns.keys()) if (!view.isConnected) this.turns.delete(view);
-    const turn = Math.min(...[...this.turns.values()].filter((value) => value !== undefined));
-    this.actions.push({ ...action, number: this.number, ...(Number.isFinite(turn) ? { turn } : {}) });
+    const shown = this.views.map((view) => this.turns.get(view)).map((one) => (one?.root.isConnected ? one.turn : -1));
+    const about = shown.length ? { turn: Math.min(...shown) } : {};
+    this.actions.push({ ...action, ...about, number: this.number });
     this.send();
     this.notify();
   }
@@ -54,8 +57,10 @@ class ActionQueue {
   // `attempt` makes every message different; the connection may have been lost. `seen` tells which state of the page and
   // of its address the browser had.
   send(attempt = 0) {
+    if (attempt && !this.owner?.isConnected) this.actions = []; // the last one opened another page
     const late = this.late || attempt > 0;
     this.stopRetrying();
+    if (!this.actions.length) return;
     this.deliver?.({ session: this.session, actions: this.actions, attempt, seen: this.seen });
     this.timer = window.setTimeout(() => this.send(attempt + 1), RESEND_MS);
     this.late = late;
@@ -114,7 +119,12 @@ class ActionView {
   show(data, setState) {
     this.data = data;
     actionQueue.deliver = (message) => setState("actions", message);
-    actionQueue.acknowledge(data.session, data.acknowledged, this.root, data.turn);
+    actionQueue.owner = this.root;
+    actionQueue.acknowledge(data.session, data.acknowledged);
+    if (data.views) {
+      actionQueue.turns.set("keys", { turn: data.turn, root: this.root });
+      actionQueue.views = ["keys", ...data.views];
+    }
     this.draw();
     this.drawStatus();
   }
@@ -148,8 +158,9 @@ class ActionView {
 
   handleKey(event) {
     if (!this.root.isConnected) return this.remove();
-    if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey) return;
+    if (event.defaultPrevented || event.repeat) return;
     if (isTyping(event) || document.querySelector('[data-testid="stDialog"]')) return;
-    if (this.press(event.altKey ? `alt+${keyOf(event)}` : keyOf(event))) event.preventDefault();
+    const held = `${event.ctrlKey || event.metaKey ? "ctrl+" : ""}${event.altKey ? "alt+" : ""}`;
+    if (this.press(held + keyOf(event))) event.preventDefault();
   }
 }

@@ -3,6 +3,8 @@
 class Columns {
   constructor(root) {
     this.root = root;
+    this.heading = make("p", "heading"); // drawn with the sentences, so that both are of one item
+    root.before(this.heading);
     this.selected = new Set();
     this.picked = { on: new Set(), off: new Set() };
     this.last = null;
@@ -19,7 +21,7 @@ class Columns {
 
   show(data) {
     this.data = data;
-    actionQueue.acknowledge(data.session, data.acknowledged, this.root, data.turn);
+    actionQueue.acknowledge(data.session, data.acknowledged);
     this.selected = actionQueue.chosen("pick", data.selected, [this.picked]);
     this.draw();
   }
@@ -31,6 +33,9 @@ class Columns {
     const position = this.position();
     const columns = this.data.columns.map((column) => this.column(column));
     this.root.replaceChildren(...columns);
+    this.heading.textContent = this.data.heading;
+    this.heading.hidden = !this.data.heading;
+    actionQueue.turns.set("columns", { turn: this.data.turn, root: this.root });
     this.restore(position);
     this.reveal();
   }

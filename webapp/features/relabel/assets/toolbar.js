@@ -30,11 +30,19 @@ class Toolbar extends ActionView {
     if (this.stale) return;
     const focus = this.root.getRootNode().activeElement?.dataset?.action;
     const { data } = this, groups = data.groups.map((group) => this.group(group));
-    const heading = make("p", "heading", data.heading);
-    this.body.replaceChildren(...groups.slice(0, data.above), heading, this.clusters(), ...groups.slice(data.above));
+    const heading = make("p", "heading", data.heading), finish = data.finish ? [this.finish()] : [];
+    this.body.replaceChildren(...finish, ...groups.slice(0, data.above), heading, this.clusters(), ...groups.slice(data.above));
     if (focus) this.body.querySelector(`[data-action="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
     this.shortcuts.setAttribute("aria-label", data.words.shortcuts);
     this.shortcuts.replaceChildren(...this.shortcutList());
+  }
+
+  // Ends the item of a task that is shown.
+  finish() {
+    const button = make("button", "finish", "", { "data-action": "finish" });
+    button.append(make("span", "", this.data.words.finish), make("kbd", "", "Ctrl+Enter"));
+    button.addEventListener("click", () => actionQueue.push({ kind: "finish" }));
+    return button;
   }
 
   clusters() {
@@ -125,9 +133,10 @@ class Toolbar extends ActionView {
     if (this.shortcuts.open && key !== "?") return false;
     const cluster = data.clusters.find((one) => one.digit === key);
     const action = data.groups.flatMap((group) => group.actions).find((one) => one.key.toLowerCase() === key);
-    if (cluster) actionQueue.push({ kind: "assign", cluster: cluster.number });
+    if (key === data.finish) actionQueue.push({ kind: "finish" });
+    else if (cluster) actionQueue.push({ kind: "assign", cluster: cluster.number });
     else if (action) this.act(action);
-    return Boolean(cluster || action);
+    return Boolean(key === data.finish || cluster || action);
   }
 }
 

@@ -8,7 +8,7 @@ class Tree {
 
   show(data) {
     this.data = data;
-    actionQueue.acknowledge(data.session, data.acknowledged, this.root, data.turn);
+    actionQueue.acknowledge(data.session, data.acknowledged);
     this.chosen = actionQueue.chosen("choose_clusters", data.chosen);
     this.draw();
   }
