@@ -115,12 +115,12 @@ def move(connection: Connection, project: CorpusRecord, rows: Mapping[str, Seque
         edits = CorpusEdits(connection)
         edits.set_steps(edits.list(corpus.id)[-1].id, steps, labels)
     task = Failures(connection).hide(Corpora(connection).get(corpus.id), {name: id for name, (id, _) in made.items()})
-    for person, (_, state) in made.items() if task is not None else ():
+    for item in Tasks(connection).items(task.id) if task is not None else ():
+        state = made[item.person][1]
         coded = frozenset(state.ids[state.numbers >= 0].tolist())
-        for item in Tasks(connection).items(task.id, person):
-            own = [sentence.id in coded for sentence in Corpora(connection).sentences(item.article_id)]
-            times = {"opened": now() if any(own) else None, "done": now() if all(own) else None}
-            connection.execute(t.task_item.update().where(t.task_item.c.id == item.id).values(**times))
+        own = [sentence.id in coded for sentence in Corpora(connection).sentences(item.article_id)]
+        times = {"opened": now() if any(own) else None, "done": now() if all(own) else None}
+        connection.execute(t.task_item.update().where(t.task_item.c.id == item.id).values(**times))
 
 
 def _add_cases(

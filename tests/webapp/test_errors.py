@@ -69,6 +69,7 @@ def test_failures_are_collected_coded_and_counted(filled_store: Store, open_page
 def test_every_page_opens_on_a_list_of_failures(filled_store: Store, open_page: Open) -> None:
     found = [Failure("wrong triplet", f"Pivot: a {n}\nPositive: b\nNegative: c", "set", (n,)) for n in range(1, 4)]
     made = failures.collect(filled_store, 1, "batch", found, "")
+    assert open_page("errors").query_params["corpus"] == CORPUS, "errors are not the project that is worked on"
     record = failures.coding_of(filled_store, made.corpus, "")
     for page in (
         "corpora",

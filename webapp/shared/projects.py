@@ -59,7 +59,8 @@ def open_named(name: str, asked: bool) -> None:
         # The last one of this session, of this browser, or of all.
         by_id, by_name = {corpus.id: corpus for corpus in known}, {corpus.name: corpus for corpus in known}
         last = by_name.get(str(st.session_state.get(CORPUS, ""))) or by_id.get(_remembered())
-        found = last or next(iter(by_activity(known)), None)
+        texts = [corpus for corpus in known if not corpus.failures_of]
+        found = last or next(iter(by_activity(texts or known)), None)
     st.session_state[_UNKNOWN] = missing
     st.session_state[CORPUS], st.session_state[_CURRENT] = found.name if found is not None else "", found
     if found is not None and st.query_params.get(CORPUS) != found.name:
