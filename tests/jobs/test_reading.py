@@ -19,8 +19,9 @@ import pytest
 from tests.jobs import readings
 from themescope.core.errors import Cancelled, ReadError
 from themescope.core.protocols import SILENT, NullReport, Report
+from themescope.core.readers.formats import sample
 from themescope.jobs.common.importing import reading
-from themescope.jobs.common.importing.reading import call_apart, preview_of, read_files, time_limit
+from themescope.jobs.common.importing.reading import call_apart, preview_of, previews_of, read_files, time_limit
 from themescope.jobs.common.model_choice import language_of_file
 
 
@@ -234,6 +235,25 @@ def test_a_cancelled_pdf_is_given_up_within_two_seconds(tmp_path: Path, monkeypa
         items_of_pdf(hostile_pdf(tmp_path), Cancels())
     assert time.monotonic() - asked[-1] < 2
     assert not [c for c in psutil.Process().children() if "spawn_main" in " ".join(c.cmdline())]
+
+
+def test_several_files_are_previewed_together_and_one_that_ends_the_process_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "MEMORY_BYTES", 300 << 20)
+    monkeypatch.setattr(reading, "ANSWER_S", 20.0)
+    begun: list[int] = []
+    run = reading.subprocess.run
+    monkeypatch.setattr(reading.subprocess, "run", lambda *args, **more: begun.append(1) or run(*args, **more))
+    good = [(tmp_path / f"{n}.docx", "word") for n in range(3)]
+    for path, _ in good:
+        path.write_bytes(sample("word"))
+    (tmp_path / "cut.docx").write_bytes(sample("word")[:-40])
+    *found, cut = previews_of([*good, (tmp_path / "cut.docx", "word")], 1)
+    assert [len(one.articles) for one in found if not isinstance(one, ReadError)] == [1, 1, 1] and len(begun) == 1
+    assert isinstance(cut, ReadError)
+    *found, hostile = previews_of([*good, (hostile_pdf(tmp_path), "pdf")], 1)
+    assert not any(isinstance(one, ReadError) for one in found) and isinstance(hostile, ReadError)
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -43,6 +43,8 @@ SILENCE_S = 300.0
 """Seconds without progress after which reading, or parsing a piece of a file, is ended."""
 ANSWER_S = 120.0
 """Seconds after which reading for a person who waits is ended."""
+_TOGETHER = 25
+"""Files that a process previews: starting one for each would take minutes for hundreds."""
 SMALL_BYTES = 1 << 18
 """Size of texts that are read in the process of the job: starting another one would take longer."""
 
@@ -117,14 +119,14 @@ def unpacked_bytes(file: Path) -> int:
         return packed
 
 
-def call_apart(path: Path, function: Callable[..., R], *args: Any) -> R:
+def call_apart(path: Path, function: Callable[..., R], *args: Any, among: Sequence[Path] = ()) -> R:
     """Return ``function(*args)``, which reads a file and can be pickled; unless it is a short text, in a process.
 
     This is for those who wait, at a page or a command: Streamlit replaces ``__main__``, which processes of
     multiprocessing would run again. Raises what the function does, and ``ReadError`` if the process uses too much
-    memory or time, or returns too much.
+    memory or time, or returns too much. ``among`` are the files that it reads if it is not only ``path``.
     """
-    files = [file for file in files_below(path) if file.is_file()]
+    files = [file for one in among or [path] for file in files_below(one) if file.is_file()]
     size = sum(map(unpacked_bytes, files))
     if size < SMALL_BYTES and all(map(_is_plain, files)):
         return function(*args)
@@ -150,6 +152,32 @@ def call_apart(path: Path, function: Callable[..., R], *args: Any) -> R:
 def preview_of(path: Path, reader: str = "", settings: Mapping[str, Any] | None = None, n: int = 5) -> Preview:
     """Return the first articles of a file, read by :func:`call_apart`, in the detected format if none is given."""
     return call_apart(path, preview, path, reader or None, settings, n)
+
+
+def previews_of(files: Sequence[tuple[Path, str]], n: int) -> list[Preview | ReadError]:
+    """Return the first articles of files, by their readers, or what is wrong with them; a process reads several."""
+    found: list[Preview | ReadError] = []
+    for start in range(0, len(files), _TOGETHER):
+        some = files[start : start + _TOGETHER]
+        try:
+            found += call_apart(some[0][0], _previews, some, n, among=[path for path, _ in some])
+        except ReadError:  # of the process: one of them ended it
+            for path, reader in some:
+                try:
+                    found.append(preview_of(path, reader, n=n))
+                except ReadError as error:
+                    found.append(error)
+    return found
+
+
+def _previews(files: Sequence[tuple[Path, str]], n: int) -> list[Preview | ReadError]:
+    found: list[Preview | ReadError] = []
+    for path, reader in files:
+        try:
+            found.append(preview(path, reader, n=n))
+        except ReadError as error:
+            found.append(error)
+    return found
 
 
 def answer() -> None:

@@ -19,7 +19,7 @@ from themescope.core.readers.table import file_of_columns
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.core.types import CodingUnit
-from themescope.jobs.common.importing.reading import preview_of
+from themescope.jobs.common.importing.reading import preview_of, previews_of
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.common.uploads import MOST_BYTES, is_upload
 from themescope.jobs.queue.control import enqueue
@@ -48,7 +48,7 @@ def form() -> None:
     if not paths:
         return
     key = _key(paths)
-    glances = [_glance(str(path), _size(path)) for path in paths] if len(paths) > 1 else []
+    glances = _glances(paths) if len(paths) > 1 else []
     first = next((path for path, glance in zip(paths, glances, strict=False) if glance.begins), paths[0])
     target = import_target.choose(key)
     if target is None:
@@ -126,20 +126,30 @@ class _Glance:
     """A person has to choose how it is read."""
 
 
-@st.cache_data(show_spinner="Looking at the files …", max_entries=2_000)
-def _glance(path: str, size: int) -> _Glance:
-    """Return what a file is; ``size`` distinguishes versions of it."""
-    file = Path(path)
-    id = ""
-    try:
-        id = detect(file)
-        articles = preview_of(file, id, n=1).articles
-        texts = (text for a in articles for s in a.sections for p in s.paragraphs for text in (p.text, *p.sentences))
-        return _Glance(REGISTRY.get(id).title, shorten(next(filter(None, texts), ""), 80))
-    except ReadError as error:
-        return _Glance(
-            REGISTRY.get(id).title if id else "Unknown", "", error.problem, isinstance(error, AmbiguousFileError)
-        )
+def _glances(paths: Sequence[Path]) -> list[_Glance]:
+    """Return what the files are; each version of a file is looked at once in a session."""
+    known: dict[tuple[Path, int], _Glance] = st.session_state.setdefault("corpora_glances", {})
+    sized = [(path, _size(path)) for path in paths]
+    readers: dict[Path, str] = {}
+    for path, size in sized:
+        if (path, size) not in known:
+            try:
+                readers[path] = detect(path)
+            except ReadError as error:
+                known[path, size] = _Glance("Unknown", "", error.problem, isinstance(error, AmbiguousFileError))
+    if readers:
+        with st.spinner("Looking at the files …"):
+            seen = previews_of([*readers.items()], n=1)
+        for (path, id), found in zip(readers.items(), seen, strict=True):
+            title = REGISTRY.get(id).title
+            if isinstance(found, ReadError):
+                glance = _Glance(title, "", found.problem, isinstance(found, AmbiguousFileError))
+            else:
+                parts = (p for article in found.articles for section in article.sections for p in section.paragraphs)
+                texts = (text for p in parts for text in (p.text, *p.sentences))
+                glance = _Glance(title, shorten(next(filter(None, texts), ""), 80))
+            known[path, _size(path)] = glance
+    return [known[one] for one in sized]
 
 
 def _size(path: Path) -> int:
