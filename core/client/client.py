@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
+from operator import index
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import quote
 
 from themescope.core.errors import ConfigError, DataError, RequestError, optional_module
 from themescope.core.records.answers import Page, PointPage, ThemeRun, UploadedFile
@@ -191,7 +191,8 @@ class Client:
 
         def method(*args: Any, **options: Any) -> Any:
             given = signature.bind(*args, **options).arguments
-            address = path.format(**{name: quote(str(given.pop(name)), safe="") for name in in_path})
+            # Ids only: dots would be folded, so that the cluster ".." would be the labelling.
+            address = path.format(**{name: index(given.pop(name)) for name in in_path})
             target = Path(given.pop("file")) if file else None
             sent = {name: _json(given[name], body[name], schemas) for name in given if name in body}
             query = {name: value for name, value in given.items() if name in in_query and value is not None}

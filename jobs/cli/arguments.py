@@ -57,13 +57,24 @@ def job_command(
             args["model"] = model_for(shell, args["model"], args.get("corpus", ""))
         done(shell, shell.run(kind, prepare(shell, args)))
 
-    for key in reversed([key for key in known if key not in (*arguments, *leave_out, inner)]):
-        run = _job_option(key, *known[key])(run)
+    run = job_options(kind, [key for key in known if key not in (*arguments, *leave_out, inner)])(run)
     if settings is not None:
         run = click.option("--set", "set_", multiple=True, metavar="NAME=VALUE", help=known[inner][2].help)(run)
     for key in reversed(arguments):
         run = click.argument(key)(run)
     return click.command(name, help=help)(run)
+
+
+def job_options(kind: str, names: Sequence[str]) -> Callable[[F], F]:
+    """Give a command options for settings of a job, with their help, limits and choices."""
+    known = options(KINDS.get(kind).config_class())
+
+    def add(command: F) -> F:
+        for name in reversed(names):
+            command = _job_option(name, *known[name])(command)
+        return command
+
+    return add
 
 
 def _job_option(name: str, field: Any, hint: Any, info: OptionInfo) -> Callable[[F], F]:

@@ -6,12 +6,11 @@ from typing import Any
 
 import click
 
-from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option, table
+from themescope.jobs.cli.arguments import job_options
+from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, table
 from themescope.jobs.common.language_models.client import Endpoint
 from themescope.jobs.common.language_models.coding import (
-    ALL,
     KIND,
-    LABELLED,
     CodingRequest,
     estimate,
     newest_result,
@@ -28,23 +27,9 @@ _COUNTS = {
 
 @click.command("code")
 @click.argument("labelling")
-@click.option(
-    "--sentences", type=click.Choice((ALL, LABELLED)), default=ALL, show_default=True, help="Sentences to code."
-)
-@click.option("--limit", type=click.IntRange(min=0), default=0, help="Number of sentences, drawn at random; 0: all.")
-@click.option("--batch", type=click.IntRange(1, 50), default=10, show_default=True, help="Sentences of a request.")
-@click.option(
-    "--instructions", multiple=True, help="Instructions before the codebook (repeatable; several are compared)."
-)
-@click.option("--name", default="", help="Name of the labelling that is made.")
-@click.option("--person", default="", help="Owner of the labelling that is made.")
+@job_options(KIND, ["sentences", "limit", "batch", "instructions", "name", "person", "timeout", "parallel", "seed"])
 @click.option("--send", is_flag=True, help="Send the texts; without it, they are only shown.")
 @click.option("--prices", type=(float, float), default=(0.0, 0.0), help="Prices of a million tokens read and written.")
-@click.option(
-    "--timeout", type=click.FloatRange(0.1, 600), default=60.0, show_default=True, help="Seconds per request."
-)
-@click.option("--parallel", type=click.IntRange(1, 16), default=4, show_default=True, help="Requests at the same time.")
-@seed_option("Seed of the sample, and of the folds of a comparison.")
 @background
 @common
 @pass_shell

@@ -11,12 +11,10 @@ import click
 from themescope.core.config import config_from_dict
 from themescope.core.config import options as settings_named
 from themescope.core.errors import ConfigError, DataError, ReadError
-from themescope.core.types import CodingUnit
 from themescope.jobs.bundles.parts import BUNDLE
-from themescope.jobs.cli.arguments import done, form_of, form_options, settings_of, settings_option
+from themescope.jobs.cli.arguments import done, form_of, form_options, job_options, settings_of, settings_option
 from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, table
 from themescope.jobs.common.archive import is_archive
-from themescope.jobs.common.importing.waves import KEEP, OMIT
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services import corpus_edits
@@ -36,17 +34,17 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="COLUMN=TYPE",
         help="Type of a column: text, category, number or date, or omit to leave it out (repeatable).",
     )
-    workers = click.option(
-        "--workers",
-        type=click.IntRange(min=0),
-        default=0,
-        help="Local processes that parse files; 0: those of EXECUTOR_URL.",
-    )
-    reader = click.option(
-        "--reader", default="", help="Reader to use, see `list readers`; else the format is detected."
-    )
     text = click.option("--text-column", default="", metavar="COLUMN", help="Column of the texts of a table.")
-    for add in (pass_shell, common, background, settings_option("reader"), form_options, text, types, workers, reader):
+    for add in (
+        pass_shell,
+        common,
+        background,
+        settings_option("reader"),
+        form_options,
+        text,
+        types,
+        job_options("import-corpus", ["reader", "workers"]),
+    ):
         command = add(command)
     return command
 
@@ -57,13 +55,7 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--language", default="", help="Language for splitting sentences, as a two-letter code; default: detected."
 )
-@click.option(
-    "--unit",
-    type=click.Choice([unit.value for unit in CodingUnit]),
-    default=CodingUnit.SENTENCE.value,
-    show_default=True,
-    help="What is clustered and labelled: sentences, paragraphs (turns of a transcript), or whole documents.",
-)
+@job_options("import-corpus", ["unit"])
 @click.option(
     "--then",
     type=click.Choice(("nothing", "all")),
@@ -93,24 +85,13 @@ def import_(shell: Shell, files: tuple[Path, ...], then: str, **options: Any) ->
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--corpus", required=True, help="Name of the corpus.")
-@click.option("--wave", required=True, help="Name of the wave, which is stored in the column “wave” of the articles.")
-@click.option("--date", default="", help="Date of the wave, such as 2026-11-26.")
-@click.option("--language", default="", help="Language for splitting sentences; default: that of the corpus.")
+@job_options("append-corpus", ["corpus", "wave", "date", "language", "id_column", "duplicates"])
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="COLUMN=COLUMN",
     help="Column of the files and the column of the corpus with its values, where their names differ (repeatable).",
-)
-@click.option("--id", "id_column", default="", help="Column of the corpus with ids; default: “id”, if there is one.")
-@click.option(
-    "--duplicates",
-    type=click.Choice((KEEP, OMIT)),
-    default=KEEP,
-    show_default=True,
-    help="omit: leave out rows whose id or text the corpus has already; they are counted in any case.",
 )
 @click.option(
     "--then",

@@ -13,7 +13,7 @@ import numpy as np
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.paths import DEFAULT
 from themescope.core.readers.tables import KINDS, MOST_ROWS, Sheet, distinct_names, read_sheet
-from themescope.jobs.cli.arguments import MODEL_HELP, form_of, form_options, model_for
+from themescope.jobs.cli.arguments import MODEL_HELP, form_of, form_options, job_options, model_for
 from themescope.jobs.cli.shell import F, Shell, background, common, pairs, pass_shell, seed_option, table
 from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.importing.reading import call_apart
@@ -317,10 +317,7 @@ _TABLE_FILES: dict[str, Callable[[Sequence[str], Rows], bytes]] = {
 @click.argument("corpus")
 @click.option("--theme", "numbers", type=click.IntRange(min=1), multiple=True, help="Theme to name (repeatable).")
 @click.option("--send", is_flag=True, help="Send the texts; without it, they are only shown.")
-@click.option(
-    "--timeout", type=click.FloatRange(0.1, 600), default=60.0, show_default=True, help="Seconds per request."
-)
-@click.option("--parallel", type=click.IntRange(1, 16), default=4, show_default=True, help="Requests at the same time.")
+@job_options("name-themes", ["timeout", "parallel"])
 @background
 @common
 @pass_shell

@@ -9,34 +9,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from themescope.core.papers import PAPERS
+from themescope.jobs.cli.arguments import job_options
 from themescope.jobs.cli.shell import Shell, background, common, pass_shell, table
 from themescope.jobs.queue.foreground import resume_here
 
 if TYPE_CHECKING:
     from themescope.core.papers.spec import Paper
 
-_PATH = click.Path(exists=True, path_type=Path)
-
 
 @click.command()
 @click.argument("paper", type=click.Choice(list(PAPERS)))
-@click.option("--profile", default="quick", show_default=True, help="Computational effort: quick, full, …")
-@click.option("--table", "tables", multiple=True, help="Table to reproduce (repeatable); default: all.")
-@click.option("--corpus", default="", help="Name of a corpus in the store; default: the data folder's articles.")
-@click.option("--data", type=_PATH, help="Folder with data sets: wikipedia/articles, vectors, sick.")
-@click.option("--words", default="", help="Table of word vectors for running text: an id or a file.")
-@click.option("--triplets", type=_PATH, help="Folder with your copy of the published triplets (CSV), or the test file.")
-@click.option("--scb", type=_PATH, help="Your copy of the published clustering benchmark (CSV).")
-@click.option("--sick", type=_PATH, help="Your copy of SICK.")
-@click.option("--queue-trainings", is_flag=True, help="Queue the trainings as jobs, so that other workers take part.")
-@click.option("--articles", type=click.IntRange(min=1), help="Maximum number of evaluated articles of each data set.")
-@click.option("--seeds", type=click.IntRange(min=0), help="Number of seeds of random steps.")
+@job_options(
+    "reproduce",
+    ["profile", "tables", "corpus", "data", "words", "triplets", "scb", "sick", "queue_trainings", "articles", "seeds",
+     "replace"],
+)  # fmt: skip
 @click.option(
     "--document", type=click.Path(path_type=Path),
     help="Output file, written when all tables are computed, with their records beside it as JSON "
     "[docs/results-PAPER.md; docs/results-PAPER-PROFILE.md for another profile than full].",
 )  # fmt: skip
-@click.option("--replace", is_flag=True, help="Replace the output file if it exists.")
 @background
 @common
 @pass_shell
@@ -54,8 +46,8 @@ def reproduce(
         "tables": list(tables),
         "document": str((document or Path("docs") / name).absolute()),
     }
-    given = {name: value for name, value in options.items() if value}
-    args |= {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in given.items()}
+    args |= {name: value for name, value in options.items() if value}
+    args |= {name: str(Path(args[name]).absolute()) for name in ("data", "triplets", "scb", "sick") if name in args}
     if shell.background:
         result = shell.run("reproduce", args)
         shell.show(result, f"Job {result['job']} is queued.")

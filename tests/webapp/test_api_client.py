@@ -212,6 +212,11 @@ def test_methods_are_the_operations_with_their_signatures(client: Client) -> Non
     assert [*inspect.signature(client.export_labels).parameters] == ["labelling_id", "file", "columns"]
     with pytest.raises(TypeError, match="missing a required argument: 'cluster'"):
         client.assign(1, [2])
+    made = client.create_labelling(1, "stays", start="sections")
+    for cluster in ("..", "1/..", "%2e%2e", 1.5):
+        with pytest.raises(TypeError):
+            client.delete_cluster(made.id, cluster)
+    assert client.labelling(made.id).labelling.deleted is None
     with pytest.raises(AttributeError, match="has no method 'nothing'"):
         _ = client.nothing
 
