@@ -64,7 +64,7 @@ class Limits:
     def begin(self) -> None:
         """Limit the memory of this process, beside what it has already."""
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own one takes 1 GB for a file of any size
-        with suppress(ImportError, OSError):  # Windows; systems without /proc
+        with suppress(ImportError, OSError, ValueError):  # Windows; systems without /proc
             import resource
 
             pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
