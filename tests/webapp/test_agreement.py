@@ -170,6 +170,10 @@ def test_the_headline_is_agreement_on_named_codes(coded: Store, open_page: Open)
     assert at.subheader[0].value == "Pairwise agreement of partitions"
     assert "25 of 30 sentences" in words_of(at) and "Codes of the same name are on the diagonal" in words_of(at)
     assert "**Pilot** (nobody placed a sentence in it)" in words_of(at)
+    next(button for button in at.button if button.label == "Collect 5 disagreements as errors").click().run()
+    with coded.reading() as r:
+        collected = r.failures.of("Survey")
+        assert not at.exception and collected is not None and collected.sentences == 5
 
 
 def test_two_coders_of_the_same_units_and_their_gold_labelling(sqlite_store: Store, open_page: Open) -> None:

@@ -66,6 +66,10 @@ def test_an_article_is_read_in_two_ways(compared: Store, open_page: Open) -> Non
     assert len(table) == moved > 0
     assert set(table["Sentence"].str.split().str[-4:].str.join(" ")) <= {"1 has some words.", "0 has some words."}
     assert "3 cluster pairs matched one-to-one" in said and "unmatched: 0 left, 3 right" in said
+    next(button for button in at.button if button.label == "Collect as errors").click().run()
+    with compared.reading() as r:
+        collected = r.failures.of(CORPUS)
+        assert not at.exception and collected is not None and collected.sentences == moved
     same = open_page("compare", tab="Pair", corpus=CORPUS, article="Nile", left="Sections", right="Sections")
     assert "0 of 24 sentences changed cluster" in _flat(same)
 

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from themescope.core.errors import DataError
 from themescope.core.types import Ids
 from themescope.db.records import TripletCard, TripletReview, TripletSetRecord, Verdict
 from themescope.db.repositories.failures import Failure
@@ -233,10 +234,9 @@ def _one_triplet(
         st.space("stretch")
         batch, one = _batch(view), view.ids[at : at + 1]
         failures.button("triplet", "Collect as error", chosen.corpus_id, batch, lambda: _failures(view, one))
-        wrong = _wrong(view)
-        if len(wrong) > 1:
-            label = f"Collect {len(wrong):,} wrong ones"
-            failures.button("triplets", label, chosen.corpus_id, batch, lambda: _failures(view, wrong))
+        if view.models and len(view.ids) > 1:
+            wrong = partial(_wrong, view)
+            failures.button("triplets", "Collect wrong ones", chosen.corpus_id, batch, lambda: _failures(view, wrong()))
         queries.buttons(view.chosen, view.models, triplets.split, view.ids)
     buttons(view, at)
     components.action_keys(REVIEW_KEYS, TRIPLET, KEYS, {kind: partial(act, view) for kind, act in HANDLERS.items()})
@@ -255,10 +255,15 @@ def _collect(view: TripletView, ids: Ids) -> None:
 
 
 def _wrong(view: TripletView) -> Ids:
-    """Return the triplets in view that a model has wrong, at most as many as can be collected at once."""
-    margins = [queries.margins_at(model, view.ids) for model in view.models]
-    wrong = np.any([values < 0 for values in margins], axis=0) if margins else np.zeros(len(view.ids), bool)
-    return view.ids[wrong][: service.MOST_DRAWN]
+    """Return the triplets in view that a model has wrong; raise ``DataError`` for none, and for too many at once."""
+    wrong = np.any([queries.margins_at(model, view.ids) < 0 for model in view.models], axis=0)
+    found: Ids = view.ids[wrong]
+    if not 0 < len(found) <= service.MOST_DRAWN:
+        raise DataError(
+            f"{len(found):,} triplets of this filter are wrong; 1 to {service.MOST_DRAWN:,} can be collected at once. "
+            "Change the filter, or draw a sample on the page Errors."
+        )
+    return found
 
 
 def _failures(view: TripletView, ids: Ids) -> list[Failure]:
