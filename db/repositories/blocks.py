@@ -92,7 +92,7 @@ class Columns(RecordRepository[ColumnRecord]):
             place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
             there = known[place] == ids
             found[there] = values[place[there]]
-        stored = super().get(column.id).categories
+        stored = super().get(column.id).categories if column.type == ColumnType.CATEGORY else ()
         if len(stored) > len(column.categories):
             code = {name: code for code, name in enumerate(column.categories)}
             found = np.array([*(code.get(name, -1) for name in stored), -1], found.dtype)[found]
