@@ -75,10 +75,17 @@ def settings_in(corpus: str, path: Path, reader: str, settings: Mapping[str, Any
 def tell(args: Mapping[str, Any], corpus: str) -> None:
     """Draw how many units the files add to a project, and which columns do not fit."""
     known = {field.name for field in fields(AppendConfig)}
-    given = {name: value for name, value in args.items() if name in known}
-    config = config_from_dict(AppendConfig, given | {"corpus": corpus, "wave": "-"})
-    if told := attempt(lambda: coming(queries.store(), config)):
+    given = {name: value for name, value in args.items() if name in known} | {"corpus": corpus, "wave": "-"}
+    sizes = [Path(path).stat().st_size for path in args["files"]]
+    record = queries.read(lambda r: r.corpora.by_name(corpus))
+    if told := attempt(lambda: _coming(given, sizes, record.sentences)):
         st.info(plain(told), icon=":material/library_add:")
+
+
+@st.cache_data(show_spinner="Counting …", max_entries=16)
+def _coming(args: dict[str, Any], sizes: list[int], sentences: int) -> str:
+    """Return :func:`.coming`; sizes of the files and of the project distinguish their versions."""
+    return coming(queries.store(), config_from_dict(AppendConfig, args))
 
 
 def wave_arguments(key: int) -> dict[str, Any]:
