@@ -55,7 +55,7 @@ class Columns(RecordRepository[ColumnRecord]):
     def list(self, corpus_id: int, with_removed: bool = False) -> list[ColumnRecord]:
         """Return the columns of a corpus in the order of their source, those of articles first.
 
-        Columns and categories that only removed articles have are left out, unless they are asked for.
+        Columns and categories that only removed articles have are left out, unless ``with_removed``.
         """
         c, of = t.corpus_column.c, t.corpus.c
         found = self._records(self._select().where(c.corpus_id == corpus_id).order_by(c.level, c.position, c.id))
