@@ -24,7 +24,7 @@ from themescope.core.metrics.matching import match_clusters
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
 from themescope.core.metrics.statistics.intervals import bootstrap_mean
 from themescope.core.text.cleaning import folded_name
-from themescope.core.types import Estimate, Ids, Labels
+from themescope.core.types import Estimate, Floats, Ids, Labels
 
 MISSING = -1
 FEWEST_ARTICLES = 8
@@ -317,49 +317,19 @@ def _judgements(raters: Sequence[Labels]) -> tuple[npt.NDArray[np.int64], npt.ND
     return ones, judged
 
 
-@dataclass(frozen=True, slots=True)
-class AgreementVerdict:
-    """Consensus of several labellings; (n,) arrays in the order of the sentences."""
+def dispute(raters: Sequence[Labels], names: Sequence[Mapping[int, str]] = (), sets: Sets = ()) -> Floats:
+    """Return the (n,) share of votes that differ from the most frequent one: 0 all agree … 1 all differ.
 
-    labels: Labels
-    """Most frequent cluster, by the labels of the first rater; -1 for a tie or without votes."""
-    dispute: npt.NDArray[np.float64]
-    """Share of votes that differ from the most frequent cluster: 0 all agree … 1 all differ."""
-    names: Mapping[int, tuple[int, int]]
-    """Label → (rater, original label of that rater)."""
-
-
-def adjudicate(raters: Sequence[Labels]) -> AgreementVerdict:
-    """Match the clusters of all partitions with those of the first, and count votes.
-
-    A cluster without a match gets a new label.
+    Votes are codes where the labellings have common ones, by the ``names`` and ``sets`` of :func:`common_codes`.
+    Otherwise they are clusters, after those of all partitions were matched with the first.
     """
-    first = raters[0]
-    votes = [first]
-    names = {int(label): (0, int(label)) for label in np.unique(first[first != MISSING])}
-    for rater, labels in enumerate(raters[1:], 1):
-        found = match_clusters(first, labels)
-        own = found.aligned.copy()
-        for label in np.unique(own[own != MISSING]).tolist():
-            if label in names:
-                continue
-            fresh = max(names, default=-1) + 1
-            source = int(labels[np.flatnonzero(found.aligned == label)[0]])
-            own[found.aligned == label] = fresh
-            names[fresh] = (rater, source)
-        votes.append(own)
-    return AgreementVerdict(*_majority(np.stack(votes)), names)
-
-
-def _majority(votes: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:
-    labels = np.full(votes.shape[1], MISSING, dtype=np.int32)
-    dispute = np.zeros(votes.shape[1])
-    for column in range(votes.shape[1]):
-        voted, counts = np.unique(votes[votes[:, column] != MISSING, column], return_counts=True)
-        if not len(voted):
-            continue
-        most = counts.max()
-        dispute[column] = 1.0 - most / counts.sum()
-        if (counts == most).sum() == 1:
-            labels[column] = voted[counts.argmax()]
-    return labels, dispute
+    codes = common_codes(raters, names, sets, codebooks=True) if names else None
+    votes = np.stack(raters if codes is None else codes.labels)
+    if codes is None:
+        for place, labels in enumerate(raters[1:], 1):
+            own = match_clusters(raters[0], labels).aligned
+            alone = (own != MISSING) & ~np.isin(own, raters[0])  # a cluster without a match is none of another rater
+            votes[place] = np.where(alone, own + votes[:place].max() + 1, own)
+    same = np.max([((votes == own) & (own != MISSING)).sum(axis=0) for own in votes], axis=0)
+    given = (votes != MISSING).sum(axis=0)
+    return np.where(given > 0, 1.0 - same / np.maximum(given, 1), 0.0)

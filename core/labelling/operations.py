@@ -105,9 +105,8 @@ def assign(partition: Partition, ids: Ids, number: int) -> Operation:
     if settled is not None and (partition.numbers[partition.rows(ids)] == number).all():
         return approve(partition, ids)
     change = marked(partition, Field.CLUSTER, ids, number)
-    fits = marked(
-        partition, Field.NOTE, [id for id in np.asarray(ids).tolist() if partition.notes.get(id) == NONE_FITS], ""
-    )
+    unfit = [id for id in np.asarray(ids).tolist() if partition.notes.get(id) == NONE_FITS]
+    fits = marked(partition, Field.NOTE, np.array(unfit, np.int64), "")
     return Operation(OperationKind.ASSIGN, f"{_sentences(change)} → {cluster.name}", _change_set(change, settled, fits))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import entr
 
-from themescope.core.labelling.agreement import CommonCodes, adjudicate, common_codes
+from themescope.core.labelling.agreement import CommonCodes, common_codes, dispute
 from themescope.core.labelling.code_sets import ALLOWED, CodeSet, allows_several, code_clusters, coded
 from themescope.core.labelling.codebook.entries import entries_with
 from themescope.core.labelling.consensus import CoAssignment, by_article, consensus, disputed, support
@@ -109,8 +109,8 @@ def _of_codes(codes: CommonCodes, articles: Ids, gold: Collection[int]) -> Adjud
     p = np.concatenate([model.probabilities, np.zeros((n, 2))], axis=1)  # at least two columns
     order, rows = np.argsort(-p, axis=1, kind="stable")[:, :2], np.arange(n)
     certainty, second = p[rows, order[:, 0]], p[rows, order[:, 1]]
-    highest = np.max(people, axis=0)
-    differ = np.min([np.where(own < 0, highest, own) for own in people], axis=0) != highest
+    votes = np.stack(people)
+    differ = ((votes != votes.max(axis=0)) & (votes >= 0)).any(axis=0)
     return Adjudication(
         model,
         np.where(certainty > 0, order[:, 0], -1).astype(np.int32),
@@ -130,7 +130,7 @@ def _of_article(
 ) -> tuple[dict[str, Any], float]:
     """Return the columns of an article, and the expected adjusted Rand index; ``numbers`` of clusters are extended."""
     made = consensus(posterior)
-    differ = adjudicate(raters).dispute > 0
+    differ = dispute(raters) > 0
     called = _names(made.labels, raters, names)
     clusters = np.unique(made.labels[made.labels >= 0]).tolist()
     number = np.full(max(clusters, default=-1) + 2, -1, dtype=np.int32)  # the last one stands for -1

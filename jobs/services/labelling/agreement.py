@@ -82,11 +82,12 @@ def coded_text(r: Unit, records: Sequence[LabellingRecord], articles: Collection
     for record, state in zip(records, states, strict=True):
         placed = np.isin(ids, coded_sentences(r, record, state))
         uncertain = np.isin(ids, state.ids[state.uncertain])
-        coders.append(Coder(record, state, labels_on(state, ids), placed, uncertain, _names(state)))
+        coders.append(Coder(record, state, labels_on(state, ids), placed, uncertain, names_of(state)))
     return CodedText(ids, np.array([s.article_id for s in sentences], dtype=np.int64), sentences, coders)
 
 
-def _names(state: Partition) -> dict[int, str]:
+def names_of(state: Partition) -> dict[int, str]:
+    """Return number → name of the clusters, of sub-themes with the name of their theme."""
     themes = {number: cluster.name for number, cluster in state.clusters.items()}
     return {
         number: cluster.name if cluster.parent is None else f"{themes.get(cluster.parent, '')} › {cluster.name}"

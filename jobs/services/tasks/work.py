@@ -37,7 +37,8 @@ class OpenItem:
 
 def uncoded(partition: Partition) -> Ids:
     """Return the sentences without a code and without a note why they have none."""
-    return partition.ids[(partition.numbers == UNASSIGNED) & ~np.isin(partition.ids, [*partition.notes])]
+    found: Ids = partition.ids[(partition.numbers == UNASSIGNED) & ~np.isin(partition.ids, [*partition.notes])]
+    return found
 
 
 def items_of(r: Unit, task_id: int, person: str | None = None) -> list[ItemRecord]:

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.labelling.agreement import (
-    adjudicate,
     agreement_on_codes,
     common_codes,
     compare,
+    dispute,
     pair_alpha,
     replacement_test,
 )
@@ -95,14 +95,15 @@ def test_alpha_knows_no_names_and_no_order(rows: list[tuple[int, int, int]], nam
         assert first.value <= 1.0 + 1e-12
 
 
-def test_adjudication_counts_matched_clusters() -> None:
+def test_disputes_are_of_codes_or_of_matched_clusters() -> None:
     a, b, c = labels(0, 0, 1, 1, 2, -1), labels(5, 5, 3, 3, 3, 9), labels(1, 1, 2, 7, 7, -1)
-    found = adjudicate([a, b, c])
-    assert found.labels.tolist()[:4] == [0, 0, 1, 1]
-    assert found.dispute[0] == 0
-    assert found.dispute[3] == pytest.approx(1 / 3)
-    assert set(found.labels.tolist()) <= {*found.names, -1}
-    assert adjudicate([a, a[::-1].copy()]).dispute.max() <= 0.5
+    found = dispute([a, b, c])
+    assert found[0] == found[5] == 0 and found[3] == pytest.approx(1 / 3)
+    assert dispute([a, a[::-1].copy()]).max() <= 0.5
+    swapped = labels(1, 1, 0, 0, 2, -1)
+    assert dispute([a, swapped]).max() == 0, "clusters have no names"
+    names = {0: "Politics", 1: "Religion", 2: "Economy"}
+    assert dispute([a, swapped], [names, names]).tolist() == [0.5] * 4 + [0, 0], "codes have"
 
 
 # --- codes with common names ------------------------------------------------------------------------------------------

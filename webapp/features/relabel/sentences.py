@@ -14,12 +14,13 @@ import numpy as np
 import streamlit as st
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.agreement import adjudicate
+from themescope.core.labelling.agreement import dispute
 from themescope.core.labelling.code_sets import combinations, has_code
 from themescope.core.labelling.hierarchy import at_theme_level, in_order, with_sub_themes
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.types import Ids, Points
+from themescope.jobs.services.labelling.agreement import names_of
 from themescope.jobs.services.labelling.starts import labels_on
 from themescope.jobs.services.selections import NO_THEME, SelectedSentences
 from themescope.webapp.features.relabel import queries as page_queries
@@ -315,20 +316,18 @@ def _differs_from_sections(state: RelabelState) -> Ids:
 def _differs_from_people(state: RelabelState) -> Ids:
     """Return sentences that other labellings of the same text assign elsewhere, the most disputed first.
 
-    Clusters are matched before they are compared; ties are in the order of the model's confidence.
+    Codes are compared by name, other clusters after they were matched; ties are in the order of the model's confidence.
     """
     ids = state.partition.ids
-    votes = [
-        labels_on(state.partition, ids),
-        *(labels_on(partition, ids) for _, partition in page_queries.other_labellings(state.record)),
-    ]
-    if len(votes) < 2:
+    partitions = [state.partition, *(partition for _, partition in page_queries.other_labellings(state.record))]
+    if len(partitions) < 2:
         return NONE_SELECTED
-    dispute = adjudicate(votes).dispute
+    votes, names = [labels_on(one, ids) for one in partitions], [names_of(one) for one in partitions]
+    differ = dispute(votes, names, [combinations(one) for one in partitions])
     found = state.suggestions
     pull = found.pull if found is not None else np.zeros(len(ids))
-    order = np.lexsort((ids, -pull, -dispute))
-    kept: Ids = ids[order[dispute[order] > 0]]
+    order = np.lexsort((ids, -pull, -differ))
+    kept: Ids = ids[order[differ[order] > 0]]
     return kept
 
 
