@@ -129,7 +129,7 @@ def test_a_large_project_is_planned_in_another_process(
 names = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cn"]), min_size=1, max_size=6)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_labelling_comes_back_identical(sqlite_store: Store, tmp_path: Path, data: st.DataObject) -> None:
     with sqlite_store.reading() as r:
