@@ -93,7 +93,8 @@ def _job_option(name: str, field: Any, hint: Any, info: OptionInfo) -> Callable[
     if info.choices:
         how["type"] = click.Choice([str(value) for value in info.choices])
     elif hint is int:
-        how["type"] = click.IntRange(*(None if end is None else int(end) for end in (info.low, info.high)))
+        low, high = (None if end is None else int(end) for end in (info.low, info.high))
+        how["type"] = click.IntRange(low, high)
     elif hint is float:
         how["type"] = click.FloatRange(info.low, info.high)
     if not required:
