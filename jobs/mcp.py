@@ -10,6 +10,7 @@ import inspect
 import json
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -33,7 +34,7 @@ from themescope.jobs.api.routes import codebooks, corpora, labellings, runs, upl
 from themescope.jobs.api.routes import jobs as job_routes
 from themescope.jobs.common.results import code_version
 from themescope.jobs.queue import control
-from themescope.jobs.services.estimates.study import columns_of, groups_of, open_study
+from themescope.jobs.services.estimates.study import groups_by, open_study
 from themescope.jobs.services.labelling.agreement import coded_text, visible_labelling
 
 logger = logging.getLogger(__name__)
@@ -62,19 +63,26 @@ def agreement(caller: Caller, labellings: _Labellings) -> CodingAgreement:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class EstimatedShares:
+    """Shares of codes by group."""
+
+    codes: dict[str, list[ShareEstimate]]
+    notes: list[str]
+    """For which sentences they hold, and what was left out."""
+
+
 def estimate(
     caller: Caller,
     labellings: _Labellings,
     by: Annotated[str, Field(description="Column of groups, with categories or dates; empty: no groups.")] = "",
-) -> dict[str, list[ShareEstimate]]:
+) -> EstimatedShares:
     """Estimate the share of each code in the corpus, with 95 % intervals, from labels of people and predictions."""
     with caller.store.reading() as r:
         study = open_study(r, [visible_labelling(r, caller.actor, id) for id in labellings])
-        columns = columns_of(r, study.corpus.id)
-        if by and by not in columns:
-            raise DataError(f"There is no column of categories or dates called {by!r}, only: {', '.join(columns)}.")
-        groups = groups_of(r, study, columns[by]) if by else [""] * len(study.ids)
-    return {code: estimates(study.units(code), groups) for code in study.codes}
+        groups = groups_by(r, study, by) if by else [""] * len(study.ids)
+    found = {code: estimates(study.units(code), groups) for code in study.codes}
+    return EstimatedShares(found, [*study.holds, *study.notes])
 
 
 def export_labels(

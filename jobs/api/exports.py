@@ -123,12 +123,8 @@ FILE: dict[int | str, dict[str, Any]] = {
 
 def download(export: TableExport, format: ExportFormat) -> StreamingResponse:
     """Return the answer with a file. Its first rows are read now, so that errors are answered as such."""
-    return streamed(export.stream(format), f"{export.name}.{format.value}", MEDIA_TYPES[format])
-
-
-def streamed(pieces: Iterator[bytes], name: str, media_type: str) -> StreamingResponse:
-    """Return the answer with a file; its first piece is read now."""
-    return StreamingResponse(chain([next(pieces)], pieces), headers=attachment(name), media_type=media_type)
+    pieces, headers = export.stream(format), attachment(f"{export.name}.{format.value}")
+    return StreamingResponse(chain([next(pieces)], pieces), headers=headers, media_type=MEDIA_TYPES[format])
 
 
 def attachment(name: str) -> dict[str, str]:
@@ -136,7 +132,7 @@ def attachment(name: str) -> dict[str, str]:
     return {"Content-Disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}"}
 
 
-class Sink(io.RawIOBase):
+class _Sink(io.RawIOBase):
     """A file whose pieces are sent while it is written."""
 
     def __init__(self) -> None:
@@ -168,7 +164,7 @@ def _parquet(header: Sequence[str], parts: Iterator[list[Row]], further: Mapping
     types |= {"cluster_number": pa.int64(), "theme_number": pa.int64(), "probability": pa.float64()}
     types |= {name: arrow_column([], type).type for name, type in further.items()}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in header])
-    sink = Sink()
+    sink = _Sink()
     with pq.ParquetWriter(sink, schema) as writer:
         for rows in parts:
             columns = [*zip(*rows, strict=True)] or [()] * len(header)

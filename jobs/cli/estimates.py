@@ -16,7 +16,7 @@ from themescope.core.labelling.markup import markdown
 from themescope.core.metrics.crosstabs import PERIODS
 from themescope.core.types import Estimate
 from themescope.jobs.cli.shell import Shell, common, pass_shell, table
-from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, open_study
+from themescope.jobs.services.estimates.study import Study, groups_by, open_study
 from themescope.jobs.services.report.project import report_file
 
 
@@ -47,13 +47,7 @@ def estimate(
     with shell.store.reading() as r:
         records = [r.labellings.by_name(name) for name in labellings]
         study = open_study(r, records, r.labellings.by_name(machine) if machine else None)
-        groups = [""] * len(study.ids)
-        if by:
-            known = columns_of(r, study.corpus.id)
-            named = {column.name: column for column in reversed(known.values())} | known
-            if by not in named:
-                raise UnknownNameError("column of categories or dates", by, [*named])
-            groups = groups_of(r, study, named[by], period or "")
+        groups = groups_by(r, study, by, period or "") if by else [""] * len(study.ids)
     if unknown := [code for code in codes if code not in study.codes]:
         raise UnknownNameError("code", unknown[0], study.codes)
     chosen = codes or study.codes

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.columns import ColumnType, as_text, plain_values
-from themescope.core.errors import DataError
+from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.estimates.shares import CodedUnits
 from themescope.core.labelling.code_sets import code_clusters, code_names, has_code
 from themescope.core.labelling.markup import counted
@@ -195,6 +195,15 @@ def columns_of(r: Unit, corpus_id: int) -> dict[str, ColumnRecord]:
         for column in r.columns.list(corpus_id)
         if column.type in (ColumnType.CATEGORY, ColumnType.DATE)
     }
+
+
+def groups_by(r: Unit, study: Study, name: str, period: str = "") -> list[str]:
+    """Return :func:`groups_of` by the column of a name; raise ``UnknownNameError`` if it cannot group sentences."""
+    known = columns_of(r, study.corpus.id)
+    named = {column.name: column for column in reversed(known.values())} | known
+    if name not in named:
+        raise UnknownNameError("column of categories or dates", name, [*named])
+    return groups_of(r, study, named[name], period)
 
 
 def groups_of(r: Unit, study: Study, column: ColumnRecord, period: str = "") -> list[str]:

@@ -139,8 +139,9 @@ def test_two_coders_agree_and_their_codes_are_estimated(filled: Store) -> None:
     async def measure(client: Client) -> None:
         found = await call(client, "agreement", labellings=both)
         assert (found["sentences"], found["observed"], round(found["alpha"]["estimate"]["value"], 9)) == (9, 1.0, 1.0)
-        shares = await call(client, "estimate", labellings=both)
-        assert shares.keys() == {"A", "B"} and shares["A"][0]["labels"] == 9
+        found = await call(client, "estimate", labellings=both)
+        shares = found["codes"]
+        assert shares.keys() == {"A", "B"} and shares["A"][0]["labels"] == 9 and found["notes"]
         table = await call(client, "export_labels", labelling_id=both[0])
         assert table.startswith("sentence_id,") and ",A," in table
         alone = await client.call_tool("agreement", {"labellings": both[:1]})
