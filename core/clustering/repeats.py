@@ -66,24 +66,21 @@ class DistinctTexts:
         """Return the ascending numbers of the texts that are clustered; ``x`` are their (m, dim) vectors.
 
         Frequent answers such as "None" are left out: texts of 10 % of the rows or more, and of 2 % if they are less
-        similar to their nearest neighbours than 75 % of the texts that are not frequent. Where fewer than ``least`` or
-        than three quarters of the texts are not frequent, only those of 10 % that are unlike the others are left out,
-        and the text that most rows have.
+        similar to their nearest neighbours than 75 % of the texts that are not frequent. The latter are not left out
+        where fewer than ``least`` or than three quarters of the texts are not frequent, and no text is if none remains.
         """
         n, m = len(self.place), len(self.rows)
         often = self.counts >= max(_OFTEN * n, _COPIES)
         frequent, others = np.flatnonzero(often), np.flatnonzero(~often)
         if not len(frequent):
             return np.arange(m)
-        if few := len(others) < max(least, _REMAINING * m):
-            others = np.arange(m)
-        sample = others[np.linspace(0, len(others) - 1, min(len(others), _REFERENCE)).astype(int)]
-        cosines = cosine_matrix(x[np.concatenate([sample, frequent])])[:, : len(sample)]
-        cosines[np.concatenate([sample, frequent])[:, None] == sample] = -1.0
-        nearest = cosines.max(axis=1)
-        isolated = nearest[len(sample) :] < np.quantile(nearest[: len(sample)], _ISOLATED)
-        dominant = self.counts[frequent] >= _DOMINANT * n
-        out = dominant & isolated | (2 * self.counts[frequent] > n) if few else dominant | isolated
+        out = self.counts[frequent] >= _DOMINANT * n
+        if len(others) >= max(least, _REMAINING * m):
+            sample = others[np.linspace(0, len(others) - 1, min(len(others), _REFERENCE)).astype(int)]
+            cosines = cosine_matrix(x[np.concatenate([sample, frequent])])[:, : len(sample)]
+            np.fill_diagonal(cosines, -1.0)
+            nearest = cosines.max(axis=1)
+            out |= nearest[len(sample) :] < np.quantile(nearest[: len(sample)], _ISOLATED)
         return np.setdiff1d(np.arange(m), frequent[out]) if out.sum() < m else np.arange(m)
 
     def joined(self, texts: Sequence[str]) -> DistinctTexts:

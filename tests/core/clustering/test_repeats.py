@@ -61,6 +61,7 @@ def test_frequent_answers_that_are_unlike_the_others_are_left_out() -> None:
     assert left_out(*["none"] * 4, *["040"] * 30) == [40, 200], "a text dominates"
     assert left_out(*["none"] * 4, least=201) == []
     assert left_out(*["none"] * 300, least=201) == [200], "most rows have it"
+    assert left_out(*["none"] * 99, *texts * 2, least=201) == [200], "a text dominates"
     assert len(distinct_texts(["yes", "no"] * 20).usual(np.eye(2), 1)) == 2, "nothing else would be left"
 
 
