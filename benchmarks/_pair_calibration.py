@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from themescope.core.clustering.pairs import PairCalibration, centred_cosines, effective_themes
 from themescope.core.errors import DataError
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.types import Estimate, Matrix
 
 _PAIRS = 4_000  # pairs of a list that the log-odds are fitted on

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics import REGISTRY as METRICS
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.models.base import unit_length
 from themescope.core.types import Labels
 from themescope.db.settings import Settings

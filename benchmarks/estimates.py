@@ -26,7 +26,7 @@ import numpy as np
 from tests.core.estimates.studies import Study
 from themescope.core.estimates.regression import regression
 from themescope.core.estimates.shares import CodedUnits, composition, difference, share
-from themescope.core.metrics.alternative_annotator import alternative_annotator_test, coding_of
+from themescope.core.metrics.coding_agreement import alternative_annotator_test, coding_of
 from themescope.core.types import Estimate, Floats
 
 STUDIES = {

@@ -34,13 +34,11 @@ from torch import nn
 
 from themescope.core.errors import ConfigError, MissingExtraError
 from themescope.core.models.composite.concatenated import ConcatenatedModel
-from themescope.core.models.triplet_network.inference import Inference
-from themescope.core.models.triplet_network.model import TripletNet
+from themescope.core.models.triplet_network.model import Inference, TripletNet
 from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
 from themescope.core.sentence_model import load
 from themescope.core.text.encoders import installed_encoder
-from themescope.core.text.word_tables import read_glove_package
-from themescope.core.text.word_vectors import TokenIds
+from themescope.core.text.word_vectors import TokenIds, read_glove_package
 from themescope.jobs.common.models import pretrained_models
 
 SENTENCES, BATCH = 2_048, 64

@@ -22,7 +22,7 @@ from themescope import load
 from themescope.core.clustering.inputs import unit_rows
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.models import REGISTRY
 from themescope.core.protocols import SILENT
 from themescope.core.tasks.themes import ThemesConfig, find_themes

@@ -26,7 +26,7 @@ from sklearn.metrics import silhouette_score
 
 from themescope import find_themes, load
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.models.base import unit_length
 from themescope.core.protocols import SILENT
 from themescope.core.tasks.themes import ThemesConfig

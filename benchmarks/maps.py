@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 import benchmarks._runtime  # noqa: F401, must be imported before webapp
-from themescope.core.compute.neighbours import cosines
+from themescope.core.compute import cosines
 from themescope.core.projection.maps import UmapConfig, faithfulness, project
 from themescope.core.protocols import SILENT
 from themescope.webapp.map_view.component import Canvas, points_data, view_data

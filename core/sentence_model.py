@@ -213,11 +213,11 @@ class SentenceModel:
         """Return (row, cosine) of the ``top_k`` sentences of ``among`` nearest to ``sentence``, the nearest first.
 
         All sentences are encoded at every call, the query and the others together as one text. For many queries encode
-        them once and call :func:`themescope.core.compute.neighbours.nearest_neighbours`.
+        them once and call :func:`themescope.core.compute.nearest_neighbours`.
         """
         import numpy as np
 
-        from themescope.core.compute.neighbours import nearest_neighbours
+        from themescope.core.compute import nearest_neighbours
 
         if not among:
             return []
@@ -260,7 +260,7 @@ def load(
     (384,)
     """
     from themescope.core.models.artifact import is_foreign, load_model, read_foreign
-    from themescope.core.tasks.pair_calibration import load_calibration
+    from themescope.core.tasks.density import load_calibration
 
     folder = model_folder(name)
     model, info = read_foreign(folder) if is_foreign(folder) else load_model(folder)

@@ -17,7 +17,7 @@ from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.generated_names import made_unique
 from themescope.core.clustering.repeats import DistinctTexts, distinct_texts
 from themescope.core.errors import ConfigError, DataError, UnknownNameError, optional_module
-from themescope.core.models.storage import damaged, read_json, read_tensors, write_json, write_tensors
+from themescope.core.models.artifact import damaged, read_json, read_tensors, write_json, write_tensors
 from themescope.core.protocols import SILENT, Report
 from themescope.core.sentence_model import BASE, EncoderLike, ModelLike, SentenceModel, encoder, load, vectors_of
 from themescope.core.tasks.density import dense_groups

@@ -124,7 +124,7 @@ def test_requests_with_curl_are_answered(server: str) -> None:
 
 
 def test_the_converted_table_of_word_vectors_is_readable(files_of_a_release: Path) -> None:
-    from themescope.core.text.word_tables import load_word_vectors
+    from themescope.core.text.word_vectors import load_word_vectors
 
     for code in blocks(ROOT / "docs" / "recurrent-weights.md", "python"):
         exec(code, {})

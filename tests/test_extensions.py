@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from themescope.core.config import Config, option
-from themescope.core.models.storage import read_settings, write_settings
+from themescope.core.models.artifact import read_settings, write_settings
 from themescope.core.protocols import SILENT
 from themescope.core.registry import Card
 

@@ -30,8 +30,8 @@ REGISTRY = Registry(
             title="k-means on unit vectors",
             summary="Lloyd's algorithm with Euclidean distance on vectors of length 1.",
             source=f"{_ED18}; Lloyd 1982; k-means++ of Arthur and Vassilvitskii 2007",
-            factory="themescope.core.clustering.kmeans:UnitKMeans",
-            config="themescope.core.clustering.kmeans:KMeansConfig",
+            factory="themescope.core.clustering.baselines:UnitKMeans",
+            config="themescope.core.clustering.baselines:KMeansConfig",
             tags=_COMPILED | {"paper"},
         ),
         Card(
@@ -39,8 +39,8 @@ REGISTRY = Registry(
             title="k-means on raw vectors",
             summary="Lloyd's algorithm with Euclidean distance on unscaled vectors.",
             source="Lloyd 1982; one interpretation of Ein Dor et al. 2018",
-            factory="themescope.core.clustering.kmeans:RawKMeans",
-            config="themescope.core.clustering.kmeans:KMeansConfig",
+            factory="themescope.core.clustering.baselines:RawKMeans",
+            config="themescope.core.clustering.baselines:KMeansConfig",
             tags=_COMPILED,
         ),
         Card(
@@ -48,8 +48,8 @@ REGISTRY = Registry(
             title="Spherical k-means",
             summary="Assigns each sentence to the centre of largest cosine; a centre is the sum of its unit vectors.",
             source="Dhillon and Modha 2001",
-            factory="themescope.core.clustering.kmeans:SphericalKMeans",
-            config="themescope.core.clustering.kmeans:KMeansConfig",
+            factory="themescope.core.clustering.baselines:SphericalKMeans",
+            config="themescope.core.clustering.baselines:KMeansConfig",
             tags=_COMPILED,
         ),
         Card(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from themescope.core.compute.random_numbers import GOLDEN, mix
+from themescope.core.compute import GOLDEN, mix
 
 _TINY = 1e-12
 _mix = njit(cache=True, inline="always")(mix)

@@ -17,7 +17,7 @@ import numpy as np
 from themescope.core.errors import DataError
 from themescope.core.estimates import formulas
 from themescope.core.estimates.shares import CodedUnits
-from themescope.core.metrics.statistics.intervals import LEVEL
+from themescope.core.metrics.statistics import LEVEL
 from themescope.core.types import Floats
 
 _PRIOR = 10.0

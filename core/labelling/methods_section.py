@@ -8,7 +8,7 @@ from datetime import date
 
 from themescope.core.labelling.agreement import CodingAgreement, PairAlpha
 from themescope.core.labelling.markup import Cite, Foreign, Part, Reference, Sentence, counted
-from themescope.core.metrics.alternative_annotator import AlternativeAnnotatorTest, Decision
+from themescope.core.metrics.coding_agreement import AlternativeAnnotatorTest, Decision
 from themescope.core.types import Estimate
 
 REFERENCES: Mapping[str, Reference] = {

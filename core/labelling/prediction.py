@@ -22,7 +22,7 @@ from scipy import sparse
 from themescope.core.clustering.inputs import unit_rows
 from themescope.core.errors import DataError
 from themescope.core.metrics.crosstabs import share_intervals
-from themescope.core.text.tokens import tokenize
+from themescope.core.text.languages import tokenize
 from themescope.core.types import Estimate, Float32, Floats, Ids, Index, Matrix
 
 LEAST = 10

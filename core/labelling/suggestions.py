@@ -18,7 +18,7 @@ import numpy.typing as npt
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.inputs import canonical_labels, extended_labels, squared_lengths, unit_rows
 from themescope.core.clustering.repeats import distinct_texts
-from themescope.core.compute.neighbours import nearest_neighbours
+from themescope.core.compute import nearest_neighbours
 from themescope.core.errors import DataError
 from themescope.core.labelling.code_sets import code_clusters, combinations, has_code
 from themescope.core.labelling.partition import UNASSIGNED, Partition

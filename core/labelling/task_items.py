@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.partition import Entry, EntryKey, EntryKind, Partition
-from themescope.core.metrics.statistics.intervals import holm
+from themescope.core.metrics.statistics import holm
 from themescope.core.types import Estimate, Floats
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.types import Estimate, Floats, Labels
 
 PARTS = 4

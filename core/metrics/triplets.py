@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.protocols import Report
-from themescope.core.types import Estimate, Ids, Sentence, TripletTexts, Vectors
+from themescope.core.types import Estimate, Ids, Sentence, TripletTexts, Vectors, fold_title
 
 BATCH = 2048
 Context = Callable[[Sequence[int]], Mapping[int, Sequence[Sentence]]]
@@ -134,3 +135,243 @@ def margins_of_batch(model: Comparing, batch: TripletBatch) -> npt.NDArray[np.fl
     vectors = model.embed(sentences)
     pivots, positives, negatives = (vectors[index[column]] for column in range(3))
     return model.distances(pivots, negatives) - model.distances(pivots, positives)
+
+
+# Analysis of triplet accuracy: by slice, by article, by pair of section titles, by correctness, and by margin
+
+RESAMPLES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Triplets whose value is between ``low`` and ``high`` inclusive; without upper bound if ``high`` is None."""
+
+    low: int
+    high: int | None
+    triplets: int
+    accuracy: Estimate
+    """Its ``n`` counts articles; a single article has no interval."""
+
+
+def accuracy_slices(values: Ids, margins: npt.ArrayLike, groups: Ids, starts: Sequence[int]) -> list[Slice]:
+    """Return the accuracy of n triplets by slices of whole-number ``values`` (n,) that begin at ascending ``starts``.
+
+    ``margins`` (n,) above 0 are correct, an exact tie counts ½; ``groups`` (n,) are article ids, and intervals resample
+    articles (2,000 times). Empty slices and values below the first start are omitted. Raises :class:`DataError` if the
+    columns differ in length.
+    """
+    correct = correctness(np.asarray(margins, dtype=np.float32))
+    if not len(values) == len(correct) == len(groups):
+        raise DataError("Slices need a value, a margin and an article for every triplet.")
+    found = []
+    for low, after in zip(starts, [*starts[1:], None], strict=True):
+        inside = values >= low if after is None else (values >= low) & (values < after)
+        if inside.any():
+            estimate = bootstrap_mean(correct[inside], groups[inside], RESAMPLES)
+            found.append(Slice(low, None if after is None else after - 1, int(inside.sum()), estimate))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleAccuracy:
+    """Accuracy of each of (a,) articles, in ascending order of their ids."""
+
+    articles: Ids
+    triplets: Ids
+    accuracy: npt.NDArray[np.float64]
+
+
+def accuracy_by_article(margins: npt.ArrayLike, groups: Ids) -> ArticleAccuracy:
+    """Return the mean of right (1), wrong (0) and undecided (½) over the triplets of every article of ``groups``."""
+    correct = correctness(np.asarray(margins, dtype=np.float32))
+    articles, place, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    return ArticleAccuracy(articles, counts, np.bincount(place, weights=correct, minlength=len(articles)) / counts)
+
+
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionPairs:
+    """Accuracy by pair of folded titles; row p of every (p,) array is one pair, most frequent first."""
+
+    names: list[tuple[str, str]]
+    """Pairs of titles in their most frequent spelling, in alphabetical order."""
+    counts: Ids
+    """Number of triplets."""
+    articles: Ids
+    """Number of articles of these triplets."""
+    accuracy: npt.NDArray[np.float64]
+    correct: npt.NDArray[np.float32]
+    """(n,) 1, 0 or ½ of each triplet."""
+    groups: Ids
+    """(n,) its article."""
+    order: Ids
+    """(n,) positions of the triplets by pair; those of pair p begin at ``starts[p]`` (p + 1,)."""
+    starts: Ids
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def triplets(self, row: int) -> Ids:
+        """Return the positions of the triplets of one pair, ascending."""
+        return self.order[self.starts[row] : self.starts[row + 1]]
+
+    def find(self, titles: Sequence[str]) -> int | None:
+        """Return the row of two titles in any order and spelling; None if no triplet has them."""
+        wanted = sorted(map(fold_heading, titles))
+        found = (row for row, names in enumerate(self.names) if sorted(map(fold_heading, names)) == wanted)
+        return next(found, None)
+
+    def estimate(self, row: int) -> Estimate:
+        """Return the accuracy of a pair with its interval over articles; a single article has no interval."""
+        chosen = self.triplets(row)
+        return bootstrap_mean(self.correct[chosen], self.groups[chosen], RESAMPLES)
+
+
+def fold_heading(title: str) -> str:
+    """Return the normalised form of a section title: NFC, single spaces, case folded."""
+    return " ".join(fold_title(title).casefold().split())
+
+
+def section_pairs(own: Codes, other: Codes, titles: Sequence[str], margins: npt.ArrayLike, groups: Ids) -> SectionPairs:
+    """Group n triplets by the unordered pair of their titles; ``own`` and ``other`` (n,) are indices into ``titles``.
+
+    ``margins`` (n,) above 0 are correct, an exact tie counts ½; ``groups`` (n,) are article ids. Raises
+    :class:`DataError` without triplets or if the columns differ in length.
+    """
+    values = np.asarray(margins, dtype=np.float32)
+    if not len(values) or not len(values) == len(own) == len(other) == len(groups):
+        raise DataError("Every triplet needs a margin, an article and two section titles.")
+    # The code of the folded form of each title, and the most frequent spelling of every form.
+    forms: dict[str, int] = {}
+    folded = np.fromiter((forms.setdefault(fold_heading(t), len(forms)) for t in titles), np.int32, len(titles))
+    uses = np.bincount(np.concatenate([own, other]), minlength=len(titles))
+    spelled = [""] * len(forms)
+    for place in np.argsort(uses, kind="stable").tolist():  # the most frequent spelling is last and is kept
+        spelled[folded[place]] = " ".join(fold_title(titles[place]).split())
+    a, b = folded[own].astype(np.int64), folded[other].astype(np.int64)
+    keys = np.minimum(a, b) * len(spelled) + np.maximum(a, b)
+    distinct, pair, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    rank = np.argsort(-counts, kind="stable")
+    pair = np.argsort(rank, kind="stable")[pair]
+    correct = correctness(values)
+    counts = counts[rank]
+    _, first_seen = np.unique(pair * (int(groups.max()) + 2) + groups + 1, return_index=True)
+    return SectionPairs(
+        names=[_alphabetical(spelled[k // len(spelled)], spelled[k % len(spelled)]) for k in distinct[rank].tolist()],
+        counts=counts,
+        articles=np.bincount(pair[first_seen], minlength=len(counts)),
+        accuracy=np.bincount(pair, weights=correct) / counts,
+        correct=correct,
+        groups=np.asarray(groups),
+        order=np.argsort(pair, kind="stable"),
+        starts=np.concatenate([[0], np.cumsum(counts)]),
+    )
+
+
+def _alphabetical(a: str, b: str) -> tuple[str, str]:
+    return (a, b) if (a.casefold(), a) <= (b.casefold(), b) else (b, a)
+
+
+Mask = npt.NDArray[np.bool_]
+
+
+class CorrectnessFilter(StrEnum):
+    """Condition on the correctness of the models."""
+
+    ANY = "any"
+    ALL = "all"
+    NONE = "none"
+    DIFFER = "differ"
+    AGAINST = "against"
+    """The first model is right and the second wrong."""
+
+
+def correctness_mask(condition: CorrectnessFilter, margins: npt.ArrayLike) -> Mask:
+    """Return an (n,) mask of triplets that meet the condition, from (m, n) margins (NaN if missing).
+
+    A model is right above 0 and wrong below; an exact tie is neither. A triplet without any margin is never selected.
+    Raises :class:`DataError` without models, or with fewer than two for ``AGAINST``.
+    """
+    values = np.asarray(margins, dtype=np.float32)
+    if values.ndim != 2 or len(values) < (2 if condition is CorrectnessFilter.AGAINST else 1):
+        raise DataError("Choose the models to filter by.")
+    return np.asarray(_CONDITIONS[condition](values > 0, values < 0, np.isfinite(values)), dtype=bool)
+
+
+_CONDITIONS: dict[CorrectnessFilter, Callable[[Mask, Mask, Mask], npt.ArrayLike]] = {
+    CorrectnessFilter.ANY: lambda right, wrong, known: right.any(axis=0),
+    CorrectnessFilter.ALL: lambda right, wrong, known: known.any(axis=0) & (right | ~known).all(axis=0),
+    CorrectnessFilter.NONE: lambda right, wrong, known: known.any(axis=0) & ~right.any(axis=0),
+    CorrectnessFilter.DIFFER: lambda right, wrong, known: right.any(axis=0) & wrong.any(axis=0),
+    CorrectnessFilter.AGAINST: lambda right, wrong, known: right[0] & wrong[1],
+}
+
+
+_CUT = 0.005
+"""Maximum share of the margins beyond either end of the chart."""
+_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class MarginHistogram:
+    """Histogram of margins: bin i counts ``edges[i]`` ≤ margin < ``edges[i + 1]``; ties (exactly 0) are in no bin.
+
+    0 is an edge, so that no bin mixes right and wrong triplets.
+    """
+
+    edges: npt.NDArray[np.float64]
+    """(b + 1,) in the units of the margins."""
+    counts: npt.NDArray[np.int64]
+    """(b,)."""
+    below: int
+    above: int
+    """Number of margins beyond the right end."""
+    wrong: int
+    tied: int
+    right: int
+    median: float
+    spread: float
+    """Standard deviation of the margins."""
+
+    @property
+    def n(self) -> int:
+        """Number of triplets."""
+        return self.wrong + self.tied + self.right
+
+
+def margin_histogram(margins: npt.ArrayLike, bins: int = 60) -> MarginHistogram:
+    """Count (n,) margins in at most about ``bins`` bins of a round width, with up to .5 % beyond either end.
+
+    Raises :class:`DataError` without margins or if one is not finite.
+    """
+    values = np.asarray(margins, dtype=np.float64)
+    if not len(values) or not np.isfinite(values).all():
+        raise DataError("A histogram needs margins that are finite numbers.")
+    low, high = np.quantile(values, [_CUT, 1 - _CUT])
+    width = _round_width((max(high, 0.0) - min(low, 0.0)) / max(bins - 2, 1))
+    first, last = np.floor(min(low, 0.0) / width), np.floor(max(high, 0.0) / width) + 1
+    edges = np.arange(first, last + 1) * width
+    untied = values[values != 0]
+    place = np.searchsorted(edges, untied, side="right") - 1
+    inside = place[(place >= 0) & (place < len(edges) - 1)]
+    return MarginHistogram(
+        edges,
+        np.bincount(inside, minlength=len(edges) - 1),
+        below=int((place < 0).sum()),
+        above=int((place >= len(edges) - 1).sum()),
+        wrong=int((values < 0).sum()),
+        tied=len(values) - len(untied),
+        right=int((values > 0).sum()),
+        median=float(np.median(values)),
+        spread=float(values.std()),
+    )
+
+
+def _round_width(least: float) -> float:
+    """Return the smallest of 1, 2, 2.5, 5 times a power of ten that is at least ``least``; 1 if all are tied."""
+    if least <= 0:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(least))
+    return float(next(step * power for step in _STEPS if step * power >= least * (1 - 1e-12)))

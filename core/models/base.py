@@ -13,8 +13,14 @@ from scipy import sparse
 
 from themescope.core.config import Config
 from themescope.core.errors import DataError
-from themescope.core.models.artifact import load_submodels, save_submodels
-from themescope.core.models.storage import read_json, read_settings, write_json, write_settings
+from themescope.core.models.artifact import (
+    load_submodels,
+    read_json,
+    read_settings,
+    save_submodels,
+    write_json,
+    write_settings,
+)
 from themescope.core.protocols import SILENT, Report
 from themescope.core.types import Corpus, FittedModel, Sentence, Vectors
 

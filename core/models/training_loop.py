@@ -7,11 +7,16 @@ interrupted, and on a processor with one thread ends with the same weights.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import logging
 import math
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -20,7 +25,6 @@ from torch import Tensor, nn
 
 from themescope.core.config import Config, digest_of
 from themescope.core.errors import Cancelled, TrainingError
-from themescope.core.models.checkpoints import read_arrays, write_arrays
 from themescope.core.protocols import Report
 
 _FILE = "training.safetensors"
@@ -293,3 +297,50 @@ class ValidatedLoop(TrainingLoop[B]):
 
     def _adapt(self) -> None:
         """Change the training after a validation."""
+
+
+# Checkpoints of a training: one safetensors file whose header contains the progress as JSON, replaced atomically
+
+logger = logging.getLogger(__name__)
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+
+def write_arrays(path: Path, key: str, progress: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write a checkpoint to a new file that then replaces ``path``, so that a crash leaves one complete file.
+
+    ``key`` is a digest of settings and data; :func:`read_arrays` ignores a checkpoint of another key.
+    """
+    from safetensors.numpy import save_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(path.name + ".new")
+    save_file(dict(arrays), new, metadata={"key": key, "progress": json.dumps(progress)})
+    os.replace(new, path)
+
+
+def read_arrays(path: Path, key: str) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]] | None:
+    """Return progress and arrays, or None when the file is missing, damaged, or has another key."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np") as stored:
+            header = stored.metadata() or {}
+            if header.get("key") != key:
+                return None
+            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        progress: dict[str, Any] = dict(json.loads(header["progress"]))
+    except FileNotFoundError:
+        return None
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
+        logger.warning("The checkpoint %s cannot be read (%s). Training starts from the beginning.", path, error)
+        return None
+    return progress, arrays
+
+
+def digest_of_arrays(*arrays: np.ndarray[Any, Any]) -> str:
+    """Return 16 hex digits of the content of arrays: the data that a checkpoint belongs to."""
+    digest = hashlib.blake2b(digest_size=8)
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

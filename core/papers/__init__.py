@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PAPERS: dict[str, str] = {
     "ed18": "themescope.core.papers.ed18.clustering:ED18",
-    "sjh17": "themescope.core.papers.sjh17.tables:SJH17",
+    "sjh17": "themescope.core.papers.sjh17:SJH17",
 }
 """Id of a paper → "module:NAME" of its spec."""
 

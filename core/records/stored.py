@@ -185,7 +185,7 @@ class SelectionRecord(Described):
     person: str
     created: datetime
     origin: Json
-    """How the selection was made, see ``themescope.core.labelling.selections.Origin``."""
+    """How the selection was made, see ``themescope.core.labelling.operations.Origin``."""
     digest: str
     """Hash of the ids."""
     sentences: int

@@ -14,7 +14,7 @@ from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.config import Config
 from themescope.core.errors import DataError
 from themescope.core.metrics import REGISTRY as METRICS
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.protocols import Clusterer, Executor, Records, Report
 from themescope.core.types import Estimate, Labels, Matrix, Shard
 

@@ -10,6 +10,7 @@ groups; then the leaves are taken, which divide such lists better (docs/experime
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from scipy import sparse
 
 from themescope.core.clustering.inputs import unit_rows
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
+from themescope.core.config import config_from_dict
+from themescope.core.models.artifact import read_json, write_json
 from themescope.core.projection.maps import UmapConfig, laid_out
 from themescope.core.protocols import Report
 from themescope.core.tasks.theme_counts import silhouette
@@ -122,3 +125,25 @@ def _joined(labels: Labels, unit: Any) -> Labels:
     joined = labels.astype(np.int32)
     joined[outside] = (unit[outside] @ unit_rows(centres).T).argmax(axis=1)
     return joined
+
+
+# The calibration of a model: coefficients for pair probabilities and for the number of themes
+
+FILE = "pair-calibration.json"
+
+
+def save_calibration(folder: Path, calibration: PairCalibration) -> None:
+    """Write the calibration of the model in ``folder``."""
+    write_json(folder / FILE, calibration.to_dict())
+
+
+def load_calibration(folder: Path) -> PairCalibration:
+    """Return the calibration of the model in ``folder``, or the default where it has none."""
+    path = folder / FILE
+    return config_from_dict(PairCalibration, read_json(path)) if path.is_file() else DEFAULT_CALIBRATION
+
+
+def copy_calibration(source: Path, target: Path) -> None:
+    """Write the calibration of the model in ``source``, if it has one, for the same model in ``target``."""
+    if (source / FILE).is_file():
+        save_calibration(target, load_calibration(source))

@@ -18,10 +18,10 @@ import numpy.typing as npt
 from themescope.core.config import option
 from themescope.core.errors import ConfigError
 from themescope.core.protocols import SILENT, Report
-from themescope.core.triplets.draws import article_key
 from themescope.core.triplets.rules import (
     ArticleSentences,
     SectionRules,
+    article_key,
     eligible,
     kept_sections,
     length_rule,

@@ -6,13 +6,17 @@ a model of its wheel that is read without pickle. It works offline and reads abo
 
 from __future__ import annotations
 
+import re
+import string
+import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
 import numpy as np
+import snowballstemmer
 
 SAMPLE = 2_000
 """Maximum number of sentences of a text whose language is detected."""
@@ -123,3 +127,134 @@ def _identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+# Tokens of English text: for word vectors, for the models of Saha et al. 2017 (stems), and stop words
+
+STRAIGHT_QUOTES = str.maketrans("‘’‛ʼ“”„‟", "''''\"\"\"\"")
+"""Translation of curly quotes to straight ones."""
+
+ABBREVIATIONS = (
+    " mr. mrs. ms. dr. prof. st. jr. sr. vs. etc. inc. ltd. co. corp. no. vol. approx. ca. gen. col. lt. sgt. capt. "
+    "rev. hon. gov. sen. rep. jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec. e.g. i.e. al. fig. ed. "
+)
+"""Abbreviations, between spaces, that keep their full stop; any other word at a sentence's end loses it."""
+
+_TOKEN = re.compile(
+    r"""
+      https?://\S+ | www\.\S+                       # addresses
+    | (?:[^\W\d_]\.){2,}                            # initials: U.S., e.g.
+    | [^\W_](?:[.,:/](?=\d)|[\w\-'&@])*               # words and numbers
+    | \.{2,} | -{2,} | '' | ``                      # runs that form one mark
+    | \S                                            # any other single mark
+    """,
+    re.VERBOSE,
+)
+_CLITIC = re.compile(r"(?i)(?<=\w)(?:n't|'(?:s|m|d|ll|re|ve))$")
+_TRAILING = "'-&@"
+
+
+def tokenize(text: str) -> list[str]:
+    """Return the tokens of ``text`` with their case; their concatenation is the text without spaces."""
+    tokens: list[str] = []
+    for chunk in text.split():
+        if chunk.isalpha() and len(chunk) != 6:  # six letters may be "cannot"
+            tokens.append(chunk)
+        else:
+            tokens.extend(_chunk_tokens(chunk))
+    return tokens
+
+
+@lru_cache(maxsize=200_000)
+def _chunk_tokens(chunk: str) -> tuple[str, ...]:
+    """Return the tokens of one run without whitespace. Cached, because a few frequent runs make up most of a text."""
+    chunk = chunk.translate(STRAIGHT_QUOTES)
+    if f" {chunk.lower()} " in ABBREVIATIONS:
+        return (chunk,)
+    tokens: list[str] = []
+    for match in _TOKEN.finditer(chunk):
+        tokens.extend(_word_tokens(match.group()))
+    return tuple(tokens)
+
+
+def _word_tokens(word: str) -> list[str]:
+    """Separate the clitic or the trailing punctuation of one word."""
+    if len(word) == 1 or "://" in word:
+        return [word]
+    if word.lower() == "cannot":
+        return [word[:3], word[3:]]
+    clitic = _CLITIC.search(word)
+    if clitic and clitic.start():
+        return [word[: clitic.start()], clitic.group()]
+    body = word.rstrip(_TRAILING)
+    return [body, *word[len(body) :]] if body else [word]
+
+
+_SPACED = str.maketrans(dict.fromkeys(string.punctuation, " "))
+_LOCAL = threading.local()  # a stemmer has state, so threads cannot share one
+
+
+def content_words(text: str, stemmed: bool = True) -> list[str]:
+    """Return the lower-case words of ``text`` as stems: "The Cats' tails!" → ["the", "cat", "tail"].
+
+    Every ASCII punctuation mark separates words, and stop words are kept (Saha et al. 2017). Without ``stemmed``, as
+    for C-PHRASE, SAE and SDAE, words are returned unchanged: "cats", "tails".
+    """
+    words = text.lower().translate(_SPACED).split()
+    return [_stem(word) for word in words] if stemmed else words
+
+
+@lru_cache(maxsize=200_000)
+def _stem(word: str) -> str:
+    """Return the English Snowball stem. Cached, because a few frequent words make up most of a text."""
+    stemmer = getattr(_LOCAL, "stemmer", None)
+    if stemmer is None:
+        stemmer = _LOCAL.stemmer = snowballstemmer.stemmer("english")
+    return str(stemmer.stemWord(word))
+
+
+_SMART = """
+    a able about above according accordingly across actually after afterwards again against all allow allows
+    almost alone along already also although always am among amongst an and another any anybody anyhow anyone
+    anything anyway anyways anywhere apart appear appreciate appropriate are around as aside ask asking associated
+    at available away awfully b be became because become becomes becoming been before beforehand behind being
+    believe below beside besides best better between beyond both brief but by c came can cannot cant cause causes
+    certain certainly changes clearly co com come comes concerning consequently consider considering contain
+    containing contains corresponding could course currently d definitely described despite did different do does
+    doing done down downwards during e each edu eg eight either else elsewhere enough entirely especially et etc
+    even ever every everybody everyone everything everywhere ex exactly example except f far few fifth first five
+    followed following follows for former formerly forth four from further furthermore g get gets getting given
+    gives go goes going gone got gotten greetings h had happens hardly has have having he hello help hence her
+    here hereafter hereby herein hereupon hers herself hi him himself his hither hopefully how howbeit however i
+    ie if ignored immediate in inasmuch inc indeed indicate indicated indicates inner insofar instead into inward
+    is it its itself j just k keep keeps kept know known knows l last lately later latter latterly least less lest
+    let like liked likely little look looking looks ltd m mainly many may maybe me mean meanwhile merely might
+    more moreover most mostly much must my myself n namely nd near nearly necessary need needs neither never
+    nevertheless new next nine no nobody non none noone nor normally not nothing novel now nowhere o obviously of
+    off often oh ok okay old on once one ones only onto or other others otherwise ought our ours ourselves out
+    outside over overall own p particular particularly per perhaps placed please plus possible presumably probably
+    provides q que quite qv r rather rd re really reasonably regarding regardless regards relatively respectively
+    right s said same saw say saying says second secondly see seeing seem seemed seeming seems seen self selves
+    sensible sent serious seriously seven several shall she should since six so some somebody somehow someone
+    something sometime sometimes somewhat somewhere soon sorry specified specify specifying still sub such sup
+    sure t take taken tell tends th than thank thanks thanx that thats the their theirs them themselves then
+    thence there thereafter thereby therefore therein theres thereupon these they think third this thorough
+    thoroughly those though three through throughout thru thus to together too took toward towards tried tries
+    truly try trying twice two u un under unfortunately unless unlikely until unto up upon us use used useful uses
+    using usually uucp v value various very via viz vs w want wants was way we welcome well went were what
+    whatever when whence whenever where whereafter whereas whereby wherein whereupon wherever whether which while
+    whither who whoever whole whom whose why will willing wish with within without wonder would x y yes yet you
+    your yours yourself yourselves z zero
+"""
+# Added by ROUGE for newswire.
+_NEWSWIRE = """
+    reuters ap jan feb mar apr may jun jul aug sep oct nov dec tech news index mon tue wed thu fri sat
+"""
+
+SMART_STOP_WORDS = frozenset(_SMART.split())
+"""English stop words in lower case: the SMART list (Salton 1971), without entries that contain an apostrophe."""
+STOP_WORDS = SMART_STOP_WORDS | frozenset(_NEWSWIRE.split())
+"""Stop words of ROUGE 1.5.5 in lower case: the SMART list (Salton 1971) and words of newswire headers.
+
+Entries with an apostrophe or a full stop are left out, because tokens of ROUGE contain neither.
+"""

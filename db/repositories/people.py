@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from themescope.core.errors import DataError, StoreError, UnknownNameError
-from themescope.core.labelling.selections import Origin, Selection
+from themescope.core.labelling.operations import Origin, Selection
 from themescope.core.records.stored import Role, SelectionRecord
 from themescope.core.types import Ids
 from themescope.db import label_tables as t

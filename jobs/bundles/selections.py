@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import AwareDatetime, Field
 
 from themescope.core.errors import ReadError, ThemescopeError
-from themescope.core.labelling.selections import Origin, Selection
+from themescope.core.labelling.operations import Origin, Selection
 from themescope.core.records.stored import CorpusRecord
 from themescope.core.types import Ids
 from themescope.db import error_notebooks

@@ -98,7 +98,7 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
 @pass_shell
 def similar(shell: Shell, sentence: str, source: str, top: int, method: str, **options: Any) -> None:
     """Find the nearest neighbours of SENTENCE in a corpus or a file."""
-    from themescope.core.compute.neighbours import nearest_neighbours
+    from themescope.core.compute import nearest_neighbours
 
     if not sentence.strip():
         raise DataError("Give a sentence to search for.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from themescope.core.errors import ConfigError, UnknownNameError
-from themescope.core.labelling.samples import Allocation
+from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.db.store import Unit
 from themescope.jobs.cli.shell import Shell, common, pass_shell, seed_option, table

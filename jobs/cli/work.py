@@ -134,7 +134,7 @@ def _written(
 ) -> dict[str, Any]:
     """Write a model in one of the formats, and return what the command shows about it."""
     from themescope.core.models.artifact import save_for_sentence_transformers, save_model
-    from themescope.core.tasks.pair_calibration import copy_calibration
+    from themescope.core.tasks.density import copy_calibration
 
     if format_ == "sentence-transformers":
         save_for_sentence_transformers(fitted, folder)

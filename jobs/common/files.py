@@ -16,8 +16,8 @@ from pathlib import Path
 
 from themescope.core.errors import AccessError, DataError
 from themescope.core.paths import DATA
-from themescope.core.text.word_tables import DISTILLED
-from themescope.core.text.word_tables import REGISTRY as WORD_TABLES
+from themescope.core.text.word_vectors import DISTILLED
+from themescope.core.text.word_vectors import REGISTRY as WORD_TABLES
 from themescope.db.settings import Settings
 from themescope.jobs.common.job import JobConfig
 

@@ -33,7 +33,7 @@ from themescope.core.text.languages import (
     shares_text,
 )
 from themescope.core.text.splitting import LANGUAGES
-from themescope.core.text.word_tables import english_only
+from themescope.core.text.word_vectors import english_only
 from themescope.core.types import Article
 from themescope.db.records import BenchmarkRecord
 from themescope.db.store import Store

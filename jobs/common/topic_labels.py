@@ -13,8 +13,8 @@ from themescope.core.errors import DataError
 from themescope.core.protocols import Report, SubReport
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from themescope.core.registry import Card
-from themescope.core.tasks.topic_data import TopicDocument, TopicSettings, TopicTask, assemble, central
-from themescope.core.triplets.draws import article_key
+from themescope.core.tasks.topics import TopicDocument, TopicSettings, TopicTask, assemble, central
+from themescope.core.triplets.rules import article_key
 from themescope.core.types import Labels, Matrix, Sentence
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.common.results import work_digest

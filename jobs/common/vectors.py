@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
-from themescope.core.compute.neighbours import INDEX_FROM, NeighbourIndex
+from themescope.core.compute import INDEX_FROM, NeighbourIndex
 from themescope.core.paths import working_folder
 from themescope.core.protocols import Executor, Model, Report, SubReport
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord

@@ -16,7 +16,7 @@ from themescope.core.errors import ConfigError, ReadError
 from themescope.core.protocols import Executor
 from themescope.core.records.stored import CorpusRecord, ModelRecord, RunRecord, ScoreRecord
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.core.tasks.topic_data import TopicItems, TopicSettings, TopicTask, joined
+from themescope.core.tasks.topics import TopicItems, TopicSettings, TopicTask, joined
 from themescope.core.types import Matrix, Shard
 from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus
@@ -183,7 +183,7 @@ def _result(store: Store, run: RunRecord, corpus: CorpusRecord, model: ModelReco
 
 
 if TYPE_CHECKING:
-    from themescope.core.tasks.summaries.summarizing import Summarize, Summary, SummaryDocument
+    from themescope.core.tasks.summaries import Summarize, Summary, SummaryDocument
 
 _SUMMARIES = "summaries"
 
@@ -205,7 +205,7 @@ class EvaluateSummariesConfig(JobConfig):
 
     def validate(self) -> None:
         """Check that a model is given exactly if the method uses vectors."""
-        from themescope.core.metrics.rouge import RougeSettings
+        from themescope.core.metrics.relatedness import RougeSettings
 
         SUMMARIZERS.configure(self.summarizer, self.settings)
         config_from_dict(RougeSettings, self.rouge)
@@ -220,8 +220,8 @@ class EvaluateSummariesConfig(JobConfig):
 
 def evaluate_summaries(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     """Summarise, score and store. A stored evaluation with the same digest is returned."""
-    from themescope.core.metrics.rouge import RougeSettings
-    from themescope.core.tasks.summaries.summarizing import Summarize, read_summary_documents, score_summaries
+    from themescope.core.metrics.relatedness import RougeSettings
+    from themescope.core.tasks.summaries import Summarize, read_summary_documents, score_summaries
 
     store, path = context.store, Path(args.documents)
     if not path.exists():
@@ -267,7 +267,7 @@ def _summarize(
     context: JobContext, model: ModelRecord | None, documents: Sequence[SummaryDocument], summarize: Summarize
 ) -> list[Summary]:
     """Return the extract of every document, computed by the workers of the job."""
-    from themescope.core.tasks.summaries.summarizing import document_groups
+    from themescope.core.tasks.summaries import document_groups
 
     executor: Executor = context.executor
     function: Callable[[Any], list[Summary]] = partial(summarize, None)

@@ -15,7 +15,7 @@ import numpy as np
 from themescope.core.config import option
 from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.records.stored import ModelRecord, RunRecord, ScoreRecord
-from themescope.core.triplets.draws import article_key
+from themescope.core.triplets.rules import article_key
 from themescope.core.types import Ids, Sentence, Shard, Split, TripletRows, TripletTexts
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobConfig, JobContext
@@ -129,7 +129,7 @@ def _set(store: Store, args: EvaluateTripletsConfig) -> _Data:
 
 def _triplets(store: Store, args: EvaluateTripletsConfig, data: _Data) -> tuple[TripletTexts, Ids]:
     """Return the triplets as text and their ids; for a file, the ids are row numbers."""
-    from themescope.core.triplets.csv import read_triplets_csv
+    from themescope.core.triplets.sample import read_triplets_csv
 
     if data.set_id is None:
         texts = read_triplets_csv(Path(args.file)).texts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from themescope.core.compute.neighbours import INDEX_FROM
+from themescope.core.compute import INDEX_FROM
 from themescope.core.config import Config, config_from_dict, option
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, MapRecord, ModelRecord

@@ -85,7 +85,7 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     """Embed, find themes and store them. Stored themes with the same digest are returned."""
     from themescope.core.clustering import REGISTRY as CLUSTERERS
     from themescope.core.sentence_model import load
-    from themescope.core.tasks.pair_calibration import load_calibration
+    from themescope.core.tasks.density import load_calibration
     from themescope.core.tasks.themes import MOST, ThemesConfig, continued, find_themes
     from themescope.core.theme_finding import suited
 

@@ -204,14 +204,14 @@ def _plan(store: Store, args: TrainConfig) -> tuple[Card, Config, _Data, str]:
 
 def _word_tables(config: Config) -> list[Card]:
     """Return the cards of the word vector tables that a config names."""
-    from themescope.core.text.word_tables import REGISTRY as TABLES
+    from themescope.core.text.word_vectors import REGISTRY as TABLES
 
     lists = (value if isinstance(value, list) else [value] for value in config.to_dict().values())
     return [TABLES.get(value) for values in lists for value in values if isinstance(value, str) and value in TABLES]
 
 
 def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
-    from themescope.core.triplets.csv import read_triplets_csv
+    from themescope.core.triplets.sample import read_triplets_csv
 
     record: dict[str, Any] = {"code": code_version(), "revision": card.revision}
     parts: dict[str, Any] = {}

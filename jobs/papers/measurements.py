@@ -107,7 +107,7 @@ def _measure_topics(
             result = _evaluated(Topics(wanted.labels, wanted.labels, wanted.settings), work, work.profile.seeds[0])
             return Measurement({name: float(value) for name, value in result["counts"].items()}, run=result["digest"])
         case CountSummaries():
-            from themescope.core.tasks.summaries.summarizing import read_summary_documents
+            from themescope.core.tasks.summaries import read_summary_documents
 
             found = read_summary_documents(_documents(wanted.documents, work), report=work.steps.context)
             means = {

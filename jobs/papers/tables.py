@@ -9,7 +9,7 @@ import numpy as np
 
 from themescope.core.config import config_from_dict, default_of, options
 from themescope.core.errors import Cancelled, StoreError, ThemescopeError
-from themescope.core.metrics.statistics.intervals import bootstrap_mean, holm, paired_test
+from themescope.core.metrics.statistics import bootstrap_mean, holm, paired_test
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.papers.spec import SIMILAR, Claim, ResultTable, Row
 from themescope.core.records.stored import ModelRecord

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.compute.neighbours import CANDIDATES, NeighbourIndex, cosines, nearest_neighbours
+from themescope.core.compute import CANDIDATES, NeighbourIndex, cosines, nearest_neighbours
 from themescope.core.errors import DataError, ThemescopeError
 from themescope.core.records.answers import Match, SearchResult
 from themescope.core.records.stored import ModelRecord
 from themescope.core.text.cleaning import clean, comparable
-from themescope.core.text.tokens import tokenize
+from themescope.core.text.languages import tokenize
 from themescope.core.types import Ids, Matrix, Sentence
 from themescope.db.files.vector_files import VectorFiles
 from themescope.db.records import VectorIndexRecord

@@ -15,8 +15,8 @@ from themescope.core.clustering.naming import theme_words
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import Step
+from themescope.core.labelling.operations import Selection
 from themescope.core.labelling.partition import free_name
-from themescope.core.labelling.selections import Selection
 from themescope.core.records.stored import LabellingRecord, ModelRecord, RunRecord
 from themescope.core.types import Ids, Labels
 from themescope.db.records import SentencePlaces

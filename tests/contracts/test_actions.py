@@ -21,9 +21,9 @@ from tests.jobs.test_kinds import do
 from tests.webapp.browsers import SECRET
 from themescope.core.errors import StoreError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.selections import Origin, Selection, selected
+from themescope.core.labelling.operations import Origin, Selection, selected
 from themescope.core.labelling.task_items import DistributionPlan
-from themescope.core.models.linear_metric.model import Directions, LinearMetricConfig
+from themescope.core.models.linear_metric import Directions, LinearMetricConfig
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db import label_tables as t
 from themescope.db.access import Actor, Right

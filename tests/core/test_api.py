@@ -15,7 +15,7 @@ from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import save_model
 from themescope.core.models.device import thread_count
 from themescope.core.protocols import SILENT
-from themescope.core.tasks.pair_calibration import load_calibration, save_calibration
+from themescope.core.tasks.density import load_calibration, save_calibration
 from themescope.core.types import Corpus, Sentence
 
 TEXTS = ["The river runs to the sea.", "The stream flows into the ocean.", "Taxes rose again.", ""]

@@ -4,7 +4,7 @@ import pytest
 
 from themescope.core.errors import ConfigError
 from themescope.core.paths import default_model, expand_home, lacks_packages, model_folder
-from themescope.core.text.word_tables import load_word_vectors
+from themescope.core.text.word_vectors import load_word_vectors
 
 NOBODY = "~nobody-of-that-name/vectors.txt"
 

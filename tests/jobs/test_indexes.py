@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.jobs.helpers import write_articles
-from themescope.core.compute.neighbours import cosines
+from themescope.core.compute import cosines
 from themescope.core.errors import ArtifactError
 from themescope.db.records import VectorIndexRecord
 from themescope.db.store import Store

@@ -17,7 +17,7 @@ from themescope.core.models.artifact import read_info
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.registry import Registry
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.core.text.word_tables import REGISTRY as TABLES
+from themescope.core.text.word_vectors import REGISTRY as TABLES
 from themescope.core.types import Split
 from themescope.db.records import VectorBlock
 from themescope.db.store import Store

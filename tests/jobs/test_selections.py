@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.db.texts import add_corpus
 from themescope.core.errors import AccessError, DataError, DuplicateNameError, ReadError, StoreError, UnknownNameError
-from themescope.core.labelling.selections import Origin, Selection, selected
+from themescope.core.labelling.operations import Origin, Selection, selected
 from themescope.core.readers.tables import read_sheet
 from themescope.core.records.stored import Role, Sharing
 from themescope.db.label_records import NewLabelling

@@ -30,8 +30,8 @@ from themescope.core.readers.formats import sample
 from themescope.core.readers.tables import read_sheet
 from themescope.core.records.stored import Sharing
 from themescope.core.tasks.relatedness import read_sick
-from themescope.core.text.word_tables import load_word_vectors
-from themescope.core.triplets.csv import read_triplets_csv
+from themescope.core.text.word_vectors import load_word_vectors
+from themescope.core.triplets.sample import read_triplets_csv
 from themescope.db.label_records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from tests.contracts.test_actions import TASK
 from tests.webapp.browsers import SECRET, browser
-from themescope.core.labelling.selections import Origin, selected
+from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.stored import Role, Sharing
 from themescope.db import label_tables as t
 from themescope.db.label_records import NewItem, NewLabelling, NewTask

@@ -28,7 +28,7 @@ from tests.served import served as listening
 from tests.webapp.browsers import APP, browser
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import fill
-from themescope.core.labelling.selections import Origin, selected
+from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.stored import Role
 from themescope.core.types import Split
 from themescope.db import label_tables as t

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.compared import SEVERAL, add_comparison
 from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
 from themescope.core.labelling import markup
-from themescope.core.metrics.statistics import multiple_comparisons
-from themescope.core.metrics.statistics.multiple_comparisons import TESTS
+from themescope.core.metrics import statistics
+from themescope.core.metrics.statistics import TESTS
 from themescope.core.records.stored import ScoreRecord
 from themescope.db.store import Store
 from themescope.webapp.features.compare import exports, method_table, partition_pair
@@ -35,7 +35,7 @@ def untested(filled_store: Store) -> Store:
 @pytest.fixture
 def compared(untested: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     """The same store, with tests from three articles on."""
-    monkeypatch.setattr(multiple_comparisons, "FEWEST_ARTICLES", 3)
+    monkeypatch.setattr(statistics, "FEWEST_ARTICLES", 3)
     return untested
 
 

@@ -12,8 +12,8 @@ from tests.webapp.filled import CORPUS, HOSTILE, danube
 from tests.webapp.hands import words_of
 from tests.webapp.listed import listed, listing
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.operations import Origin, selected
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store

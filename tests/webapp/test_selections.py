@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from tests.webapp.listed import listed, listing
-from themescope.core.labelling.selections import Origin, selected
+from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
 from themescope.webapp.features.map import state as map_state

@@ -12,7 +12,7 @@ from tests.webapp.columned import SIDE, add_columns
 from tests.webapp.filled import HOSTILE
 from tests.webapp.hands import press, words_of
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.samples import Allocation
+from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import Role
 from themescope.db.label_records import ItemRecord, ItemState, TaskRecord

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.hands import press, words_of
 from tests.webapp.test_triplet_margins import add_evaluation
-from themescope.core.metrics.triplet_analysis import CorrectnessFilter
+from themescope.core.metrics.triplets import CorrectnessFilter
 from themescope.core.types import Split, TripletRows
 from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store

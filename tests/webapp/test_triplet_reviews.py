@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.choices import choice
 from tests.webapp.filled import SET
 from tests.webapp.hands import jobs_of, words_of
-from themescope.core.metrics.statistics.intervals import paired_test
+from themescope.core.metrics.statistics import paired_test
 from themescope.core.metrics.triplets import correctness
 from themescope.core.records.stored import JobStatus, ModelRecord
 from themescope.core.types import Split

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from themescope.core.labelling.selections import Origin
+from themescope.core.labelling.operations import Origin
 from themescope.core.types import Ids
 from themescope.webapp.map_view import geometry
 from themescope.webapp.map_view.geometry import Rows, Units

@@ -11,8 +11,7 @@ import numpy as np
 
 from themescope.core.config import Config, config_from_dict, option
 from themescope.core.errors import ConfigError, DataError
-from themescope.core.models.base import BaseModel, unit_length
-from themescope.core.models.storage import (
+from themescope.core.models.artifact import (
     damaged,
     read_json,
     read_word_vectors,
@@ -20,6 +19,7 @@ from themescope.core.models.storage import (
     write_tensors,
     write_word_vectors,
 )
+from themescope.core.models.base import BaseModel, unit_length
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.protocols import SILENT, Report
@@ -27,7 +27,7 @@ from themescope.core.text.word_vectors import WordVectors
 from themescope.core.types import Corpus, Float32, Sentence, Vectors
 
 if TYPE_CHECKING:
-    from themescope.core.models.triplet_network.inference import Precision
+    from themescope.core.models.triplet_network.model import Precision
 
 _COMPONENTS = ("sentences", "titles")
 _DETAILS = "components.json"

@@ -25,9 +25,9 @@ from scipy.sparse.linalg import splu
 
 from themescope.core.config import Config, option
 from themescope.core.errors import DataError
+from themescope.core.models.artifact import has_file, read_tensors, write_tensors
 from themescope.core.models.base import CombiningModel, unit_length
 from themescope.core.models.con_s2v.text import Graph, discourse_graph
-from themescope.core.models.storage import has_file, read_tensors, write_tensors
 from themescope.core.protocols import SILENT, Report, SubReport
 from themescope.core.types import Corpus, FittedModel, Float32, Index, Sentence, Vectors
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from themescope.core.compute.random_numbers import GOLDEN, mix
+from themescope.core.compute import GOLDEN, mix
 from themescope.core.models.con_s2v.arrays import LEAST_RATE, Buffers, Context, Losses, Noise, Span, Tables, TextArrays
 
 _HALF_WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)

@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import DataError
+from themescope.core.models.artifact import damaged, read_tensors, read_words, write_tensors, write_words
 from themescope.core.models.base import TrainedModel
 from themescope.core.models.con_s2v.arrays import Noise, Tables, TextArrays, empty_table, keep_thresholds, word_noise
 from themescope.core.models.con_s2v.config import EpochsConfig
 from themescope.core.models.con_s2v.text import FEWEST, CorpusVocabulary, EncodedText, encode_text
-from themescope.core.models.storage import damaged, read_tensors, read_words, write_tensors, write_words
 from themescope.core.protocols import SILENT, Report
 from themescope.core.types import Corpus, Float32, Ids, Sentence, Vectors
 

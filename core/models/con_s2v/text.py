@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.protocols import Report
-from themescope.core.text.tokens import content_words
+from themescope.core.text.languages import content_words
 from themescope.core.text.word_vectors import numbered
 from themescope.core.types import Float32, Index, Sentence
 

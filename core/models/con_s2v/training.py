@@ -20,7 +20,6 @@ import numpy as np
 
 from themescope.core.config import digest_of
 from themescope.core.errors import Cancelled, TrainingError
-from themescope.core.models.checkpoints import read_arrays, write_arrays
 from themescope.core.models.con_s2v import kernels
 from themescope.core.models.con_s2v.arrays import (
     BLOCK_WORDS,
@@ -40,6 +39,7 @@ from themescope.core.models.con_s2v.arrays import (
 )
 from themescope.core.models.con_s2v.config import EpochsConfig, FastSentConfig, MemoryConfig, SentVecConfig
 from themescope.core.models.con_s2v.text import EncodedText, Graph, no_graph
+from themescope.core.models.training_loop import read_arrays, write_arrays
 from themescope.core.protocols import Report
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Self
 
 from themescope.core.config import Config, config_from_dict
 from themescope.core.errors import DataError
+from themescope.core.models.artifact import read_word_vectors, write_word_vectors
 from themescope.core.models.bag_of_words import combined_words
 from themescope.core.models.base import TrainedModel
 from themescope.core.models.con_s2v.config import FastSentAEConfig, FastSentConfig, SentVecConfig, W2VAverageConfig
 from themescope.core.models.con_s2v.text import EncodedText, discourse_graph, encode_text, no_graph
-from themescope.core.models.storage import read_word_vectors, write_word_vectors
 from themescope.core.protocols import SILENT, Report
-from themescope.core.text.tokens import content_words
+from themescope.core.text.languages import content_words
 from themescope.core.text.word_vectors import Storage, WordVectors
 from themescope.core.types import Corpus, Float32, Sentence, Vectors
 

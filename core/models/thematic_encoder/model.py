@@ -18,24 +18,25 @@ import numpy as np
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ArtifactError, ConfigError, ReadError
+from themescope.core.models.artifact import damaged, half_precision, read_json, read_tensors, write_json, write_tensors
 from themescope.core.models.base import TrainedModel
-from themescope.core.models.checkpoints import digest_of_arrays
 from themescope.core.models.contrastive.sampling import ContrastiveConfig, SectionedArticles, split_articles
-from themescope.core.models.storage import damaged, half_precision, read_json, read_tensors, write_json, write_tensors
+from themescope.core.models.training_loop import digest_of_arrays
 from themescope.core.paths import expand_home
 from themescope.core.protocols import SILENT, Report, SubReport
 from themescope.core.text.encoders import (
     BASE_ENCODER,
+    LARGE_ENCODER,
     Encoder,
     Pooling,
     Reading,
     installed_encoder,
+    large_encoder,
     load_encoder,
     pooling_of,
     weights_digest,
     write_reading,
 )
-from themescope.core.text.large_encoder import LARGE_ENCODER, large_encoder
 from themescope.core.types import Corpus, Float32, Index, Sentence, Vectors
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ if TYPE_CHECKING:
 
     from themescope.core.models.contrastive.sampling import Batch
     from themescope.core.models.contrastive.training import Examples
-    from themescope.core.models.thematic_encoder.context import ContextEncoderConfig
-    from themescope.core.models.thematic_encoder.network import TextNetwork
+    from themescope.core.models.thematic_encoder.network import ContextEncoderConfig, TextNetwork
     from themescope.core.text.word_vectors import NumberedTexts
 
 _DELTA, _BASE = "delta.safetensors", "base-encoder.json"

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.stats import spearmanr
 
 from themescope.core.errors import DataError
-from themescope.core.text.tokens import tokenize
+from themescope.core.text.languages import tokenize
 from themescope.core.types import Float32, Vectors
 
 MOST_WORDS = 600

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from themescope.core.papers.ed18.data import BENCHMARKS, MODELS, PROFILES, SCB, TRIPLETS
 from themescope.core.papers.ed18.tables import (
+    BENCHMARKS,
     CURVE_TABLE,
     JOINED_RAW,
+    MODELS,
     OTHER_WORDS,
     OWN,
+    PROFILES,
+    SCB,
     SICK_ROWS,
     SMALL_SKIP_THOUGHT,
     SMALLER_DATA,
@@ -20,6 +23,7 @@ from themescope.core.papers.ed18.tables import (
     TABLE_3,
     TABLE_5,
     TABLE_6,
+    TRIPLETS,
 )
 from themescope.core.papers.spec import (
     Claim,

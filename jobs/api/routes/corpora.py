@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from themescope.core.errors import UnknownNameError
-from themescope.core.labelling.selections import Origin, selected
+from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.answers import Heading, LocatedSentence, Page, SearchResult
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusEditRecord, CorpusSummary, SelectionRecord
 from themescope.db.access import Right

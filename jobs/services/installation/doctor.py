@@ -116,8 +116,8 @@ def _accelerator() -> Iterator[Examined]:
 
 
 def _word_vectors() -> Iterator[Examined]:
-    from themescope.core.text.word_tables import REGISTRY as TABLES
-    from themescope.core.text.word_tables import load_word_vectors
+    from themescope.core.text.word_vectors import REGISTRY as TABLES
+    from themescope.core.text.word_vectors import load_word_vectors
 
     for card in TABLES:
         try:

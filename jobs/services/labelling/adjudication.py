@@ -14,10 +14,19 @@ from scipy.special import entr
 from themescope.core.labelling.agreement import CommonCodes, common_codes, dispute
 from themescope.core.labelling.code_sets import ALLOWED, CodeSet, allows_several, code_clusters, coded
 from themescope.core.labelling.codebook.entries import entries_with
-from themescope.core.labelling.consensus import CoAssignment, by_article, consensus, disputed, support
+from themescope.core.labelling.consensus import (
+    CoAssignment,
+    CodeModel,
+    RaterModel,
+    by_article,
+    consensus,
+    disputed,
+    fit,
+    fit_codes,
+    support,
+)
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import Cluster, Entry, EntryKey, EntryKind, Partition, free_name, start
-from themescope.core.labelling.posterior import CodeModel, RaterModel, fit, fit_codes
 from themescope.core.labelling.provenance import Source
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.text.cleaning import folded_name

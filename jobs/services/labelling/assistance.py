@@ -46,7 +46,7 @@ def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: s
 
     Raises ``DataError`` if the model knows none of the words.
     """
-    from themescope.core.compute.neighbours import cosines
+    from themescope.core.compute import cosines
 
     vector = search.query_vector(store, model, query) if isinstance(query, str) else x[np.flatnonzero(ids == query)]
     found: npt.NDArray[np.float32] = cosines(vector, x)
@@ -90,7 +90,7 @@ def principal_components(x: Matrix) -> Points:
 
 if TYPE_CHECKING:
     from themescope.core.labelling.changes import Step
-    from themescope.core.labelling.questions.state import QuestionState, QuestionVectors
+    from themescope.core.labelling.questions import QuestionState, QuestionVectors
     from themescope.jobs.services.labelling.session import LabellingSession
 
 METHOD = "question"
@@ -101,8 +101,8 @@ _ATTEMPTS = 3
 def prepare_vectors(store: Store, model: ModelRecord, x: Matrix) -> QuestionVectors:
     """Prepare the vectors of a model, with its calibration, or the general one if the model has no files here."""
     from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
-    from themescope.core.labelling.questions.state import prepare
-    from themescope.core.tasks.pair_calibration import load_calibration
+    from themescope.core.labelling.questions import prepare
+    from themescope.core.tasks.density import load_calibration
 
     try:
         calibration = load_calibration(store.artifacts.path(model.artifact))
@@ -113,7 +113,7 @@ def prepare_vectors(store: Store, model: ModelRecord, x: Matrix) -> QuestionVect
 
 def question_state(partition: Partition, vectors: QuestionVectors, before: QuestionState | None) -> QuestionState:
     """Return the state of a labelling, which reuses results of ``before``, an earlier state with the same vectors."""
-    from themescope.core.labelling.questions.state import QuestionState
+    from themescope.core.labelling.questions import QuestionState
 
     if before is None or before.vectors is not vectors:
         return QuestionState(partition, vectors)
@@ -125,7 +125,7 @@ def commit_answer(session: LabellingSession, state: QuestionState, given: Answer
 
     If another person has changed the same clusters meanwhile, the changes are made to their version.
     """
-    from themescope.core.labelling.questions.strategies import answer
+    from themescope.core.labelling.questions import answer
 
     def named(ids: Ids) -> str:
         return cluster_name(session.texts, ids) or "New cluster"

@@ -14,6 +14,7 @@ from themescope.core.errors import DataError
 from themescope.core.labelling.agreement import agreement_on_codes, common_codes, compare, pair_alpha, replacement_test
 from themescope.core.labelling.answers import answers
 from themescope.core.labelling.changes import NO_LABELLING, Kind, Step
+from themescope.core.labelling.consensus import fit, fit_codes
 from themescope.core.labelling.markup import cited, latex_text, markdown
 from themescope.core.labelling.methods_section import (
     REFERENCES,
@@ -26,7 +27,6 @@ from themescope.core.labelling.methods_section import (
     TrainingFact,
     paragraphs,
 )
-from themescope.core.labelling.posterior import fit, fit_codes
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.text.languages import language_name
 from themescope.core.types import Estimate, Ids, Labels

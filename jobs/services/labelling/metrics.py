@@ -21,9 +21,9 @@ from themescope.jobs.common.vectors import method_of
 from themescope.jobs.services.search import vectors_of
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.metric_learning import MetricEffect
+    from themescope.core.labelling.learning import MetricEffect
     from themescope.core.labelling.operations import Operation
-    from themescope.core.models.linear_metric.model import Directions, LinearMetricConfig
+    from themescope.core.models.linear_metric import Directions, LinearMetricConfig
 
 _LEARNS_METRIC = "learns-metric"
 FEWEST = 10
@@ -51,7 +51,7 @@ class LearnedMetric:
     @property
     def helps(self) -> bool:
         """Whether every measured effect is above 0."""
-        from themescope.core.labelling.metric_learning import helps
+        from themescope.core.labelling.learning import helps
 
         return helps(self.on_sentences, self.on_articles)
 
@@ -68,8 +68,8 @@ def learn_from_labels(store: Store, record: LabellingRecord, partition: Partitio
     """
     from threadpoolctl import threadpool_limits
 
-    from themescope.core.labelling.metric_learning import effect_on_articles, effect_on_sentences, learn_metric
-    from themescope.core.models.linear_metric.model import LinearMetricConfig
+    from themescope.core.labelling.learning import effect_on_articles, effect_on_sentences, learn_metric
+    from themescope.core.models.linear_metric import LinearMetricConfig
 
     begun = time.monotonic()
     judged, ids = judged_pairs(store, record, partition), partition.ids
@@ -141,7 +141,7 @@ def keep(store: Store, record: LabellingRecord, learned: LearnedMetric) -> Model
 def _stored(store: Store, record: LabellingRecord, learned: LearnedMetric) -> ModelRecord:
     from themescope.core.models import REGISTRY as METHODS
     from themescope.core.models.artifact import save_model
-    from themescope.core.models.linear_metric.model import LinearMetric
+    from themescope.core.models.linear_metric import LinearMetric
 
     method = METHODS.tagged(_LEARNS_METRIC)[0].id
     base, info = _loaded(store, learned.base)
@@ -194,7 +194,7 @@ def _metrics(record: LabellingRecord, learned: LearnedMetric) -> dict[str, Any]:
 
 def use(partition: Partition, model: ModelRecord, learned: LearnedMetric, after: Partition | None) -> Operation:
     """Return the step that uses a stored metric in the labelling, with sentences moved as in ``after``."""
-    from themescope.core.labelling.metric_learning import use_metric
+    from themescope.core.labelling.learning import use_metric
 
     data = {"model": model.digest, "name": model.name, "sentences": learned.sentences}
     return use_metric(partition, data, after)
@@ -202,7 +202,7 @@ def use(partition: Partition, model: ModelRecord, learned: LearnedMetric, after:
 
 def name_in_use(partition: Partition) -> str:
     """Return the name of the metric that a labelling uses, also if its model was deleted; "" without one."""
-    from themescope.core.labelling.metric_learning import metric_of
+    from themescope.core.labelling.learning import metric_of
 
     data = metric_of(partition)
     return "" if data is None else str(data.get("name", ""))
@@ -210,7 +210,7 @@ def name_in_use(partition: Partition) -> str:
 
 def model_in_use(store: Store, partition: Partition) -> ModelRecord | None:
     """Return the stored model of the metric that a labelling uses; None if it uses none or the model was deleted."""
-    from themescope.core.labelling.metric_learning import metric_of
+    from themescope.core.labelling.learning import metric_of
 
     data = metric_of(partition)
     if data is None:
@@ -221,6 +221,6 @@ def model_in_use(store: Store, partition: Partition) -> ModelRecord | None:
 
 def stop(partition: Partition) -> Operation:
     """Return the step after which the labelling uses no metric."""
-    from themescope.core.labelling.metric_learning import stop_metric
+    from themescope.core.labelling.learning import stop_metric
 
     return stop_metric(partition)

@@ -299,7 +299,7 @@ def preview_parts(
     """
     from themescope.core.clustering.repeats import distinct_texts
     from themescope.core.labelling.suggestions import propose
-    from themescope.core.tasks.pair_calibration import load_calibration
+    from themescope.core.tasks.density import load_calibration
     from themescope.core.tasks.theme_counts import suggest
 
     reason = ""

@@ -21,7 +21,7 @@ from themescope.jobs.services.tasks import work
 from themescope.jobs.services.tasks.samples import Range
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.posterior import RaterModel
+    from themescope.core.labelling.consensus import RaterModel
 
 
 MOST_PAIRED = 1_000
@@ -194,8 +194,7 @@ def _gold_series(
 
 def _consensus_series(found: JudgedItems, items: Sequence[ItemRecord]) -> dict[str, list[tuple[datetime, float]]]:
     """Return, for each done item, the mean probability that a person's judgements of its pairs are right by others."""
-    from themescope.core.labelling.consensus import co_assignment
-    from themescope.core.labelling.posterior import fit
+    from themescope.core.labelling.consensus import co_assignment, fit
 
     series: dict[str, list[tuple[datetime, float]]] = {person: [] for person in found.people}
     raters, gold = found.raters
@@ -238,7 +237,7 @@ def route(store: Store, task_id: int, person: str, most: int = 20) -> tuple[list
     first, then those of which one label is expected to tell the most. Whole items are given, because a label says
     something only beside other labels of the same person.
     """
-    from themescope.core.labelling.posterior import fit
+    from themescope.core.labelling.consensus import fit
 
     with store.reading() as r:
         found, items = judged(r, r.tasks.get(task_id)), work.items_of(r, task_id)

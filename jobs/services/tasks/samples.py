@@ -22,7 +22,7 @@ import numpy.typing as npt
 from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import DataError
 from themescope.core.labelling.markup import counted
-from themescope.core.labelling.samples import Allocation, allocate, draw
+from themescope.core.labelling.provenance import Allocation, allocate, draw
 from themescope.core.records.stored import CorpusEditRecord, CorpusRecord, EditKind, LabellingRecord
 from themescope.core.types import Floats, Ids
 from themescope.db.label_records import TaskRecord

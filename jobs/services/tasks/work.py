@@ -12,8 +12,8 @@ import numpy as np
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.markup import counted
+from themescope.core.labelling.operations import Origin, selected
 from themescope.core.labelling.partition import UNASSIGNED, Partition
-from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids
 from themescope.db.label_records import ItemRecord, ItemState, TaskRecord

@@ -18,7 +18,7 @@ from themescope.core.models import REGISTRY as MODELS
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.registry import Card
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.core.text.word_tables import REGISTRY as WORD_TABLES
+from themescope.core.text.word_vectors import REGISTRY as WORD_TABLES
 from themescope.jobs.kinds import REGISTRY as JOB_KINDS
 
 FILE = Path(__file__).with_name("fingerprints.json")

@@ -94,8 +94,7 @@ def compared() -> Fingerprint:
 
 
 def classified() -> Fingerprint:
-    from themescope.core.tasks.topic_data import TopicDocument, TopicSettings, topic_task
-    from themescope.core.tasks.topics import classify, cluster_topics
+    from themescope.core.tasks.topics import TopicDocument, TopicSettings, classify, cluster_topics, topic_task
 
     x = fixed(40, 5)
     y = np.floor(3 * (fixed(40, 1, 9)[:, 0] + 0.5)).astype(np.int32)
@@ -128,7 +127,7 @@ def related() -> Fingerprint:
 
 
 def summarised() -> Fingerprint:
-    from themescope.core.metrics.rouge import RougeSettings, rouge_1
+    from themescope.core.metrics.relatedness import RougeSettings, rouge_1
 
     summary = "The rivers were running near the older markets. Nobody was selling engines at the market."
     references = [

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.clustering.name_words import NameWord, WordReader, joined
-from themescope.core.clustering.naming import level_names, theme_words
+from themescope.core.clustering.naming import NameWord, WordReader, joined, level_names, theme_words
 
 STOP = frozenset(["i", "it", "is", "we", "they", "the", "to", "and", "us", "in", "of"])
 HALVES = {"n't", "don", "doesn", "couldn", "ca", "wo", "ll", "ve", "re", "'s", "'ve", "t", "s"}

@@ -5,8 +5,7 @@ import regex  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.clustering.name_words import WordReader
-from themescope.core.clustering.naming import theme_words
+from themescope.core.clustering.naming import WordReader, theme_words
 from themescope.core.clustering.unspaced_words import split, unspaced_words
 
 PRESIDENTS = [

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from themescope.core.compute.neighbours import CANDIDATES, NeighbourIndex
+from themescope.core.compute import CANDIDATES, NeighbourIndex
 from themescope.core.errors import ArtifactError, DataError
 
 KEYS = np.arange(3_000, dtype=np.int64) * 7 + (1 << 40)

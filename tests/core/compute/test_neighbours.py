@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from themescope.core.compute import neighbours as likeness
+from themescope.core import compute
 from themescope.core.errors import DataError
 
 
@@ -21,10 +21,10 @@ def by_hand(query: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, lambda x: x.astype(np.float16)])
 def test_cosines_in_blocks_are_the_cosines(kind: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(likeness, "BLOCK", 7)
+    monkeypatch.setattr(compute, "BLOCK", 7)
     vectors = rows(40, 0)
     vectors[11] = 0
-    found = likeness.cosines(kind(vectors[3:4]), kind(vectors))  # type: ignore[operator]
+    found = compute.cosines(kind(vectors[3:4]), kind(vectors))  # type: ignore[operator]
     np.testing.assert_allclose(found, by_hand(vectors[3], vectors), atol=1e-6)
     assert found[11] == 0 and found[3] == pytest.approx(1.0)
 
@@ -34,8 +34,8 @@ def test_the_nearest_neighbours_of_any_blocks_are_those_of_all(n: int, top: int,
     vectors, ids = rows(n, seed), np.random.default_rng(seed).permutation(1_000)[:n]
     query = np.array([[1, 2, 0, 0, -1, 1]], dtype=np.float32)
     blocks = [(ids[i : i + size], vectors[i : i + size]) for i in range(0, n, size)]
-    found = likeness.nearest_neighbours(query, blocks, top)
-    all_ = likeness.cosines(query, vectors) if n else np.empty(0)
+    found = compute.nearest_neighbours(query, blocks, top)
+    all_ = compute.cosines(query, vectors) if n else np.empty(0)
     assert (
         found == sorted(((int(i), float(c)) for i, c in zip(ids, all_, strict=True)), key=lambda e: (-e[1], e[0]))[:top]
     )
@@ -43,5 +43,5 @@ def test_the_nearest_neighbours_of_any_blocks_are_those_of_all(n: int, top: int,
 
 def test_dimensions_must_fit_and_a_query_of_nothing_is_like_nothing() -> None:
     with pytest.raises(DataError, match="6 dimensions, the query has 2"):
-        likeness.cosines(np.ones((1, 2), np.float32), rows(3, 0))
-    assert likeness.cosines(np.zeros((1, 6), np.float32), rows(3, 0)).tolist() == [0, 0, 0]
+        compute.cosines(np.ones((1, 2), np.float32), rows(3, 0))
+    assert compute.cosines(np.zeros((1, 6), np.float32), rows(3, 0)).tolist() == [0, 0, 0]

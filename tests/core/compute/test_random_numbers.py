@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from themescope.core.compute.random_numbers import GOLDEN, mix
+from themescope.core.compute import GOLDEN, mix
 
 FROM_SEED_1234567 = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from themescope.core.clustering.iclust import Iclust, IclustConfig
+from themescope.core.labelling import questions
 from themescope.core.labelling.answers import NO, SKIP, YES, Answer, Question, QuestionKind
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.partition import Cluster, Partition, start
-from themescope.core.labelling.questions import strategies
-from themescope.core.labelling.questions.state import QuestionState, QuestionVectors
+from themescope.core.labelling.questions import QuestionState, QuestionVectors
 
 
 @dataclass
@@ -55,7 +55,7 @@ def asked(
     """Yield the states after each answer, until there is nothing left to ask."""
     while (question := ask(state)) is not None:
         given = Answer(question, value(question))
-        operation = strategies.answer(state, given, _fresh(state.partition), lambda ids: "New cluster")
+        operation = questions.answer(state, given, _fresh(state.partition), lambda ids: "New cluster")
         state = state.after(apply(state.partition, operation.change_set))
         yield state
 

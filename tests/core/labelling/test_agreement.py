@@ -13,8 +13,7 @@ from themescope.core.labelling.agreement import (
     pair_alpha,
     replacement_test,
 )
-from themescope.core.metrics.alternative_annotator import Decision
-from themescope.core.metrics.coding_agreement import set_alpha
+from themescope.core.metrics.coding_agreement import Decision, set_alpha
 
 
 def labels(*values: int) -> np.ndarray:

@@ -30,7 +30,7 @@ from themescope.core.labelling.changes import (
 )
 from themescope.core.labelling.cluster_changes import ClusterChanges
 from themescope.core.labelling.code_sets import broken, combinations
-from themescope.core.labelling.metric_learning import stop_metric, use_metric
+from themescope.core.labelling.learning import stop_metric, use_metric
 from themescope.core.labelling.partition import (
     UNASSIGNED,
     Cluster,

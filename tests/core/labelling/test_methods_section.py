@@ -21,7 +21,7 @@ from themescope.core.labelling.methods_section import (
     TrainingFact,
     paragraphs,
 )
-from themescope.core.metrics.alternative_annotator import AgainstPerson, AlternativeAnnotatorTest, Decision
+from themescope.core.metrics.coding_agreement import AgainstPerson, AlternativeAnnotatorTest, Decision
 from themescope.core.types import Estimate
 
 NOTHING = Facts(

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.labelling.changes import apply
-from themescope.core.labelling.learning import Pairs
-from themescope.core.labelling.metric_learning import (
+from themescope.core.labelling.learning import (
     MetricEffect,
+    Pairs,
     effect_on_articles,
     effect_on_sentences,
     helps,
@@ -21,7 +21,7 @@ from themescope.core.labelling.metric_learning import (
 )
 from themescope.core.labelling.partition import Cluster, Partition, start
 from themescope.core.models.base import unit_length
-from themescope.core.models.linear_metric.model import LinearMetricConfig
+from themescope.core.models.linear_metric import LinearMetricConfig
 from themescope.core.types import Estimate
 
 CONFIG = LinearMetricConfig()

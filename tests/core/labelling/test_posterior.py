@@ -5,17 +5,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from themescope.core.labelling.agreement import PairTable
 from themescope.core.labelling.consensus import (
+    UNDETERMINED,
+    RaterModel,
+    Reliability,
     co_assignment,
     consensus,
     disputed,
     expected_ari,
     expected_information,
+    fit,
+    jackknife,
     judgement_information,
     support,
 )
-from themescope.core.labelling.pair_counts import PairTable
-from themescope.core.labelling.posterior import UNDETERMINED, RaterModel, Reliability, fit, jackknife
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.types import Ids, Labels
 

@@ -15,12 +15,11 @@ from tests.core.labelling.labellers import (
     states_after,
 )
 from themescope.core.errors import DataError
+from themescope.core.labelling import questions
 from themescope.core.labelling.answers import NO, SKIP, YES, Answer, Effect, Question, QuestionKind
 from themescope.core.labelling.changes import Kind, Step, apply, replay, rewind
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
-from themescope.core.labelling.questions import strategies
-from themescope.core.labelling.questions.state import QuestionState, prepare
-from themescope.core.labelling.questions.strategies import merge_or_split, next_question
+from themescope.core.labelling.questions import QuestionState, merge_or_split, next_question, prepare
 from themescope.core.metrics import REGISTRY as METRICS
 
 Ask = Callable[[QuestionState], Question | None]
@@ -40,7 +39,7 @@ def state_of(x: np.ndarray, numbers: list[int]) -> QuestionState:
 
 
 def answered(state: QuestionState, question: Question, value: str) -> QuestionState:
-    operation = strategies.answer(state, Answer(question, value), max(state.partition.clusters) + 1, lambda ids: "New")
+    operation = questions.answer(state, Answer(question, value), max(state.partition.clusters) + 1, lambda ids: "New")
     return state.after(apply(state.partition, operation.change_set))
 
 
@@ -79,7 +78,7 @@ def test_every_answer_keeps_a_partition_respects_answers_and_can_be_undone(
         assert ask(again) == question
         assert len(set(question.sentences)) == len(question.sentences)
         given_answer = Answer(question, labeller.value(question))
-        operation = strategies.answer(state, given_answer, max(state.partition.clusters) + 1, lambda ids: "New")
+        operation = questions.answer(state, given_answer, max(state.partition.clusters) + 1, lambda ids: "New")
         after = apply(state.partition, operation.change_set)
         assert apply(after, operation.change_set.inverse()).to_bytes() == state.partition.to_bytes()
         change_sets.append(operation.change_set)
@@ -145,10 +144,10 @@ def test_an_answer_that_contradicts_earlier_ones_and_a_skipped_question_move_not
     assert [found.answer for found in after.constraints.contradictions] == ["000002"]
     skipped = answered(state, Question(QuestionKind.PAIR, Effect.SPLIT, (4, 5)), SKIP)
     assert (skipped.partition.numbers == state.partition.numbers).all()
-    back = strategies.take_back(after.partition, "000001")
+    back = questions.take_back(after.partition, "000001")
     assert not state.after(apply(after.partition, back.change_set)).constraints.contradictions
     with pytest.raises(DataError, match="taken back already"):
-        strategies.take_back(after.partition, "000007")
+        questions.take_back(after.partition, "000007")
 
 
 def test_answers_about_different_clusters_can_come_in_any_order() -> None:
@@ -172,12 +171,12 @@ def test_stopping_is_suggested_when_the_last_answers_moved_almost_nothing() -> N
         return Step(id, kind, "answer", "", "", datetime.now(UTC), target, size=size)
 
     def sizes(given: list[Step]) -> list[int]:
-        return [step.size for step in strategies.standing_answers(given)]
+        return [step.size for step in questions.standing_answers(given)]
 
     some_moved = [step(i, 2) for i in range(1, 21)]
-    assert strategies.stop_reason(sizes(some_moved)) == ""
+    assert questions.stop_reason(sizes(some_moved)) == ""
     quiet = [*some_moved, *(step(i, 0) for i in range(21, 36))]
-    assert "moved no sentence" in strategies.stop_reason(sizes(quiet))
+    assert "moved no sentence" in questions.stop_reason(sizes(quiet))
     undone = [*quiet, step(40, 0, Kind.UNDO, 30)]
     assert len(sizes(undone)) == len(quiet) - 1
     assert len(sizes([*undone, step(41, 0, Kind.REDO, 30)])) == len(quiet)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.samples import Allocation, allocate, draw
+from themescope.core.labelling.provenance import Allocation, allocate, draw
 
 SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=12).map(lambda found: np.array(found, np.int64))
 ALLOCATIONS = st.sampled_from([Allocation.PROPORTIONAL, Allocation.EQUAL])

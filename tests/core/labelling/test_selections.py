@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.selections import KINDS, Origin, Selection, selected
+from themescope.core.labelling.operations import KINDS, Origin, Selection, selected
 
 IDS = st.lists(st.integers(0, 40), max_size=30)
 ORIGINS = st.builds(

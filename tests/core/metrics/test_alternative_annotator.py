@@ -3,15 +3,15 @@ import pytest
 from scipy import stats
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.alternative_annotator import (
+from themescope.core.metrics.coding_agreement import (
+    Coding,
     Decision,
     _exact_p,
     alternative_annotator_test,
     coding_of,
     replacement_p,
 )
-from themescope.core.metrics.coding_agreement import Coding
-from themescope.core.metrics.statistics.intervals import benjamini_yekutieli
+from themescope.core.metrics.statistics import benjamini_yekutieli
 
 
 def coder(random: np.random.Generator, truth: np.ndarray, error: float) -> np.ndarray:

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from themescope.core.errors import DataError
 from themescope.core.metrics.article_difficulty import TRAITS, article_slices, balance
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics import bootstrap_mean
 
 
 def test_traits_of_sections() -> None:

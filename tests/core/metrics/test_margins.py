@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.triplet_analysis import margin_histogram
+from themescope.core.metrics.triplets import margin_histogram
 
 FINITE = st.floats(-1e6, 1e6, width=32)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.metrics.rouge import RougeSettings, rouge_1, rouge_tokens
-from themescope.core.text.tokens import STOP_WORDS
+from themescope.core.metrics.relatedness import RougeSettings, rouge_1, rouge_tokens
+from themescope.core.text.languages import STOP_WORDS
 
 PLAIN = RougeSettings(words=0, stemming=False, remove_stop_words=False)
 STEMMED = RougeSettings(words=0, remove_stop_words=False)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
-from themescope.core.metrics.triplet_analysis import fold_heading, section_pairs
+from themescope.core.metrics.statistics import bootstrap_mean
+from themescope.core.metrics.triplets import fold_heading, section_pairs
 
 TITLES = ["", "History", "history", " HISTORY ", "Early_life", "early  life", "Café", "Cafe\u0301", "Economy"]
 ROWS = st.lists(

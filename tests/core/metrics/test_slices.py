@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.triplet_analysis import accuracy_by_article, accuracy_slices
+from themescope.core.metrics.triplets import accuracy_by_article, accuracy_slices
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 40), st.sampled_from([-1.0, 0.0, 1.0]), st.integers(1, 4)), min_size=1, max_size=60

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.triplet_analysis import CorrectnessFilter, correctness_mask
+from themescope.core.metrics.triplets import CorrectnessFilter, correctness_mask
 
 MARGIN = st.sampled_from([-2.0, -0.5, 0.0, 0.5, 2.0, math.nan])
 TABLES = st.integers(2, 4).flatmap(

@@ -9,8 +9,7 @@ import pytest
 from tests.core.models.triplet_network.themes import theme_triplets
 from themescope.core.errors import ArtifactError
 from themescope.core.models import REGISTRY
-from themescope.core.models.artifact import load_model, save_model
-from themescope.core.models.storage import read_tensors
+from themescope.core.models.artifact import load_model, read_tensors, save_model
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.paths import pretrained_folders

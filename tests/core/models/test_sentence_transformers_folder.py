@@ -15,11 +15,10 @@ from themescope import load
 from themescope.core.errors import ConfigError, ReadError
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import is_foreign, save_for_sentence_transformers, save_foreign
-from themescope.core.models.static_encoder.model import StaticEncoder, StaticEncoderConfig
-from themescope.core.models.static_encoder.vocabulary import spellings, tokenizer_of
+from themescope.core.models.static_encoder import StaticEncoder, StaticEncoderConfig, spellings, tokenizer_of
 from themescope.core.models.thematic_encoder import model as thematic
 from themescope.core.models.thematic_encoder.model import ThematicEncoder, ThematicEncoderConfig
-from themescope.core.text.tokens import tokenize
+from themescope.core.text.languages import tokenize
 from themescope.core.types import Corpus, Sentence, Split
 
 TEXTS = [

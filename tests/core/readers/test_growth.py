@@ -15,8 +15,8 @@ from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect
+from themescope.core.text.languages import content_words, tokenize
 from themescope.core.text.splitting import SentenceSplitter, split_article
-from themescope.core.text.tokens import content_words, tokenize
 from themescope.core.types import Article
 
 SIZE = 2_000

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from themescope.core.errors import DataError
-from themescope.core.tasks.lexrank import lexrank, ranked, tfidf_lexrank_vectors
+from themescope.core.tasks.summaries import lexrank, ranked, tfidf_lexrank_vectors
 
 
 def test_a_complete_graph_with_equal_weights_is_uniform():

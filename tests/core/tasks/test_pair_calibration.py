@@ -8,7 +8,7 @@ import pytest
 from benchmarks._pair_calibration import KnownList, brier_scores, fit_calibration
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
 from themescope.core.errors import DataError
-from themescope.core.tasks.pair_calibration import FILE, copy_calibration, load_calibration, save_calibration
+from themescope.core.tasks.density import FILE, copy_calibration, load_calibration, save_calibration
 
 
 def lists(seed: int, count: int = 12) -> list[KnownList]:

@@ -18,8 +18,8 @@ from themescope.core.tasks.relatedness import (
     evaluate_sick,
     fit_relatedness,
     read_sick,
+    soft_targets,
 )
-from themescope.core.tasks.relatedness_regressor import soft_targets
 from themescope.core.types import Corpus, TripletTexts
 
 HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"

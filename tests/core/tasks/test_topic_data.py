@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from themescope.core.errors import DataError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY as READERS
-from themescope.core.tasks.topic_data import PUBLISHED, TopicDocument, TopicSettings, central, long_enough, topic_task
+from themescope.core.tasks.topics import PUBLISHED, TopicDocument, TopicSettings, central, long_enough, topic_task
 from themescope.core.text.splitting import SentenceSplitter, split_article
 from themescope.core.types import Sentence
 

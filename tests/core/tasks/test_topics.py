@@ -11,7 +11,7 @@ from sklearn import metrics
 from sklearn.linear_model import LogisticRegression
 
 from themescope.core.errors import Cancelled, DataError
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.protocols import NullReport
 from themescope.core.tasks.topics import (
     SCORES,

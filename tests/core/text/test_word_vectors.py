@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from themescope.core.errors import ConfigError, DataError, MissingExtraError, ReadError
-from themescope.core.text.word_tables import load_word_vectors
-from themescope.core.text.word_vectors import WordVectors, random_vectors, token_ids
+from themescope.core.text.word_vectors import WordVectors, load_word_vectors, random_vectors, token_ids
 
 WORDS = ["the", "Paris", "U.S.", "0000", "##.#", "dog"]
 TABLE = np.arange(24, dtype=np.float32).reshape(6, 4) / 7 - 1

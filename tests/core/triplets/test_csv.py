@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from themescope.core.errors import ReadError
-from themescope.core.triplets.csv import read_triplets_csv
+from themescope.core.triplets.sample import read_triplets_csv
 
 GOOD = 'Sentence1,Sentence2,Sentence3\na,b,c\n"d, e",f,g\n'
 

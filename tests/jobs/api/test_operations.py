@@ -16,7 +16,7 @@ from tests.webapp.filled import fill
 from themescope.core.columns import ColumnType
 from themescope.core.errors import AccessError, DataError, UnknownNameError
 from themescope.core.labelling.changes import StaleChangeError
-from themescope.core.labelling.selections import Origin, selected
+from themescope.core.labelling.operations import Origin, selected
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.answers import Page
 from themescope.core.records.stored import Role

@@ -13,7 +13,7 @@ from tests.db.texts import add_corpus
 from tests.jobs.helpers import only_plan
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, Field, marked
-from themescope.core.labelling.metric_learning import use_metric
+from themescope.core.labelling.learning import use_metric
 from themescope.core.labelling.provenance import Source
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.readers.tables import read_sheet

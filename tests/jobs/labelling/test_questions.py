@@ -8,8 +8,7 @@ from tests.core.labelling.labellers import Labeller
 from tests.db.texts import add_corpus
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import Answer, Effect, Question, QuestionKind, answers
-from themescope.core.labelling.questions.state import QuestionState, prepare
-from themescope.core.labelling.questions.strategies import merge_or_split, next_question, standing_answers
+from themescope.core.labelling.questions import QuestionState, merge_or_split, next_question, prepare, standing_answers
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store

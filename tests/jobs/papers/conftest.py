@@ -62,7 +62,7 @@ def home(make_home: MakeHome, data: Path) -> Path:
 @pytest.fixture
 def corpus(copy_home: CopyHome, home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store with the corpus "C", the tiny paper among the papers, and regressors that learn for a moment only."""
-    monkeypatch.setattr("themescope.core.tasks.relatedness_regressor._MOST_BLOCKS", 1)
+    monkeypatch.setattr("themescope.core.tasks.relatedness._MOST_BLOCKS", 1)
     monkeypatch.setitem(PAPERS, "tiny", "tests.jobs.papers.tiny_paper:TINY")
     return copy_home(home)
 

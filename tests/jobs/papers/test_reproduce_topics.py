@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests.jobs.papers.conftest import rows
-from themescope.core.papers.sjh17.data import BAGS, ENGINE, NEWSGROUPS, REUTERS, TUNING
-from themescope.core.papers.sjh17.tables import SJH17
+from themescope.core.papers.sjh17 import BAGS, ENGINE, NEWSGROUPS, REUTERS, SJH17, TUNING
 from themescope.core.papers.spec import Paper, ResultTable, RunProfile
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import resume_here

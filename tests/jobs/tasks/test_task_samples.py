@@ -11,7 +11,7 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.test_cli import call_json
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.samples import Allocation
+from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Floats, Ids

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from themescope.core.labelling.posterior import FEW_OF_PERSON, CodeModel, RaterModel
+from themescope.core.labelling.consensus import FEW_OF_PERSON, CodeModel, RaterModel
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Labels
 from themescope.db.label_records import NewLabelling

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.agreement import replacement_test
-from themescope.core.metrics.alternative_annotator import EPSILONS, AlternativeAnnotatorTest, Decision
+from themescope.core.metrics.coding_agreement import EPSILONS, AlternativeAnnotatorTest, Decision
 from themescope.jobs.services.labelling.agreement import Coder
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.agreement.groups import LabellingGroup

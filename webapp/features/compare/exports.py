@@ -16,7 +16,7 @@ from themescope.core.config import Config
 from themescope.core.labelling import markup
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.metrics.article_difficulty import ArticleSlice
-from themescope.core.metrics.statistics.multiple_comparisons import (
+from themescope.core.metrics.statistics import (
     ALPHA,
     FEWEST_ARTICLES,
     RESAMPLES,

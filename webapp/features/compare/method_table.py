@@ -11,7 +11,7 @@ from pandas.io.formats.style import Styler
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics import REGISTRY as METRICS
-from themescope.core.metrics.statistics.multiple_comparisons import TESTS, SignificanceTest, corrected_together
+from themescope.core.metrics.statistics import TESTS, SignificanceTest, corrected_together
 from themescope.core.records.stored import ScoreRecord
 from themescope.core.registry import Card
 from themescope.db.records import BenchmarkRecord

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from themescope.core.labelling.selections import Origin
+from themescope.core.labelling.operations import Origin
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.metrics.matching import UNASSIGNED, Matching, match_clusters
 from themescope.core.records.stored import ArticleRecord, CorpusRecord

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from themescope.core.metrics.statistics.multiple_comparisons import (
+from themescope.core.metrics.statistics import (
     BOOTSTRAP,
     MCNEMAR,
     WILCOXON,

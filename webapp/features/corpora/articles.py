@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from themescope.core.labelling.selections import Origin
+from themescope.core.labelling.operations import Origin
 from themescope.core.readers.table import SENTENCES
 from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.text.languages import UNSPACED, frequent, language_name, shares_text

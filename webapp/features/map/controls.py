@@ -11,7 +11,7 @@ import numpy.typing as npt
 import streamlit as st
 from scipy import sparse
 
-from themescope.core.compute.neighbours import INDEX_FROM, cosines, nearest_neighbours
+from themescope.core.compute import INDEX_FROM, cosines, nearest_neighbours
 from themescope.core.errors import ThemescopeError
 from themescope.core.records.stored import CorpusRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix

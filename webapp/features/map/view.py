@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.errors import ThemescopeError
-from themescope.core.labelling.selections import Origin, selected
+from themescope.core.labelling.operations import Origin, selected
 from themescope.core.projection import geometry as alignment
 from themescope.core.records.stored import CorpusRecord, MapRecord
 from themescope.core.types import Points

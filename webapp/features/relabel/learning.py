@@ -12,7 +12,7 @@ import streamlit as st
 from themescope.core.clustering.generated_names import NameState
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.learning import FINE_TUNING_SETTINGS, section_separation
-from themescope.core.metrics.statistics.intervals import PairedTest, paired_test
+from themescope.core.metrics.statistics import PairedTest, paired_test
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Split

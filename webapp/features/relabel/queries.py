@@ -46,7 +46,7 @@ from themescope.webapp.shared.choose import grouped
 from themescope.webapp.shared.results import partition_queries
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.questions.state import QuestionVectors
+    from themescope.core.labelling.questions import QuestionVectors
 
 
 @dataclass(frozen=True, slots=True)

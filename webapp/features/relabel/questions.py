@@ -6,10 +6,10 @@ from typing import Any
 
 import streamlit as st
 
+from themescope.core.labelling import questions
 from themescope.core.labelling.answers import NO, SKIP, YES, Effect, Question, QuestionKind, answers, constraints
 from themescope.core.labelling.code_sets import allows_several
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.labelling.questions import strategies
 from themescope.jobs.services.labelling.assistance import METHOD
 from themescope.jobs.services.search import MOST_WITH_VECTORS
 from themescope.webapp.features.relabel import queries, toolbar
@@ -181,10 +181,10 @@ def _progress(state: RelabelState) -> None:
     budget = int(st.session_state.get(f"relabel_budget_{state.record.id}", _DEFAULT_BUDGET))
     with st.container(border=True, gap="xsmall"):
         st.progress(min(given / budget, 1.0), f"{given:,} of {count(budget, 'answer')}")
-        standing = strategies.standing_answers(state.session.steps)
+        standing = questions.standing_answers(state.session.steps)
         if standing:
             st.markdown(f"Last answer: {plain(standing[-1].summary)}.")
-        reason = strategies.stop_reason([step.size for step in standing])
+        reason = questions.stop_reason([step.size for step in standing])
         if reason:
             st.info(f"**You can stop here.** {plain(reason)}", icon=":material/flag:")
         clusters = sum(size > 0 for number, size in state.partition.sizes().items() if number != UNASSIGNED)
@@ -224,7 +224,7 @@ def _contradictions(state: RelabelState) -> None:
 
 def _take_back(state: RelabelState, key: str) -> None:
     state.travel(
-        lambda session: session.do(strategies.take_back(session.partition, key), selection_method=METHOD),
+        lambda session: session.do(questions.take_back(session.partition, key), selection_method=METHOD),
         "This answer was taken back already.",
     )
     state.notice = state.notice or "The answer was taken back. What it had moved stays; use Undo or move the sentences."

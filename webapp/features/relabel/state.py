@@ -13,7 +13,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import Question
 from themescope.core.labelling.changes import Kind, Step
 from themescope.core.labelling.partition import Partition
-from themescope.core.labelling.questions.strategies import next_question
+from themescope.core.labelling.questions import next_question
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling.assistance import question_state
 from themescope.webapp.shared.pages import PageKeys
@@ -109,7 +109,7 @@ def step_summary(step: Step) -> str:
 
 if TYPE_CHECKING:
     from themescope.core.labelling.partition import Partition
-    from themescope.core.labelling.questions.state import QuestionState, QuestionVectors
+    from themescope.core.labelling.questions import QuestionState, QuestionVectors
 
 
 @dataclass

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from themescope.core.labelling.selections import Origin
+from themescope.core.labelling.operations import Origin
 from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.jobs.services import search
 from themescope.jobs.services.everything import words_of

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from themescope.core.labelling.selections import Selection
+from themescope.core.labelling.operations import Selection
 from themescope.core.records.stored import CorpusRecord, SelectionRecord
 from themescope.webapp.features.selections import state
 from themescope.webapp.shared.choose import nothing, project

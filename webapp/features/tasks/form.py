@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.columns import ColumnType
-from themescope.core.labelling.samples import Allocation
+from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.jobs.common.importing.waves import is_list, waves_of

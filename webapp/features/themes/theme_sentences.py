@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.labelling.selections import Origin, selected
+from themescope.core.labelling.operations import Origin, selected
 from themescope.core.types import Ids
 from themescope.webapp.features.themes import state
 from themescope.webapp.map_view.view_state import MapState

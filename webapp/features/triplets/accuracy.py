@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from themescope.core.metrics.statistics.intervals import paired_difference
-from themescope.core.metrics.triplet_analysis import (
+from themescope.core.metrics.statistics import paired_difference
+from themescope.core.metrics.triplets import (
     CorrectnessFilter,
     MarginHistogram,
     SectionPairs,
     Slice,
     accuracy_by_article,
     accuracy_slices,
+    correctness,
     margin_histogram,
 )
-from themescope.core.metrics.triplets import correctness
 from themescope.core.types import Estimate, Ids
 from themescope.db.records import TripletSetRecord
 from themescope.jobs.services.table_files import csv_text

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from themescope.core.metrics.triplet_analysis import MarginHistogram
+from themescope.core.metrics.triplets import MarginHistogram
 from themescope.webapp.shared.figures import Tones
 from themescope.webapp.shared.text import figure_text
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from themescope.core.metrics.triplet_analysis import CorrectnessFilter, correctness_mask, fold_heading
+from themescope.core.metrics.triplets import CorrectnessFilter, correctness_mask, fold_heading
 from themescope.core.types import Ids, Split
 from themescope.db.records import TripletReview, TripletSections, TripletSetRecord, Verdict
 from themescope.webapp.features.triplets import queries, state

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from themescope.core.metrics.triplet_analysis import SectionPairs, section_pairs
+from themescope.core.metrics.triplets import SectionPairs, section_pairs
 from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Ids, Split, TripletRows
 from themescope.db.records import (

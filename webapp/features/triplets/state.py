@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from themescope.core.metrics.triplet_analysis import CorrectnessFilter
+from themescope.core.metrics.triplets import CorrectnessFilter
 from themescope.db.records import Verdict
 from themescope.webapp.shared import navigation
 from themescope.webapp.shared.pages import PageKeys

@@ -18,8 +18,7 @@ import streamlit as st
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics.article_difficulty import TRAITS, ArticleSlice, article_slices
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
-from themescope.core.metrics.statistics.multiple_comparisons import Family, SignificanceTest, compare_all, mcnemar_test
+from themescope.core.metrics.statistics import Family, SignificanceTest, bootstrap_mean, compare_all, mcnemar_test
 from themescope.core.metrics.triplets import correctness
 from themescope.core.records.stored import ModelRecord, RunRecord, ScoreRecord
 from themescope.core.types import Floats, Ids

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from themescope.core.metrics.statistics.intervals import PairedTest, paired_test
+from themescope.core.metrics.statistics import PairedTest, paired_test
 from themescope.core.metrics.triplets import correctness
 from themescope.core.models import REGISTRY
 from themescope.core.records.stored import ModelRecord, RunRecord

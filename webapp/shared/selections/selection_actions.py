@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from themescope.core.labelling.changes import Step
-from themescope.core.labelling.selections import Selection, digest_of_ids
+from themescope.core.labelling.operations import Selection, digest_of_ids
 from themescope.core.records.stored import LabellingRecord, SelectionRecord, Sharing
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from themescope.core.labelling.selections import digest_of_ids
+from themescope.core.labelling.operations import digest_of_ids
 from themescope.core.types import Ids
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.selections import SelectedSentences, SelectionComparison

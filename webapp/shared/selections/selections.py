@@ -15,7 +15,7 @@ import numpy as np
 import streamlit as st
 
 from themescope.core.errors import ThemescopeError
-from themescope.core.labelling.selections import Origin, Selection, selected
+from themescope.core.labelling.operations import Origin, Selection, selected
 from themescope.core.records.stored import CorpusRecord, LabellingRecord, SelectionRecord
 from themescope.core.types import Ids
 from themescope.db.records import SentencePlaces

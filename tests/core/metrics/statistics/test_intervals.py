@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.statistics import intervals
-from themescope.core.metrics.statistics.intervals import bootstrap_mean, paired_difference
+from themescope.core.metrics import statistics
+from themescope.core.metrics.statistics import bootstrap_mean, paired_difference
 
 
 def test_covers_the_true_mean() -> None:
@@ -43,7 +43,7 @@ def test_items_without_a_group_stand_alone() -> None:
 def test_shortcut_for_few_values_is_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     values = (np.random.default_rng(3).random(2000) < 0.7).astype(float)
     short = bootstrap_mean(values)
-    monkeypatch.setattr(intervals, "_FEW", 0.0)
+    monkeypatch.setattr(statistics, "_FEW", 0.0)
     long = bootstrap_mean(values)
     assert short.low == pytest.approx(long.low, abs=0.002) and short.high == pytest.approx(long.high, abs=0.002)
 

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.statistics import multiple_comparisons as families
-from themescope.core.metrics.statistics.intervals import paired_difference
-from themescope.core.metrics.statistics.multiple_comparisons import (
+from themescope.core.metrics import statistics
+from themescope.core.metrics.statistics import (
     BOOTSTRAP,
     MCNEMAR,
     TESTS,
@@ -17,6 +16,7 @@ from themescope.core.metrics.statistics.multiple_comparisons import (
     Family,
     compare_all,
     corrected_together,
+    paired_difference,
 )
 from themescope.core.types import Estimate
 
@@ -27,7 +27,7 @@ def null_scores(rng: np.random.Generator, n: int, m: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda t: t.id)
-def test_under_the_null_a_family_raises_a_false_alarm_in_at_most_5_percent(test: families.SignificanceTest) -> None:
+def test_under_the_null_a_family_raises_a_false_alarm_in_at_most_5_percent(test: statistics.SignificanceTest) -> None:
     rng = np.random.default_rng(5)
     times, alarms, single = 400, 0, 0
     for seed in range(times):
@@ -78,7 +78,7 @@ def test_mcnemar_counts_triplets() -> None:
     rng = np.random.default_rng(3)
     right = (rng.random((300, 3)) < [0.5, 0.55, 0.8]).astype(np.float32)
     articles = right.reshape(30, 10, 3).mean(axis=1)
-    found = compare_all(articles, families.mcnemar_test(right), np.full(30, 10))
+    found = compare_all(articles, statistics.mcnemar_test(right), np.full(30, 10))
     for a, b, p in zip(found.first, found.second, found.ps, strict=True):
         ahead, behind = int((right[:, a] > right[:, b]).sum()), int((right[:, a] < right[:, b]).sum())
         assert p == pytest.approx(stats.binomtest(ahead, ahead + behind).pvalue)

@@ -5,16 +5,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.statistics.intervals import (
+from themescope.core.metrics.statistics import (
     bootstrap_ps,
+    compare_all,
     discordant_ps,
     holm,
+    mcnemar_test,
     paired_test,
     signed_rank_p,
     signed_rank_ps,
     t_ps,
 )
-from themescope.core.metrics.statistics.multiple_comparisons import compare_all, mcnemar_test
 
 
 def test_a_clear_difference_is_found_and_its_sign_is_kept() -> None:

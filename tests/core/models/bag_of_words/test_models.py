@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from themescope.core.errors import DataError
 from themescope.core.models import REGISTRY
 from themescope.core.protocols import SILENT
-from themescope.core.text.word_tables import load_word_vectors
+from themescope.core.text.word_vectors import load_word_vectors
 from themescope.core.types import Corpus, Sentence
 
 ARTICLES = [

@@ -12,10 +12,18 @@ from scipy import sparse
 
 from tests.core.models.contrastive.test_training import Interrupted
 from themescope.core.errors import Cancelled, DataError
-from themescope.core.models.contrastive import distillation
-from themescope.core.models.contrastive.distillation import Teacher, drop_teacher, teacher_of
-from themescope.core.models.contrastive.loss import Mean, contrastive_loss, distillation_loss, section_masks
-from themescope.core.models.contrastive.sampling import Batch, DistillationConfig, EpochBatches, sectioned_articles
+from themescope.core.models.contrastive import training
+from themescope.core.models.contrastive.sampling import (
+    Batch,
+    DistillationConfig,
+    EpochBatches,
+    Mean,
+    contrastive_loss,
+    distillation_loss,
+    section_masks,
+    sectioned_articles,
+)
+from themescope.core.models.contrastive.training import Teacher, drop_teacher, teacher_of
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Corpus, Sentence
 
@@ -140,7 +148,7 @@ def test_unsuitable_teachers_are_refused():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(distillation, "_BLOCK", 20)
+    monkeypatch.setattr(training, "_BLOCK", 20)
 
 
 @pytest.mark.usefixtures("small_blocks")

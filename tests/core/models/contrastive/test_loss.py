@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.models.contrastive.loss import average_precision, contrastive_loss, section_masks
+from themescope.core.models.contrastive.sampling import average_precision, contrastive_loss, section_masks
 
 
 def loss_of(logits, articles, sections):

@@ -11,7 +11,7 @@ from tests.core.models.triplet_network.test_training import Interrupting
 from themescope.core.errors import Cancelled, DataError, TrainingError
 from themescope.core.models import REGISTRY
 from themescope.core.models.recurrent.data import END, SPECIAL, SaeConfig, SdaeConfig, word_rows
-from themescope.core.models.recurrent.training import corrupted, train_autoencoder
+from themescope.core.models.recurrent.model import corrupted, train_autoencoder
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Corpus, Sentence
 

@@ -10,9 +10,18 @@ from safetensors.numpy import save_file
 from tests.core.models.triplet_network.test_training import Interrupting
 from themescope.core.errors import Cancelled, DataError, ReadError, TrainingError
 from themescope.core.models import REGISTRY
-from themescope.core.models.recurrent.data import END, SPECIAL, UNKNOWN, RecurrentTrainingConfig, expanded, skip_data
-from themescope.core.models.recurrent.gru import GruDecoder, GruEncoder, read_recurrent_weights
-from themescope.core.models.recurrent.training import sampled_softmax, train_skip
+from themescope.core.models.recurrent.data import (
+    END,
+    SPECIAL,
+    UNKNOWN,
+    GruDecoder,
+    GruEncoder,
+    RecurrentTrainingConfig,
+    expanded,
+    read_recurrent_weights,
+    skip_data,
+)
+from themescope.core.models.recurrent.model import sampled_softmax, train_skip
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.text.word_vectors import WordVectors
 from themescope.core.types import Corpus, Sentence

@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 from themescope.core.errors import Cancelled
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.base import cosine_distances
-from themescope.core.models.static_encoder.model import StaticEncoder, StaticEncoderConfig
-from themescope.core.models.static_encoder.network import WordTable, bags, principal_directions
-from themescope.core.models.static_encoder.vocabulary import initial_vectors, rows_of, vocabulary_of
+from themescope.core.models.static_encoder import (
+    StaticEncoder,
+    StaticEncoderConfig,
+    WordTable,
+    bags,
+    initial_vectors,
+    principal_directions,
+    rows_of,
+    vocabulary_of,
+)
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.text.word_vectors import WordVectors, numbered
 from themescope.core.types import Corpus, Sentence, Split

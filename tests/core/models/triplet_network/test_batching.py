@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.models.triplet_network.themes import NO_WORDS, theme_data
-from themescope.core.models.triplet_network.batching import epoch_batches, length_chunks, triplet_data
 from themescope.core.models.triplet_network.config import TripletNetConfig
+from themescope.core.models.triplet_network.network import epoch_batches, length_chunks, triplet_data
 from themescope.core.types import TripletTexts
 
 

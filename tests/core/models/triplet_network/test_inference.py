@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import ConfigError
-from themescope.core.models.triplet_network import inference
-from themescope.core.models.triplet_network.inference import Inference
+from themescope.core.models.triplet_network import model
+from themescope.core.models.triplet_network.model import Inference
 from themescope.core.models.triplet_network.network import BiLstmAttention
 from themescope.core.text.word_vectors import TokenIds
 
@@ -38,7 +38,7 @@ def test_equal_to_the_network(lengths: list[int]) -> None:
 def test_batches_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = tokens_of([3, 0, 7, 1, 1, 9, 4])
     whole = Inference(NET).encode(tokens, lambda: None)
-    monkeypatch.setattr(inference, "BATCH", 2)
+    monkeypatch.setattr(model, "BATCH", 2)
     calls: list[int] = []
     assert np.allclose(Inference(NET).encode(tokens, lambda: calls.append(1)), whole, atol=1e-6)
     assert len(calls) == 3
@@ -46,7 +46,7 @@ def test_batches_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_int8_is_close_to_fp32() -> None:
     tokens = tokens_of([5, 9, 2, 30, 12] * 8)
-    exact, rounded = (Inference(NET, p).encode(tokens, lambda: None) for p in inference.PRECISIONS)
+    exact, rounded = (Inference(NET, p).encode(tokens, lambda: None) for p in model.PRECISIONS)
     cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
     assert cosines.min() > 0.995 and (exact != rounded).any()
 

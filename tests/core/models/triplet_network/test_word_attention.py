@@ -16,7 +16,7 @@ from themescope.core.models.triplet_network.word_attention import (
     triplet_attention,
 )
 from themescope.core.protocols import SILENT
-from themescope.core.text.tokens import tokenize
+from themescope.core.text.languages import tokenize
 from themescope.core.types import Corpus, Sentence, Split
 
 SMALL = {"vocabulary_limit": 50, "hidden": 6, "attention": 4, "threads": 1, "device": "cpu", "epochs": 1}

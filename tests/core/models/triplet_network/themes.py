@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from themescope.core.models.triplet_network.batching import triplet_data
+from themescope.core.models.triplet_network.network import triplet_data
 from themescope.core.text.word_vectors import WordVectors
 from themescope.core.types import TripletTexts
 

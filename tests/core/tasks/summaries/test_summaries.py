@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from tests.core.readers.samples import SUMMARIES, messages, write
 from themescope.core.errors import DataError, ReadError
-from themescope.core.metrics.rouge import RougeSettings
-from themescope.core.tasks.lexrank import ranked
-from themescope.core.tasks.summaries import REGISTRY
-from themescope.core.tasks.summaries.summarizing import (
+from themescope.core.metrics.relatedness import RougeSettings
+from themescope.core.tasks.summaries import (
+    REGISTRY,
     SummaryDocument,
     extract,
+    ranked,
     read_summary_documents,
     score_summaries,
 )

@@ -1,17 +1,4 @@
-"""A metric learned from pairs that belong together and pairs that do not, in closed form: ``linear-metric``.
-
-The vectors of other models are scaled to length 1 and then stretched or shrunk along a few axes; the models stay as
-they are. New text is embedded in the same way, so that searches use the metric too.
-
-The metric M is the geometric mean of two matrices (Zadeh, Hosseini, Sra 2016, Geometric Mean Metric Learning, equation
-13), each regularised to the identity. With the mean outer product S of the differences of pairs that belong together
-and D of pairs that do not, their common scale s = (tr S + tr D) / 2 and m sentences in pairs,
-
-    M = A^-1 #_t B,    A = I + w m S / s,    B = I + w m D / s.
-
-Without pairs M is the identity. The differences of m sentences span fewer than m dimensions, outside of which M is the
-identity, so that everything is computed in that subspace: the metric has low rank, and takes a fraction of a second.
-"""
+"""A metric learned from pairs, on the vectors of another model: ``linear-metric``."""
 
 from __future__ import annotations
 
@@ -25,10 +12,12 @@ import numpy.typing as npt
 
 from themescope.core.config import Config, option
 from themescope.core.errors import DataError
+from themescope.core.models.artifact import read_tensors, write_tensors
 from themescope.core.models.base import CombiningModel, unit_length
-from themescope.core.models.storage import read_tensors, write_tensors
 from themescope.core.protocols import SILENT, Report
 from themescope.core.types import Corpus, FittedModel, Floats, Sentence, Split, TripletTexts, Vectors
+
+# A metric learned from pairs that belong together and pairs that do not, in closed form: ``linear-metric``
 
 _NEGLIGIBLE = 1e-3
 _SMALLEST = 1e-6

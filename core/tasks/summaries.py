@@ -1,34 +1,81 @@
-"""Extractive summaries: documents, scores of sentences, extraction up to a word limit, and ROUGE-1 over documents.
+"""Extractive summaries: sentences by falling score up to a word limit. Cards only; see ``themescope.core.registry``.
 
-A summarizer is built as ``Cls(config)`` and scores the sentences of a document; larger scores come first.
-
-Documents with reference summaries are read from JSON lines or from a folder of a DUC collection. The folder contains
-``documents/`` with one file per document, and ``references/`` with the summaries, both with any subfolders. A document
-is plain text, or the ``<TEXT>`` of an SGML file; its id is the file name without suffix. A reference is a plain file
-named after its document, with anything after a further dot (``d061j.txt``, ``d061j.A.txt``), or a file of DUC with
-several ``<SUM … DOCREF="id">`` elements.
+Tags: ``vectors`` needs the vectors of the document's sentences; ``baseline`` ignores the content; ``seeded`` depends on
+a seed; ``paper`` is a row of the paper's table.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy import sparse
 
 from themescope.core.config import Config, option
 from themescope.core.errors import DataError, ReadError
-from themescope.core.metrics.rouge import RougeSettings, rouge_1
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.relatedness import RougeSettings, rouge_1
+from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.protocols import SILENT, Model, Report
 from themescope.core.readers.jsonl import summary_records
 from themescope.core.readers.streams import whole_text
-from themescope.core.tasks.lexrank import Scores, lexrank, ranked, tfidf_lexrank_vectors
+from themescope.core.registry import Card, Registry
+from themescope.core.text.languages import content_words
 from themescope.core.text.splitting import SentenceSplitter, split_article
-from themescope.core.types import Estimate, Floats, Matrix, Sentence
+from themescope.core.types import Estimate, Floats, Ids, Matrix, Sentence
+
+_SJH17 = "Saha et al. 2017, section 4.3"
+
+REGISTRY = Registry(
+    "summarizer",
+    [
+        Card(
+            id="lexrank",
+            title="LexRank on a model's vectors",
+            summary="Extracts the sentences that are most central in the graph of cosines between their vectors.",
+            source=f"Erkan and Radev 2004; {_SJH17}",
+            factory="themescope.core.tasks.summaries.summarizing:Lexrank",
+            config="themescope.core.tasks.summaries.summarizing:LexrankConfig",
+            tags=frozenset({"vectors", "paper"}),
+        ),
+        Card(
+            id="lexrank-tfidf",
+            title="LexRank on Tf-Idf",
+            summary="Extracts the sentences that are most central by their shared words.",
+            source=f"Erkan and Radev 2004; {_SJH17}",
+            factory="themescope.core.tasks.summaries.summarizing:TfidfLexrank",
+            config="themescope.core.tasks.summaries.summarizing:LexrankConfig",
+            tags=frozenset({"paper"}),
+        ),
+        Card(
+            id="lead",
+            title="Lead",
+            summary="Extracts the first sentences of the document.",
+            source="Common baseline; Nenkova 2005",
+            factory="themescope.core.tasks.summaries.summarizing:Lead",
+            config="themescope.core.config:Config",
+            tags=frozenset({"baseline"}),
+        ),
+        Card(
+            id="random",
+            title="Random sentences",
+            summary="Extracts sentences in random order.",
+            source="Baseline",
+            factory="themescope.core.tasks.summaries.summarizing:RandomOrder",
+            config="themescope.core.config:Config",
+            tags=frozenset({"baseline", "seeded"}),
+        ),
+    ],
+)
+
+
+# Extractive summaries: documents, scores of sentences, extraction up to a word limit, and ROUGE-1 over documents
 
 _TEXT = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.S | re.I)
 _SUM = re.compile(r"<SUM\b([^>]*)>(.*?)</SUM>", re.S | re.I)
@@ -267,3 +314,81 @@ class Summarize:
             scores: Scores = np.asarray(self.ranker.scores(document.sentences, own, self.seed + number), np.float64)
             found.append(extract(document.sentences, scores, self.words))
         return found
+
+
+# LexRank: centrality of the sentences of a document (Erkan and Radev 2004)
+
+Scores = npt.NDArray[np.float64]
+
+MOST_SENTENCES = 5_000
+"""Most sentences of a document: their cosines take 200 MB, and four times as much while they are counted."""
+_ITERATIONS = 1_000  # a damping of .85 reduces the change by this factor, so that 1e-6 takes 85 iterations
+_DIGITS = 9  # scores that are equal to this precision are tied, because rounding errors are larger
+
+
+def lexrank(vectors: Matrix, threshold: float = 0.1, damping: float = 0.85, tolerance: float = 1e-6) -> Scores:
+    """Return (n,) scores of the sentences with (n, dim) ``vectors``; they sum to 1.
+
+    The weight of an edge is the cosine, if it is at least ``threshold``; sentences are connected to themselves as well.
+    From a sentence without other edges the walk continues anywhere, so that it gets the teleport score; otherwise it
+    would keep the mean 1/n. The iteration ends when the sum of changes is below ``tolerance``. Raises
+    :class:`DataError` for numbers that are not finite, and for more than :data:`MOST_SENTENCES` sentences.
+    """
+    if vectors.shape[0] > MOST_SENTENCES:
+        raise DataError(
+            f"LexRank compares every sentence with every other one: {vectors.shape[0]:,} sentences are too many, the "
+            f"most are {MOST_SENTENCES:,}. Give it the documents one by one, or a sample."
+        )
+    weights = _cosines(vectors)
+    n = len(weights)
+    if n == 0:
+        return np.empty(0)
+    weights[weights < threshold] = 0.0
+    loose = np.count_nonzero(weights, axis=1) <= np.count_nonzero(weights.diagonal()[:, None], axis=1)
+    weights[loose] = 0.0
+    degrees = weights.sum(axis=1)
+    steps = (weights / np.where(loose, 1.0, degrees)[:, None]).T
+    scores = np.full(n, 1.0 / n)
+    for _ in range(_ITERATIONS):
+        moved = damping * (steps @ scores + scores[loose].sum() / n) + (1.0 - damping) / n
+        change = np.abs(moved - scores).sum()
+        scores = moved
+        if change < tolerance:
+            break
+    return np.asarray(scores / scores.sum(), np.float64)
+
+
+def ranked(scores: Scores) -> Ids:
+    """Return the (n,) positions of the sentences, most central first; ties by position."""
+    return np.argsort(-np.round(np.asarray(scores, np.float64), _DIGITS), kind="stable").astype(np.int64)
+
+
+def tfidf_lexrank_vectors(sentences: Sequence[str]) -> sparse.csr_array:
+    """Return (n, words) weights of the stemmed words of a document's sentences, for the Tf-Idf LexRank of Saha et al.
+
+    The count of a word is divided by the largest count in its sentence and multiplied by ln(n / (1 + df)), with df
+    counted within the document, so that the weight of a word in n - 1 or n sentences is 0 or less.
+    """
+    counts = [Counter(content_words(sentence)) for sentence in sentences]
+    found = Counter(word for words in counts for word in words)
+    columns = {word: column for column, word in enumerate(found)}
+    idf = {word: math.log(len(sentences) / (1 + df)) for word, df in found.items()}
+    data = [count / max(words.values()) * idf[word] for words in counts for word, count in words.items()]
+    places = [columns[word] for words in counts for word in words]
+    starts = np.cumsum([0, *(len(words) for words in counts)])
+    return sparse.csr_array((data, places, starts), shape=(len(sentences), len(columns)), dtype=np.float64)
+
+
+def _cosines(vectors: Matrix) -> Scores:
+    """Return the (n, n) cosines in float64; those of zero rows are 0."""
+    if sparse.issparse(vectors):
+        rows = sparse.csr_array(vectors, dtype=np.float64)
+        dense = np.asarray((rows @ rows.T).todense(), np.float64)
+    else:
+        given = np.asarray(vectors, np.float64)
+        dense = given @ given.T
+    if not np.isfinite(dense).all():
+        raise DataError("A vector contains a value that is not finite. Embed the sentences again.")
+    norms = np.sqrt(np.maximum(dense.diagonal(), 0.0))
+    norms[norms == 0.0] = 1.0
+    return np.asarray(dense / norms[:, None] / norms[None, :], np.float64)

@@ -1,9 +1,4 @@
-"""Nearest neighbours by cosine: exact, block by block, and approximate by an index for very many dense vectors.
-
-The index is an HNSW graph of usearch. Search by it takes two steps: the graph returns candidates, of which the exact
-cosines are then computed. Source: Malkov and Yashunin (2018), "Efficient and robust approximate nearest neighbor search
-using HNSW graphs".
-"""
+"""Computation that the methods share: nearest neighbours and random numbers."""
 
 from __future__ import annotations
 
@@ -19,6 +14,8 @@ from scipy import sparse
 from themescope.core.errors import ArtifactError, DataError, optional_module
 from themescope.core.protocols import SILENT, Report
 from themescope.core.types import Float32, Ids, Matrix
+
+# Nearest neighbours by cosine: exact, block by block, and approximate by an index for very many dense vectors
 
 BLOCK = 8_192
 
@@ -172,3 +169,18 @@ def _units(rows: Matrix) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]
     dense = np.asarray(rows, dtype=np.float32)
     lengths = np.linalg.norm(dense, axis=1)
     return (dense / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(np.float32, copy=False), lengths > 0
+
+
+# The random number generator SplitMix64 (Steele, Lea and Flood 2014), which gives the same numbers on every platform
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""Increment of the generator's state: 2**64 divided by the golden ratio."""
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+
+
+def mix(x: Any) -> Any:
+    """Return the random number of a state, or of each state in an (n,) array; all are uint64."""
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    return x ^ (x >> np.uint64(31))

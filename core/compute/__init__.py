@@ -1,1 +1,0 @@
-"""Computation that the methods share: nearest neighbours and random numbers."""

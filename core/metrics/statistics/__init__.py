@@ -1,1 +1,0 @@
-"""Confidence intervals, paired tests and corrections for multiple comparisons."""

@@ -1,1 +1,0 @@
-"""Trained table of word vectors whose weighted sum is the vector of a sentence: ``static-encoder``."""
