@@ -1,7 +1,7 @@
 """Compiled training and inference loops.
 
 They are in one file because numba's cache notices changes only in the file of the compiled function (the generator in
-``core.compute.random_numbers`` is fixed by its published numbers). Tables are float32 with contiguous rows. Rows are
+``core.compute`` is fixed by its published numbers). Tables are float32 with contiguous rows. Rows are
 passed by index and not as slices, because a slice counts references, for which threads would wait. Several threads may
 work on different sentences and share the tables without locks (Recht et al. 2011).
 """
