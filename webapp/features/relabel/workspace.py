@@ -81,8 +81,9 @@ def _work(state: RelabelState) -> _Work | None:
     selection = selections.from_address(SELECTION) if len(started) > 1 else None
     wanted = set() if selection is None else {*selection.ids.tolist()}
     item, ids = next((one for one in started if {*one[1]} == wanted), next(iter(started), (None, list[int]())))
-    state.turn += state.item != (item and item.id)
-    state.item = item and item.id
+    shown = None if item is None else item.id
+    state.turn += state.item != shown
+    state.item = shown
     state.finish = None if item is None or task.record.closed else partial(_next, state, task, item)
     if len(ids) == 1 and not len(state.selected):
         state.offer(ids, _ITEM)
