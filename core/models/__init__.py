@@ -177,8 +177,8 @@ _CARDS = (
         "The BiLSTM with attention, trained on sentences of whole articles: each is compared with all others of its "
         "article.",
         f"The network of {_ED18}, section 3.2; the loss of Khosla et al. 2020, Supervised Contrastive Learning",
-        factory="triplet_network.contrastive:ContrastiveNet",
-        config="triplet_network.contrastive:ContrastiveNetConfig",
+        factory="triplet_network.training:ContrastiveNet",
+        config="triplet_network.training:ContrastiveNetConfig",
         tags=("needs-sections", "accepts-teacher", "attention", "english"),
     ),
     _con_s2v(
@@ -309,7 +309,7 @@ _CARDS = (
         "Vectors of trained models, stretched and shrunk along a few axes so that sentences that belong together are "
         "closer: learned in seconds from triplets, or from the labels of a labelling.",
         "Zadeh, Hosseini and Sra 2016, Geometric Mean Metric Learning; regularised to the identity: this project",
-        factory="linear_metric.model:LinearMetric",
+        factory="linear_metric:LinearMetric",
         tags=("needs-models", "any-models", "needs-triplets", "learns-metric"),
     ),
     _card(
@@ -319,7 +319,7 @@ _CARDS = (
         "close to each other: by far the fastest trained method.",
         "This project; after Arora et al. 2017, A Simple but Tough-to-Beat Baseline for Sentence Embeddings, and "
         "Khosla et al. 2020, Supervised Contrastive Learning",
-        factory="static_encoder.model:StaticEncoder",
+        factory="static_encoder:StaticEncoder",
         tags=("needs-sections", "accepts-teacher", "english", "one-core"),
     ),
     _card(
@@ -335,8 +335,8 @@ _CARDS = (
         "Universal Sentence Encoder",
         "A pretrained convolutional encoder of 15 languages, fast without a GPU; nothing is learned.",
         "Yang et al. 2020, Multilingual Universal Sentence Encoder for Semantic Retrieval; version 3 of its weights",
-        factory="universal_encoder:UniversalEncoder",
-        config="universal_encoder:Config",
+        factory="sentence_encoder:UniversalEncoder",
+        config="sentence_encoder:Config",
         tags=("pretrained", "stateless", "one-core"),
         languages="ar de en es fr it ja ko nl pl pt ru th tr zh",
     ),
@@ -357,7 +357,7 @@ _CARDS = (
         "A thematic encoder that reads the mean vector of the article before each sentence, trained so that sentences "
         "of the same section are close to each other.",
         "This project; after Khosla et al. 2020, Supervised Contrastive Learning",
-        factory="thematic_encoder.context:ContextEncoder",
+        factory="thematic_encoder.network:ContextEncoder",
         tags=("needs-models", "any-models", "one-encoder", "needs-sections", "per-article", "english"),
     ),
 )
