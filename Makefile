@@ -14,8 +14,14 @@ EXTRAS := app demo encoder mcp oidc postgres ray s3 search
 SITE   := webapp/site
 SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doctrees
 COMPILE := $(BIN)/python -m themescope.core.precompile
-# What `make test-fast` runs of the contract tests, and what it leaves out: trainings, and measurements of growth.
+# What `make test-fast` runs of the contract tests and of the other packages: what takes a second or two for a file.
 CONTRACTS := $(addprefix tests/contracts/test_,cards.py clusterers.py dependencies.py metrics.py readers.py)
+UNITS := $(addprefix tests/db/test_,artifacts.py corpora.py jobs.py labellings.py settings.py triplets.py views.py) \
+         $(addprefix tests/jobs/,api bundles labelling/test_gold.py labelling/test_session.py labelling/test_tables.py \
+           test_remaining.py test_selections.py test_watch.py) \
+         $(addprefix tests/webapp/test_,addresses.py facets.py keys.py map_geometry.py map_labels.py map_levels.py \
+           map_parts.py map_view.py middleware.py parts.py people.py)
+# What it leaves out of those of the library: trainings, and measurements of growth.
 TRAININGS := tests/core/models tests/core/readers/test_growth.py
 # Processes that test. They wait a third of their time for servers, browsers and workers, so two cores have three.
 TESTERS ?= 3
@@ -108,10 +114,10 @@ javascript: ## Types (JSDoc, checked by tsc) and unit tests of the scripts of th
 	else $(MAKE) --no-print-directory node_modules/installed && npm run --silent check && npm test --silent >/dev/null \
 	  || { npm test; exit 1; }; fi
 
-test-fast: $(VENV)/installed-test links ## Lint, types, and the tests of the library that train nothing: 90 s on two cores
+test-fast: $(VENV)/installed-test links ## Lint, types, and unit tests of all packages, without trainings: two minutes on two cores
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet .
 	@{ MYPY_NUM_WORKERS=1 $(BIN)/mypy || { [ $$? -eq 2 ] && $(BIN)/mypy; }; } & types=$$!; \
-	$(BIN)/python -m pytest -n 2 tests/core $(CONTRACTS) $(TRAININGS:%=--ignore=%) && wait $$types
+	$(BIN)/python -m pytest -n 2 -m 'not slow and not postgres' tests/core $(CONTRACTS) $(UNITS) $(TRAININGS:%=--ignore=%) && wait $$types
 
 test: export TESTED_SITE := $(CURDIR)/docs/_build/tested/site
 test: $(VENV)/installed-test services check ## Everything that must hold before a change lands

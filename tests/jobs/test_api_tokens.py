@@ -80,7 +80,7 @@ def test_a_program_with_an_expired_token_keeps_nobody_out(accounts: Store) -> No
     assert sign_in(accounts, "ada", SECRET, "192.0.2.1")
 
 
-def test_both_engines_keep_tokens(store: Store) -> None:
+def test_a_token_is_its_person_until_the_account_goes(store: Store) -> None:
     made = api_tokens.create(with_accounts(store), "lea", "notebook")
     for _ in range(2):
         assert api_tokens.actor_of(store, made.secret, "") == people_actor(store, "lea")
