@@ -18,7 +18,7 @@ from themescope.webapp.shared.text import ago, count, plain, shorten
 
 _LISTED = 200
 _LEAVE = (
-    "They leave maps, themes, search, tables, labellings and estimates; triplets, benchmarks and error cases "
+    "They leave maps, themes, search, tables, labellings and estimates; triplets, benchmarks and collected errors "
     "keep them. You can undo this: the labels come back, too."
 )
 
