@@ -6,6 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -14,7 +15,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from themescope.db import tables as t
-from themescope.db.access import act_as
+from themescope.db.access import Right, act_as, look_as, seeing_all
 from themescope.db.engine import (
     as_store_error,
     check_current,
@@ -73,6 +74,8 @@ class Unit:
         self.tasks = Tasks(connection)
         self.jobs = Jobs(connection)
         self.workers = Workers(connection)
+        self.seeing_all = partial(seeing_all, connection)
+        """Context in which nothing is left out, for services that tell people part of what is hidden from them."""
 
 
 Writer = Callable[[], str]
@@ -121,14 +124,15 @@ class Store:
         self.vector_files = VectorFiles(open_folder(settings.vectors_url, settings.home))
         self._connections = _Connections(settings)
         self._writer: Writer | None = None
+        self._reader: Writer | None = None
 
-    def by(self, writer: Writer) -> Store:
-        """Return this store, with the same connections, for people: their roles limit what they can write.
+    def by(self, writer: Writer, reader: Writer | None = None) -> Store:
+        """Return this store, with the same connections, for people: roles and blind tasks limit them.
 
-        The person and their role are looked up in every transaction.
+        The person, by default the same function for reading, and their role are looked up in every transaction.
         """
         store = Store(self.settings)
-        store._connections, store._writer = self._connections, writer
+        store._connections, store._writer, store._reader = self._connections, writer, reader or writer
         return store
 
     @property
@@ -144,9 +148,13 @@ class Store:
     def reading(self) -> Iterator[Unit]:
         """Open a read-only snapshot, which never waits for a writer.
 
-        Raises ``StoreError`` if the database cannot be reached or is not set up.
+        A store for people leaves out what a blind task hides from the person. Raises ``StoreError`` if the database
+        cannot be reached or is not set up.
         """
+        person = None if self._reader is None else self._reader()
         with self._converted_errors(), self._readers.connect() as connection:
+            if person is not None:
+                look_as(connection, person)
             yield Unit(connection, self.vector_files)
 
     @contextmanager
@@ -166,7 +174,10 @@ class Store:
         with self._converted_errors(), self._connections.engine().begin() as connection:
             unit = Unit(connection, self.vector_files)
             if person is not None:
-                act_as(connection, unit.people.actor(person))
+                actor = unit.people.actor(person)
+                act_as(connection, actor)
+                if not actor.may(Right.MANAGE):  # what admins remove goes from all labellings
+                    look_as(connection, person)
             yield unit
 
     def migrate(self) -> None:

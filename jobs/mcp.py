@@ -35,7 +35,7 @@ from themescope.jobs.api.routes import jobs as job_routes
 from themescope.jobs.common.results import code_version
 from themescope.jobs.queue import control
 from themescope.jobs.services.estimates.study import groups_by, open_study
-from themescope.jobs.services.labelling.agreement import coded_text, visible_labelling
+from themescope.jobs.services.labelling.agreement import coded_text, known_labelling
 
 logger = logging.getLogger(__name__)
 _INSTRUCTIONS = (
@@ -55,7 +55,7 @@ _Labellings = Annotated[list[BodyId], Field(min_length=1, max_length=50, descrip
 def agreement(caller: Caller, labellings: _Labellings) -> CodingAgreement:
     """Return the agreement of people who coded the same sentences by codes with the same names: alpha and kappa."""
     with caller.store.reading() as r:
-        text = coded_text(r, [visible_labelling(r, caller.actor, id) for id in labellings])
+        text = coded_text(r, [known_labelling(r, id) for id in labellings])
     of = text.coders
     found = agreement_on_codes([c.judged for c in of], [c.names for c in of], text.articles, sets=[c.sets for c in of])
     if found is None or found.coders < 2:
@@ -79,7 +79,7 @@ def estimate(
 ) -> EstimatedShares:
     """Estimate the share of each code in the corpus, with 95 % intervals, from labels of people and predictions."""
     with caller.store.reading() as r:
-        study = open_study(r, [visible_labelling(r, caller.actor, id) for id in labellings])
+        study = open_study(r, [known_labelling(r, id) for id in labellings])
         groups = groups_by(r, study, by) if by else [""] * len(study.ids)
     found = {code: estimates(study.units(code), groups) for code in study.codes}
     return EstimatedShares(found, [*study.holds, *study.notes])
@@ -90,7 +90,7 @@ def export_labels(
 ) -> str:
     """Return all sentences of a labelling with their clusters (and the columns of the corpus) as a table."""
     pieces, size = [], 0
-    table = exports.labels(caller.store, caller.actor, labelling_id, columns)
+    table = exports.labels(caller.store, labelling_id, columns)
     for piece in table.stream(exports.ExportFormat(format)):
         pieces.append(piece)
         if (size := size + len(piece)) > _MOST_BYTES:
@@ -104,8 +104,8 @@ def predict_labels(caller: Caller, labelling_id: BodyId) -> JobSummary:
     When it is done, create_labelling with the start “predictions” shows them.
     """
     with caller.store.reading() as r:
-        name = visible_labelling(r, caller.actor, labelling_id).name
-    return control.enqueue(caller.acting, "predict-labels", {"labelling": name})
+        name = known_labelling(r, labelling_id).name
+    return control.enqueue(caller.store, "predict-labels", {"labelling": name})
 
 
 class Tool:

@@ -160,7 +160,7 @@ def extend(partition: Partition, ids: Ids, what: str) -> Operation:
 
 
 def withdraw(partition: Partition, ids: Ids, what: str) -> Operation:
-    """Take sentences out of the labelling; ``what`` was removed, such as the name of a wave.
+    """Take sentences out of the labelling; ``what`` was removed: a wave or documents, whose names leave with them.
 
     Codebook entries lose them as examples, and an answer about one of them, or a gold item, leaves with it.
     """

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from themescope.core.errors import DataError, DuplicateNameError, UnknownNameError
-from themescope.db.access import Right, actor_of
+from themescope.db.access import Right, actor_of, seeing_all
 from themescope.db.types import clean_text
 
 NAME_LIMIT = 200
@@ -88,7 +88,9 @@ class Repository:
             raise DataError(f"A {noun(table)} needs a name.")
         if len(name) > NAME_LIMIT:
             raise DataError(f"The name of a {noun(table)} has at most {NAME_LIMIT} characters; this has {len(name)}.")
-        if self._row(sa.select(table.c.id).where(table.c.name == name, *among)) is not None:
+        with seeing_all(self.connection):
+            taken = self._row(sa.select(table.c.id).where(table.c.name == name, *among)) is not None
+        if taken:
             raise DuplicateNameError(noun(table), name)
         return name
 
@@ -159,7 +161,8 @@ class NamedRepository(RecordRepository[R]):
     def usable_name(self, wanted: str) -> str:
         """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
         wanted = (clean_text(wanted).strip() or noun(self.table))[:NAME_LIMIT]
-        taken = set(self.connection.execute(sa.select(self.table.c.name)).scalars())
+        with seeing_all(self.connection):
+            taken = set(self.connection.execute(sa.select(self.table.c.name)).scalars())
         name, number = wanted, 1
         while name in taken:
             number += 1

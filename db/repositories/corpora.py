@@ -13,7 +13,7 @@ import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from themescope.core.errors import DataError
+from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, Json
 from themescope.core.types import (
     Article,
@@ -246,8 +246,11 @@ class Corpora(NamedRepository[CorpusRecord]):
         return query
 
     def article(self, article_id: int) -> ArticleRecord:
-        """Return one article; raise :class:`UnknownNameError` if there is none."""
-        return ArticleRecord(*self._by_id(t.article, _ARTICLE, article_id))
+        """Return one article; raise :class:`UnknownNameError` if there is none, or it was removed."""
+        row = self._row(sa.select(*_ARTICLE).where(t.article.c.id == article_id, t.article.c.removed.is_(None)))
+        if row is None:
+            raise UnknownNameError("article", str(article_id), None)
+        return ArticleRecord(*row)
 
     def articles_by_id(self, ids: Iterable[int] | Ids) -> dict[int, ArticleRecord]:
         """Return articles by id; missing ids are skipped."""

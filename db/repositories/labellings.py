@@ -27,7 +27,7 @@ from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db import tables as s
-from themescope.db.access import Right, only_its_maker
+from themescope.db.access import Right, hidden_labellings, is_hidden, only_its_maker
 from themescope.db.label_records import HIDDEN, NewLabelling, Snapshot
 from themescope.db.repositories.base import NamedRepository, RecordRepository
 from themescope.db.repositories.corpora import kept_rows
@@ -127,29 +127,14 @@ class Labellings(NamedRepository[LabellingRecord]):
         return self._records(query.order_by(c.id))
 
     def hidden_from(self, person: str) -> frozenset[int]:
-        """Return the ids of the labellings that a person may not see yet.
+        """Return :func:`themescope.db.access.hidden_labellings`."""
+        return hidden_labellings(self.connection, person)
 
-        These are other people's labellings of the articles in which the person has an item of a blind task that is not
-        closed. Items that are done count, since they can be taken back.
-        """
-        of, item, c = t.task.c, t.task_item.c, t.labelling.c
-        open_ones = of.blind & of.closed.is_(None) & (item.person == person)
-        left = sa.select(item.article_id).join(t.task, of.id == item.task_id).where(open_ones)
-        if self._row(left.limit(1)) is None:
-            return frozenset()
-        corpora = sa.select(of.corpus_id).join(t.task_item, of.id == item.task_id).where(open_ones)
-        held = sa.exists().where(
-            t.label.c.labelling_id == c.id,
-            t.label.c.sentence_id == s.sentence.c.id,
-            s.sentence.c.article_id.in_(left),
-        )
-        query = sa.select(c.id).where(c.owner != person, c.corpus_id.in_(corpora), held)
-        return frozenset(self.connection.scalars(query))
-
-    def check_visible(self, labelling_id: int, person: str) -> None:
-        """Raise ``AccessError`` for a labelling that a person may not see yet, see :meth:`hidden_from`."""
-        if labelling_id in self.hidden_from(person):
+    def get(self, id: int) -> LabellingRecord:
+        """Return a labelling; raise ``AccessError`` if a blind task hides it from the person of the transaction."""
+        if is_hidden(self.connection, id):
             raise AccessError(HIDDEN)
+        return super().get(id)
 
     def placed(self, labelling_id: int, article_id: int) -> tuple[Ids, Ids, dict[int, str]]:
         """Return the sentences (n,) of an article in a labelling, their cluster numbers (n,), and number → name."""

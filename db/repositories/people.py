@@ -18,6 +18,7 @@ from themescope.db.access import Actor, Right
 from themescope.db.label_records import Presence
 from themescope.db.records import PersonRecord, SavedViewRecord
 from themescope.db.repositories.base import RecordRepository, Repository
+from themescope.db.repositories.corpora import kept_rows
 from themescope.db.sql import from_bytes, now, to_bytes
 from themescope.db.types import clean_text
 
@@ -214,8 +215,9 @@ class Selections(RecordRepository[SelectionRecord]):
         return self._records(self._select().where(c.corpus_id == corpus_id, c.name != "").order_by(c.id.desc()))
 
     def ids(self, selection_id: int) -> Ids:
-        """Return the (n,) sentence ids of a selection, ascending."""
-        return from_bytes(self._by_id(s.selection, [s.selection.c.sentence_ids], selection_id).sentence_ids, "<i8")
+        """Return the (n,) sentence ids of a selection, ascending, without removed ones."""
+        ids = from_bytes(self._by_id(s.selection, [s.selection.c.sentence_ids], selection_id).sentence_ids, "<i8")
+        return ids[kept_rows(self.connection, ids)]
 
     def selection(self, selection_id: int) -> Selection:
         """Return a stored selection with its sentences."""

@@ -30,7 +30,7 @@ from themescope.db.records import (
     Verdict,
 )
 from themescope.db.repositories.base import NamedRepository, RecordRepository, checked_text
-from themescope.db.repositories.corpora import Corpora
+from themescope.db.repositories.corpora import Corpora, removed_articles
 from themescope.db.repositories.people import People
 from themescope.db.sql import SPLITS, bulk_insert, grouped_columns, id_chunks, id_columns, now, plain_rows, within
 from themescope.db.types import clean_text
@@ -315,7 +315,7 @@ class Triplets(NamedRepository[TripletSetRecord]):
     def rows(self, set_id: int, split: Split, limit: int | None = None) -> TripletRows:
         """Return the triplets of a split as ids, in order."""
         c = t.triplet.c
-        query = sa.select(*_ROW).where(c.set_id == set_id, c.split == SPLITS.index(split)).order_by(c.id).limit(limit)
+        query = self._of(sa.select(*_ROW), set_id, split).order_by(c.id).limit(limit)
         return TripletRows(*id_columns(self.connection.execute(query), len(_ROW)))
 
     def texts(self, set_id: int, split: Split, limit: int | None = None) -> TripletTexts:
@@ -348,8 +348,18 @@ class Triplets(NamedRepository[TripletSetRecord]):
         return self._number(self._of(sa.select(sa.func.count()), set_id, split))
 
     def _of(self, query: sa.Select[Any], set_id: int, split: Split | None) -> sa.Select[Any]:
-        query = query.select_from(t.triplet).where(t.triplet.c.set_id == set_id)
-        return query if split is None else query.where(t.triplet.c.split == SPLITS.index(split))
+        """Return a query of the triplets of a set (of one split) without those with sentences of removed articles."""
+        c = t.triplet.c
+        query = query.select_from(t.triplet).where(c.set_id == set_id)
+        query = query if split is None else query.where(c.split == SPLITS.index(split))
+        if not len(removed_articles(self.connection)):
+            return query
+        gone = sa.select(t.article.c.id).where(t.article.c.removed.is_not(None))
+        query = query.where(c.article_id.not_in(gone))
+        if self.get(set_id).kind == "titles":
+            return query
+        lost = sa.select(t.sentence.c.id).where(t.sentence.c.article_id.in_(gone))
+        return query.where(*(column.not_in(lost) for column in (c.pivot_id, c.positive_id, c.negative_id)))
 
     def cards(self, triplet_ids: Iterable[int] | Ids) -> builtins.list[TripletCard]:
         """Return triplets with texts and titles, in the given order; deleted ones are left out."""

@@ -15,10 +15,9 @@ from starlette.responses import StreamingResponse
 
 from themescope.core.columns import ColumnType
 from themescope.core.records.answers import LocatedSentence
-from themescope.db.access import Actor
 from themescope.db.store import Store
 from themescope.jobs.api.problems import responses
-from themescope.jobs.services.labelling.agreement import visible_labelling
+from themescope.jobs.services.labelling.agreement import known_labelling
 from themescope.jobs.services.labelling.files import HEADER, PLACE, Row, place_cells, row_parts, sentence_parts
 from themescope.jobs.services.table_files import arrow_column, csv_pieces, file_columns, json_pieces
 from themescope.jobs.services.themes import theme_arrays, theme_record
@@ -67,13 +66,13 @@ class TableExport:
             yield "".join(pieces).encode("utf-8")
 
 
-def labels(store: Store, actor: Actor, labelling_id: int, columns: bool = False) -> TableExport:
+def labels(store: Store, labelling_id: int, columns: bool = False) -> TableExport:
     """Return the export of the current state of a labelling, in reading order; see :data:`HEADER`.
 
     With ``columns``, the columns of the corpus follow.
     """
     with store.reading() as r:
-        record = visible_labelling(r, actor, labelling_id)
+        record = known_labelling(r, labelling_id)
     found = TableExport(record.name, HEADER, lambda: row_parts(store, labelling_id))
     return with_columns(store, record.corpus_id, found) if columns else found
 

@@ -194,15 +194,16 @@ class Body(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The person who sent a request, and the store."""
+    """The person who sent a request."""
 
-    store: Store
+    whole: Store
+    """The store itself; operations use :attr:`store`."""
     actor: Actor
 
     @property
-    def acting(self) -> Store:
-        """The store for the person, whose role is looked up again in each transaction that writes."""
-        return self.store.by(lambda: self.actor.name)
+    def store(self) -> Store:
+        """The store for the person, whose role and blind tasks are looked up again in each transaction."""
+        return self.whole.by(lambda: self.actor.name)
 
 
 _BEARER = HTTPBearer(

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from themescope.core.records.stored import JobRecord, JobStatus, JobSummary
+from themescope.core.records.stored import JobRecord, JobStatus, JobSummary, ModelRecord
 from themescope.db.store import Store
 from themescope.jobs.common.files import check_files
 from themescope.jobs.kinds import check_job
@@ -25,7 +25,8 @@ they show.
 
 
 _QUEUED = threading.Condition()
-_Job = TypeVar("_Job", bound=JobSummary)
+_Job = TypeVar("_Job", bound=JobSummary | ModelRecord)
+_WITH_PATHS = ("args", "result", "error", "message", "config")
 _FOLDERS = re.compile(r"(?<![\w:/.])/(?:[^/\s'\"]+/)+")
 
 
@@ -82,10 +83,8 @@ def abandoned(job: JobRecord) -> bool:
 
 
 def without_paths(job: _Job) -> _Job:
-    """Return a job with names in place of paths of the server, for people who may not manage jobs."""
-    found = replace(
-        job, args=_named(job.args), result=_named(job.result), error=_named(job.error), message=_named(job.message)
-    )
+    """Return a job or model with names in place of paths of the server, for people who may not manage jobs."""
+    found = replace(job, **{name: _named(getattr(job, name)) for name in _WITH_PATHS if hasattr(job, name)})
     return replace(found, traceback="") if isinstance(found, JobRecord) else found
 
 

@@ -23,6 +23,7 @@ from themescope.jobs.common.importing.waves import places_of, waves_of
 
 TEXT_LIMIT = 100_000
 """Maximum number of characters of a corrected text."""
+_REMOVED = {EditKind.WAVE: "a removed wave", EditKind.ARTICLES: "removed documents"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,8 @@ def undo(store: Store, corpus_id: int, edit_id: int, person: str) -> Undone:
             if labelling in there:
                 snapshot, left = w.labellings.snapshot(labelling), w.label_steps.change_set(step)
                 back = op.returned(snapshot.partition, left)
-                draft = Draft(Kind.UNDO, op.OperationKind.WITHDRAW, f"{edit.summary} (undone)", person, step)
+                summary = f"{_REMOVED[edit.kind].capitalize()} came back"
+                draft = Draft(Kind.UNDO, op.OperationKind.WITHDRAW, summary, person, step)
                 w.label_steps.append(labelling, draft, back, snapshot, of_corpus=True)
                 lost += _labels(left.inverse()) - _labels(back)
     return Undone(done, lost)
@@ -113,7 +115,7 @@ def _removed(
     steps, labels = dict[int, int](), 0
     for record in listed:
         snapshot = w.labellings.snapshot(record.id)
-        operation = op.withdraw(snapshot.partition, ids, f"“{what}”")
+        operation = op.withdraw(snapshot.partition, ids, _REMOVED[kind])
         if operation.change_set:
             draft = Draft(Kind.DO, operation.kind, operation.summary, person)
             step, _ = w.label_steps.append(record.id, draft, operation.change_set, snapshot, of_corpus=True)

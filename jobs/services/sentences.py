@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from themescope.core import types
 from themescope.core.errors import UnknownNameError
 from themescope.core.records.answers import LocatedSentence
@@ -29,9 +31,9 @@ def check_corpus(r: Unit, corpus_id: int | None) -> None:
 
 
 def known_sentence(r: Unit, sentence_id: int) -> types.Sentence:
-    """Return a sentence; raise ``UnknownNameError`` if there is none."""
+    """Return a sentence; raise ``UnknownNameError`` if there is none, or it was removed."""
     found = r.corpora.sentences_by_id([sentence_id]).get(sentence_id)
-    if found is None:
+    if found is None or not len(r.maps.places(np.array([sentence_id])).ids):
         raise UnknownNameError("sentence", str(sentence_id), None if r.corpora.list() else ())
     return found
 

@@ -150,7 +150,7 @@ def test_services_for_other_programs_write_as_their_person() -> None:
     calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
     found = [call for call in calls if getattr(call.func, "attr", getattr(call.func, "id", "")) in changes]
     assert len(found) > 5
-    assert all("caller.acting" in ast.unparse(call) for call in found)
+    assert all("caller.store" in ast.unparse(call) for call in found)
 
 
 def test_repositories_write_in_ways_that_are_seen() -> None:

@@ -156,7 +156,7 @@ class TestSections:
             said: list[str] = []
             sa.event.listen(r.triplets.connection, "before_cursor_execute", lambda *a: said.append(a[2]))
             assert len(r.triplets.sections(made.id, Split.VALIDATION).ids) == n
-            assert len([s for s in said if s.startswith("SELECT")]) == 4
+            assert len([s for s in said if s.startswith("SELECT")]) == 5
 
 
 class TestMeasures:

@@ -167,7 +167,7 @@ def test_a_step_asks_the_store_few_questions(filled_store: Store, open_page: Ope
     sa.event.listen(engine, "before_cursor_execute", lambda *a: said.append(a[2]))
     press(at, "Next")
     assert "Triplet 2 of 3,004" in words_of(at)
-    asked = [s for s in said if s.startswith("SELECT")]
+    asked = [s for s in said if s.startswith("SELECT") and "task.blind" not in s]  # one for each transaction
     assert len(asked) <= 16
     assert not [s for s in asked if "FROM triplet " in s and "triplet.id IN" not in s]
 

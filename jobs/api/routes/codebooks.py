@@ -19,7 +19,7 @@ from themescope.jobs.api.problems import WHOLE, WRITING, Body, CallerNow, Id, re
 from themescope.jobs.api.routes.changes import Name, NewChange
 from themescope.jobs.api.routes.labellings import labelling_session, store_change
 from themescope.jobs.services.labelling import codebook
-from themescope.jobs.services.labelling.agreement import visible_labelling
+from themescope.jobs.services.labelling.agreement import known_labelling
 
 router = APIRouter(tags=["labellings"], responses=responses())
 _FOUND, _CHANGED = responses(404), responses(404, *WRITING)
@@ -65,7 +65,7 @@ class NewCodebook(NewChange):
 def get_codebook(caller: CallerNow, labelling_id: Id) -> list[PortableCode]:
     """Return the codes of a labelling with their definitions and examples."""
     with caller.store.reading() as r:
-        visible_labelling(r, caller.actor, labelling_id)
+        known_labelling(r, labelling_id)
     return codebook.exported(caller.store, labelling_id).codes
 
 
@@ -85,7 +85,7 @@ def adopt_codebook(caller: CallerNow, labelling_id: Id, new: NewCodebook) -> Ste
 def export_codebook(caller: CallerNow, labelling_id: Id, format: CodebookFormat = CodebookFormat.MARKDOWN) -> Response:
     """Export the codebook of a labelling as a file."""
     with caller.store.reading() as r:
-        name = visible_labelling(r, caller.actor, labelling_id).name
+        name = known_labelling(r, labelling_id).name
     data = codebook.written(caller.store, labelling_id, format.value)
     return Response(data, headers=attachment(f"{name}.{format.value}"), media_type=_MEDIA[format.value])
 
@@ -94,5 +94,5 @@ def export_codebook(caller: CallerNow, labelling_id: Id, format: CodebookFormat 
 def list_predictions(caller: CallerNow, labelling_id: Id) -> list[PredictionRecord]:
     """List what was predicted for the sentences without a label, with its measured quality, oldest first."""
     with caller.store.reading() as r:
-        visible_labelling(r, caller.actor, labelling_id)
+        known_labelling(r, labelling_id)
         return r.predictions.list(labelling_id)

@@ -55,7 +55,7 @@ def get_corpus(caller: CallerNow, corpus_id: Id) -> CorpusSummary:
 @router.delete("/corpora/{corpus_id}", status_code=204, responses=_CHANGED)
 def delete_corpus(caller: CallerNow, corpus_id: Id) -> None:
     """Delete a corpus with everything made of it. This cannot be undone. Requires the admin role."""
-    with caller.acting.writing() as w:
+    with caller.store.writing() as w:
         w.corpora.delete(known_corpus(w, corpus_id).id)
 
 
@@ -140,7 +140,8 @@ class TextCorrection(Body):
 
 @router.get("/corpora/{corpus_id}/edits", responses=_FOUND)
 def list_edits(caller: CallerNow, corpus_id: Id) -> list[CorpusEditRecord]:
-    """List the removed waves and articles and the corrected texts of a corpus, oldest first, also those undone."""
+    """List what was removed and corrected, oldest first, also what was undone. Requires the admin role."""
+    caller.actor.require(Right.MANAGE)
     with caller.store.reading() as r:
         known_corpus(r, corpus_id)
         return r.corpus_edits.list(corpus_id)
@@ -154,7 +155,7 @@ def edit_corpus(
     caller.actor.require(Right.MANAGE)
     with caller.store.reading() as r:
         known_corpus(r, corpus_id)
-    store, person = caller.acting, caller.actor.name
+    store, person = caller.store, caller.actor.name
     if isinstance(edit, WaveRemoval):
         return corpus_edits.remove_wave(store, corpus_id, edit.wave, person)
     if isinstance(edit, ArticleRemoval):
@@ -166,7 +167,7 @@ def edit_corpus(
 def undo_edit(caller: CallerNow, corpus_id: Id, edit_id: Id) -> CorpusEditRecord:
     """Undo an edit: removed sentences come back with their labels. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
-    return corpus_edits.undo(caller.acting, corpus_id, edit_id, caller.actor.name).edit
+    return corpus_edits.undo(caller.store, corpus_id, edit_id, caller.actor.name).edit
 
 
 @router.get("/articles/{article_id}", responses=_FOUND)
@@ -226,7 +227,7 @@ def list_selections(caller: CallerNow, corpus_id: Id) -> list[SelectionRecord]:
 @router.post("/corpora/{corpus_id}/selections", status_code=201, responses=_CHANGED, tags=["selections"])
 def create_selection(caller: CallerNow, corpus_id: Id, new: NewSelection) -> SelectionRecord:
     """Create a named selection, which everybody sees."""
-    with caller.acting.writing() as w:
+    with caller.store.writing() as w:
         known_corpus(w, corpus_id)
         if not np.isin(new.sentences, w.corpora.sentence_ids(corpus_id)).all():
             raise UnknownNameError("sentence of this corpus", "one of these", None)
@@ -237,7 +238,7 @@ def create_selection(caller: CallerNow, corpus_id: Id, new: NewSelection) -> Sel
 @router.delete("/selections/{selection_id}", status_code=204, responses=_CHANGED, tags=["selections"])
 def delete_selection(caller: CallerNow, selection_id: Id) -> None:
     """Delete a selection that you made, or, as an admin, any."""
-    with caller.acting.writing() as w:
+    with caller.store.writing() as w:
         w.selections.delete(selection_id)
 
 

@@ -74,7 +74,7 @@ def list_jobs(
 def queue_job(caller: CallerNow, new: NewJob) -> JobSummary:
     """Queue a job. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
-    return control.enqueue(caller.acting, new.kind, new.arguments, after=new.after)
+    return control.enqueue(caller.store, new.kind, new.arguments, after=new.after)
 
 
 @router.get("/jobs/{job_id}", responses=_FOUND)
@@ -100,21 +100,21 @@ def list_job_metrics(caller: CallerNow, job_id: Id) -> list[MetricPoint]:
 def delete_job(caller: CallerNow, job_id: Id) -> None:
     """Delete an ended job; what it made stays. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
-    control.forget(caller.acting, job_id)
+    control.forget(caller.store, job_id)
 
 
 @router.post("/jobs/{job_id}/cancel", responses=_CHANGED)
 def cancel_job(caller: CallerNow, job_id: Id) -> JobSummary:
     """Cancel a job: a queued one at once, a running one within seconds. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
-    return control.cancel(caller.acting, job_id)
+    return control.cancel(caller.store, job_id)
 
 
 @router.post("/jobs/{job_id}/retry", responses=_CHANGED)
 def retry_job(caller: CallerNow, job_id: Id) -> JobSummary:
     """Queue a failed or cancelled job again. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
-    return control.retry(caller.acting, job_id)
+    return control.retry(caller.store, job_id)
 
 
 def _job(caller: Caller, job_id: int) -> JobSummary:

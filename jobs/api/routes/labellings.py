@@ -55,7 +55,7 @@ from themescope.jobs.api.routes.changes import (
 )
 from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.labelling.agreement import known_labelling, visible_labelling
+from themescope.jobs.services.labelling.agreement import known_labelling
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.sentences import check_corpus, known_corpus, sentences_of_ids
 from themescope.jobs.services.themes import theme_record
@@ -126,7 +126,7 @@ def create_labelling(caller: CallerNow, new: LabellingToCreate) -> LabellingReco
         if new.start is LabellingStart.THEMES:
             of_source = int(theme_record(r, source_id).config["corpus_id"])
         elif new.start in (LabellingStart.LABELLING, LabellingStart.PREDICTIONS):
-            source = visible_labelling(r, caller.actor, source_id)
+            source = known_labelling(r, source_id)
             of_source, article_id = source.corpus_id, source.article_id
         if of_source != new.corpus_id:
             raise DataError("The source is of another corpus. Choose a source of the same corpus.")
@@ -140,14 +140,14 @@ def create_labelling(caller: CallerNow, new: LabellingToCreate) -> LabellingReco
     sharing = Sharing.SHARED if new.shared else Sharing.OWN
     wanted = NewLabelling(new.corpus_id, clean_text(new.name), caller.actor.name, sharing, article_id=article_id)
     start = initial[new.start]
-    return starts.begin(caller.acting, wanted, starts.allowing_several(start) if new.several_codes else start)
+    return starts.begin(caller.store, wanted, starts.allowing_several(start) if new.several_codes else start)
 
 
 @router.get("/labellings/{labelling_id}", responses=_FOUND)
 def get_labelling(caller: CallerNow, labelling_id: Id) -> LabellingState:
     """Return a labelling with its clusters."""
     with caller.store.reading() as r:
-        record, snapshot = visible_labelling(r, caller.actor, labelling_id), r.labellings.snapshot(labelling_id)
+        record, snapshot = known_labelling(r, labelling_id), r.labellings.snapshot(labelling_id)
         undo = changes.undo_state(r.label_steps.list(labelling_id), caller.actor.name)
     sizes = snapshot.partition.sizes()
     clusters, combined = snapshot.partition.clusters.values(), combinations(snapshot.partition)
@@ -169,7 +169,7 @@ def change_labelling(caller: CallerNow, labelling_id: Id, new: LabellingChange) 
     """Rename a labelling, or share it."""
     caller.actor.require(Right.LABEL)
     person = caller.actor.name
-    with caller.acting.writing() as w:
+    with caller.store.writing() as w:
         record = known_labelling(w, labelling_id)
         w.labellings.check_editable(labelling_id, person, caller.actor.role)
         if new.name is not None:
@@ -183,7 +183,7 @@ def change_labelling(caller: CallerNow, labelling_id: Id, new: LabellingChange) 
 @router.delete("/labellings/{labelling_id}", status_code=204, responses=_CHANGED)
 def delete_labelling(caller: CallerNow, labelling_id: Id) -> None:
     """Delete a labelling. Its owner or an admin can restore it."""
-    with caller.acting.writing() as w:
+    with caller.store.writing() as w:
         known_labelling(w, labelling_id)
         w.labellings.delete(labelling_id, caller.actor.name)
 
@@ -191,7 +191,7 @@ def delete_labelling(caller: CallerNow, labelling_id: Id) -> None:
 @router.post("/labellings/{labelling_id}/restore", responses=_CHANGED)
 def restore_labelling(caller: CallerNow, labelling_id: Id) -> LabellingRecord:
     """Restore a deleted labelling of yours; as an admin, any."""
-    with caller.acting.writing() as w:
+    with caller.store.writing() as w:
         w.labellings.get(labelling_id)
         w.labellings.restore(labelling_id, caller.actor.name)
         return known_labelling(w, labelling_id)
@@ -209,7 +209,7 @@ def list_labels(
 ) -> Page[SentenceLabel]:
     """List the sentences of a labelling with their clusters in reading order."""
     with caller.store.reading() as r:
-        record = visible_labelling(r, caller.actor, labelling_id)
+        record = known_labelling(r, labelling_id)
         shown, total = r.labellings.page(labelling_id, cluster, offset, limit)
         if cluster is not None and cluster != UNASSIGNED:
             _known_cluster(shown, cluster)
@@ -236,7 +236,7 @@ def list_labels(
 def list_steps(caller: CallerNow, labelling_id: Id, offset: Offset = 0, limit: Limit = 100) -> Page[Step]:
     """List the history of a labelling, newest first."""
     with caller.store.reading() as r:
-        visible_labelling(r, caller.actor, labelling_id)
+        known_labelling(r, labelling_id)
         steps = r.label_steps
         return Page(steps.list(labelling_id, limit=limit, offset=offset)[::-1], steps.count(labelling_id), offset)
 
@@ -246,7 +246,7 @@ def export_labels(
     caller: CallerNow, labelling_id: Id, format: ExportFormat = ExportFormat.CSV, columns: WithColumns = False
 ) -> StreamingResponse:
     """Export every sentence of a labelling with its cluster as a file."""
-    return download(exports.labels(caller.store, caller.actor, labelling_id, columns), format)
+    return download(exports.labels(caller.store, labelling_id, columns), format)
 
 
 @router.post("/labellings/{labelling_id}/assign", responses=_CHANGED)
@@ -341,11 +341,11 @@ def _do(
 def labelling_session(caller: Caller, labelling_id: int) -> LabellingSession:
     """Return the session in which the caller changes a labelling; raise ``AccessError`` if it may not be changed."""
     with caller.store.reading() as r:
-        visible_labelling(r, caller.actor, labelling_id)
+        known_labelling(r, labelling_id)
         # Asked here too, because a change that changes nothing is never written, and so not refused there.
         caller.actor.require(Right.LABEL)
         r.labellings.check_editable(labelling_id, caller.actor.name, caller.actor.role)
-    return LabellingSession(caller.acting, labelling_id, caller.actor.name)
+    return LabellingSession(caller.store, labelling_id, caller.actor.name)
 
 
 def store_change(session: LabellingSession, change: NewChange, made: op.Operation) -> Step | None:

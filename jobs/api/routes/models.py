@@ -9,9 +9,11 @@ from fastapi import APIRouter, Query
 from themescope.core.models import REGISTRY
 from themescope.core.records.answers import ModelDescription, PointPage
 from themescope.core.records.stored import MapRecord, ModelRecord
-from themescope.jobs.api.problems import WRITING, CallerNow, Id, Offset, SomeId, responses
+from themescope.db.access import Right
+from themescope.jobs.api.problems import WRITING, Caller, CallerNow, Id, Offset, SomeId, responses
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, base_note, within_article
 from themescope.jobs.common.models import pretrained_folder
+from themescope.jobs.queue.control import without_paths
 from themescope.jobs.services.sentences import check_corpus
 
 MOST_POINTS = 50_000
@@ -23,7 +25,7 @@ _FOUND = responses(404)
 def list_models(caller: CallerNow) -> list[ModelRecord]:
     """List all stored models, oldest first."""
     with caller.store.reading() as r:
-        return r.models.list()
+        return [_shown(caller, record) for record in r.models.list()]
 
 
 @router.get("/models/{model_id}", responses=_FOUND, tags=["models"])
@@ -36,7 +38,7 @@ def get_model_card(caller: CallerNow, model_id: Id) -> ModelDescription:
     folder = pretrained_folder(record)
     path = None if folder is None else folder / "README.md"
     return ModelDescription(
-        model=record,
+        model=_shown(caller, record),
         title=card.title if card else record.method,
         summary=card.summary if card else "",
         source=card.source if card else "",
@@ -45,10 +47,14 @@ def get_model_card(caller: CallerNow, model_id: Id) -> ModelDescription:
     )
 
 
+def _shown(caller: Caller, model: ModelRecord) -> ModelRecord:
+    return model if caller.actor.may(Right.MANAGE) else without_paths(model)
+
+
 @router.delete("/models/{model_id}", status_code=204, responses=responses(404, *WRITING), tags=["models"])
 def delete_model(caller: CallerNow, model_id: Id) -> None:
     """Delete a model with its vectors, runs and maps. This cannot be undone. Requires the admin role."""
-    with caller.acting.writing() as w:
+    with caller.store.writing() as w:
         w.models.delete(model_id)
 
 

@@ -88,7 +88,7 @@ def rename_theme(
     caller: CallerNow, run_id: Id, theme: Annotated[int, Path(ge=0, le=MOST_ID)], new: NewThemeName
 ) -> ThemeRun:
     """Rename a theme. Requires the admin role."""
-    with caller.acting.writing() as w:
+    with caller.store.writing() as w:
         theme_record(w, run_id)
         w.runs.rename_theme(run_id, theme, new.name)
     return get_theme_run(caller, run_id)

@@ -34,22 +34,21 @@ def list_tasks(caller: CallerNow, corpus_id: SomeId = None) -> list[TaskRecord]:
     """List the labelling tasks (of one corpus)."""
     with caller.store.reading() as r:
         check_corpus(r, corpus_id)
-        return r.tasks.list(corpus_id)
+        return [work.shown_task(task, caller.actor) for task in r.tasks.list(corpus_id)]
 
 
 @router.get("/tasks/{task_id}/items", responses=_FOUND)
 def list_task_items(caller: CallerNow, task_id: Id) -> list[ItemRecord]:
     """List your items of a task in their order; as its maker or an admin, those of all people."""
     with caller.store.reading() as r:
-        everybody = caller.actor.may(Right.MANAGE) or r.tasks.get(task_id).person == caller.actor.name
-        r.tasks.get(task_id)
-        return work.items_of(r, task_id, None if everybody else caller.actor.name)
+        person = None if caller.actor.owns(r.tasks.get(task_id).person) else caller.actor.name
+        return [work.shown_item(r, item, caller.actor) for item in work.items_of(r, task_id, person)]
 
 
 @router.patch("/tasks/{task_id}", responses=_CHANGED)
 def close_task(caller: CallerNow, task_id: Id, state: TaskState) -> TaskRecord:
     """Close a task that you made, or open it again; as an admin, any."""
-    with caller.acting.writing() as w:
+    with caller.store.writing() as w:
         w.tasks.get(task_id)
         w.tasks.close(task_id, state.closed)
         return w.tasks.get(task_id)
@@ -58,7 +57,7 @@ def close_task(caller: CallerNow, task_id: Id, state: TaskState) -> TaskRecord:
 @router.delete("/tasks/{task_id}", status_code=204, responses=_CHANGED)
 def delete_task(caller: CallerNow, task_id: Id) -> None:
     """Delete a task that you made, or, as an admin, any; the labellings of its people stay."""
-    with caller.acting.writing() as w:
+    with caller.store.writing() as w:
         w.tasks.get(task_id)
         w.tasks.delete(task_id)
 
@@ -66,8 +65,10 @@ def delete_task(caller: CallerNow, task_id: Id) -> None:
 @router.post("/task-items/{item_id}/open", responses=_CHANGED)
 def open_item(caller: CallerNow, item_id: Id) -> OpenedItem:
     """Begin with an item of yours; the answer has your labelling and the selection of its sentences."""
-    opened = work.open_item(caller.acting, item_id)
-    return OpenedItem(item=opened.item, labelling=opened.labelling, selection_id=opened.selection_id)
+    opened = work.open_item(caller.store, item_id)
+    with caller.store.reading() as r:
+        item = work.shown_item(r, opened.item, caller.actor)
+    return OpenedItem(item=item, labelling=opened.labelling, selection_id=opened.selection_id)
 
 
 @router.post("/task-items/{item_id}/finish", responses=_CHANGED)
@@ -76,13 +77,15 @@ def finish_item(caller: CallerNow, item_id: Id, reason: str = "") -> ItemRecord 
 
     ``reason`` becomes the note of sentences that have no code; without one they must have a code or a note.
     """
-    return work.finish_item(caller.acting, item_id, reason)
+    following = work.finish_item(caller.store, item_id, reason)
+    with caller.store.reading() as r:
+        return None if following is None else work.shown_item(r, following, caller.actor)
 
 
 @router.post("/task-items/{item_id}/reopen", responses=_CHANGED)
 def reopen_item(caller: CallerNow, item_id: Id) -> ItemRecord:
     """Mark an item of yours as not done."""
-    with caller.acting.writing() as w:
+    with caller.store.writing() as w:
         w.tasks.item(item_id)
         w.tasks.reopen(item_id)
-        return w.tasks.item(item_id)
+        return work.shown_item(w, w.tasks.item(item_id), caller.actor)

@@ -114,7 +114,7 @@ def find_themes(caller: CallerNow, new: NewList) -> list[JobSummary]:
     language = new.language or splitting_language(language_shares(sampled(new.sentences, _DETECTED)))
     args = {"file": str(path), "corpus": corpus, "column": _TEXT, "language": language}
     args |= {"group": _GROUP} if new.groups else {}
-    return [*pipeline.queue_list(caller.acting, args, pipeline.Choices(new.model, settings))]
+    return [*pipeline.queue_list(caller.store, args, pipeline.Choices(new.model, settings))]
 
 
 @router.post("/corpora/{corpus_id}/sentences", status_code=201, responses=_CHANGED, tags=["corpora"])
@@ -127,9 +127,9 @@ def append_sentences(caller: CallerNow, corpus_id: Id, new: NewWave) -> list[Job
     wave, duplicates = {"corpus": corpus, "wave": new.wave}, OMIT if new.only_new else KEEP
     args = {"files": [str(_kept(caller.store, new, new.wave))], "reader": READER, "settings": settings, **wave}
     job = control.enqueue(
-        caller.acting, "append-corpus", {**args, "date": str(new.date or ""), "duplicates": duplicates}
+        caller.store, "append-corpus", {**args, "date": str(new.date or ""), "duplicates": duplicates}
     )
-    return [job, control.enqueue(caller.acting, "place-wave", wave, after=job.id)]
+    return [job, control.enqueue(caller.store, "place-wave", wave, after=job.id)]
 
 
 def _kept(store: Store, new: NewSentences, name: str) -> Path:

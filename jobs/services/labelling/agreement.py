@@ -14,7 +14,6 @@ from themescope.core.labelling.code_sets import CodeSet, combinations
 from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids, Labels, Sentence
-from themescope.db.access import Actor
 from themescope.db.store import Unit
 from themescope.jobs.common.labelled.placed import ANNOTATOR, MODEL, coded_sentences
 from themescope.jobs.services.labelling.starts import labels_on
@@ -163,11 +162,4 @@ def known_labelling(r: Unit, labelling_id: int) -> LabellingRecord:
     record = r.labellings.get(labelling_id)
     if record.deleted is not None:
         raise UnknownNameError("labelling", str(labelling_id), [str(known.id) for known in r.labellings.list()])
-    return record
-
-
-def visible_labelling(r: Unit, actor: Actor, labelling_id: int) -> LabellingRecord:
-    """Return :func:`known_labelling`; raise ``AccessError`` while the person labels its articles blind."""
-    record = known_labelling(r, labelling_id)
-    r.labellings.check_visible(labelling_id, actor.name)
     return record

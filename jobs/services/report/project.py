@@ -116,11 +116,13 @@ def _data(r: Unit, corpus: CorpusRecord) -> list[Block]:
         blocks += [ParagraphBlock("At the import:"), Table(("What", "Reason", "Count"), reasons)]
     edits = [edit for edit in r.corpus_edits.list(corpus.id) if edit.undone is None]
     if edits:
-        done = [("corrected" if e.kind is EditKind.TEXT else "removed", e.what, f"{e.sentences:,}") for e in edits]
-        blocks += [ParagraphBlock("Since the import:"), Table(("What", "Where", "Sentences"), done)]
+        done = [(_EDITED[edit.kind], f"{edit.sentences:,}") for edit in edits]
+        blocks += [ParagraphBlock("Since the import:"), Table(("What", "Sentences"), done)]
     return blocks
 
 
+_EDITED = {EditKind.WAVE: "wave removed", EditKind.ARTICLES: "documents removed", EditKind.TEXT: "text corrected"}
+"""Edits without the names of what was removed."""
 _DENSITY = "as dense groups (UMAP, McInnes et al. 2018; HDBSCAN, Campello et al. 2013)"
 
 

@@ -85,7 +85,7 @@ class TaskCheck:
 
 def checks(store: Store, task_id: int) -> list[TaskCheck]:
     """Return the checks of every person who has begun; the drift tests of all people are corrected together."""
-    with store.reading() as r:
+    with store.reading() as r, r.seeing_all():
         task = r.tasks.get(task_id)
         found, items = judged(r, task), work.items_of(r, task_id)
     right = {person: right_of(found, place) for place, person in enumerate(found.people)}
@@ -117,7 +117,7 @@ class GoldAnswer:
 
 def gold_answers(store: Store, task_id: int, person: str) -> list[GoldAnswer]:
     """Return the answers of a person to the gold sentences of the items that they have done, if the task tells them."""
-    with store.reading() as r:
+    with store.reading() as r, r.seeing_all():
         task = r.tasks.get(task_id)
         if task.gold_id is None or not task.settings.get("tell"):
             return []
@@ -239,7 +239,7 @@ def route(store: Store, task_id: int, person: str, most: int = 20) -> tuple[list
     """
     from themescope.core.labelling.consensus import fit
 
-    with store.reading() as r:
+    with store.reading() as r, r.seeing_all():
         found, items = judged(r, r.tasks.get(task_id)), work.items_of(r, task_id)
     raters, gold = found.raters
     model = fit(raters, found.articles, gold)

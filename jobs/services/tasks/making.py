@@ -197,7 +197,7 @@ def begin_labelling(store: Store, task_id: int, person: str) -> int:
 def _initial(store: Store, task: TaskRecord, sentences: Sequence[Sentence]) -> starts.Beginning:
     """Return what people begin with, restricted to the sentences of the task."""
     kind, id = str(task.settings["start"]), task.settings.get("start_id")
-    with store.reading() as r:
+    with store.reading() as r, r.seeing_all():  # the maker chose it for people from whom it is hidden
         ids = np.array([sentence.id for sentence in sentences], dtype=np.int64)
         origin = {"from": kind, "task": task.name}
         if SAMPLE in task.settings:

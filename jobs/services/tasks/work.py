@@ -16,7 +16,8 @@ from themescope.core.labelling.operations import Origin, selected
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids
-from themescope.db.label_records import ItemRecord, ItemState, TaskRecord
+from themescope.db.access import Actor
+from themescope.db.label_records import ItemRecord, ItemState, Reason, TaskRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks.making import begin_labelling, sentences_of_item
@@ -50,13 +51,28 @@ def items_of(r: Unit, task_id: int, person: str | None = None) -> list[ItemRecor
     done = [item for item in found if item.done is not None]
     at = {(s.article_id, s.position): s.id for s in r.corpora.sentences_at(places_of(item.range for item in done))}
     people, left = {item.person for item in done}, dict[str, set[int]]()
-    for member in r.tasks.members(task_id):
-        if member.person in people and member.labelling_id is not None:
-            left[member.person] = {*uncoded(r.labellings.snapshot(member.labelling_id).partition).tolist()}
+    with r.seeing_all():  # the state of an item is the same for all who ask
+        for member in r.tasks.members(task_id):
+            if member.person in people and member.labelling_id is not None:
+                left[member.person] = {*uncoded(r.labellings.snapshot(member.labelling_id).partition).tolist()}
     still = {
         item.id for item in done if any(at.get(place) in left.get(item.person, ()) for place in places_of([item.range]))
     }
     return [replace(item, done=None) if item.id in still else item for item in found]
+
+
+def shown_task(task: TaskRecord, actor: Actor) -> TaskRecord:
+    """Return a task as a person may see it: what is known to be right is known to its maker and to admins."""
+    if actor.owns(task.person):
+        return task
+    settings = {name: value for name, value in task.settings.items() if name != "gold_share"}
+    return replace(task, gold_id=None, settings=settings)
+
+
+def shown_item(r: Unit, item: ItemRecord, actor: Actor) -> ItemRecord:
+    """Return an item as a person may see it: others than the maker and admins do not know gold items before the end."""
+    hidden = item.reason is Reason.GOLD and not actor.owns(r.tasks.get(item.task_id).person)
+    return replace(item, reason=Reason.DISTRIBUTION) if hidden and item.done is None else item
 
 
 def next_item(items: Sequence[ItemRecord]) -> ItemRecord | None:

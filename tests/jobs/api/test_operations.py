@@ -197,7 +197,7 @@ def test_labels_are_read_after_some_of_the_sentences_were_removed(filled: Store)
     id, caller = new(filled, "shrunk"), lea(filled)
     labellings.assign(caller, id, Assignment(sentences=[1, 2, 30], cluster=3))
     edit = corpus_edits.remove_articles(filled, 1, [1], "ada")
-    rows = _read(exports.ExportFormat.JSONL, b"".join(exports.labels(filled, LEA, id).stream("jsonl")))
+    rows = _read(exports.ExportFormat.JSONL, b"".join(exports.labels(filled, id).stream("jsonl")))
     with pytest.raises(UnknownNameError):  # of a run without themes, too
         runs.get_theme_run(caller, 1)
     corpus_edits.undo(filled, 1, edit.id, "ada")
@@ -263,7 +263,7 @@ def test_labels_of_others_are_refused_to_members_of_a_blind_task(filled: Store) 
     wanted, caller = LabellingToCreate(corpus_id=1, name="copy", **copied), lea(filled)
     for read in (
         lambda: labellings.get_labelling(caller, id), lambda: labellings.list_labels(caller, id),
-        lambda: labellings.list_steps(caller, id), lambda: exports.labels(filled, LEA, id),
+        lambda: labellings.list_steps(caller, id), lambda: exports.labels(caller.store, id),
         lambda: labellings.create_labelling(caller, wanted),
     ):  # fmt: skip
         with pytest.raises(AccessError, match="blind task"):
@@ -278,7 +278,7 @@ def test_exports_have_every_row(filled: Store, format: exports.ExportFormat, mon
     monkeypatch.setattr("themescope.jobs.services.labelling.files.BATCH", 7)
     id = new(filled, f"export {format}")
     labellings.unassign(lea(filled), id, SentenceChange(sentences=[72]))
-    data = b"".join(exports.labels(filled, LEA, id).stream(format))
+    data = b"".join(exports.labels(filled, id).stream(format))
     rows = _read(format, data)
     assert [*rows[0]] == list(HEADER) and [int(row["sentence_id"]) for row in rows] == [*range(1, 73)]
     assert rows[0]["cluster"] == "Introduction" and int(rows[71]["cluster_number"]) == -1
@@ -324,7 +324,7 @@ def test_exports_have_columns_where_wanted(
 ) -> None:
     monkeypatch.setattr("themescope.jobs.services.labelling.files.BATCH", 7)
     id = new(columned, f"with columns as {format}")
-    rows = _read(format, b"".join(exports.labels(columned, LEA, id, columns=True).stream(format)))
+    rows = _read(format, b"".join(exports.labels(columned, id, columns=True).stream(format)))
     assert [*rows[0]] == [*HEADER, "note (2)", "side", "score", "day", "cluster (2)"]
     last = rows[71]
     assert (last["note (2)"], last["score"], last["cluster (2)"]) in (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -95,11 +95,8 @@ class TextScope:
 def scopes(corpus_id: int) -> list[TextScope]:
     """Return the labelled texts of a project: articles, the whole corpus, tasks; with the most labellings first."""
     grouped: dict[tuple[int, int | None], list[LabellingRecord]] = {}
-    person = current_person()
-    with queries.store().reading() as r:
-        hidden = r.labellings.hidden_from(person)
-        for record in r.labellings.list(corpus_id)[::-1]:
-            grouped.setdefault((record.corpus_id, record.article_id), []).append(record)
+    for record in partition_queries.labellings(corpus_id):
+        grouped.setdefault((record.corpus_id, record.article_id), []).append(record)
     corpora = {c.id: c.name for c in queries.corpora()}
     titles = queries.read(
         lambda r: r.corpora.articles_by_id([article for _, article in grouped if article is not None])
@@ -111,24 +108,23 @@ def scopes(corpus_id: int) -> list[TextScope]:
         for (c, a), records in grouped.items()
     ]
     found += _task_scopes(corpus_id)
-    found = [replace(scope, hidden=not hidden.isdisjoint(x.id for x in scope.labellings)) for scope in found]
     return sorted(found, key=lambda scope: -len(scope.labellings))
 
 
 def _task_scopes(corpus_id: int) -> list[TextScope]:
     """Return the tasks that somebody has begun, with the labellings of their people."""
+    known = {record.id: record for record in partition_queries.labellings(corpus_id)}
+    coded_by_models = [record for record in known.values() if record.origin.get("from") == MODEL]
     with queries.store().reading() as r:
-        found = []
-        coded_by_models = [record for record in r.labellings.list(corpus_id) if record.origin.get("from") == MODEL]
+        found, hidden = [], r.labellings.hidden_from(current_person())
         for task in r.tasks.list(corpus_id):
             ids = [member.labelling_id for member in r.tasks.members(task.id) if member.labelling_id is not None]
-            records = [record for id in ids if (record := r.labellings.get(id)).deleted is None]
+            records = [known[id] for id in ids if id in known]
             records += [record for record in coded_by_models if record.origin.get("task") == task.name]
-            if records:
-                article = records[0].article_id
-                found.append(
-                    TextScope(corpus_id, article, f"{partition_queries.TASK}{task.name}", tuple(records), task.gold_id)
-                )
+            blind, article = not hidden.isdisjoint(ids), records[0].article_id if records else None
+            if records or blind:
+                name = f"{partition_queries.TASK}{task.name}"
+                found.append(TextScope(corpus_id, article, name, tuple(records), task.gold_id, blind))
     return found
 
 

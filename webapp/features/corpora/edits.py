@@ -83,9 +83,9 @@ def _told(edit: CorpusEditRecord) -> str:
 
 
 def history(corpus: CorpusRecord) -> None:
-    """Draw what was removed and corrected, newest first, each with a button that undoes it."""
+    """Draw what was removed and corrected, newest first, each with a button that undoes it; admins only."""
     edits = queries.read(lambda r: r.corpus_edits.list(corpus.id))[::-1]
-    if not edits:
+    if not edits or not may(Right.MANAGE):
         return
     with st.expander(f"Edits since the import ({len(edits):,})", icon=":material/history:"):
         if len(edits) > _LISTED:
@@ -109,7 +109,7 @@ def _draw(corpus: CorpusRecord, edit: CorpusEditRecord) -> None:
         st.caption(plain(f"{ago(edit.created)}{by}{labels}"), width="content")
         if edit.undone is not None:
             st.caption(f"undone {ago(edit.undone)}", width="content")
-        elif may(Right.MANAGE):
+        else:
             st.button("Undo", icon=":material/undo:", key=f"corpora_undo_{edit.id}", type="tertiary",
                       on_click=_undo, args=(corpus, edit))  # fmt: skip
 

@@ -113,9 +113,7 @@ def _runs(article: ArticleRecord, created: datetime) -> list[ClusteringRun]:
 def _labellings(article: ArticleRecord, created: datetime) -> list[ClusteringRun]:
     """Return the labellings of the article that this person may see, newest first; blind ones only for their owners."""
     me = current_person()
-    with queries.store().reading() as r:
-        hidden = r.labellings.hidden_from(me)
-        found = [record for record in r.labellings.of_article(article.id)[::-1] if record.id not in hidden]
+    found = queries.read(lambda r: r.labellings.of_article(article.id))[::-1]
 
     def partition(record: LabellingRecord) -> ClusteringRun:
         by = f" · {record.owner or UNNAMED}" if record.kind is Sharing.OWN else f" · {record.kind.value}"
@@ -152,14 +150,8 @@ DIFFERS_FROM_PEOPLE = "Differs from other people"
 
 
 def labellings(corpus_id: int | None = None, deleted: bool = False) -> list[LabellingRecord]:
-    """Return the labellings (of one corpus) that this person may see, newest first.
-
-    With ``deleted``, return those that were deleted instead.
-    """
-    person = current_person()
-    with queries.store().reading() as r:
-        hidden = r.labellings.hidden_from(person)
-        return [record for record in r.labellings.list(corpus_id, deleted)[::-1] if record.id not in hidden]
+    """Return the labellings (of one corpus) that this person may see, newest first; or else the deleted ones."""
+    return queries.read(lambda r: r.labellings.list(corpus_id, deleted))[::-1]
 
 
 def precedence(labelling: LabellingRecord) -> int:

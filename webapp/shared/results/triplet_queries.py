@@ -105,9 +105,11 @@ HASHES = {**queries.HASHES, Evaluation: lambda evaluation: (evaluation.run.id, e
 
 @st.cache_resource(show_spinner=False, max_entries=32, hash_funcs=HASHES)
 def margins(evaluation: Evaluation) -> tuple[Ids, Margins]:
-    """Return (n,) triplet ids in ascending order and (n,) margins."""
-    ids, values = queries.read(lambda r: r.runs.margins(evaluation.run.id, evaluation.split))
-    order = np.argsort(ids, kind="stable")
+    """Return (n,) triplet ids in ascending order and (n,) margins, without triplets of removed documents."""
+    with queries.store().reading() as r:
+        ids, values = r.runs.margins(evaluation.run.id, evaluation.split)
+        there = r.triplets.ids(evaluation.run.triplet_set_id or 0, evaluation.split)
+    _, _, order = np.intersect1d(there, ids, assume_unique=True, return_indices=True)
     return ids[order], values[order]
 
 

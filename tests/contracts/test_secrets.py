@@ -1,0 +1,403 @@
+"""What a person may not see is in no answer: facts × channels × people, over a store with a secret of each kind.
+
+A blind task is open: Lea and Ben label the same articles. Each secret is a text that nothing else contains, or a mark;
+every channel is asked for everything by everybody, and all that comes back is searched for it.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from argon2 import PasswordHasher
+
+pytest.importorskip("mcp")
+
+from tests import event_loops
+from tests.homes import MakeHome
+from tests.webapp.browsers import SECRET, browser
+from tests.webapp.filled import fill
+from themescope.core.errors import ThemescopeError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.codebook.operations import adopt
+from themescope.core.labelling.codebook.portable import PortableCode
+from themescope.core.labelling.operations import Origin, selected
+from themescope.core.labelling.task_items import DistributionPlan
+from themescope.core.records.stored import JobStatus, LabellingRecord, Role, ScoreRecord, Sharing
+from themescope.core.types import Split, TripletRows
+from themescope.db import tables as t
+from themescope.db.access import Right
+from themescope.db.label_records import NewLabelling
+from themescope.db.records import MapPoints
+from themescope.db.settings import Settings
+from themescope.db.sql import now
+from themescope.db.store import Store, Unit
+from themescope.jobs.api.application import description
+from themescope.jobs.api.problems import Caller
+from themescope.jobs.mcp import TOOLS
+from themescope.jobs.services import corpus_edits, everything
+from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.labelling import files, starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.report import project
+from themescope.jobs.services.tasks import making, work
+
+PEOPLE = {
+    "ada": Role.ADMIN, "lea": Role.LABELLER, "ben": Role.LABELLER, "tom": Role.LABELLER, "val": Role.VIEWER,
+    "zenaida": Role.VIEWER,
+}  # fmt: skip
+ASKING = ("ada", "lea", "tom", "val")
+"""An admin, a member of the blind task, a labeller and a viewer beside it. Nobody is signed in as well, see below."""
+SECRETS: Mapping[str, tuple[str, ...]] = {
+    "blind labels": ("OSPREY",),
+    "names of hidden labellings": ("KESTREL",),
+    "notes of others": ("HERON",),
+    "codebooks of others": ("EGRET",),
+    "gold labels": ("GOLDCREST", "GOLDFINCH"),
+    "gold marks": ('"reason":"gold"', '"gold_id":5', '"gold_share":0.77'),
+    "triplets of hidden labels": ("CURLEW",),
+    "models of hidden labels": ("PLOVER",),
+    "maps of such models": ("SNIPE",),
+    "jobs about hidden labels": ("TURNSTONE",),
+    "selections by hidden labels": ("AVOCET",),
+    "views of hidden labels": ("DUNLIN",),
+    "deleted labellings of others": ("SANDPIPER",),
+    "texts of removed articles": ("WIGEON",),
+    "names of removed articles": ("GADWALL",),
+    "texts before a correction": ("POCHARD",),
+    "people": ("zenaida",),
+    "paths of the machine": ("/srv/teal", "/var/teal"),
+}
+OF_THE_TASK = {*[*SECRETS][:13]} - {"gold marks"}
+"""What is hidden from members of the blind task only."""
+
+
+def may(person: str, fact: str) -> bool:
+    """Whether a person may see a fact."""
+    if fact in ("texts of removed articles", "texts before a correction"):
+        return person == "ada" and "before" in fact  # removals and corrections can be undone by admins
+    return person == "ada" or (fact in OF_THE_TASK and person in ("tom", "val"))
+
+
+# --- the store --------------------------------------------------------------------------------------------------------
+
+
+def secretive(store: Store) -> None:
+    """Fill a store with a secret of each kind."""
+    fill(store)
+    for name, role in PEOPLE.items():
+        people.add(store, name, role, SECRET)
+    with store.writing() as w:
+        corpus = w.corpora.list()[0]
+        danube, nile, third = w.corpora.articles(corpus.id)
+        ids = [s.id for s in w.corpora.sentences(danube.id)]
+        others = [s.id for s in w.corpora.sentences(third.id)]
+    gold = labelled(store, corpus.id, "ada", "GOLDFINCH", "GOLDCREST", ids[:6], Sharing.GOLD)
+    plan = DistributionPlan(("lea", "ben"), 1.0, 2)
+    form = making.TaskForm(
+        corpus.id, "Rivers coded", "ada", (danube.id, nile.id), plan, blind=True, gold_id=gold.id, gold_share=0.77
+    )
+    task = making.make(store, form)
+    with store.reading() as r:
+        items = r.tasks.items(task.id)
+    for person in ("lea", "ben"):
+        work.open_item(store.by(lambda who=person: who), next(i.id for i in items if i.person == person))
+    with store.reading() as r:
+        bens = next(m.labelling_id for m in r.tasks.members(task.id) if m.person == "ben")
+    session = LabellingSession(store, bens or 0, "ben")
+    session.do(op.create(session.partition, session.next_number, "OSPREY", np.array(ids[:9])))
+    session.do(op.note(session.partition, np.array(ids[:2]), "HERON"))
+    entry = PortableCode("OSPREY", "", None, {"definition": "EGRET"}, (), ())
+    session.do(adopt(session.partition, [entry], lambda _: None, session.next_number).operation)
+    with store.writing() as w:
+        w.labellings.rename(session.record.id, "KESTREL", "ben")
+    deleted = labelled(store, corpus.id, "ben", "SANDPIPER", "SANDPIPER", ids[:3])
+    with store.writing() as w:
+        w.labellings.delete(deleted.id, "ben")
+        learned(w, corpus.id, session.record, ids)
+        w.views.add("relabel", "DUNLIN", "relabel_labelling=KESTREL", "ben")
+        w.selections.add(selected(corpus.id, ids[:9], Origin("theme", ("OSPREY of KESTREL",))), "AVOCET", "ben")
+        w.selections.add(selected(corpus.id, others, Origin("list", ("chosen by hand",))), "by hand", "ben")
+        w.selections.add(selected(corpus.id, ids, Origin("list", ("chosen by hand",))), "", "tom")
+        _path(w, corpus.name)
+    corpus_edits.correct_text(store, corpus.id, ids[-1], "POCHARD was wrong.", "ada")
+    corpus_edits.correct_text(store, corpus.id, ids[-1], "This is right.", "ada")
+    _themes(store, corpus.id, others)
+    with store.writing() as w:
+        own = w.corpora.connection.execute(
+            t.triplet_set.insert().returning(t.triplet_set.c.id),
+            {
+                "corpus_id": corpus.id,
+                "name": "of all",
+                "kind": "sentences",
+                "config": {},
+                "seed": 0,
+                "digest": "all",
+                "counts": {},
+                "ready": True,
+                "created": now(),
+                "revision": 1,
+            },
+        ).scalar_one()
+        rows = [np.array(others[-1:]), np.array(others[:1]), np.array(ids[:1])]
+        w.triplets.add(own, Split.TRAIN, TripletRows(np.zeros(1, int), np.array([third.id]), *rows))
+        for table, id, values in (
+            (t.article, third.id, {"title": "GADWALL"}),
+            (t.sentence, others[-1], {"text": "WIGEON stands here."}),
+        ):
+            w.corpora.connection.execute(table.update().where(table.c.id == id).values(values))
+    labelled(store, corpus.id, "lea", "lea's own", "land", others)
+    corpus_edits.remove_articles(store, corpus.id, [third.id], "ada")
+
+
+def labelled(
+    store: Store, corpus_id: int, person: str, name: str, code: str, ids: list[int], kind: Sharing = Sharing.OWN
+) -> LabellingRecord:
+    record = starts.begin(store, NewLabelling(corpus_id, name, person, kind), starts.from_nothing)
+    session = LabellingSession(store, record.id, person)
+    session.do(op.create(session.partition, session.next_number, code, np.array(ids)))
+    return record
+
+
+def learned(w: Unit, corpus_id: int, source: LabellingRecord, ids: list[int]) -> None:
+    """Triplets that were learned from a labelling, and what was made of these; jobs; predictions."""
+    config = {"from": "labels", "labellings": {source.name: 3}, "per_sentence": 1}
+    made = w.triplets.create(corpus_id, "CURLEW", "sentences", config, 0, "learned")
+    article = w.corpora.sentences_by_id(ids[:1])[ids[0]].article_id
+    columns = [np.array(ids[i : i + 4]) for i in (0, 1, 9)]
+    w.triplets.add(made.id, Split.TRAIN, TripletRows(np.zeros(4, int), np.full(4, article), *columns))
+    w.triplets.finish(made.id, {"triplets": {"train": 4, "validation": 0, "test": 0}})
+    about = {"method": "mean-vectors", "config": {}, "seed": 0, "corpus_id": corpus_id}
+    trained = w.models.add(name="PLOVER", digest="m2", artifact="a2", triplet_set_id=made.id, **about)
+    metric = {"labelling": source.name, "judged sentences": 9}
+    w.models.add(name="PLOVER metric", digest="m3", artifact="a3", metrics=metric, **about)
+    scores = [ScoreRecord(0, None, "triplet accuracy", 0.75, 0.6, 0.9, 3)]
+    w.runs.add(kind="triplets", digest="e2", model_id=trained.id, config={"of": "PLOVER"}, scores=scores)
+    points = MapPoints(np.array(ids), np.zeros((len(ids), 2), np.float32))
+    w.maps.add(
+        corpus_id=corpus_id,
+        model_id=trained.id,
+        name="SNIPE",
+        config={},
+        seed=0,
+        digest="p2",
+        faithfulness=0.5,
+        sampled_from=len(ids),
+        points=points,
+    )
+    for title, args, result in (
+        ("TURNSTONE", {"name": "CURLEW", "labellings": [source.name]}, {"set": "CURLEW"}),
+        ("TURNSTONE", {"labelling": source.name}, {"labelling": source.name, "labelling_id": source.id}),
+        ("TURNSTONE", {"labelling": "its former name"}, {}),
+        ("TURNSTONE", {"model": "PLOVER"}, {}),
+    ):
+        ended(w, title, args, result)
+    zeros = np.zeros((len(ids), 1), np.float16)
+    w.predictions.replace(
+        source.id,
+        model="Mean",
+        step=1,
+        labels=9,
+        codes=np.array([1]),
+        report={},
+        ids=np.array(ids),
+        probabilities=zeros,
+    )
+
+
+def ended(w: Unit, title: str, args: dict[str, Any], result: dict[str, Any], error: str = "") -> None:
+    job = w.jobs.add("predict-labels", title, args)
+    w.jobs.claim(job.id, "vm:1:a")
+    w.jobs.finish(job.id, "vm:1:a", JobStatus.FAILED if error else JobStatus.DONE, result=result, error=error)
+
+
+def _path(w: Unit, corpus: str) -> None:
+    ended(w, "Import more", {"files": ["/srv/teal/rivers.jsonl"], "corpus": corpus}, {}, "/var/teal/x cannot be read.")
+    config = {"word_vectors": "/srv/teal/vectors.txt"}
+    w.models.add(name="By words", method="mean-vectors", config=config, seed=0, digest="m4", artifact="a4")
+
+
+def _themes(store: Store, corpus_id: int, removed: list[int]) -> None:
+    with store.writing() as w:
+        sentences = {a.id: w.corpora.sentences(a.id) for a in w.corpora.articles(corpus_id)}
+        ids = np.array([s.id for own in sentences.values() for s in own])
+        size = len(ids)
+        theme = {"name": "water", "words": ["river"], "size": size, "central": [removed[-1], int(ids[0])]}
+        config = {
+            "corpus_id": corpus_id, "settings": {"clusterer": "iclust"}, "themes": [theme], "sentences": size,
+            "curves": {"ks": [2], "silhouette": [0.1], "gain": [0.1], "stability": [0.1], "sentences": 72},
+            "reason": "One theme was asked for.", "interval": [1, 1],
+            "frequent": [], "sampled_from": size,
+        }  # fmt: skip
+        w.runs.add(
+            kind="themes",
+            digest="t1",
+            model_id=w.models.list()[0].id,
+            corpus_id=corpus_id,
+            config=config,
+            assignments={id: np.zeros(len(own), np.int32) for id, own in sentences.items()},
+            margins={Split.TEST: (ids, np.ones(size, np.float32))},
+        )
+
+
+# --- who asks ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("themescope.db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        return make_home(secretive)
+
+
+@pytest.fixture
+def store(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """The store; pages and programs are those of its home, where people sign in."""
+    monkeypatch.setenv("THEMESCOPE_HOME", str(home))
+    monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
+    store = Store(Settings.from_environment())
+    yield store
+    store.close()
+
+
+def leaks(person: str, asked: str, answer: str) -> list[str]:
+    """What an answer tells a person who may not see it; what they asked for by name is no secret to them."""
+    return [
+        f"{person}: {asked}: {fact}"
+        for fact, signs in SECRETS.items()
+        if not may(person, fact) and any(sign in answer and sign not in asked for sign in signs)
+    ]
+
+
+def told(person: str, answers: Mapping[str, str], expected: set[str]) -> str:
+    """The leaks of answers, which tell what of ``expected`` the person may know."""
+    found = {fact for fact, signs in SECRETS.items() for one in answers.values() if any(sign in one for sign in signs)}
+    missing = [f"{person} does not find: {fact}" for fact in expected if may(person, fact) and fact not in found]
+    return "\n".join([*missing, *(leak for path, answer in answers.items() for leak in leaks(person, path, answer))])
+
+
+def ids_of(store: Store) -> dict[str, list[Any]]:
+    """The values of the parameters of paths: every id, of sentences those with secrets."""
+    with store.reading() as r:
+        tables = ("corpus", "article", "labelling", "run", "map", "model", "triplet_set", "task", "job", "selection")
+        of = {f"{name}_id": [*r.corpora.connection.scalars(sa.select(t.metadata.tables[name].c.id))] for name in tables}
+        secret = sa.select(t.sentence.c.id).where(t.sentence.c.text.contains("WIGEON"))
+        hidden = [*r.corpora.connection.scalars(secret)]
+    return {**of, "set_id": of["triplet_set_id"], "sentence_id": [1, *hidden], "kind": ["train"]}
+
+
+def questions(store: Store) -> list[str]:
+    """The addresses of everything that programs read."""
+    ids, found = ids_of(store), []
+    for path, operations in description()["paths"].items():
+        if "get" not in operations:
+            continue
+        names = re.findall(r"{(\w+)}", path)
+        wanted = [""]
+        for one in operations["get"].get("parameters", ()):
+            choices = one["schema"].get("enum") or []
+            if "$ref" in one["schema"]:
+                choices = description()["components"]["schemas"][one["schema"]["$ref"].rpartition("/")[2]]["enum"]
+            if one["in"] == "query" and choices and one["name"] != "split":
+                wanted = [f"{one['name']}={choice}" for choice in choices if choice not in ("parquet", "meaning")]
+        if path.endswith("/search"):
+            wanted = [f"method={way}&text={word}" for way in ("text", "words") for word in ("river", "sentence")]
+        for values, query in product(product(*(ids[name] for name in names)), wanted):
+            address = path.format(**dict(zip(names, values, strict=True)))
+            found.append(f"{address}?{query}&limit=1000" if "limit" in str(operations["get"]) else f"{address}?{query}")
+    return found
+
+
+def asked_by_program(store: Store, person: str) -> dict[str, str]:
+    """Question → answer of the HTTP API, of everything there is."""
+    token = api_tokens.create(store, person, f"token of {person}").secret
+    client = browser(headers={"authorization": f"Bearer {token}"})
+    answers = {path: client.get(f"/api/v1{path}") for path in questions(store)}
+    assert {answer.status_code for answer in answers.values()} <= {200, 403, 404, 409}
+    return {path: answer.text for path, answer in answers.items()}
+
+
+@pytest.mark.parametrize("person", ASKING)
+def test_programs(store: Store, person: str) -> None:
+    expected = SECRETS.keys() - {"views of hidden labels", "deleted labellings of others"}
+    assert told(person, asked_by_program(store, person), expected) == ""
+
+
+def asked_by_tool(store: Store, person: str) -> dict[str, str]:
+    """Question → answer or error of the tools that read."""
+
+    def given(name: str) -> list[dict[str, Any]]:
+        ids = ids_of(store)
+        of_labellings = [{"labelling_id": id} for id in ids["labelling_id"]]
+        return {
+            "list_sentences": [{"corpus_id": 1, "limit": 1000}],
+            "search_sentences": [{"corpus_id": 1, "text": word, "limit": 1000} for word in ("stands", "sentence")],
+            "list_theme_members": [{"run_id": id, "theme": 0} for id in ids["run_id"]],
+            "agreement": [{"labellings": [a, b]} for a, b in product(ids["labelling_id"], repeat=2)],
+            "estimate": [{"labellings": [id]} for id in ids["labelling_id"]],
+            "get_job": [{"job_id": id} for id in ids["job_id"]],
+            **dict.fromkeys(("get_labelling", "get_codebook", "list_labels", "export_labels"), of_labellings),
+        }.get(name, [{}])
+
+    async def answers() -> dict[str, str]:
+        with store.reading() as r:
+            caller = Caller(store, r.people.actor(person))
+        found = {}
+        for name, tool in TOOLS.items():
+            for arguments in given(name) if tool.right is Right.LOOK else ():
+                try:
+                    found[f"{name} {arguments}"] = await tool.call(caller, arguments)
+                except ThemescopeError as error:
+                    found[f"{name} {arguments}"] = str(error)
+        return found
+
+    return event_loops.run(answers)
+
+
+@pytest.mark.parametrize("person", ASKING)
+def test_tools(store: Store, person: str) -> None:
+    assert told(person, asked_by_tool(store, person), {"blind labels", "notes of others", "gold labels"}) == ""
+
+
+def asked_of_the_store(store: Store, person: str) -> dict[str, str]:
+    """Search, report and messages of errors, as pages and programs have them."""
+    own, found = store.by(lambda: person), dict[str, str]()
+    for word in ("of", "stands", "sentence", "KES", "PLOV", "water"):
+        found[f"search {word}"] = str(everything.find_everything(own, word, 1))
+    with own.reading() as r:
+        corpus, known = r.corpora.get(1), r.labellings.list(1)
+    for suffix in (".html", ".md"):
+        found[f"report {suffix}"] = project.report_file(own, corpus, known, suffix).decode()
+    for one in known:
+        found[f"lines of {one.id}"] = files.export_lines(own, one.id)
+        found[f"for other programs {one.id}"] = files.label_studio(own, one.id) + files.doccano(own, one.id)
+    refused: tuple[Callable[[Unit], Any], ...] = (
+        lambda r: r.labellings.by_name("KESTRE"),
+        lambda r: r.triplets.by_name("CURLE"),
+        lambda r: r.models.by_name("PLOVE"),
+        lambda r: r.corpora.article(3),
+        *(lambda r, id=id: r.labellings.rename(id, "mine", person) for id in ids_of(store)["labelling_id"]),
+        *(lambda r, id=id: r.labellings.delete(id, person) for id in ids_of(store)["labelling_id"]),
+    )
+    for number, refuse in enumerate(refused):
+        try:
+            with own.writing() as w:
+                refuse(w)
+                raise _Undo
+        except (ThemescopeError, _Undo) as error:
+            found[f"refused {number}"] = str(error)
+    return found
+
+
+class _Undo(Exception):
+    """Rolls a transaction back."""
+
+
+@pytest.mark.parametrize("person", ASKING)
+def test_search_reports_files_and_errors(store: Store, person: str) -> None:
+    answers = asked_of_the_store(store, person)
+    assert told(person, answers, {"blind labels", "names of hidden labellings", "models of hidden labels"}) == ""
