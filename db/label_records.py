@@ -54,7 +54,7 @@ HIDDEN = (
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Step to be appended, see :class:`themescope.core.labelling.history.Step`."""
+    """Step to be appended, see :class:`themescope.core.labelling.changes.Step`."""
 
     kind: Kind
     operation: str

@@ -84,7 +84,7 @@ class TestReadable:
 
 
 PATH_WORDS = re.compile(r"\b(paths?|files?|folder|copy of)\b", re.IGNORECASE)
-FILES_OF_PAPERS = ("data", "words", "triplets", "scb", "sick", "document", "encoder")
+FILES_OF_PAPERS = ("data", "words", "triplets", "scb", "sick", "document")
 SECRET = str(ANYWHERE / "etc" / "passwd")
 JOBS: list[tuple[str, Mapping[str, Any]]] = [
     ("add-model", {"folder": SECRET, "name": "m"}),
