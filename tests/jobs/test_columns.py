@@ -177,7 +177,7 @@ ROWS = st.lists(
 TYPES = {"number": "number", "day": "date", "kind": "category", "note": "text"}
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(rows=[{"number": 9007199254740994.0, "day": None, "kind": None, "note": None}])
 @given(rows=ROWS)
 def test_an_exported_parquet_file_is_imported_with_the_same_columns(

@@ -91,7 +91,7 @@ def test_old_jobs_go_with_their_checkpoints_and_the_file_shrinks(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with sqlite_store.writing() as w:
-        ids = [w.jobs.add("toy", "x" * 1_000, {}).id for _ in range(2_000)]
+        ids = [w.jobs.add("toy", "x" * 5_000, {}).id for _ in range(400)]
         for id in ids:
             w.jobs.request_cancel(id, 0)
         last = w.jobs.add("toy", "queued", {}).id

@@ -70,9 +70,10 @@ def label(store: Store, task_id: int, person: str) -> None:
     """Label all items of a person rightly; Ben takes every tenth sentence for the other subject."""
     with store.reading() as r:
         items = r.tasks.items(task_id, person)
+    session = None
     for number, item in enumerate(items):
         opened = work.open_item(store, item.id)
-        session = LabellingSession(store, opened.labelling.id, person)
+        session = session or LabellingSession(store, opened.labelling.id, person)
         with store.reading() as r:
             (sentence,) = making.sentences_of_item(r, item.range)
         number_of = {cluster.name: number for number, cluster in session.partition.clusters.items()}
