@@ -23,8 +23,7 @@ from themescope.webapp.map_view.component import Canvas, points_data, view_data
 from themescope.webapp.map_view.geometry import UNITS, Grid, frame_of, inside_rows
 from themescope.webapp.map_view.levels import levels_of
 from themescope.webapp.map_view.parts import SHAPE, MapPart
-from themescope.webapp.map_view.scene import Colouring, Scene
-from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.map_view.scene import Colouring, MapState, Scene
 from themescope.webapp.shared.figures import tones
 
 T = TypeVar("T")

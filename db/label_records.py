@@ -11,11 +11,11 @@ import numpy as np
 
 from themescope.core.labelling.changes import ChangeSet, ClusterChange, Kind, Step, apply
 from themescope.core.labelling.partition import Partition
-from themescope.core.records.people import ItemRecord as ItemRecord
-from themescope.core.records.people import ItemState as ItemState
-from themescope.core.records.people import MemberRecord as MemberRecord
-from themescope.core.records.people import Reason as Reason
-from themescope.core.records.people import TaskRecord as TaskRecord
+from themescope.core.records.answers import ItemRecord as ItemRecord
+from themescope.core.records.answers import ItemState as ItemState
+from themescope.core.records.answers import MemberRecord as MemberRecord
+from themescope.core.records.answers import Reason as Reason
+from themescope.core.records.answers import TaskRecord as TaskRecord
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 

@@ -14,13 +14,13 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.records.measured import BenchmarkRecord as BenchmarkRecord
-from themescope.core.records.measured import PaperTableRecord as PaperTableRecord
-from themescope.core.records.measured import TripletCard as TripletCard
-from themescope.core.records.measured import TripletReview as TripletReview
-from themescope.core.records.measured import TripletSetRecord as TripletSetRecord
-from themescope.core.records.measured import Verdict as Verdict
-from themescope.core.records.people import PersonRecord as PersonRecord
+from themescope.core.records.answers import BenchmarkRecord as BenchmarkRecord
+from themescope.core.records.answers import PaperTableRecord as PaperTableRecord
+from themescope.core.records.answers import PersonRecord as PersonRecord
+from themescope.core.records.answers import TripletCard as TripletCard
+from themescope.core.records.answers import TripletReview as TripletReview
+from themescope.core.records.answers import TripletSetRecord as TripletSetRecord
+from themescope.core.records.answers import Verdict as Verdict
 from themescope.core.records.stored import JobStatus
 from themescope.core.types import Ids, Matrix, Points
 

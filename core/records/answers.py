@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
-from themescope.core.records.people import ItemRecord
-from themescope.core.records.stored import Described, LabellingRecord, ModelRecord
+from themescope.core.records.stored import Described, Json, LabellingRecord, ModelRecord, Role
+from themescope.core.types import Split
 
 T = TypeVar("T")
 
@@ -261,3 +262,205 @@ class Me(Described):
     """"look", "label", "manage"."""
     version: str
     """Version of Themescope."""
+
+
+# Records of what models are trained and measured on, of curves, of tables of papers, and of categories of errors
+
+
+@dataclass(frozen=True, slots=True)
+class TripletSetRecord(Described):
+    """A sampled set of triplets. ``counts`` holds the sizes of the splits and the number that each rule removed."""
+
+    id: int
+    corpus_id: int
+    name: str
+    kind: str
+    """"sentences" (positives and negatives are sentence ids) or "titles" (they are section ids)."""
+    config: Json
+    seed: int
+    digest: str
+    """Digest of the content: the same rules on the same text give the same digest."""
+    counts: Json
+    ready: bool
+    created: datetime
+    revision: int = 1
+    """Revision of the job kind that made the set."""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkRecord(Described):
+    """A clustering benchmark: articles, their sentences, and the section of each as true cluster."""
+
+    id: int
+    corpus_id: int
+    name: str
+    config: Json
+    digest: str
+    counts: Json
+    created: datetime
+    revision: int = 1
+    """Revision of the job kind that built the benchmark."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTableRecord(Described):
+    """A table of a paper as last reproduced with a profile; the next reproduction replaces it."""
+
+    id: int
+    paper: str
+    name: str
+    """Id of the table in the paper's spec."""
+    profile: str
+    arguments: Json
+    """Arguments of the job that made it: corpus, files, seeds; sufficient to reproduce it."""
+    content: Json
+    """Rows, columns, tests and the data used, as ``themescope.jobs.papers`` wrote them."""
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MetricPoint(Described):
+    """One point of a job's live curve."""
+
+    name: str
+    step: float
+    value: float
+
+
+class Verdict(StrEnum):
+    """Verdict of a reviewer: whether the label of a triplet is right."""
+
+    GOOD = "good"
+    BAD = "bad"
+    AMBIGUOUS = "ambiguous"
+
+
+@dataclass(frozen=True, slots=True)
+class TripletReview(Described):
+    """One person's verdict on one triplet. Reviews are only added; a person's latest one counts."""
+
+    id: int
+    set_id: int
+    triplet_id: int
+    person: str
+    """"" if the person has no name."""
+    verdict: Verdict | None
+    """None withdraws the person's earlier verdict."""
+    note: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TripletCard(Described):
+    """Triplet with its texts and titles, for review."""
+
+    id: int
+    split: Split
+    article_id: int
+    article: str
+    pivot: str
+    positive: str
+    negative: str
+    pivot_section: str
+    negative_section: str
+    pivot_id: int
+    positive_id: int
+    negative_id: int
+
+
+# Records of people and of labelling tasks
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRecord(Described):
+    """Person known to the store; "" is the person without a name."""
+
+    name: str
+    role: Role
+    created: datetime
+    seen: datetime | None = None
+    """Time of last use of a page, to the minute."""
+
+
+class ItemState(StrEnum):
+    """State of an item of a task."""
+
+    OPEN = "open"
+    STARTED = "in progress"
+    DONE = "done"
+
+
+class Reason(StrEnum):
+    """Why a person has an item."""
+
+    DISTRIBUTION = "distribution"
+    GOLD = "gold"
+    ROUTING = "routing"
+    """Other people disagree about its sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord(Described):
+    """Labelling task without its items."""
+
+    id: int
+    corpus_id: int
+    name: str
+    person: str
+    """Who made it."""
+    created: datetime
+    due: datetime | None
+    closed: datetime | None
+    instructions: str
+    blind: bool
+    settings: Mapping[str, Any]
+    """``share``, ``several``, ``order``, ``seed``, ``start`` (initial clusters), ``tell`` (people see their checks)."""
+    gold_id: int | None
+    """Labelling whose labels are known to be right; the labels of gold items are compared with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRecord(Described):
+    """Person of a task."""
+
+    task_id: int
+    person: str
+    labelling_id: int | None
+    """The person's labelling; None before the person begins."""
+    quota: int | None
+    """Maximum number of items from the distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRecord(Described):
+    """Sentences of an article, by position, that one person labels."""
+
+    id: int
+    task_id: int
+    article_id: int
+    first: int
+    last: int
+    """Position of the last sentence, inclusive."""
+    person: str
+    place: int
+    """Place in the order of the person."""
+    reason: Reason
+    opened: datetime | None
+    done: datetime | None
+
+    @property
+    def state(self) -> ItemState:
+        """State of the item."""
+        if self.done is not None:
+            return ItemState.DONE
+        return ItemState.OPEN if self.opened is None else ItemState.STARTED
+
+    @property
+    def sentences(self) -> int:
+        """Number of sentences."""
+        return self.last - self.first + 1
+
+    @property
+    def range(self) -> tuple[int, int, int]:
+        """Article and positions, which are the same for all people who label the item."""
+        return self.article_id, self.first, self.last

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from themescope.core.errors import StoreError
-from themescope.core.records.measured import MetricPoint
+from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobRecord, JobStatus, Json
 from themescope.db import tables as t
 from themescope.db.records import JobStatistics, WorkerRecord

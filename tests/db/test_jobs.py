@@ -5,7 +5,7 @@ import pytest
 import sqlalchemy as sa
 
 from themescope.core.errors import StoreError, UnknownNameError
-from themescope.core.records.measured import MetricPoint
+from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db import tables as t
 from themescope.db.repositories.jobs import HeartbeatReply

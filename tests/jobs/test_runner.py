@@ -9,7 +9,7 @@ import pytest
 from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_for
 from themescope.core.errors import ConfigError, UnknownNameError
-from themescope.core.records.measured import MetricPoint
+from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext, OwnershipLost

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from themescope.core.records.measured import MetricPoint
+from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobStatus, LabellingRecord, ScoreRecord, Sharing
 from themescope.core.types import Article, BenchmarkItem, Paragraph, Section, Split, TripletRows
 from themescope.db.label_records import NewLabelling

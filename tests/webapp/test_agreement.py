@@ -21,7 +21,8 @@ from themescope.jobs.common.labelled.placed import placed_sentences
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import COPIED
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.agreement import groups, state
+from themescope.webapp.features import agreement as state
+from themescope.webapp.features.agreement import results
 from themescope.webapp.features.relabel.actions import clusters_with_keys, dispatch
 
 Open = Callable[..., AppTest]
@@ -56,7 +57,7 @@ def open_both(labelled: Store, open_page: Open) -> Callable[..., AppTest]:
 
 
 def test_people_sections_and_models_side_by_side(labelled: Store, open_both: Open) -> None:
-    at = open_both(counted=groups.ALL)
+    at = open_both(counted=results.ALL)
     assert not at.exception
     assert not at.error
     pairs = next(d.value for d in at.dataframe if "ARI" in d.value)
@@ -77,7 +78,7 @@ def test_people_sections_and_models_side_by_side(labelled: Store, open_both: Ope
 def test_a_labelling_may_be_called_like_a_column(labelled: Store, open_page: Open) -> None:
     with labelled.writing() as w:
         w.labellings.rename(w.labellings.by_name("Ada's").id, "Sentence", "ada")
-    at = open_page("agreement", counted=groups.ALL)
+    at = open_page("agreement", counted=results.ALL)
     at.multiselect[0].set_value(["Sentence", HOSTILE]).run()
     disputed = next(d.value for d in at.dataframe if "Most probable" in d.value)
     assert "Sentence (2)" in disputed and disputed["Sentence"].str.len().min() > 20
@@ -92,10 +93,10 @@ def test_what_nobody_touched_is_no_agreement_of_people(open_both: Open) -> None:
     assert "no codes with common names" in words_of(at), "Ben has placed sentences in a cluster of his own only"
     pairs = at.dataframe[0].value.set_index(["First", "Second"])["Sentences"]
     assert pairs.to_dict()[HOSTILE, "Sections"] == 2 and pairs.to_dict()["Ada's", "Sections"] == 0
-    assert "both people set themselves" in words_of(at) and groups.ALL in words_of(at)
-    at.button_group(key=state.COUNTED).set_value(groups.ONE).run()
+    assert "both people set themselves" in words_of(at) and results.ALL in words_of(at)
+    at.button_group(key=state.COUNTED).set_value(results.ONE).run()
     assert {m.label: m.value for m in at.metric}["Sentences"] == "2"
-    at.button_group(key=state.COUNTED).set_value(groups.ALL).run()
+    at.button_group(key=state.COUNTED).set_value(results.ALL).run()
     assert {m.label: m.value for m in at.metric}["Sentences"] == "24"
 
 

@@ -11,7 +11,7 @@ from tests.webapp.hands import plain_words_of, press
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
-from themescope.webapp.features.corpora import bundles
+from themescope.webapp.features.corpora import edits
 from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
@@ -55,7 +55,7 @@ def test_the_report_has_only_labellings_that_the_person_may_see(
 ) -> None:
     labelling = danube(filled_store, blind=True)
     made: dict[str, Callable[[], bytes]] = {}
-    monkeypatch.setattr(bundles, "download", lambda label, data, file, **options: made.update({file: data}))
+    monkeypatch.setattr(edits, "download", lambda label, data, file, **options: made.update({file: data}))
 
     def reports(person: str) -> list[bytes]:
         at = open_page("corpora", view="All projects", details=CORPUS, person=person)

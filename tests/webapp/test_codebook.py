@@ -19,7 +19,7 @@ from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.codebook.state import CODES, FILES, VERSIONS
+from themescope.webapp.features.codebook import CODES, FILES, VERSIONS
 
 Open = Callable[..., AppTest]
 

@@ -16,7 +16,8 @@ from themescope.core.metrics import statistics
 from themescope.core.metrics.statistics import TESTS
 from themescope.core.records.stored import ScoreRecord
 from themescope.db.store import Store
-from themescope.webapp.features.compare import exports, method_table, partition_pair
+from themescope.webapp.features.compare import exports, method_table
+from themescope.webapp.features.compare import pairs as partition_pair
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.results import compare_queries, partition_queries
 

@@ -16,8 +16,9 @@ from tests.webapp.filled import CORPUS
 from tests.webapp.hands import press
 from themescope.core.columns import ColumnType
 from themescope.db.store import Store
-from themescope.webapp.features.map import facets, state
-from themescope.webapp.features.map.facets import MOST_BINS, Facet, passing, read_filters
+from themescope.webapp.features import map
+from themescope.webapp.features.map import view
+from themescope.webapp.features.map.view import MOST_BINS, Facet, passing, read_filters
 
 Open = Callable[..., AppTest]
 LETTERS = ("a", "b", "c")
@@ -33,7 +34,7 @@ def binned(type: ColumnType, values: list[float | None]) -> tuple[Facet, np.ndar
         )
     else:
         array = np.array([np.nan if v is None else v for v in values], np.float64)
-    return Facet("column", *facets._binned(type, array)), array
+    return Facet("column", *view._binned(type, array)), array
 
 
 @given(st.sampled_from([ColumnType.NUMBER, ColumnType.DATE]), NUMBERS, DAYS, st.data())
@@ -81,7 +82,7 @@ def test_filters_are_combined_with_and(n: int, letters: list[str | None]) -> Non
 def test_the_browser_gets_codes_in_the_order_of_the_points() -> None:
     few = Facet("few", np.array([0, 1, -1], np.int32), ("x", "y"))
     many = Facet("many", np.array([299, -1, 0], np.int32), [str(i) for i in range(300)])
-    sent = facets._sent("digest", [few, many], np.array([2, 0, 1]))
+    sent = view._sent("digest", [few, many], np.array([2, 0, 1]))
     read = [
         np.frombuffer(zlib.decompress(base64.b64decode(one["codes"])), f"<u{one['width']}").tolist()
         for one in sent["columns"]
@@ -111,11 +112,11 @@ def test_a_filter_restricts_the_list_and_the_address_keeps_it(columned: Store, o
 def test_the_address_takes_only_filters(columned: Store, open_page: Open) -> None:
     written: dict[str, str] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("themescope.webapp.features.map.facets.st.query_params", written)
-        facets.keep({"filters": {"side": ["left", None], "broken": 3}, "rest": "Hidden"})
-        assert written == {state.FACETS: '{"side":["left",null]}', state.REST: "Hidden"}
-        facets.keep("broken")
-        facets.keep({"filters": {}, "rest": "Grey"})
+        patch.setattr("themescope.webapp.features.map.view.st.query_params", written)
+        view.keep({"filters": {"side": ["left", None], "broken": 3}, "rest": "Hidden"})
+        assert written == {map.FACETS: '{"side":["left",null]}', map.REST: "Hidden"}
+        view.keep("broken")
+        view.keep({"filters": {}, "rest": "Grey"})
     assert written == {}
 
 

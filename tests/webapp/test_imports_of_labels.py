@@ -9,8 +9,8 @@ from tests.jobs.labelling.test_qda_of_other_programs import selection, written
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from themescope.db.store import Store
-from themescope.webapp.features.codebook.state import FILES
-from themescope.webapp.features.relabel.state import NEW
+from themescope.webapp.features.codebook import FILES
+from themescope.webapp.features.relabel import NEW
 
 Open = Callable[..., AppTest]
 

@@ -20,7 +20,7 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.features.relabel.state import LABELLING, NEW, VIEW
+from themescope.webapp.features.relabel import LABELLING, NEW, VIEW
 from themescope.webapp.shared import navigation, projects
 from themescope.webapp.shared.pages import PageKeys
 from themescope.webapp.shared.results.partition_queries import EDIT, edit_view

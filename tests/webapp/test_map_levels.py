@@ -12,12 +12,12 @@ from PIL import Image
 
 from tests.webapp.test_map_view import canvas_of, scene_of
 from themescope.core.projection.geometry import inside
-from themescope.webapp.features.map import export
+from themescope.webapp.features.map import controls
 from themescope.webapp.map_view import alternatives, component, geometry, levels
 from themescope.webapp.map_view.events import handle
 from themescope.webapp.map_view.geometry import UNITS
 from themescope.webapp.map_view.levels import Levels, density, levels_of
-from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.map_view.scene import MapState
 
 
 @st.composite
@@ -171,6 +171,6 @@ def test_an_empty_picture_is_paper() -> None:
 
 
 def test_files_of_large_maps_have_a_sample(large: component.Canvas) -> None:
-    sampled = export.sampled(large)
-    assert len(sampled.scene.ids) == len(sampled.units) == len(sampled.colouring.categories) == export.FILE_POINTS
-    assert export.sampled(sampled) is sampled
+    sampled = controls.sampled(large)
+    assert len(sampled.scene.ids) == len(sampled.units) == len(sampled.colouring.categories) == controls.FILE_POINTS
+    assert controls.sampled(sampled) is sampled

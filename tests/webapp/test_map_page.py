@@ -19,7 +19,8 @@ from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.map import colourings, export, figure, state
+from themescope.webapp.features import map
+from themescope.webapp.features.map import colourings, controls, figure
 from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.map.figure import FigureSettings
 from themescope.webapp.map_view import component
@@ -67,10 +68,10 @@ def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_p
     said = plain_words_of(at)
     assert "24 sentences found among 72 selected" in said
     assert "Nile Course paragraph 0 sentence 1 has some words." in said
-    assert at.query_params[state.SHAPE] in (ALL, [ALL])
+    assert at.query_params[map.SHAPE] in (ALL, [ALL])
     next(b for b in at.button if b.label == "Clear selection").click().run()
     assert "24 sentences found" in plain_words_of(at) and "selected" not in plain_words_of(at)
-    assert state.SHAPE not in at.query_params
+    assert map.SHAPE not in at.query_params
 
 
 def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Open) -> None:
@@ -103,17 +104,17 @@ def test_a_map_opens_by_themes_and_that_of_an_article_by_its_sections(analysed: 
         of_rivers = w.runs.table.update().where(w.runs.table.c.id == run.id)
         w.runs.connection.execute(of_rivers.values(config={**run.config, "corpus_id": 1}))
     views: list[dict[str, str]] = [{}, {"articles": "Danube"}]
-    first = [open_page("map", corpus=CORPUS, **view).selectbox(key=state.COLOUR).value for view in views]
+    first = [open_page("map", corpus=CORPUS, **view).selectbox(key=map.COLOUR).value for view in views]
     assert first[0].startswith("2 themes by") and first[1] == "Section"
 
 
 def test_a_map_is_drawn_by_every_colouring(filled_store: Store, open_page: Open) -> None:
     at = open_page("map", corpus=CORPUS, colour="Section")
-    names = at.selectbox(key=state.COLOUR).options
+    names = at.selectbox(key=map.COLOUR).options
     measured = {f"Correct: {MODEL} on river triplets", f"Margin: {MODEL} on river triplets"}
     assert {"Section", "Article", "Split", *measured} <= set(names)
     for name in names:
-        at.selectbox(key=state.COLOUR).set_value(name).run()
+        at.selectbox(key=map.COLOUR).set_value(name).run()
         assert not at.exception and not at.error
 
 
@@ -160,14 +161,14 @@ def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> 
     scene = map_scene.opened(queries.maps(1)[0])
     colouring = colourings.options(ColouredView(corpus, scene, scene))["Article"].make()
     rows = np.array([50, 3, 60])
-    table = export.columns(scene, colouring, scene.ids[rows])
+    table = controls.columns(scene, colouring, scene.ids[rows])
     assert table["group"][0] == HOSTILE and len(table["x"]) == 3
     assert csv_text(list(table), zip(*table.values(), strict=True)).count("\r\n") == 4
     canvas = component.Canvas(
         scene=scene, colouring=colouring, units=scene.units, found=rows, tones=tones("dark"), size=3,
         opacity=0.5, height=400, frame=[0, 0, 9, 9], name="x",
     )  # fmt: skip
-    picture, page = figure.svg(canvas, FigureSettings()), export.page(canvas, HOSTILE)
+    picture, page = figure.svg(canvas, FigureSettings()), controls.page(canvas, HOSTILE)
     assert picture.count("h0") == 72 + 3 and "<img" not in picture
     assert "<img" not in page and "http" not in page.replace("http://www.w3.org/2000/svg", "").replace(
         "http://evil.example", ""

@@ -12,7 +12,7 @@ from tests.webapp.hands import jobs_of, plain_words_of, press
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
-from themescope.webapp.features.relabel.state import REST
+from themescope.webapp.features.relabel import REST
 
 __all__ = ["labelling"]
 Open = Callable[..., AppTest]

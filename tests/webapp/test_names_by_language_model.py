@@ -16,7 +16,7 @@ from themescope.db.store import Store
 from themescope.jobs.common.language_models.theme_naming import agreed_digest, materials_of_partition
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.relabel.state import SETTINGS
+from themescope.webapp.features.relabel import SETTINGS
 
 __all__ = ["analysed"]
 Open = Callable[..., AppTest]

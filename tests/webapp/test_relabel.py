@@ -20,9 +20,9 @@ from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.relabel import FILTER
 from themescope.webapp.features.relabel.actions import ACTIONS, dispatch
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import FILTER
 from themescope.webapp.features.relabel.toolbar import toolbar_data
 from themescope.webapp.shared.choose import BROKEN
 from themescope.webapp.shared.results.partition_queries import selection_view

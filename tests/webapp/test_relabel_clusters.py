@@ -17,12 +17,10 @@ from themescope.db.records import VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services import search as inference
 from themescope.jobs.services.labelling import starts
-from themescope.webapp.features.relabel import queries, sentences
+from themescope.webapp.features.relabel import MERGES, OUTLIERS, queries, sentences
 from themescope.webapp.features.relabel.actions import dispatch
-from themescope.webapp.features.relabel.clusters import tree_data
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import MERGES, OUTLIERS
-from themescope.webapp.features.relabel.toolbar import toolbar_data
+from themescope.webapp.features.relabel.toolbar import toolbar_data, tree_data
 from themescope.webapp.shared.text import count
 
 Open = Callable[..., AppTest]

@@ -15,7 +15,7 @@ from themescope.jobs.services.everything import find_everything
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.features.search import actions
+from themescope.webapp.features.search import found as actions
 from themescope.webapp.features.search import found as links
 from themescope.webapp.features.search.found import link_of
 from themescope.webapp.shared import queries

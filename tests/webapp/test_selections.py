@@ -12,8 +12,7 @@ from tests.webapp.listed import listed, listing
 from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
-from themescope.webapp.features.map import state as map_state
-from themescope.webapp.features.selections import state
+from themescope.webapp.features import map, selections
 from themescope.webapp.shared.selections import sentence_view
 
 Open = Callable[..., AppTest]
@@ -43,7 +42,7 @@ def test_a_link_opens_the_sentences_with_their_origin(kept: int, open_page: Open
     at.text_input(key="selections_panel-search").set_value("sentence 1").run()
     assert [row["id"] for row in listed(at)] == [26, 28, 30] and listing(at)["mark"] == "sentence 1"
     press(at, "Clear selection")
-    assert not listing(at) and state.OPEN not in at.query_params
+    assert not listing(at) and selections.OPEN not in at.query_params
 
 
 @pytest.mark.parametrize("asked", ["x", "9" * 40])
@@ -99,12 +98,9 @@ def test_a_shared_selection_opens_on_the_map_with_its_view(kept: int, open_page:
     at = open_page("map", corpus=CORPUS, selection=str(kept), colour="Article", camera="1_2_3")
     said = plain_words_of(at)
     assert "6 sentences selected" in said and "search “nile” · all articles" in said
-    assert (
-        at.query_params[map_state.STORED] in (str(kept), [str(kept)])
-        and at.selectbox(key=map_state.COLOUR).value == "Article"
-    )
+    assert at.query_params[map.STORED] in (str(kept), [str(kept)]) and at.selectbox(key=map.COLOUR).value == "Article"
     press(at, "Clear selection")
-    assert "All 72 sentences shown" in plain_words_of(at) and map_state.STORED not in at.query_params
+    assert "All 72 sentences shown" in plain_words_of(at) and map.STORED not in at.query_params
 
 
 def test_the_link_names_the_stored_selection(filled_store: Store, open_page: Open) -> None:

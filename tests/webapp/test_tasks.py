@@ -21,12 +21,13 @@ from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import checks, making, work
 from themescope.jobs.services.tasks.work import OpenItem
+from themescope.webapp.features import tasks
+from themescope.webapp.features.relabel import ShownChange, Unsaved
 from themescope.webapp.features.relabel.actions import UNSEEN, dispatch
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.queries import neighbours_in_text
 from themescope.webapp.features.relabel.sentences import columns_data
-from themescope.webapp.features.relabel.state import ShownChange, Unsaved
-from themescope.webapp.features.tasks import form, overview, state
+from themescope.webapp.features.tasks import overview
 from themescope.webapp.shared.labelling import task_queries
 from themescope.webapp.shared.labelling.task_queries import Task
 from themescope.webapp.shared.results import partition_queries
@@ -115,12 +116,12 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
 
 
 def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: Open) -> None:
-    at = open_page("tasks", person="ada", view=state.NEW)
+    at = open_page("tasks", person="ada", view=tasks.NEW)
     assert not at.exception and "A task needs a name, articles and people." in words_of(at)
     at.text_input(key="tasks_form_name").set_value("first task")
     at.multiselect(key="tasks_form_people").set_value(["ada", " Jose\u0301  B"]).run()
     at.number_input(key="tasks_form_share").set_value(100)
-    at.button_group(key="tasks_form_articles").set_value(form.FIRST).run()
+    at.button_group(key="tasks_form_articles").set_value(overview.FIRST).run()
     at.number_input(key="tasks_form_number").set_value(2).run()
     button(at, "Create task").click().run()
     assert not at.exception and not at.error
@@ -143,11 +144,11 @@ def test_a_list_is_labelled_by_waves_and_samples(
     waves: tuple[str, ...], offered: list[str], filled_store: Store, open_page: Open
 ) -> None:
     corpus = add_list(filled_store, waves=waves)
-    at = open_page("tasks", person="ada", corpus=corpus.name, view=state.NEW)
+    at = open_page("tasks", person="ada", corpus=corpus.name, view=tasks.NEW)
     what = at.button_group(key="tasks_form_articles")
     assert not at.exception and what.options == offered and what.value == offered[0]
     if waves:
-        what.set_value(form.WAVES).run()
+        what.set_value(overview.WAVES).run()
         at.multiselect(key="tasks_form_waves").select("Autumn")
         at.text_input(key="tasks_form_name").set_value("autumn")
         at.multiselect(key="tasks_form_people").set_value(["ada"]).run()
@@ -160,7 +161,7 @@ def test_a_list_is_labelled_by_waves_and_samples(
 
 
 def test_two_people_get_the_same_random_sentences_blind(filled_store: Store, open_page: Open) -> None:
-    at = open_page("tasks", person="ada", view=state.NEW)
+    at = open_page("tasks", person="ada", view=tasks.NEW)
     at.text_input(key="tasks_form_name").set_value("sample")
     at.multiselect(key="tasks_form_people").set_value(["ada", "ben"])
     at.button_group(key="tasks_form_articles").set_value("Random sentences").run()
@@ -202,7 +203,7 @@ def test_two_people_get_the_same_random_sentences_blind(filled_store: Store, ope
 
 def test_a_sample_is_stratified_and_restricted(filled_store: Store, open_page: Open) -> None:
     add_columns(filled_store)
-    at = open_page("tasks", person="ada", view=state.NEW)
+    at = open_page("tasks", person="ada", view=tasks.NEW)
     at.text_input(key="tasks_form_name").set_value("strata")
     at.multiselect(key="tasks_form_people").set_value(["ada"])
     at.button_group(key="tasks_form_articles").set_value("Random sentences").run()
@@ -220,7 +221,7 @@ def test_a_sample_is_stratified_and_restricted(filled_store: Store, open_page: O
 
 def test_a_sample_has_own_numbers_for_each_value(filled_store: Store, open_page: Open) -> None:
     add_columns(filled_store)
-    at = open_page("tasks", person="ada", view=state.NEW)
+    at = open_page("tasks", person="ada", view=tasks.NEW)
     at.text_input(key="tasks_form_name").set_value("own")
     at.multiselect(key="tasks_form_people").set_value(["ada"])
     at.button_group(key="tasks_form_articles").set_value("Random sentences").run()
@@ -236,7 +237,7 @@ def test_a_sample_has_own_numbers_for_each_value(filled_store: Store, open_page:
 
 def test_too_large_a_sample_is_refused_with_the_reason(filled_store: Store, open_page: Open) -> None:
     add_columns(filled_store)
-    at = open_page("tasks", person="ada", view=state.NEW)
+    at = open_page("tasks", person="ada", view=tasks.NEW)
     at.text_input(key="tasks_form_name").set_value("strata")
     at.multiselect(key="tasks_form_people").set_value(["ada"])
     at.button_group(key="tasks_form_articles").set_value("Random sentences").run()
@@ -279,7 +280,7 @@ def sentence_ids(store: Store, items: list[ItemRecord]) -> list[int]:
 def test_progress_checks_and_routing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     finish(filled_store, task, "ada", 0)
     finish(filled_store, task, HOSTILE, 2)
-    at = open_page("tasks", person="ada", view=state.ALL)
+    at = open_page("tasks", person="ada", view=tasks.ALL)
     assert not at.exception
     progress = at.dataframe[0].value.set_index("Person")
     assert progress.loc["ada", "Items"] == "3 of 3" and progress.loc[HOSTILE, "Remaining"] == "done"
@@ -330,10 +331,10 @@ def test_others_see_progress_but_change_nothing(task: TaskRecord, filled_store: 
     for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
         people.set_role(filled_store, name, role)
     for name in ("lea", "val"):
-        at = open_page("tasks", person=name, view=state.ALL)
+        at = open_page("tasks", person=name, view=tasks.ALL)
         assert not at.exception and len(at.dataframe) == 1
         assert not {b.label for b in at.button} & {"Close task", "Give", "Give these items", "Delete task …"}
-        assert state.NEW not in [tab.label for tab in at.tabs]
+        assert tasks.NEW not in [tab.label for tab in at.tabs]
 
 
 def test_the_bar_in_relabel_is_about_the_item_that_is_shown(

@@ -18,7 +18,8 @@ from themescope.core.types import Article, Paragraph, Section, Split
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.themes import numbers, results, state
+from themescope.webapp.features import themes as state
+from themescope.webapp.features.themes import by_column, results
 from themescope.webapp.features.themes.new_list import EXAMPLE
 from themescope.webapp.shared.results import partition_queries
 
@@ -262,10 +263,10 @@ def test_more_themes_are_a_click_away_and_what_differs_is_shown(analysed: Store,
     [(39, (22, 68), [22, 39, 68]), (22, (20, 29), [13, 22, 37]), (2, (2, 2), [2, 3]), (12, (12, 12), [7, 12, 20])],
 )
 def test_numbers_around_the_suggested_one(k: int, interval: tuple[int, int], offered: list[int]) -> None:
-    assert list(numbers.steps(k, interval).values()) == offered
+    assert list(by_column.steps(k, interval).values()) == offered
 
 
 def test_parts_of_a_theme_are_those_of_the_common_sentences() -> None:
     first = np.array([1, 2, 3, 4, 5, 9]), np.array([0, 0, 0, 0, 1, 2])
     second = np.array([5, 4, 3, 2, 1]), np.array([0, 2, 2, 2, 1])
-    assert numbers.parts(first, second, 3) == [[(2, 0.75), (1, 0.25)], [(0, 1.0)], []]
+    assert by_column.parts(first, second, 3) == [[(2, 0.75), (1, 0.25)], [(0, 1.0)], []]

@@ -10,7 +10,7 @@ from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
 from themescope.core.types import Split
 from themescope.db.store import Store
-from themescope.webapp.features.themes import state
+from themescope.webapp.features import themes as state
 
 Open = Callable[..., AppTest]
 

@@ -16,7 +16,7 @@ def _page(
 ) -> PageCard:
     """Return the card of a page with view state; ``group`` is its place."""
     package = f"themescope.webapp.features.{id}"
-    script, keys = f"{package}.page", f"{package}.state:KEYS"
+    script, keys = f"{package}.page", f"{package}:KEYS"
     return PageCard(
         id=id, title=title, summary=summary, factory=script, keys=keys, icon=icon, group=group, right=right,
         sections=sections,

@@ -27,8 +27,7 @@ from themescope.webapp.map_view.geometry import Rows, Units
 from themescope.webapp.map_view.labels import Name, Texts, names_of
 from themescope.webapp.map_view.levels import Levels, density, levels_of
 from themescope.webapp.map_view.parts import SHAPE
-from themescope.webapp.map_view.scene import Colouring, Scene
-from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.map_view.scene import Colouring, MapState, Scene
 from themescope.webapp.shared.components import asset
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.text import count, shorten

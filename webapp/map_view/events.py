@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from themescope.webapp.map_view.parts import part_of
-from themescope.webapp.map_view.view_state import MapState, camera_of
+from themescope.webapp.map_view.scene import MapState, camera_of
 
 if TYPE_CHECKING:
     from themescope.webapp.map_view.component import Canvas

@@ -1,6 +1,6 @@
 """The map of themes as a widget of notebooks: the component of the pages, without a server.
 
-Events of the browser change a :class:`~themescope.webapp.map_view.view_state.MapState`, as on a page, and what the
+Events of the browser change a :class:`~themescope.webapp.map_view.scene.MapState`, as on a page, and what the
 browser needs is sent after each. Nothing is loaded from other hosts.
 """
 
@@ -29,8 +29,11 @@ if not streamlit.runtime.exists():
 
 from themescope.webapp.map_view import component, geometry  # noqa: E402
 from themescope.webapp.map_view.events import EVENTS, handle  # noqa: E402
-from themescope.webapp.map_view.scene import Colouring, Scene  # noqa: E402
-from themescope.webapp.map_view.view_state import MapState  # noqa: E402
+from themescope.webapp.map_view.scene import (  # noqa: E402
+    Colouring,
+    MapState,
+    Scene,
+)
 from themescope.webapp.shared.figures import tones  # noqa: E402
 
 _SCRIPT = """

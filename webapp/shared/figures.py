@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from themescope.core.records.measured import MetricPoint
+from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import ScoreRecord
 from themescope.jobs.services.report.picture import PALETTE
 from themescope.webapp.shared.text import figure_text, interval

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from themescope.core.records.measured import MetricPoint
+from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.jobs.kinds import shown_on
 from themescope.jobs.queue import control as commands

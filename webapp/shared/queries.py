@@ -16,7 +16,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from themescope.core.columns import ColumnLevel, ColumnType, Values, plain_values
 from themescope.core.errors import UnknownNameError
-from themescope.core.records.measured import MetricPoint
+from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import (
     ArticleRecord,
     ColumnRecord,

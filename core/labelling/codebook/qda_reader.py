@@ -21,13 +21,6 @@ from themescope.core.errors import ReadError
 from themescope.core.labelling.codebook import qda_xml as xml
 from themescope.core.labelling.codebook.entries import TEXT_LIMIT
 from themescope.core.labelling.codebook.portable import PortableCode
-from themescope.core.labelling.codebook.qda_positions import (
-    CodedPassage,
-    Fits,
-    Positions,
-    fits_of_project,
-    ways_of_text,
-)
 from themescope.core.labelling.codebook.qda_project import (
     HEADINGS,
     PROBABILITY,
@@ -35,8 +28,13 @@ from themescope.core.labelling.codebook.qda_project import (
     QDE,
     SOURCES,
     UNCERTAIN,
+    CodedPassage,
+    Fits,
+    Positions,
     QdaSpan,
     TextSource,
+    fits_of_project,
+    ways_of_text,
 )
 from themescope.core.labelling.provenance import Maker, Source
 from themescope.core.readers.account import ReadAccount

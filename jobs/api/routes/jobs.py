@@ -14,8 +14,7 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from themescope.core.config import default_of, options
-from themescope.core.records.answers import JobKind, JobSetting, Me, Page
-from themescope.core.records.measured import MetricPoint
+from themescope.core.records.answers import JobKind, JobSetting, Me, MetricPoint, Page
 from themescope.core.records.stored import JobStatus, JobSummary
 from themescope.db.access import Right
 from themescope.jobs.api.problems import WRITING, Body, BodyId, Caller, CallerNow, Id, Limit, Offset, responses

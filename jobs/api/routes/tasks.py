@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from themescope.core.records.answers import OpenedItem
-from themescope.core.records.people import ItemRecord, PersonRecord, TaskRecord
+from themescope.core.records.answers import ItemRecord, OpenedItem, PersonRecord, TaskRecord
 from themescope.db.access import Right
 from themescope.jobs.api.problems import WRITING, Body, CallerNow, Flag, Id, SomeId, responses
 from themescope.jobs.services.sentences import check_corpus

@@ -3,9 +3,8 @@
 import streamlit as st
 
 from themescope.db.label_records import HIDDEN
-from themescope.webapp.features.agreement import groups, results
-from themescope.webapp.features.agreement.groups import TextScope
-from themescope.webapp.features.agreement.state import SCOPE
+from themescope.webapp.features.agreement import SCOPE, results
+from themescope.webapp.features.agreement.results import TextScope
 from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing
 from themescope.webapp.shared.labelling import task_queries
@@ -15,7 +14,7 @@ from themescope.webapp.shared.text import plain
 
 def results_of(scope: TextScope) -> None:
     """Draw the choice of labellings and the results; nothing while the person labels the text blind."""
-    found = groups.labellings(scope)
+    found = results.labellings(scope)
     names = [record.name for record in scope.labellings]
     default, key = [name for name in names if name not in found.left_out], f"agreement_labellings_{scope.name}"
     held = st.session_state.get(key)
@@ -32,10 +31,10 @@ def results_of(scope: TextScope) -> None:
     if left := [f"**{plain(name)}** ({plain(why)})" for name, why in found.left_out.items() if name not in chosen]:
         st.caption(f"Left out: {' · '.join(left)}. Choose them above to count them.")
     if chosen:
-        results.show(scope, groups.group(scope, found, chosen))
+        results.show(scope, results.group(scope, found, chosen))
 
 
-scopes = groups.scopes(projects.current_id())
+scopes = results.scopes(projects.current_id())
 if not scopes:
     nothing(
         "No labellings yet.",

@@ -17,7 +17,7 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.task_items import EXPLANATION_LIMIT, training_items
 from themescope.core.records.stored import LabellingRecord
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.codebook.state import EDIT, SEARCH
+from themescope.webapp.features.codebook import EDIT, SEARCH
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.figures import tones

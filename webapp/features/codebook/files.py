@@ -33,8 +33,8 @@ from themescope.db.label_records import NewLabelling
 from themescope.jobs.services.labelling import codebook, qda_projects
 from themescope.jobs.services.pipeline import queue_pipeline
 from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.codebook import FILES
 from themescope.webapp.features.codebook.entries import CodebookState, messages
-from themescope.webapp.features.codebook.state import FILES
 from themescope.webapp.shared import input_files, people, projects, queries
 from themescope.webapp.shared.choose import closed, nothing
 from themescope.webapp.shared.components import attempt, download, draw_table

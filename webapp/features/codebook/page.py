@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from themescope.webapp.features.codebook import entries, files
+from themescope.webapp.features.codebook import CODES, FILES, LABELLING, VERSIONS, VIEW, entries, files
 from themescope.webapp.features.codebook.entries import codebook_state
-from themescope.webapp.features.codebook.state import CODES, FILES, LABELLING, VERSIONS, VIEW
 from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab
 from themescope.webapp.shared.labelling.codebook_view import STYLE

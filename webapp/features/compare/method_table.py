@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -11,26 +12,35 @@ from pandas.io.formats.style import Styler
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics import REGISTRY as METRICS
-from themescope.core.metrics.statistics import TESTS, SignificanceTest, corrected_together
-from themescope.core.records.stored import ScoreRecord
-from themescope.core.registry import Card
-from themescope.db.records import BenchmarkRecord
-from themescope.webapp.features.compare import exports, state
-from themescope.webapp.features.compare.exports import (
-    Comparison,
-    as_csv,
-    latex,
-    paragraph,
-    rank_text,
-    untested,
+from themescope.core.metrics.statistics import (
+    BOOTSTRAP,
+    MCNEMAR,
+    TESTS,
+    WILCOXON,
+    Family,
+    SignificanceTest,
+    corrected_together,
 )
+from themescope.core.records.stored import ModelRecord, ScoreRecord
+from themescope.core.registry import Card
+from themescope.core.types import Split
+from themescope.db.access import Right
+from themescope.db.records import BenchmarkRecord, TripletSetRecord
+from themescope.jobs.common.model_choice import corpus_shares, within_article
+from themescope.webapp.features import compare
+from themescope.webapp.features.compare import exports
+from themescope.webapp.features.compare.exports import Comparison, as_csv, latex, paragraph, rank_text, untested
 from themescope.webapp.shared import choose, projects, queries
+from themescope.webapp.shared.choose import grouped, preselected
 from themescope.webapp.shared.components import clickable_table, download, draw_table
 from themescope.webapp.shared.figures import interval_figure, interval_row, tones
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.people import may
 from themescope.webapp.shared.queries import HEADLINE
-from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results import compare_queries, triplet_queries
 from themescope.webapp.shared.results.compare_queries import Method
-from themescope.webapp.shared.text import count, duration, plain, score, with_half_width
+from themescope.webapp.shared.results.triplet_queries import Evaluation
+from themescope.webapp.shared.text import count, duration, plain, score, with_half_width, with_interval
 
 BEST = "background-color: rgba(31, 143, 136, 0.25)"
 FLOOR = "color: light-dark(#5b656d, #a3abb2)"
@@ -59,18 +69,18 @@ def choose_scope() -> tuple[BenchmarkRecord, TableScope | None]:
     with row[0]:
         # The newest benchmark with results of enough articles, as on Home.
         best = next((b.name for b in queries.clustered_benchmarks(projects.current_id())), "")
-        benchmark = benchmarks[choose.one_of("Benchmark", list(benchmarks), state.BENCHMARK, best)]
+        benchmark = benchmarks[choose.one_of("Benchmark", list(benchmarks), compare.BENCHMARK, best)]
     found = compare_queries.methods(benchmark)
     with row[1]:
-        models = state.several("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), state.MODELS)
+        models = compare.several("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), compare.MODELS)
     with row[2]:
-        clusterers = state.several("Clusterers", list(dict.fromkeys(m.clusterer for m in found)), state.CLUSTERERS)
+        clusterers = compare.several("Clusterers", list(dict.fromkeys(m.clusterer for m in found)), compare.CLUSTERERS)
     others: list[str] = []
     if len(benchmarks) > 1:
         with row[3]:
             rest = [name for name in benchmarks if name != benchmark.name]
-            others = state.several(
-                "Other benchmarks", rest, state.OTHERS, "All comparisons are corrected together.", none="none"
+            others = compare.several(
+                "Other benchmarks", rest, compare.OTHERS, "All comparisons are corrected together.", none="none"
             )
     kept = [m for m in found if (m.floor or m.model in models) and m.clusterer in clusterers]
     means = compare_queries.means(kept, METRICS.ids())
@@ -88,13 +98,13 @@ def _choose_test(present: Sequence[str]) -> tuple[Card, SignificanceTest]:
     tests = {test.id: test for test in TESTS}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         metric = METRICS.get(
-            choose.segment("Metric", {m: METRICS.get(m).title for m in present}, state.METRIC, HEADLINE)
+            choose.segment("Metric", {m: METRICS.get(m).title for m in present}, compare.METRIC, HEADLINE)
         )
         test = tests[
             choose.segment(
                 "Paired test",
                 {test.id: test.title for test in TESTS},
-                state.TEST,
+                compare.TEST,
                 help="  \n".join(f"**{test.title}**: {test.summary}" for test in TESTS),
             )
         ]
@@ -183,7 +193,7 @@ def _table(scope: TableScope) -> None:
     def choose(row: int) -> None:
         if len(found.methods) > 1:
             best, second = found.methods[0], found.methods[row or 1]
-            state.show({state.FIRST: best.name, state.SECOND: second.name, state.TAB: state.PAIR})
+            compare.show({compare.FIRST: best.name, compare.SECOND: second.name, compare.TAB: compare.PAIR})
 
     text = st.column_config.TextColumn
     shown = _shown(scope)
@@ -279,3 +289,105 @@ def _seeds(found: Comparison) -> None:
             }
         )
         st.caption("Scores are averaged over seeds, then over articles. Intervals are over articles only.")
+
+
+# Triplet accuracy of models: intervals and tests over articles, McNemar over triplets, letters
+
+_TESTS = (BOOTSTRAP, WILCOXON, MCNEMAR)
+_SPLITS = (Split.TEST, Split.VALIDATION, Split.TRAIN)
+_WITH = ", with the article"
+
+
+def show(chosen: TripletSetRecord) -> None:
+    """Draw the accuracy of models on a set, and the form that evaluates others."""
+    every = triplet_queries.evaluations(chosen)
+    splits = [split for split in _SPLITS if any(e.split is split for e in every)]
+    if splits:
+        _compare(every, splits)
+    else:
+        st.info("No model has been evaluated on this set yet.", icon=":material/info:")
+    done = {e.model.name for e in every if e.split is Split.TEST}
+    if may(Right.MANAGE):
+        corpus = queries.read(lambda r: r.corpora.get(chosen.corpus_id))
+        best = [m for m in queries.best_first(corpus_shares(corpus), corpus.id) if m.name not in done]
+        if best:
+            rest = grouped(best, lambda model: model.method)
+            st.subheader("Evaluate more models", anchor=False)
+            names = st.multiselect("Models", [m.name for m in rest], default=preselected(best), key="compare_evaluate")
+            if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not names):
+                queued = [_submit(chosen, model) for model in rest if model.name in names]
+                if all(queued):
+                    st.rerun()
+
+
+def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        split = choose.segment("Split", {s.value: s.value for s in splits}, compare.SPLIT)
+        tests = {test.id: test for test in _TESTS}
+        about = "  \n".join(f"**{test.title}**: {test.summary}" for test in _TESTS)
+        test = tests[choose.segment("Paired test", {t.id: t.title for t in _TESTS}, compare.TRIPLET_TEST, help=about)]
+    found = [e for e in every if e.split is Split(split)]
+    means = queries.mean_scores(e.run.id for e in found)
+    scored = [(e, next(iter(means[e.run.id].values()))) for e in found if means.get(e.run.id)]
+    scored.sort(key=lambda row: row[1].value, reverse=True)
+    family, columns = _family([e for e, _ in scored], test)
+    _triplet_accuracy_table(scored, family, columns)
+    lines = [interval_row(e.name, s) for e, s in scored]
+    figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5)
+    exports.chart(figure, "compare_accuracy_chart", "themescope-triplet-accuracy")
+    tested = (
+        f" Rank and group: {test.title}, Holm-corrected over {count(len(family.ps), 'comparison')}; a model "
+        "ranks higher only if the interval of the difference over articles also excludes 0."
+        if family and family.tested
+        else f" {untested(family)}"
+        if family
+        else ""
+    )
+    st.caption(
+        "Share of triplets whose pivot is nearer to the positive than to the negative; chance is "
+        f".500. Mean with the 95 % bootstrap interval over articles.{tested}  \n**{test.title}**: {test.summary}"
+    )
+    names = {column: scored[row][0].name for row, column in columns.items()}
+    exports.comparisons(family, names, test, "themescope-triplet-comparisons")
+
+
+def _family(found: Sequence[Evaluation], test: SignificanceTest) -> tuple[Family | None, Mapping[int, int]]:
+    """Return the comparisons of evaluations with scores of single articles, and the row of each column."""
+    rows = compare_queries.accuracy_methods(found)
+    measured = compare_queries.article_scores(rows, triplet_queries.ACCURACY).measured
+    used = [i for i, has in enumerate(measured) if has]
+    if len(used) < 2:
+        return None, {}
+    chosen = compare_queries.by_triplets([found[i] for i in used]) if test is MCNEMAR else test
+    tested = compare_queries.family([rows[i] for i in used], triplet_queries.ACCURACY, chosen)
+    return (None, {}) if tested is None else (tested[1], {row: column for column, row in enumerate(used)})
+
+
+def _triplet_accuracy_table(
+    scored: Sequence[tuple[Evaluation, ScoreRecord]], family: Family | None, columns: Mapping[int, int]
+) -> None:
+    ranks, letters = (family.ranks(), family.groups()) if family else ([], [])
+    columns = columns if family is not None and family.tested else {}
+    rows = range(len(scored))
+    draw_table(
+        {
+            "Rank": [rank_text(ranks[columns[i]]) if i in columns else "–" for i in rows],
+            "Model": [e.name for e, _ in scored],
+            "Triplet accuracy": [with_interval(s) for _, s in scored],
+            "Group": [letters[columns[i]] if i in columns else "" for i in rows],
+            "Articles": [s.n for _, s in scored],
+        },
+        column_config={
+            "Rank": st.column_config.TextColumn(help="Ranks that the tests do not exclude.", width=60),
+            "Triplet accuracy": st.column_config.TextColumn(alignment="right"),
+            "Group": st.column_config.TextColumn(help="Models that share a letter do not differ significantly."),
+        },
+    )
+
+
+def _submit(chosen: TripletSetRecord, model: ModelRecord) -> bool:
+    """Queue the evaluation of a model; one whose vectors depend on the article is also evaluated with the article."""
+    args: dict[str, Any] = {"model": model.name, "triplets": chosen.name}
+    variants = [args, args | {"context": True}] if within_article(model) else [args]
+    title = f"Triplet accuracy of {model.name}"
+    return all([submit("evaluate-triplets", given, title + _WITH * ("context" in given)) for given in variants])

@@ -12,7 +12,8 @@ from themescope.core.tasks.scb import ScbRules
 from themescope.db.access import Right
 from themescope.db.records import BenchmarkRecord
 from themescope.jobs.common.model_choice import corpus_shares
-from themescope.webapp.features.compare import method_pair, method_table, partition_pair, state, triplet_accuracy
+from themescope.webapp.features import compare
+from themescope.webapp.features.compare import method_table, pairs
 from themescope.webapp.shared import forms, projects, queries
 from themescope.webapp.shared.choose import by_name, closed, grouped, nothing, open_tab, preselected, project
 from themescope.webapp.shared.components import draw_table
@@ -120,28 +121,28 @@ def build(corpus: CorpusRecord) -> None:
 
 
 CLUSTERING, TRIPLETS, BUILD = "Clustering", "Triplet accuracy", "Build a benchmark"
-view, tab = open_tab([CLUSTERING, state.PAIR, TRIPLETS, BUILD], state.TAB)
+view, tab = open_tab([CLUSTERING, compare.PAIR, TRIPLETS, BUILD], compare.TAB)
 with tab:
-    if view in (CLUSTERING, state.PAIR):
+    if view in (CLUSTERING, compare.PAIR):
         if queries.benchmarks(projects.current_id()):
             benchmark, scope = method_table.choose_scope()
             if view == CLUSTERING:
                 method_table.clustering(scope)
                 missing(benchmark)
                 about(benchmark)
-            elif (pair := method_pair.choose_pair(scope)) is not None:
-                method_pair.show(pair)
+            elif (pair := pairs.choose_pair(scope)) is not None:
+                pairs.show(pair)
         else:
             nothing(
                 "No benchmark yet.", "Build one in the tab “Build a benchmark”. Article sections are the ground truth."
             )
-        if view == state.PAIR and (chosen := project()) is not None:
+        if view == compare.PAIR and (chosen := project()) is not None:
             st.subheader("One article, divided in two ways", anchor=False)
-            partition_pair.choose_and_show(chosen)
+            pairs.choose_and_show(chosen)
     elif view == TRIPLETS:
         sets = queries.triplet_sets_to_read(projects.current_id())
         if sets:
-            triplet_accuracy.show(by_name("Triplet set", sets, state.TRIPLETS, lambda s: s.name))
+            method_table.show(by_name("Triplet set", sets, compare.TRIPLETS, lambda s: s.name))
         else:
             nothing("No triplets yet.", "Build a triplet set first.", "triplets", "Triplets")
     elif (chosen := project()) is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from themescope.core.config import config_from_dict
 from themescope.core.errors import AmbiguousFileError, ReadError, ThemescopeError
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.dataset_folders import files_below, is_dataset
@@ -20,11 +21,12 @@ from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.core.types import CodingUnit
 from themescope.jobs.common.importing.reading import preview_of, previews_of
+from themescope.jobs.common.importing.waves import KEEP, OMIT, in_project, waves_of
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.common.uploads import MOST_BYTES, is_upload
+from themescope.jobs.kinds.append_corpus import AppendConfig, coming
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
-from themescope.webapp.features.corpora import import_target
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import attempt, clickable_table
 from themescope.webapp.shared.forms import checked, config_fields, table_form
@@ -50,7 +52,7 @@ def form() -> None:
     key = _key(paths)
     glances = _glances(paths) if len(paths) > 1 else []
     first = next((path for path, glance in zip(paths, glances, strict=False) if glance.begins), paths[0])
-    target = import_target.choose(key)
+    target = choose(key)
     if target is None:
         _about_new(paths, first, key)
     known: dict[Path, dict[str, Any]] = st.session_state.setdefault(f"corpora_import_plans_{key}", {})
@@ -76,14 +78,14 @@ def form() -> None:
     types = {column: type for plan in known.values() for column, type in plan["types"].items()}
     args |= {"files": [str(path) for path in paths], "types": types}
     if target is not None and not open_questions:
-        import_target.tell(args, target)
+        tell(args, target)
     with st.container(horizontal=True, vertical_alignment="center"):
         # Queued before the page is redrawn, because another click would interrupt the run.
         st.button(
             "Import" if target is None else "Add to the project",
             type="primary",
             icon=":material/download:",
-            disabled=bool(open_questions) or not str(st.session_state[import_target.name_key(key)]).strip(),
+            disabled=bool(open_questions) or not str(st.session_state[name_key(key)]).strip(),
             on_click=_queue,
             args=(args, key, _round()),
         )
@@ -109,7 +111,7 @@ def _plan(path: Path, target: str | None) -> dict[str, Any] | None:
         return None
     settings = config.to_dict()
     if target is not None and "table" in card.tags:
-        settings |= import_target.settings_in(target, path, reader_id, settings)
+        settings |= settings_in(target, path, reader_id, settings)
     if not _show_preview(path, reader_id, settings):
         return None
     return {"reader": reader_id, "settings": settings, "types": dict(chosen.types)}
@@ -215,7 +217,7 @@ def _columns(path: Path, target: str | None) -> TableColumns | None:
     if not sheet.rows:
         st.warning("This file has no rows.", icon=":material/warning:")
         return None
-    like = {} if target is None else import_target.settings_in(target, path, "table", form.to_dict())
+    like = {} if target is None else settings_in(target, path, "table", form.to_dict())
     chosen = input_files.choose_columns(sheet, f"{key}_{target or ''}", like)
     return TableColumns({**form.to_dict(), **chosen.settings}, chosen.types)
 
@@ -228,8 +230,8 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
     """
     if turn != _round():
         return
-    name = st.session_state[import_target.name_key(key)].strip()
-    target = import_target.target(key)
+    name = st.session_state[name_key(key)].strip()
+    target = chosen_target(key)
     if target is None:
         args |= {
             "corpus": name,
@@ -238,7 +240,7 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
         }
         job = submit("import-corpus", args, f"Import {name}")
     else:
-        job = submit("append-corpus", args | import_target.wave_arguments(key), f"Add {name}")
+        job = submit("append-corpus", args | wave_arguments(key), f"Add {name}")
     if job is not None:
         if target is not None:
             placing = {"corpus": target, "wave": name}
@@ -413,3 +415,88 @@ def _show_preview(path: Path, reader_id: str, settings: dict[str, Any]) -> bool:
 
 def _code(text: str) -> str:
     return text.replace("`", "'")
+
+
+# Choice in the import form: a new project, or a wave of one that is there
+
+
+def chosen_target(key: int) -> str | None:
+    """Return the project to which the files are added; None for a new one."""
+    chosen: str | None = st.session_state.get(f"corpora_import_target_{key}")
+    return chosen
+
+
+def name_key(key: int) -> str:
+    """Return the key of the name of the new project, or of the wave."""
+    return f"corpora_import_{'name' if chosen_target(key) is None else 'wave'}_{key}"
+
+
+def choose(key: int) -> str | None:
+    """Draw the choice of the project, and of the wave if it exists; return it, None for a new one.
+
+    What is chosen is read from the session when the import is queued.
+    """
+    projects = [corpus.name for corpus in queries.corpora()]
+    if projects:
+        st.selectbox(
+            "Project",
+            [None, *projects],
+            format_func=lambda name: "New project" if name is None else f"Add to “{name}”",
+            key=f"corpora_import_target_{key}",
+            help="Files that are added change nothing that is there: labels, vectors and maps stay.",
+        )
+    chosen = chosen_target(key)
+    if chosen is not None:
+        _about_wave(chosen, key)
+    return chosen
+
+
+def _about_wave(corpus: str, key: int) -> None:
+    """Draw name and date of the wave, and what happens to duplicates."""
+    left, right = st.columns([2, 1])
+    record = queries.read(lambda r: r.corpora.by_name(corpus))
+    number = max(len(waves_of(record)), 1) + 1
+    left.text_input(
+        "Wave", value=f"wave {number}", key=f"corpora_import_wave_{key}",
+        help="Its articles have this name in the column “wave”; those that are there already have “wave 1”.",
+    )  # fmt: skip
+    right.date_input("Date (optional)", value=None, key=f"corpora_import_date_{key}")
+    st.toggle(
+        "Leave out duplicates", key=f"corpora_import_omit_{key}",
+        help="Rows whose id (column “id”) or text the project has already. Off: they are added, and counted in the "
+        "report.",
+    )  # fmt: skip
+
+
+def settings_in(corpus: str, path: Path, reader: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a file that is added to a project, see :func:`.waves.in_project`."""
+    own = {"reader": reader, "settings": settings}
+    found = queries.read(lambda r: in_project(r, r.corpora.by_name(corpus), str(path), own))
+    return dict(found["settings"])
+
+
+def tell(args: Mapping[str, Any], corpus: str) -> None:
+    """Draw how many units the files add to a project, and which columns do not fit."""
+    known = {field.name for field in fields(AppendConfig)}
+    given = {name: value for name, value in args.items() if name in known} | {"corpus": corpus, "wave": "-"}
+    sizes = [Path(path).stat().st_size for path in args["files"]]
+    record = queries.read(lambda r: r.corpora.by_name(corpus))
+    if told := attempt(lambda: _coming(given, sizes, record.sentences)):
+        st.info(plain(told), icon=":material/library_add:")
+
+
+@st.cache_data(show_spinner="Counting …", max_entries=16)
+def _coming(args: dict[str, Any], sizes: list[int], sentences: int) -> str:
+    """Return :func:`.coming`; sizes of the files and of the project distinguish their versions."""
+    return coming(queries.store(), config_from_dict(AppendConfig, args))
+
+
+def wave_arguments(key: int) -> dict[str, Any]:
+    """Return the arguments of the job that adds the wave, besides those of an import."""
+    date = st.session_state[f"corpora_import_date_{key}"]
+    return {
+        "corpus": chosen_target(key),
+        "wave": st.session_state[name_key(key)].strip(),
+        "date": date.isoformat() if date else "",
+        "duplicates": OMIT if st.session_state[f"corpora_import_omit_{key}"] else KEEP,
+    }

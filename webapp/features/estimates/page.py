@@ -10,16 +10,22 @@ import streamlit as st
 
 from themescope.core.columns import ColumnType
 from themescope.core.errors import DataError
-from themescope.core.estimates.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
 from themescope.core.estimates.report import estimates
-from themescope.core.estimates.shares import TOO_FEW, ShareEstimate, composition, difference, share
+from themescope.core.estimates.shares import (
+    FEWEST_DOCUMENTS,
+    FEWEST_LABELS,
+    TOO_FEW,
+    ShareEstimate,
+    composition,
+    difference,
+    share,
+)
 from themescope.core.metrics.crosstabs import PERIODS, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.jobs.common.labelled.placed import MODEL
 from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, open_study, values_of
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.estimates import figures, more
-from themescope.webapp.features.estimates.state import ALL, BY, CODE, DIFFERENCE, EVERY, LABELLINGS, PARTS, SHARES, SHOW
+from themescope.webapp.features.estimates import ALL, BY, CODE, DIFFERENCE, EVERY, LABELLINGS, PARTS, SHARES, SHOW, more
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import bound, nothing, project, segment
 from themescope.webapp.shared.components import download, draw_table
@@ -178,26 +184,26 @@ def _draw(study: Study, code: str, found: Sequence[ShareEstimate], periods: set[
     """Draw chart and table; estimates of ``periods`` have a time axis."""
     timed = [one for one in found if one.name and one.name in periods]
     st.plotly_chart(
-        figures.estimates_figure(timed or found, tones(st.context.theme.type), bool(timed)),
+        more.estimates_figure(timed or found, tones(st.context.theme.type), bool(timed)),
         key="estimates_chart",
-        config=figures.EXPORT,
+        config=more.EXPORT,
         alt="Shares with 95 % intervals; see the table.",
     )
     rows = [(one.name or ALL, one) for one in found]
     table: dict[str, Any] = {"Code" if code == EVERY else "Group": [name for name, _ in rows]}
     for way in ("People", "Machine", "Corrected"):
-        table[way] = [figures.percent(getattr(one, way.lower())) for _, one in rows]
+        table[way] = [more.percent(getattr(one, way.lower())) for _, one in rows]
     table |= {"Sentences": [one.units for _, one in rows], "Labels": [one.labels for _, one in rows]}
     if any(one.open for _, one in rows):
-        table |= {"Open": [one.open for _, one in rows], "Least – most": [figures.bounds(one) for _, one in rows]}
+        table |= {"Open": [one.open for _, one in rows], "Least – most": [more.bounds(one) for _, one in rows]}
     draw_table(table, column_config={way: st.column_config.TextColumn(help=help) for way, help in _WAYS.items()})
     few = any(one.people is None for one in found)
     st.caption(
         "Share in percent with its 95 % interval. **Corrected** is the one to report."
         + (f" –: fewer than {FEWEST_LABELS} sampled labels in {FEWEST_DOCUMENTS} documents." if few else "")
     )
-    rows_of_csv = figures.rows(found, " ".join(study.holds))
-    download("CSV", lambda: csv_text(figures.HEADER, rows_of_csv), file_name(f"{study.corpus.name} {code}", "csv"))
+    rows_of_csv = more.rows(found, " ".join(study.holds))
+    download("CSV", lambda: csv_text(more.HEADER, rows_of_csv), file_name(f"{study.corpus.name} {code}", "csv"))
 
 
 current = project()

@@ -7,7 +7,7 @@ import streamlit as st
 from themescope.core.records.stored import JobStatus
 from themescope.db.access import Right
 from themescope.jobs.services.installation.backups import backup_state
-from themescope.webapp.features.jobs.state import PAGE, SEARCH, STATUS
+from themescope.webapp.features.jobs import PAGE, SEARCH, STATUS
 from themescope.webapp.shared import job_status as jobs
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing

@@ -1,1 +1,97 @@
 """The Map page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from themescope.webapp.map_view import parts
+from themescope.webapp.map_view.scene import MAX_CATEGORIES, MapState, camera_of, forget_replaced, open_stored
+from themescope.webapp.shared.pages import PageKeys
+
+# URL keys of the Map page, and the selection and view of a map as query parameters
+
+SUBSTRING, WHOLE_WORDS, MEANING = "substring", "whole words", "meaning"
+MATCHES = (SUBSTRING, WHOLE_WORDS, MEANING)
+"""Ways to search."""
+KEYS = PageKeys("map", viewed=("map_opened", "map_map_state", "map_opened_selection"))
+MAP = KEYS.url("map", record="map")
+ARTICLES = KEYS.url("articles", kind=list)
+COLOUR = KEYS.url("colour")
+SEARCH = KEYS.url("search")
+MATCH = KEYS.url("match")
+SIMILAR = KEYS.url("similar")
+NEAREST = KEYS.url("nearest", kind=int)
+SCALE = KEYS.url("scale", kind=float)
+OPACITY = KEYS.url("opacity", kind=float)
+OTHER_MAP = KEYS.url("compare", record="map")
+LIST = KEYS.url("list")
+STORED = KEYS.url("selection", record="selection")
+"""Id of a stored selection."""
+SHAPE = KEYS.url("shape")
+SIDE = KEYS.url("side")
+HIDDEN = KEYS.url("hidden")
+SENTENCE = KEYS.url("sentence")
+CAMERA = KEYS.url("camera")
+FACETS = KEYS.url("facets")
+"""Filters by columns as JSON."""
+REST = KEYS.url("rest")
+"""Whether sentences that do not pass the filters are grey or hidden."""
+
+OPENED = "map_opened"
+SELECTION = "map_map_state"
+OPENED_SELECTION = "map_opened_selection"
+LIST_SHOWN = "map_list_shown"
+FACETS_WRITTEN = "map_facets_written"
+FACETS_ROUND = "map_facets_round"
+
+
+def state_of(digest: str) -> MapState:
+    """Return the state of a map in this session; for the first map of a link, the state in the address."""
+    key = f"{SELECTION}_{digest}"
+    if key not in st.session_state:
+        first = not st.session_state.get(OPENED)
+        st.session_state[key] = from_address(st.query_params) if first else MapState()
+        st.session_state[OPENED] = True
+    found: MapState = st.session_state[key]
+    open_stored(found, STORED, OPENED_SELECTION)
+    return found
+
+
+def from_address(query: Mapping[str, str]) -> MapState:
+    """Return the state that query parameters describe; invalid ones are ignored."""
+    chosen = parts.read(query.get(SHAPE, ""))
+    text = query.get(CAMERA, "")
+    return MapState(
+        parts=chosen,
+        side=int(query.get(SIDE) == "1"),
+        hidden=[n for n in _numbers(query.get(HIDDEN, "")) if -1 <= n < MAX_CATEGORIES],
+        sentence=next(iter(_numbers(query.get(SENTENCE, ""))), -1),
+        camera=camera_of(text.split("_")) if text else None,
+        fresh=bool(chosen),
+    )
+
+
+def to_address(shown: MapState) -> None:
+    """Write the state into the address, where it differs."""
+    wanted = {
+        SHAPE: parts.written(shown.parts),
+        SIDE: "1" if shown.side else "",
+        HIDDEN: "_".join(str(category) for category in shown.hidden),
+        SENTENCE: str(shown.sentence) if shown.sentence >= 0 else "",
+        CAMERA: "_".join(f"{value:g}" for value in shown.camera or []),
+    }
+    for name, value in wanted.items():
+        if value and st.query_params.get(name) != value:
+            st.query_params[name] = value
+        elif not value and name in st.query_params:
+            del st.query_params[name]
+    forget_replaced(shown, STORED)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split("_")] if text else []
+    except ValueError:
+        return []

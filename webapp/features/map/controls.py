@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,13 +21,27 @@ from themescope.core.types import Ids, Matrix
 from themescope.jobs.common.model_choice import within_article
 from themescope.jobs.common.vectors import keys_of
 from themescope.jobs.services import search
-from themescope.webapp.features.map import colourings, state
+from themescope.webapp.features import map
+from themescope.webapp.features.map import WHOLE_WORDS, colourings
 from themescope.webapp.features.map.colourings import ColouredView
-from themescope.webapp.features.map.state import WHOLE_WORDS
+from themescope.webapp.map_view import scene as map_scene
+from themescope.webapp.map_view.component import (
+    POINTS_SOURCE,
+    STYLE,
+    VIEW_SOURCE,
+    Canvas,
+    appearance,
+    outline,
+    points_data,
+    source,
+    view_data,
+)
 from themescope.webapp.map_view.geometry import Rows, rows_of
-from themescope.webapp.map_view.scene import Colouring, Scene
+from themescope.webapp.map_view.scene import Colouring, MapState, Scene
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import bound, by_name
+from themescope.webapp.shared.components import asset
+from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.text import plain, shorten
 
 _KEPT_BYTES = 1_000_000_000
@@ -161,13 +178,13 @@ def articles(whole: Scene, corpus: CorpusRecord) -> Ids:
     for article in sorted(whole.known.values(), key=lambda a: (a.id not in measured, a.title.casefold(), a.id)):
         titles.setdefault(article.title, article.id)
     first = sum(id in measured for id in titles.values())
-    held = st.session_state.get(state.ARTICLES) or []
+    held = st.session_state.get(map.ARTICLES) or []
     kept = [title for title in held if title in titles]
     if kept != held:
-        st.session_state[state.ARTICLES] = kept
+        st.session_state[map.ARTICLES] = kept
     with st.popover("Articles", icon=":material/article:"):
         chosen = st.multiselect(
-            "Articles", list(titles), key=state.ARTICLES, bind="query-params", placeholder=f"all {len(titles):,}",
+            "Articles", list(titles), key=map.ARTICLES, bind="query-params", placeholder=f"all {len(titles):,}",
             help="Colours only the sentences of these articles; the others stay in grey.",
         )  # fmt: skip
         if first:
@@ -183,32 +200,32 @@ def colouring(view: ColouredView) -> Colouring:
     """Choose what the points are coloured by."""
     found = colourings.options(view)
     help = "Clusters are computed within each article: choose one article to colour by them."
-    return found[bound("Colour by", list(found), state.COLOUR, label_visibility="collapsed", help=help)].make()
+    return found[bound("Colour by", list(found), map.COLOUR, label_visibility="collapsed", help=help)].make()
 
 
 def chosen() -> tuple[str, str]:
     """Return the names of the colouring and of the search, once their controls are drawn."""
-    similar = st.query_params.get(state.SIMILAR, "")
-    text = str(st.session_state.get(state.SEARCH) or "").strip()
-    searched = "similar sentences" if similar else f"“{text}” by {st.session_state.get(state.MATCH)}" if text else ""
-    return str(st.session_state.get(state.COLOUR) or ""), searched
+    similar = st.query_params.get(map.SIMILAR, "")
+    text = str(st.session_state.get(map.SEARCH) or "").strip()
+    searched = "similar sentences" if similar else f"“{text}” by {st.session_state.get(map.MATCH)}" if text else ""
+    return str(st.session_state.get(map.COLOUR) or ""), searched
 
 
 def display(maps: Sequence[MapRecord]) -> tuple[MapRecord, MapRecord | None, float, float]:
     """Choose a map and a second one (None for none), and relative size and opacity of their points."""
     models = {model.id: model.name for model in queries.models()}
     with st.popover("Display", icon=":material/tune:"):
-        record = by_name("Map", maps, state.MAP, lambda found: found.name or models.get(found.model_id, "Map"))
+        record = by_name("Map", maps, map.MAP, lambda found: found.name or models.get(found.model_id, "Map"))
         scale = st.slider(
-            "Point size", *_SCALES, 1.0, 0.1, key=state.SCALE, bind="query-params", format="%.1f×",
+            "Point size", *_SCALES, 1.0, 0.1, key=map.SCALE, bind="query-params", format="%.1f×",
             help="As a multiple of the usual size, which depends on the number of points.",
         )  # fmt: skip
         opacity = st.slider(
-            "Opacity", 0.1, 1.0, 0.75, 0.05, key=state.OPACITY, bind="query-params", help="1 is fully opaque."
+            "Opacity", 0.1, 1.0, 0.75, 0.05, key=map.OPACITY, bind="query-params", help="1 is fully opaque."
         )
         others = {m.name or f"map {m.id}": m for m in maps if m.id != record.id}
         help = "Shows a second map of the same sentences, aligned with the first."
-        beside = bound("Compare maps", [_NONE, *others], state.OTHER_MAP, help=help)
+        beside = bound("Compare maps", [_NONE, *others], map.OTHER_MAP, help=help)
     return record, others.get(beside), float(scale), float(opacity)
 
 
@@ -230,7 +247,7 @@ def found(
         query = text.strip() or None
     if query is None:
         return NO_SEARCH
-    if isinstance(query, str) and match != state.MEANING:
+    if isinstance(query, str) and match != map.MEANING:
         return by_text(scene, corpus, query, match)
     if isinstance(query, str) and model is not None and within_article(model):
         st.caption("The query has no article, so its vector is computed without other sentences.")
@@ -246,25 +263,25 @@ def found(
 
 def _search_box() -> tuple[str, str, int]:
     text = st.text_input(
-        "Search", key=state.SEARCH, bind="query-params", placeholder="Search", width="stretch",
+        "Search", key=map.SEARCH, bind="query-params", placeholder="Search", width="stretch",
         icon=":material/search:", label_visibility="collapsed",
     )  # fmt: skip
     with st.popover("Search options", icon=":material/manage_search:"):
         match = st.selectbox(
-            "Match", state.MATCHES, key=state.MATCH, bind="query-params",
+            "Match", map.MATCHES, key=map.MATCH, bind="query-params",
             help="Substring: the text occurs in the sentence. Whole words: all words occur. Meaning: the nearest "
             "sentences by the model of the map.",
         )  # fmt: skip
         nearest = st.number_input(
-            "Similar sentences", 5, 1_000, 50, 5, key=state.NEAREST, bind="query-params",
+            "Similar sentences", 5, 1_000, 50, 5, key=map.NEAREST, bind="query-params",
             help="How many nearest neighbours a search by meaning returns.",
         )  # fmt: skip
-    return text or "", match or state.SUBSTRING, int(nearest)
+    return text or "", match or map.SUBSTRING, int(nearest)
 
 
 def _similar() -> int | None:
     """Return the id of the sentence whose neighbours are searched for, from the address."""
-    text = st.query_params.get(state.SIMILAR, "")
+    text = st.query_params.get(map.SIMILAR, "")
     if not text.isdecimal() or len(text) > 18:
         return None
     known = queries.sentences(np.array([int(text)]))
@@ -280,6 +297,107 @@ def _similar() -> int | None:
 def search_similar(sentence: int | None) -> None:
     """Search for the neighbours of a sentence; with None, clear that search. For callbacks."""
     if sentence is None:
-        st.query_params.pop(state.SIMILAR, None)
+        st.query_params.pop(map.SIMILAR, None)
     else:
-        st.query_params[state.SIMILAR] = str(sentence)
+        st.query_params[map.SIMILAR] = str(sentence)
+
+
+# Export of a map: columns for tables, and a self-contained HTML page. Pictures are in :mod:`.figure`
+
+_ASSETS = Path(__file__).parent / "assets"
+_HOVER_LETTERS = 240
+
+
+def columns(scene: Scene, colouring: Colouring, ids: Ids) -> dict[str, Sequence[Any]]:
+    """Return the group, the value and the coordinates of sentences of the map, as columns of a file."""
+    rows = scene.rows_of(ids)
+    return {
+        "group": [colouring.name(row) for row in rows],
+        "value": [colouring.value(row) for row in rows],
+        "x": scene.points[rows, 0].astype(float).tolist(),
+        "y": scene.points[rows, 1].astype(float).tolist(),
+    }
+
+
+FILE_POINTS = 100_000
+"""Maximum number of points in a file."""
+
+
+def sampled(canvas: Canvas) -> Canvas:
+    """Return the canvas for a file: of more than ``FILE_POINTS`` points a random sample, always the same one."""
+    n = len(canvas.scene.ids)
+    if n <= FILE_POINTS:
+        return canvas
+    return canvas.only(np.sort(np.random.default_rng(n).choice(n, FILE_POINTS, replace=False)))
+
+
+def page(canvas: Canvas, about: str) -> str:
+    """Return an HTML page with points, names, sentences and drawing code in one file that loads nothing else.
+
+    It can be searched, and it is light or dark as the browser of the reader is.
+    """
+    canvas = sampled(canvas)
+    scene = canvas.scene
+    sentences = map_scene.texts(scene, np.arange(len(scene.ids)))
+    looks = {theme: appearance(replace(canvas, tones=tones(theme))) for theme in ("light", "dark")}
+    index = {article: i for i, article in enumerate(scene.known)}
+    article_indices = [index[int(article)] for article in scene.articles]
+    data = {
+        "points": points_data(canvas),
+        "looks": looks,
+        "view": {
+            **view_data(canvas, MapState()), "label": about, "fill": 24, "found": {"places": "", "kinds": ""},
+            "marked": "", "pins": [], "outline": outline(canvas), "fixed": True,
+        },
+        "titles": [title or scene.lead for title in scene.titles],
+        "sections": scene.sections.tolist(),
+        "articles": [article.title for article in scene.known.values()],
+        "owners": article_indices,
+        "kinds": np.where(canvas.colouring.categories < 0, len(canvas.colouring.names), canvas.colouring.categories)
+        .tolist(),
+        "sentences": [shorten(" ".join(s.text.split()), _HOVER_LETTERS) for s in sentences],
+    }  # fmt: skip
+    # "<" is escaped, so that no sentence can close the script element.
+    written = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    start = asset(_ASSETS, "page.js")
+    script = "\n".join((_as_function(POINTS_SOURCE, "takePoints"), _as_function(VIEW_SOURCE, "drawView"), start))
+    return _PAGE.format(title=html.escape(about), css=source(STYLE), data=written, script=script)
+
+
+def _as_function(files: Sequence[str], name: str) -> str:
+    """Return a JavaScript module as a function expression with a scope of its own."""
+    body = source(*files).replace("export default function", "return function")
+    return f"const {name} = (() => {{\n{body}\n}})();"
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ margin: 0.7rem 1rem; font-family: sans-serif; background: light-dark(#fdfcf9, #12171c); }}
+body {{ color: light-dark(#1f2a33, #e6e8ea); }}
+header {{ display: flex; flex-wrap: wrap; gap: 0.4rem 1rem; align-items: center; margin-bottom: 0.5rem; }}
+h1 {{ flex: 1; margin: 0; font-size: 1.1rem; }}
+header input {{ min-width: 16rem; padding: 0.3rem 0.5rem; font: inherit; }}
+{css}
+</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+<output id="found"></output>
+<input type="search" id="search" placeholder="Search" aria-label="Search">
+</header>
+<div class="map-view"></div>
+<script type="application/json" id="data">{data}</script>
+<script type="module">
+{script}
+</script>
+</body>
+</html>
+"""

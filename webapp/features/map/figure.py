@@ -16,7 +16,7 @@ import numpy as np
 import streamlit as st
 
 from themescope.core.records.stored import MapRecord
-from themescope.webapp.features.map import export
+from themescope.webapp.features.map import controls
 from themescope.webapp.map_view.component import Canvas, appearance, names
 from themescope.webapp.map_view.geometry import Units
 from themescope.webapp.map_view.labels import Viewport, levels_at, placed
@@ -67,7 +67,7 @@ class _Entry:
 
 def svg(canvas: Canvas, settings: FigureSettings) -> str:
     """Return the figure as SVG on white; titles and names are escaped."""
-    canvas = replace(export.sampled(canvas), tones=replace(tones("light"), paper="#ffffff"))
+    canvas = replace(controls.sampled(canvas), tones=replace(tones("light"), paper="#ffffff"))
     classes = appearance(canvas)["classes"]
     if settings.grey:
         ordered = bool(canvas.colouring.shades)
@@ -258,7 +258,7 @@ def _caption(canvas: Canvas, record: MapRecord, coloured_by: str) -> str:
         f"{count(shown, corpus.unit.value)}{of} of “{corpus.name}”, laid out by UMAP{by} (seed {record.seed}): nearby "
         f"points are similar; {record.faithfulness:.0%} of the 15 nearest neighbours of a sentence stay near.",
         f"Colours: {coloured_by}." if coloured_by else "",
-        f"A random sample of {export.FILE_POINTS:,} points is drawn." if shown > export.FILE_POINTS else "",
+        f"A random sample of {controls.FILE_POINTS:,} points is drawn." if shown > controls.FILE_POINTS else "",
     ]
     return " ".join(filter(None, parts))
 
@@ -274,7 +274,7 @@ def downloads(canvas: Canvas, record: MapRecord, coloured_by: str) -> None:
             help="SVG, PNG and PDF of the whole map, in millimetres, with names, legend and caption.",
         )  # fmt: skip
         download(
-            "HTML", lambda: export.page(canvas, about), "themescope-map.html", width="stretch",
+            "HTML", lambda: controls.page(canvas, about), "themescope-map.html", width="stretch",
             help="Download the map with its sentences as one file that opens without Themescope.",
         )  # fmt: skip
     if st.session_state.get(_FIGURE):  # every run draws it, so that it stays while the map changes

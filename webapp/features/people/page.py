@@ -10,7 +10,7 @@ import streamlit as st
 from themescope.core.records.stored import Role
 from themescope.db.access import Right
 from themescope.jobs.services.accounts import people as members
-from themescope.webapp.features.people import state
+from themescope.webapp.features import people
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import clickable, nothing
 from themescope.webapp.shared.components import attempt, confirm, draw_table, succeeds
@@ -52,7 +52,7 @@ def show() -> None:
                 "Added": [member.person.created.date() for member in found],
             }
             st.caption(count(len(found), "person", "people"))
-            chosen = clickable(found, state.MEMBER, lambda member: member.person.name or UNNAMED, columns)
+            chosen = clickable(found, people.MEMBER, lambda member: member.person.name or UNNAMED, columns)
         with right:
             _change(chosen)
     _add()

@@ -1,1 +1,139 @@
 """The Relabel page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.answers import Question
+from themescope.core.labelling.changes import Kind, Step
+from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.questions import next_question
+from themescope.core.types import Ids
+from themescope.jobs.services.labelling.assistance import question_state
+from themescope.webapp.shared.pages import PageKeys
+
+if TYPE_CHECKING:
+    from themescope.core.labelling.partition import Partition
+    from themescope.core.labelling.questions import QuestionState, QuestionVectors
+    from themescope.webapp.map_view.geometry import Units
+
+
+# URL keys of the Relabel page, and the records that its session state holds
+
+HISTORY, REST, SETTINGS, NEW = "History", "Label the rest", "Files and settings", "New labelling"
+"""Tabs beside :data:`EDIT`."""
+
+KEYS = PageKeys("relabel")
+VIEW = KEYS.url("view")
+LABELLING = KEYS.url("labelling", record="labelling")
+LAYOUT = KEYS.url("layout")
+FILTER = KEYS.url("filter")
+SELECTION = KEYS.url("selection")
+"""Id of the stored selection that is the working set of the filter “Selection”."""
+SEARCH = KEYS.url("search")
+MATCH = KEYS.url("match")
+DIALOG_CLUSTER = "relabel_dialog_cluster"
+CLUSTER_VIEW = KEYS.url("clusters")
+"""What the layout Clusters shows."""
+CODEBOOK = "relabel_codebook"
+
+THEMES, MERGES, OUTLIERS, QUESTIONS = "Themes", "Merge suggestions", "Outliers", "Questions"
+"""Views of the layout Clusters."""
+TASK_BAR_ERROR = "relabel_task_bar_error"
+FINISH_KEY = "Ctrl+Enter"
+UNCERTAIN = "Uncertain"
+"""The filter for sentences that are marked as uncertain."""
+
+NONE_SELECTED: Ids = np.empty(0, dtype=np.int64)
+LEAST_CERTAIN = "next least certain"
+NEEDS_MODEL = "This needs vectors. Choose a model under “Suggestions from”."
+READ_ONLY = "This labelling is read-only for you. Make your own copy to change it."
+Make = Callable[[Partition], op.Operation]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChange:
+    """A change of the labelling that does not depend on the selection at the time it is saved."""
+
+    make: Make
+    reason: str = ""
+    selection_method: str = ""
+    keep_selection: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaved:
+    """A change that the store refused, and the error message."""
+
+    change: ShownChange
+    error: str
+
+
+@dataclass(slots=True)
+class ClusterChoice:
+    """What the layout Clusters shows of a labelling, in one browser session."""
+
+    view: str = ""
+    """The open view; "" in other layouts."""
+    numbers: tuple[int, ...] = ()
+    """Chosen clusters, the first one chosen first; some may have been deleted since."""
+    pair: tuple[int, int] | None = None
+    """The clusters of the suggested merge that is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlottedMap:
+    """The points of a map that was sent to the browser; row i of every array is one sentence."""
+
+    ids: Ids
+    units: Units
+    categories: npt.NDArray[np.int64]
+    """Colour category; -1 is "other"."""
+    n_categories: int
+    """Number of categories, which the browser uses as the number of "other"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The sentences of a filter in their order, which the keys for next and previous step through."""
+
+    name: str
+    ids: Ids
+
+
+def step_summary(step: Step) -> str:
+    """Return what a step did, in one line."""
+    return step.summary if step.kind is Kind.DO else f"{step.kind.value}: {step.summary}"
+
+
+@dataclass
+class Asking:
+    """What a browser session asks about a labelling."""
+
+    vectors: QuestionVectors
+    known: QuestionState | None = None
+    """The last state, whose intermediate results the next one reuses."""
+    question: Question | None = None
+    """The question that is shown."""
+
+    def state(self, partition: Partition) -> QuestionState:
+        """Return the state of the present labelling."""
+        self.known = question_state(partition, self.vectors, self.known)
+        return self.known
+
+    def ask(self, partition: Partition) -> Question | None:
+        """Choose the next question and remember it."""
+        self.question = next_question(self.state(partition))
+        return self.question
+
+    @property
+    def token(self) -> str:
+        """Name by which the browser refers to the question that is shown; "" without one."""
+        shown = self.question
+        return "-".join([shown.kind, shown.effect, *map(str, shown.sentences)]) if shown else ""

@@ -28,8 +28,8 @@ from themescope.core.types import Ids
 from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.session import place_of
+from themescope.webapp.features.relabel import LABELLING, MERGES, OUTLIERS, READ_ONLY
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import LABELLING, MERGES, OUTLIERS, READ_ONLY
 from themescope.webapp.map_view.parts import part_of
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.labelling import failures

@@ -23,10 +23,9 @@ from themescope.core.labelling.suggestions import ClusterPart, clusterers
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.search import MOST_WITH_VECTORS
-from themescope.webapp.features.relabel import queries
+from themescope.webapp.features.relabel import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, queries
 from themescope.webapp.features.relabel.actions import clusters_of_selection
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.labelling.codebook_view import editor

@@ -36,9 +36,9 @@ from themescope.webapp.shared.people import current_person, shown
 from themescope.webapp.shared.text import count
 
 if TYPE_CHECKING:
-    from themescope.webapp.features.relabel.state import Asking
+    from themescope.webapp.features.relabel import Asking
 
-from themescope.webapp.features.relabel.state import (
+from themescope.webapp.features.relabel import (
     LEAST_CERTAIN,
     NEEDS_MODEL,
     NONE_SELECTED,

@@ -11,9 +11,21 @@ import streamlit as st
 
 from themescope.core.labelling.changes import ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
 from themescope.core.labelling.partition import UNASSIGNED, EntryKind
-from themescope.webapp.features.relabel import model_coding, queries, rest, settings, workspace
+from themescope.webapp.features.relabel import (
+    HISTORY,
+    LABELLING,
+    NEW,
+    REST,
+    SETTINGS,
+    VIEW,
+    model_coding,
+    queries,
+    rest,
+    settings,
+    step_summary,
+    workspace,
+)
 from themescope.webapp.features.relabel.editing import RelabelState, relabel_state
-from themescope.webapp.features.relabel.state import HISTORY, LABELLING, NEW, REST, SETTINGS, VIEW, step_summary
 from themescope.webapp.features.relabel.toolbar import status_text
 from themescope.webapp.shared import people, projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab

@@ -12,10 +12,9 @@ from themescope.core.labelling.code_sets import allows_several
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.jobs.services.labelling.assistance import METHOD
 from themescope.jobs.services.search import MOST_WITH_VECTORS
-from themescope.webapp.features.relabel import queries, toolbar
+from themescope.webapp.features.relabel import Asking, queries, toolbar
 from themescope.webapp.features.relabel.actions import dispatch
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import Asking
 from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, status_text
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component

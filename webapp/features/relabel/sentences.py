@@ -23,17 +23,16 @@ from themescope.core.types import Ids, Points
 from themescope.jobs.services.labelling.agreement import names_of
 from themescope.jobs.services.labelling.starts import labels_on
 from themescope.jobs.services.selections import NO_THEME, SelectedSentences
+from themescope.webapp.features.relabel import NEEDS_MODEL, NONE_SELECTED, UNCERTAIN, PlottedMap, Queue
+from themescope.webapp.features.relabel import SELECTION as SELECTION_ID
 from themescope.webapp.features.relabel import queries as page_queries
 from themescope.webapp.features.relabel.actions import clusters_with_keys
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, UNCERTAIN, PlottedMap, Queue
-from themescope.webapp.features.relabel.state import SELECTION as SELECTION_ID
 from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, appearance, palette
 from themescope.webapp.map_view import component, geometry
 from themescope.webapp.map_view.component import Canvas
 from themescope.webapp.map_view.geometry import Grid
-from themescope.webapp.map_view.scene import MAX_CATEGORIES, Colouring, Scene
-from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.map_view.scene import MAX_CATEGORIES, Colouring, MapState, Scene
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component

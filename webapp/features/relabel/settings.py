@@ -21,9 +21,8 @@ from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.services.labelling import codebook, files, starts, tables
 from themescope.jobs.services.labelling.codebook import from_codes
 from themescope.jobs.services.table_files import csv_text, excel_bytes
-from themescope.webapp.features.relabel import learning, metric
+from themescope.webapp.features.relabel import NEW, learning
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import NEW
 from themescope.webapp.shared import input_files, people, projects, queries
 from themescope.webapp.shared.choose import closed, project
 from themescope.webapp.shared.components import attempt, confirm, download, draw_table
@@ -148,7 +147,7 @@ def show(state: RelabelState) -> None:
         with st.popover("Settings", icon=":material/settings:"):
             _settings(state)
     learning.show_naming(state)
-    metric.show(state)
+    learning.show_metric(state)
     learning.show(record)
 
 

@@ -24,10 +24,7 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.tasks import making, work
 from themescope.jobs.services.tasks.work import uncoded
-from themescope.webapp.features.relabel import clusters, dialogs, new_sentences, queries, questions, sentences, toolbar
-from themescope.webapp.features.relabel.actions import UNSEEN
-from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import (
+from themescope.webapp.features.relabel import (
     FILTER,
     KEYS,
     LAYOUT,
@@ -37,8 +34,16 @@ from themescope.webapp.features.relabel.state import (
     SELECTION,
     TASK_BAR_ERROR,
     UNCERTAIN,
+    dialogs,
+    new_sentences,
+    queries,
+    questions,
+    sentences,
     step_summary,
+    toolbar,
 )
+from themescope.webapp.features.relabel.actions import UNSEEN
+from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.shared import people
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import model_notes, nothing
@@ -161,7 +166,7 @@ COLUMNS, MAP, CLUSTERS = "Columns", "Map", "Clusters"
 LAYOUTS: dict[str, Callable[[RelabelState, Ids], None]] = {
     COLUMNS: sentences.show_columns,
     MAP: sentences.show_map,
-    CLUSTERS: clusters.show,
+    CLUSTERS: toolbar.show_clusters,
 }
 NO_MODEL = "no suggestions"
 _MAX_CONFLICTS, _MAX_CONFLICT_TEXT = 5, 220
@@ -228,7 +233,7 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str] | None]:
         layout: str = st.segmented_control(
             "Layout", list(LAYOUTS), key=LAYOUT, bind="query-params", default=COLUMNS, required=True, **_NO_LABEL
         )
-        if layout == CLUSTERS and clusters.choose(state) == QUESTIONS:
+        if layout == CLUSTERS and toolbar.choose(state) == QUESTIONS:
             _choose_model(state)
             return layout, None
     if layout == CLUSTERS:  # all controls are too wide for one row
@@ -253,7 +258,7 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str] | None]:
         corpus = records.read(lambda r: r.corpora.get(state.record.corpus_id))
         model_notes(model, corpus_shares(corpus), articles=corpus.articles > 1)
     if layout == CLUSTERS:
-        clusters.find_merge(state)
+        toolbar.find_merge(state)
     return layout, (name or sentences.ALL, search or "", match or sentences.SUBSTRING)
 
 

@@ -10,7 +10,8 @@ from themescope.core.labelling.operations import Origin
 from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.jobs.services import search
 from themescope.jobs.services.everything import words_of
-from themescope.webapp.features.search import actions, found, state
+from themescope.webapp.features import search as state
+from themescope.webapp.features.search import found
 from themescope.webapp.features.search.found import Link, Listed
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.components import attempt, draw_component, succeeds
@@ -46,7 +47,7 @@ def _found(query: str, way: str, project: CorpusRecord | None, model: ModelRecor
     if way == state.MEANING and project is not None and model is not None:
         with st.spinner(_SLOW, show_time=True):
             return attempt(lambda: found.by_meaning(query, project, model)) or []
-    acts = actions.matching(words_of(query), project)
+    acts = found.matching(words_of(query), project)
     return [*([acts] if acts.links else []), *found.by_words(query, project)]
 
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from themescope.core.labelling.operations import Selection
 from themescope.core.records.stored import CorpusRecord, SelectionRecord
-from themescope.webapp.features.selections import state
+from themescope.webapp.features import selections as state
 from themescope.webapp.shared.choose import nothing, project
 from themescope.webapp.shared.selections import selection_actions, selections
 from themescope.webapp.shared.selections.selection_panel import show

@@ -17,7 +17,7 @@ from themescope.core.text.languages import Shares, language_name, language_share
 from themescope.core.text.splitting import LANGUAGES
 from themescope.jobs.common.model_choice import corpus_shares, splitting_language
 from themescope.jobs.services import pipeline
-from themescope.webapp.features.themes import state
+from themescope.webapp.features import themes
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.choose import grouped, model_label, model_notes, nothing
 from themescope.webapp.shared.forms import table_form
@@ -122,24 +122,24 @@ def request(corpus: str, model: str, settings: Mapping[str, float], source: _Sou
     else:
         jobs = follow(lambda: pipeline.queue_pipeline(queries.store(), corpus, language, choices))
     if jobs:
-        st.session_state[state.REQUESTED] = next(job.id for job in jobs if job.kind == pipeline.THEMES)
+        st.session_state[themes.REQUESTED] = next(job.id for job in jobs if job.kind == pipeline.THEMES)
         st.rerun()
 
 
 def finished() -> Analysis | None:
     """Return the result that was requested last in this session when it is ready; it may have been stored before."""
-    job = queries.job(st.session_state.get(state.REQUESTED, 0))
+    job = queries.job(st.session_state.get(themes.REQUESTED, 0))
     if job is None or job.status is not JobStatus.DONE:
         return None
     return next((a for a in partition_queries.analyses() if a.run.id == job.result["run_id"]), None)
 
 
 def _source() -> _Source | None:
-    ways = [state.PASTE, state.UPLOAD, *([state.EXISTING] if queries.corpora() else [])]
+    ways = [themes.PASTE, themes.UPLOAD, *([themes.EXISTING] if queries.corpora() else [])]
     way = st.segmented_control(
-        "Sentences", ways, default=state.PASTE, required=True, key=state.SOURCE, bind="query-params"
+        "Sentences", ways, default=themes.PASTE, required=True, key=themes.SOURCE, bind="query-params"
     )
-    if way == state.EXISTING:
+    if way == themes.EXISTING:
         fitting = [c for c in queries.corpora() if FEWEST <= c.sentences <= MOST]
         if not fitting:
             nothing("No project has the right size.", f"Themes need {FEWEST} to {MOST:,} sentences.")
@@ -151,7 +151,7 @@ def _source() -> _Source | None:
             key="themes_existing_corpus",
         )
         return _Source(chosen.name, chosen.language, corpus_shares(chosen), chosen.articles)
-    if way == state.PASTE:
+    if way == themes.PASTE:
         return _pasted()
     file = st.file_uploader(
         "Text file with one sentence per line, or table with a column of sentences",

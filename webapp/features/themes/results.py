@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -14,8 +14,10 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.clustering.generated_names import NameState
+from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.answers import LocatedSentence
 from themescope.core.records.stored import MapRecord
+from themescope.core.types import Ids
 from themescope.db.access import Right
 from themescope.jobs.common.importing.waves import without_waves
 from themescope.jobs.common.language_models.theme_naming import materials_of_run
@@ -23,12 +25,11 @@ from themescope.jobs.common.model_choice import WITHIN_ARTICLE, corpus_shares, l
 from themescope.jobs.kinds.themes import restored
 from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.table_files import Table, Types, excel_bytes
-from themescope.webapp.features.themes import by_column, numbers, repeated_texts, state, theme_sentences
-from themescope.webapp.features.themes.theme_sentences import Shown
+from themescope.webapp.features import themes as state
+from themescope.webapp.features.themes import by_column
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
-from themescope.webapp.map_view.scene import MANY, Colouring, Scene
-from themescope.webapp.map_view.view_state import MapState, forget_replaced, open_stored
+from themescope.webapp.map_view.scene import MANY, Colouring, MapState, Scene, forget_replaced, open_stored
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import bound
 from themescope.webapp.shared.components import draw_table
@@ -39,6 +40,8 @@ from themescope.webapp.shared.labelling.task_queries import correct_button
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.results.partition_queries import Analysis, RunListing
+from themescope.webapp.shared.selections import selection_panel
+from themescope.webapp.shared.selections.selections import Panel, Ranking
 from themescope.webapp.shared.text import count, duration, file_stem, plain, shorten
 
 _LONGEST = 200
@@ -129,9 +132,9 @@ _TEXT_CHARS = 240
 def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
     """Draw everything about one result of those ``found`` in the project."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        numbers.choose(analysis, found)
+        by_column.choose(analysis, found)
         correct_button("Correct these themes", analysis, key="themes_correct")
-    numbers.differences(analysis, found)
+    by_column.differences(analysis, found)
     listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
     low_confidence = int((listed.margins < 0).sum())
     unread = language_note(queries.store(), analysis.model, corpus_shares(analysis.corpus))
@@ -140,13 +143,13 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
     st.markdown(f"{what} · Low confidence: **{share}**", help=_UNREAD if unread else _LOW)
     if unread:
         st.warning(plain(unread), icon=":material/translate:")
-    words = " plus word overlap" if numbers.word_overlap(analysis) else ""
+    words = " plus word overlap" if by_column.word_overlap(analysis) else ""
     took = f"Clustered with “{plain(analysis.model.name)}”{words} in {duration(analysis.run.seconds)}."
-    details = [took, numbers.interval_note(analysis), numbers.context_note(analysis)]
+    details = [took, by_column.interval_note(analysis), by_column.context_note(analysis)]
     if within_article(analysis.model):
         details.append(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
-    frequent = repeated_texts.frequent(analysis)
-    if repeats := repeated_texts.summary(frequent, len(listed.ids), analysis.run.config.get("distinct", 0)):
+    frequent = frequent_texts(analysis)
+    if repeats := summary_of_repeats(frequent, len(listed.ids), analysis.run.config.get("distinct", 0)):
         if 100 * frequent[0].count < len(listed.ids):  # nobody has to do anything about it
             details.append(plain(repeats))
         else:
@@ -169,8 +172,8 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
                 st.markdown(plain(shorten(subtitle, _TEXT_CHARS)))
                 for i in rest:
                     st.caption(plain(shorten(texts[i], _TEXT_CHARS)))
-                if repeats := repeated_texts.within(frequent, place, theme["size"]):
-                    st.caption(plain(repeats), help=repeated_texts.HELP)
+                if repeats := within(frequent, place, theme["size"]):
+                    st.caption(plain(repeats), help=HELP)
     if left := len(analysis.themes) - len(shown):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
@@ -182,7 +185,7 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
         for detail in filter(None, details):
             st.caption(detail)
     show_naming(analysis)
-    numbers.why(analysis)
+    by_column.why(analysis)
     st.subheader("Map and sentences", anchor=False)
     _map_and_sentences(analysis, listed)
     by_column.show(analysis, listed)
@@ -230,7 +233,7 @@ def _map_and_sentences(analysis: Analysis, listed: RunListing) -> None:
             _draw(analysis, listed, record, theme, selected)
     shown = Shown(analysis, listed, selected, theme, low, record.name if record is not None else "")
     with right:
-        theme_sentences.show(shown)
+        show_sentences(shown)
     with left, st.container(horizontal=True):
         table_files(
             analysis.corpus.id, file_stem(f"{analysis.corpus.name} themes"),
@@ -323,3 +326,135 @@ def _colouring(scene: Scene, analysis: Analysis, theme: int | None) -> Colouring
         f"{number}. {shorten(found['name'], _NAME_CHARS)}" for number, found in enumerate(analysis.themes[:MANY], 1)
     ]
     return Colouring(np.where(shown, themes, -1), names, "other themes")
+
+
+# Repeated texts of a result of the Themes page, in words
+
+HELP = "A frequent text that is unlike the others is a theme of its own; others are in the theme that fits."
+_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedText:
+    """A text that several sentences have, with their number and theme."""
+
+    text: str
+    count: int
+    theme: int
+
+
+def frequent_texts(analysis: Analysis) -> list[RepeatedText]:
+    """Return the texts that most sentences have; results of earlier versions have none."""
+    found = analysis.run.config.get("frequent", [])
+    texts = partition_queries.sentence_texts([repeated["id"] for repeated in found])
+    return [
+        RepeatedText(f"“{shorten(texts[repeated['id']], _CHARS)}”", repeated["count"], repeated["theme"])
+        for repeated in found
+    ]
+
+
+def summary_of_repeats(frequent: Sequence[RepeatedText], sentences: int, distinct: int) -> str:
+    """Return which texts have the largest shares, 1 % or more, and what that means; "" if no text is repeated."""
+    if not frequent:
+        return ""
+    first, *others = frequent
+    share = first.count / sentences
+    next_ = [f"{other.text} ({other.count:,})" for other in others if 100 * other.count >= sentences]
+    more = f" Next: {', '.join(next_)}." if next_ else ""
+    return (
+        f"{'<1%' if share < 0.01 else f'{share:.0%}'} of the sentences have the same text: {first.text} "
+        f"({first.count:,} of {sentences:,}).{more} Identical texts share a theme, and copies do not change "
+        f"the themes of the others. There are {distinct:,} different texts."
+    )
+
+
+def within(frequent: Sequence[RepeatedText], place: int, size: int) -> str:
+    """Return the texts that make up a tenth or more of a theme, with their numbers; "" without any."""
+    found = [f"{one.count:,} × {one.text}" for one in frequent if one.theme == place and 10 * one.count >= size]
+    return f"{' and '.join(found)} among them" if found else ""
+
+
+# The sentences of a result beside its map: a theme, those with low confidence, or those selected on the map
+
+_THEME_SENTENCES_HEIGHT = 430
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The sentences that are shown of a result."""
+
+    analysis: Analysis
+    listed: RunListing
+    selected: MapState
+    """What is selected on the map."""
+    theme: int | None
+    """The chosen theme; None for all."""
+    low: bool
+    """Whether only sentences with low confidence are shown."""
+    map_name: str
+
+    def rows(self) -> npt.NDArray[np.intp]:
+        """Return the rows of the listing, by theme and the surest first; of low confidence, the least sure first."""
+        keep = np.ones(len(self.listed.ids), bool)
+        if len(self.selected.ids):
+            keep &= np.isin(self.listed.ids, self.selected.ids)
+        if self.theme is not None:
+            keep &= self.listed.labels == self.theme
+        if self.low:
+            keep &= self.listed.margins < 0
+        rows = np.flatnonzero(keep)
+        margins = self.listed.margins[rows]
+        order = np.argsort(margins, kind="stable") if self.low else np.lexsort((-margins, self.listed.labels[rows]))
+        found: npt.NDArray[np.intp] = rows[order]
+        return found
+
+
+def show_sentences(shown: Shown) -> None:
+    """Draw the panel of the sentences."""
+    rows, listed = shown.rows(), shown.listed
+    ids = listed.ids[rows]
+    ranking = Ranking(
+        "Least sure first" if shown.low else "Surest first", ids, [f"{value:.2f}" for value in listed.margins[rows]]
+    )
+    selection_panel.show(
+        Panel(
+            selected(shown.analysis.corpus.id, ids, origin(shown)),
+            "themes_panel",
+            state.STORED,
+            _THEME_SENTENCES_HEIGHT,
+            view={state.RESULT: shown.analysis.name, state.VIEW: state.RESULTS},
+            tab_key=state.PART,
+            analysis=shown.analysis,
+            ranking=ranking,
+            columns=lambda wanted: _columns(listed, wanted),
+            whole=np.sort(listed.ids),
+            focus=shown.selected.sentence,
+            on_pick=shown.selected.click,
+            on_clear=shown.selected.clear if len(shown.selected.ids) else None,
+        )
+    )
+
+
+def origin(shown: Shown) -> Origin:
+    """Return how the sentences were selected."""
+    if shown.selected.origin is not None:
+        return shown.selected.origin
+    facts, kind = [f"themes of {shown.analysis.name}"], "filter"
+    if shown.low:
+        facts.insert(0, "low confidence")
+    if shown.theme is not None:
+        facts.insert(0, f"theme {shown.theme + 1}. {shown.analysis.themes[shown.theme]['name']}")
+        kind = "theme"
+    if len(shown.selected.ids):
+        facts.insert(0, f"lasso on map {shown.map_name}")
+        kind = "lasso"
+    return Origin(kind, tuple(facts))
+
+
+def _columns(listed: RunListing, wanted: Ids) -> dict[str, Sequence[Any]]:
+    order = np.argsort(listed.ids, kind="stable")
+    rows = order[np.searchsorted(listed.ids[order], wanted)]
+    columns: dict[str, Sequence[Any]] = {"margin": [round(float(value), 4) for value in listed.margins[rows]]}
+    if any(listed.groups):
+        columns["group"] = [listed.groups[row] for row in rows]
+    return columns

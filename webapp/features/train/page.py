@@ -13,7 +13,8 @@ from themescope.core.records.stored import ModelRecord, RunRecord
 from themescope.db.access import Right
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, base_note, within_article
 from themescope.jobs.common.models import NOT_STORED, pretrained_folder
-from themescope.webapp.features.train import form, state
+from themescope.webapp.features import train
+from themescope.webapp.features.train import form
 from themescope.webapp.shared import choose, forms, queries
 from themescope.webapp.shared.choose import clickable, closed, method_title, nothing, open_tab
 from themescope.webapp.shared.components import draw_table
@@ -38,7 +39,7 @@ def show(found: Sequence[ModelRecord]) -> None:
         "Validation accuracy": [m.metrics.get("validation accuracy") for m in newest],
         "Created": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in newest],
     }
-    model(clickable(newest, state.MODEL, lambda m: m.name, columns, _COLUMNS))
+    model(clickable(newest, train.MODEL, lambda m: m.name, columns, _COLUMNS))
 
 
 _COLUMNS = {
@@ -166,7 +167,7 @@ def _how(run: RunRecord) -> str:
 
 live("train")
 cancelled("train")
-view, tab = open_tab(["New model", "Models"], state.VIEW)
+view, tab = open_tab(["New model", "Models"], train.VIEW)
 with tab:
     if view == "Models":
         models = queries.selectable_models()

@@ -23,10 +23,11 @@ from themescope.core.metrics.triplets import (
 from themescope.core.types import Estimate, Ids
 from themescope.db.records import TripletSetRecord
 from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features import triplets as state
 from themescope.webapp.features.triplets import queries as page_queries
-from themescope.webapp.features.triplets import sets, state
-from themescope.webapp.features.triplets.figures import WRONG, margins_figure
+from themescope.webapp.features.triplets import sets
 from themescope.webapp.features.triplets.filters import margin_range
+from themescope.webapp.features.triplets.queries import WRONG, margins_figure
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import clickable_table, download, draw_table
 from themescope.webapp.shared.figures import IntervalRow, interval_figure, tones

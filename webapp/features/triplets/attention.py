@@ -12,8 +12,8 @@ import streamlit as st
 from themescope.core.errors import DataError
 from themescope.core.models.triplet_network.word_attention import SentenceAttention, TripletAttention
 from themescope.db.records import TripletCard
+from themescope.webapp.features.triplets import ATTENTION, ATTENTION_MODEL
 from themescope.webapp.features.triplets import queries as page_queries
-from themescope.webapp.features.triplets.state import ATTENTION, ATTENTION_MODEL
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import by_name, with_tag
 from themescope.webapp.shared.components import draw_component, draw_table

@@ -14,10 +14,19 @@ from themescope.core.types import Ids
 from themescope.db.records import TripletCard, TripletReview, TripletSetRecord, Verdict
 from themescope.db.repositories.failures import Failure
 from themescope.jobs.services import failures as service
-from themescope.webapp.features.triplets import attention, filters, queries, sets
+from themescope.webapp.features.triplets import (
+    REVIEW_KEYS,
+    SET,
+    TABLE,
+    TRIPLET,
+    attention,
+    filters,
+    heading,
+    queries,
+    sets,
+)
 from themescope.webapp.features.triplets.filters import ReviewFilter, TripletFilter, TripletView
 from themescope.webapp.features.triplets.queries import EvaluatedModel
-from themescope.webapp.features.triplets.state import REVIEW_KEYS, SET, TABLE, TRIPLET, heading
 from themescope.webapp.shared import components, people
 from themescope.webapp.shared import queries as shared
 from themescope.webapp.shared.components import clickable_table

@@ -13,9 +13,9 @@ import streamlit as st
 from themescope.core.metrics.triplets import CorrectnessFilter, correctness_mask, fold_heading
 from themescope.core.types import Ids, Split
 from themescope.db.records import TripletReview, TripletSections, TripletSetRecord, Verdict
-from themescope.webapp.features.triplets import queries, state
+from themescope.webapp.features import triplets as state
+from themescope.webapp.features.triplets import JUDGED, TRIPLET, UNJUDGED, UNTITLED, queries
 from themescope.webapp.features.triplets.queries import EvaluatedModel
-from themescope.webapp.features.triplets.state import JUDGED, TRIPLET, UNJUDGED, UNTITLED
 from themescope.webapp.shared import people
 from themescope.webapp.shared.choose import bound
 from themescope.webapp.shared.results import triplet_queries

@@ -1,7 +1,6 @@
 """Triplets page: inspect and review the automatically generated triplets, and the results of models on them."""
 
-from themescope.webapp.features.triplets import accuracy, browser, sets
-from themescope.webapp.features.triplets.state import ACCURACY, BROWSE, NEW, REVIEWS, SETS, VIEW
+from themescope.webapp.features.triplets import ACCURACY, BROWSE, NEW, REVIEWS, SETS, VIEW, accuracy, browser, sets
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.choose import closed, nothing, open_tab, project
 from themescope.webapp.shared.navigation import saved_views

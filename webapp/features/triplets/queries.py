@@ -12,26 +12,23 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
+from plotly.subplots import make_subplots
 
-from themescope.core.metrics.triplets import SectionPairs, section_pairs
+from themescope.core.metrics.triplets import MarginHistogram, SectionPairs, section_pairs
 from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Ids, Split, TripletRows
-from themescope.db.records import (
-    TripletCard,
-    TripletMeasures,
-    TripletReview,
-    TripletSections,
-    TripletSetRecord,
-)
+from themescope.db.records import TripletCard, TripletMeasures, TripletReview, TripletSections, TripletSetRecord
 from themescope.jobs.services import search
 from themescope.jobs.services.table_files import csv_pieces, json_pieces
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import download
+from themescope.webapp.shared.figures import Tones
 from themescope.webapp.shared.people import UNNAMED
 from themescope.webapp.shared.results import triplet_queries
 from themescope.webapp.shared.results.triplet_queries import Evaluation, Margins, margins, splits_of
-from themescope.webapp.shared.text import count
+from themescope.webapp.shared.text import count, figure_text
 
 if TYPE_CHECKING:
     from themescope.core.models.triplet_network.word_attention import TripletAttention
@@ -254,3 +251,59 @@ def buttons(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], split: S
     help = f"The {count(len(ids), 'triplet')} in view with margins and verdicts{', compressed' if packed else ''}"
     for label, suffix, make in (("CSV", "csv", export.csv), ("JSONL", "jsonl", export.jsonl)):
         download(label, make, f"{_FILE}.{suffix}{packed}", key=f"triplets_export_{suffix}", help=help)
+
+
+# Chart of the margins of models on triplets
+
+_PANEL = 250
+WRONG, RIGHT = 1, 0
+"""Positions in the palette."""
+
+
+def margins_figure(panels: Sequence[tuple[str, str, MarginHistogram]], tones: Tones) -> go.Figure:
+    """Return a histogram for each (model, unit, margins), in its own unit."""
+    figure = make_subplots(rows=len(panels), cols=1, vertical_spacing=0.36 / len(panels))
+    for row, (name, unit, found) in enumerate(panels, 1):
+        middle = (found.edges[:-1] + found.edges[1:]) / 2
+        colours = np.where(middle < 0, tones.colour(WRONG), tones.colour(RIGHT))
+        spans = [f"{low:g} to {high:g}" for low, high in zip(found.edges[:-1], found.edges[1:], strict=True)]
+        figure.add_trace(
+            go.Bar(
+                x=middle,
+                y=found.counts,
+                width=np.diff(found.edges),
+                marker={"color": colours, "line": {"width": 0}},
+                hovertext=spans,
+                hovertemplate="%{y:,} triplets, margin %{hovertext}<extra></extra>",
+            ),
+            row=row,
+            col=1,
+        )
+        figure.add_vline(x=0, line={"color": tones.ink, "width": 1.5}, row=row, col=1)
+        title = {"text": f"{figure_text(name, 40)}: margin in {figure_text(unit)}", "font": {"size": 12.5}}
+        figure.update_xaxes(title=title, showgrid=False, zeroline=False, row=row, col=1)
+        sides = (found.wrong / found.n, "wrong", "right", WRONG), (found.right / found.n, "correct", "left", RIGHT)
+        for share, word, side, place in sides:
+            figure.add_annotation(
+                text=f"{share:.1%} {word}",
+                x=0,
+                xanchor=side,
+                xshift=-8 if side == "right" else 8,
+                y=1.0,
+                yref="y domain" if row == 1 else f"y{row} domain",
+                yanchor="bottom",
+                showarrow=False,
+                font={"color": tones.colour(place), "size": 13},
+                row=row,
+                col=1,
+            )
+    figure.update_yaxes(title={"text": "triplets", "font": {"size": 12.5}}, automargin=True, nticks=5)
+    figure.update_xaxes(automargin=True)
+    figure.update_layout(
+        height=_PANEL * len(panels) + 50,
+        margin={"l": 8, "r": 8, "t": 26, "b": 8},
+        bargap=0.04,
+        showlegend=False,
+        dragmode=False,
+    )
+    return figure

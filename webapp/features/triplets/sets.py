@@ -14,9 +14,8 @@ from themescope.core.triplets.rules import TripletRules
 from themescope.core.types import Split
 from themescope.db.records import TripletReview, TripletSetRecord, Verdict
 from themescope.jobs.kinds.triplets import ORIGIN
-from themescope.webapp.features.triplets import filters, state
-from themescope.webapp.features.triplets import queries as page_queries
-from themescope.webapp.features.triplets.state import (
+from themescope.webapp.features import triplets
+from themescope.webapp.features.triplets import (
     MARGIN_MODEL,
     MODEL,
     NO_MODEL,
@@ -25,7 +24,9 @@ from themescope.webapp.features.triplets.state import (
     SET,
     SET_DETAILS,
     SPLIT,
+    filters,
 )
+from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.shared import choose, forms, people, projects, queries
 from themescope.webapp.shared.choose import by_name, clickable, grouped, nothing
 from themescope.webapp.shared.components import draw_table
@@ -224,7 +225,7 @@ def show_reviews(listed: Sequence[TripletSetRecord]) -> None:
     elif not made:
         nothing(
             "No reviews of this set yet.",
-            f"Open the tab “{state.BROWSE}” and press G, B or A to judge triplets. Bad ones can then be excluded here.",
+            f"Open the tab “{triplets.BROWSE}” and press G, B or A to judge triplets. Bad ones can then be left out.",
         )
     for one in made:
         _made(source, one)
@@ -245,8 +246,8 @@ def _people(reviews: Mapping[int, Sequence[TripletReview]]) -> None:
     with st.container(horizontal=True):
         for verdict in Verdict:
             n = len(filters.reviewed(reviews, None, verdict))
-            state.triplets_button(
-                f"Open {n:,} {verdict.value}", n, {state.REVIEWED: verdict.value}, name=f"judged_{verdict}"
+            triplets.triplets_button(
+                f"Open {n:,} {verdict.value}", n, {triplets.REVIEWED: verdict.value}, name=f"judged_{verdict}"
             )
 
 
@@ -319,7 +320,11 @@ def _effect(source: TripletSetRecord, effect: TrainingEffect, key: str) -> None:
 
     def compare() -> None:
         st.session_state.update(
-            {state.VIEW: state.ACCURACY, state.MODEL: found.after.name, state.SECOND_MODEL: found.before.name}
+            {
+                triplets.VIEW: triplets.ACCURACY,
+                triplets.MODEL: found.after.name,
+                triplets.SECOND_MODEL: found.before.name,
+            }
         )
 
     st.button(

@@ -1,7 +1,0 @@
-"""URL keys of the Agreement page."""
-
-from themescope.webapp.shared.pages import PageKeys
-
-KEYS = PageKeys("agreement")
-SCOPE = KEYS.url("scope", record="labelled text")
-COUNTED = KEYS.url("counted")

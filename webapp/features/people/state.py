@@ -1,6 +1,0 @@
-"""URL keys of the People page."""
-
-from themescope.webapp.shared.pages import PageKeys
-
-KEYS = PageKeys("people")
-MEMBER = KEYS.url("member", record="person")
