@@ -28,7 +28,7 @@ def corpora(app: App) -> list[str]:
 def test_phones_show_cards_in_place_of_tables(page: Page, filled: App) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, address(filled, "corpora", view="All projects"), "Data")
-    card = page.locator(".table_cards").get_by_role("button", name=FILLED)
+    card = page.locator(".table_cards").get_by_role("button", name=re.compile(f"^{FILLED}"))
     expect(card).to_contain_text("Sentences72")
     expect(page.get_by_test_id("stDataFrame").first).to_be_hidden()
     card.click()
