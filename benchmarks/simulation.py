@@ -4,7 +4,7 @@
 
 The time of each shard, of reading and of storing is measured in one process, and the time of workers to start with a
 small job; all other times are predictions. Steps: import of the text of the demo, several times, and clustering of
-random vectors by annealed Iclust. With ``--times``, the same step with so many times as many shards is predicted on
+random vectors by Iclust. With ``--times``, the same step with so many times as many shards is predicted on
 machines like this one.
 
 The simulation follows ``themescope.jobs.executors.base.ShardExecutor``: the process of the job reads a few shards ahead

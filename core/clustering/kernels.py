@@ -1,4 +1,4 @@
-"""Compiled loops of Iclust, its annealed form, and Lloyd's algorithm, all on a similarity matrix.
+"""Compiled loops of Iclust and of Lloyd's algorithm, all on a similarity matrix.
 
 They are in one file because numba's cache notices changes only in the file of the compiled function.
 Shapes: ``s`` (n, n) float64 similarities; ``labels`` (n,) int64; ``sums`` (k, n), ``sums[c, i]`` = Σ_{j∈c} s[i, j]
