@@ -67,6 +67,13 @@ def test_the_help_of_every_page_is_there(site: Path, page: str) -> None:
     assert "#" in target and leads_somewhere(site, site / "index.html", target)
 
 
+def test_every_section_that_pages_link_to_is_there(site: Path) -> None:
+    code = "\n".join(path.read_text("utf-8") for path in (ROOT / "webapp").rglob("*.py"))
+    links = set(re.findall(r'"([a-z-]+\.html#[a-z-]+)"', code))
+    assert "relabelling.html#keyboard-shortcuts" in links
+    assert [link for link in sorted(links) if not leads_somewhere(site, site / "index.html", link)] == []
+
+
 def test_a_site_that_is_not_built_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from starlette.applications import Starlette
     from starlette.testclient import TestClient
