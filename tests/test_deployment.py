@@ -67,6 +67,13 @@ def test_every_image_has_an_exact_version() -> None:
         assert re.fullmatch(EXACT, image), image
 
 
+def test_every_file_names_the_same_version() -> None:
+    version, day = re.findall(r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)[0]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert version == PROJECT["version"] == citation["version"] and day == str(citation["date-released"])
+    assert SERVICES["web1"]["image"] == f"themescope:{version}"
+
+
 def test_the_image_is_installed_from_the_pins_and_from_files_that_are_sent() -> None:
     installs = re.findall(r"pip install (.*?)\s*(?:&&|$)", DOCKERFILE, re.MULTILINE)
     assert [line.rpartition(" ")[2] for line in installs] == [
