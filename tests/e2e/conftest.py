@@ -22,7 +22,7 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.e2e.hands import PATIENCE_MS, shown, using
+from tests.e2e.hands import PATIENCE_MS, WINDOW, shown, using
 from tests.recorded_server import looked_up
 from tests.site import shared_site
 from tests.webapp.compared import add_comparison
@@ -196,9 +196,8 @@ def browser() -> Iterator[Browser]:
 
 def new_tab(browser: Browser) -> Page:
     """A tab that shares nothing with any other, as on another person's machine."""
-    size = {"width": 1280, "height": 900}
     # Fades and slides take a tenth of all that the browser does, and every click waits for them.
-    context = browser.new_context(viewport=size, accept_downloads=True, reduced_motion="reduce")
+    context = browser.new_context(viewport=WINDOW, accept_downloads=True, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE_MS)
     return context.new_page()
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, expect
+from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, ViewportSize, expect
 
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.pages import place_of
@@ -16,6 +16,7 @@ from themescope.webapp.shared.pages import place_of
 PATIENCE_MS = 150_000
 """Of every expectation and action, for a machine where twenty processes want each core; only what is wrong takes it."""
 expect.set_options(timeout=PATIENCE_MS)
+WINDOW: ViewportSize = {"width": 1280, "height": 900}
 TRIES = 5
 MOST_WORDS = 3_000
 
@@ -69,6 +70,7 @@ def forget(page: Page, url: str) -> None:
     page.evaluate("localStorage.clear(); sessionStorage.clear()")
     page.context.clear_cookies()
     page.emulate_media(color_scheme="light")
+    page.set_viewport_size(WINDOW)
 
 
 def open_page(page: Page, url: str, heading: str) -> None:

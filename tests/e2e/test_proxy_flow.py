@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import wait_for
-from tests.e2e.hands import PATIENCE_MS, menu
+from tests.e2e.hands import PATIENCE_MS, WINDOW, menu
 from tests.e2e.proxied import Installation, installation, nginx, trusting
 from themescope.db import label_tables
 from themescope.db.settings import Settings
@@ -34,8 +34,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 @pytest.fixture
 def page(proxied: Installation, browser: Browser) -> Iterator[Page]:
     """A tab that accepts the certificate of the test."""
-    size = {"width": 1280, "height": 900}
-    context = browser.new_context(viewport=size, ignore_https_errors=True, reduced_motion="reduce")
+    context = browser.new_context(viewport=WINDOW, ignore_https_errors=True, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE_MS)
     yield context.new_page()
     context.close()
