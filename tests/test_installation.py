@@ -133,7 +133,7 @@ def test_the_commands_say_what_to_install(start: str, library: Path, tmp_path: P
     "extras",
     [
         extras_of_make_run(),
-        *(pytest.param((extra,), marks=() if extra == "app" else pytest.mark.slow) for extra in EXTRAS),
+        *(pytest.param((extra,), marks=pytest.mark.slow) for extra in EXTRAS),
     ],
     ids=",".join,
 )

@@ -94,6 +94,7 @@ def lines_of(file: Path) -> Iterator[str]:
         yield from lines
 
 
+@pytest.mark.slow  # all titles of Wikipedia are unpacked; the answer changes with the files of models only
 @pytest.mark.parametrize("folder", OURS, ids=lambda folder: folder.name)
 def test_no_test_article_was_in_its_training(folder: Path, titles: list[str]) -> None:
     recorded = set(read_info(folder)["record"]["train_titles"])
