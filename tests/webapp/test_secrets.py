@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 from argon2 import PasswordHasher
+from streamlit.testing.v1 import AppTest
 
 pytest.importorskip("mcp")
 
 from tests import event_loops
 from tests.homes import MakeHome
-from tests.webapp.browsers import SECRET, browser
+from tests.webapp.browsers import SECRET
+from tests.webapp.browsers import browser as new_browser
 from tests.webapp.filled import fill
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import operations as op
@@ -41,17 +43,22 @@ from themescope.jobs.api.problems import Caller
 from themescope.jobs.mcp import TOOLS
 from themescope.jobs.services import corpus_edits, everything
 from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.accounts import sign_in as service
 from themescope.jobs.services.labelling import files, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.report import project
 from themescope.jobs.services.tasks import making, work
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.shared.people import new_token
 
 PEOPLE = {
     "ada": Role.ADMIN, "lea": Role.LABELLER, "ben": Role.LABELLER, "tom": Role.LABELLER, "val": Role.VIEWER,
     "zenaida": Role.VIEWER,
 }  # fmt: skip
 ASKING = ("ada", "lea", "tom", "val")
-"""An admin, a member of the blind task, a labeller and a viewer beside it. Nobody is signed in as well, see below."""
+"""An admin, a member of the blind task, a labeller and a viewer beside it."""
+NOBODY = "nobody"
+"""Who has not signed in, where pages and programs are asked."""
 SECRETS: Mapping[str, tuple[str, ...]] = {
     "blind labels": ("OSPREY",),
     "names of hidden labellings": ("KESTREL",),
@@ -314,14 +321,14 @@ def questions(store: Store) -> list[str]:
 
 def asked_by_program(store: Store, person: str) -> dict[str, str]:
     """Question → answer of the HTTP API, of everything there is."""
-    token = api_tokens.create(store, person, f"token of {person}").secret
-    client = browser(headers={"authorization": f"Bearer {token}"})
+    token = api_tokens.create(store, person, "a token").secret if person in PEOPLE else ""
+    client = new_browser(headers={"authorization": f"Bearer {token}"} if token else {})
     answers = {path: client.get(f"/api/v1{path}") for path in questions(store)}
-    assert {answer.status_code for answer in answers.values()} <= {200, 403, 404, 409}
+    assert {answer.status_code for answer in answers.values()} <= ({200, 403, 404, 409} if token else {401})
     return {path: answer.text for path, answer in answers.items()}
 
 
-@pytest.mark.parametrize("person", ASKING)
+@pytest.mark.parametrize("person", [*ASKING, NOBODY])
 def test_programs(store: Store, person: str) -> None:
     expected = SECRETS.keys() - {"views of hidden labels", "deleted labellings of others"}
     assert told(person, asked_by_program(store, person), expected) == ""
@@ -401,3 +408,38 @@ class _Undo(Exception):
 def test_search_reports_files_and_errors(store: Store, person: str) -> None:
     answers = asked_of_the_store(store, person)
     assert told(person, answers, {"blind labels", "names of hidden labellings", "models of hidden labels"}) == ""
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+def shown(at: AppTest) -> str:
+    """All that a page sent to the browser, also in tables, components and files."""
+    found: list[str] = []
+
+    def collect(node: Any) -> None:
+        proto = getattr(node, "proto", None)
+        if proto is not None:
+            found.append(proto.SerializeToString().decode("utf-8", "ignore"))
+        for child in getattr(node, "children", {}).values():
+            collect(child)
+
+    collect(at._tree)
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize("person", [*ASKING, NOBODY])
+def test_pages(store: Store, browser: Callable[[str], None], open_page: Callable[..., AppTest], person: str) -> None:
+    browser(service.sign_in(store, person, SECRET, "") if person in PEOPLE else new_token())
+    addresses: list[tuple[str, dict[str, str]]] = [(card.id, {}) for card in REGISTRY]
+    addresses += [
+        ("relabel", {"labelling": "KESTREL"}), ("triplets", {"set": "CURLEW"}), ("triplets", {"set": "of all"}),
+        ("map", {"map": "SNIPE"}), ("tasks", {"view": "All tasks"}), ("themes", {"view": "Results"}),
+        ("corpora", {"view": "Read"}), ("corpora", {"view": "All projects"}),
+    ]  # fmt: skip
+    answers = {}
+    for page, query in addresses:
+        at = open_page(page, **query)
+        assert not at.exception, page
+        answers[f"{page} {query}"] = shown(at)
+    assert told(person, answers, {"blind labels", "names of hidden labellings", "gold labels"}) == ""
