@@ -11,6 +11,9 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
 
+NAME_LIMIT = 200
+"""Maximum length of a name in characters."""
+
 
 def clean_text(text: str) -> str:
     """Return ``text`` with characters that databases cannot store (NUL, lone surrogates) replaced by U+FFFD."""

@@ -11,10 +11,7 @@ from sqlalchemy.engine import Connection
 
 from themescope.core.errors import DataError, DuplicateNameError, UnknownNameError
 from themescope.db.access import Right, actor_of, seeing_all
-from themescope.db.types import clean_text
-
-NAME_LIMIT = 200
-"""Maximum length of a name in characters."""
+from themescope.db.types import NAME_LIMIT, clean_text
 
 
 class _Record(Protocol):

@@ -18,6 +18,8 @@ from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import CorpusEditRecord, CorpusRecord, EditKind, LabellingRecord
 from themescope.core.types import Ids
 from themescope.db.label_records import Draft
+from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST as IMPORTED_DIGEST
+from themescope.db.repositories.corpus_edits import REMOVED_WAVES as REMOVED_WAVES
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.waves import places_of, waves_of
 

@@ -21,7 +21,7 @@ from themescope.core.records.stored import CorpusRecord, LabellingRecord, RunRec
 from themescope.core.types import Ids, Split
 from themescope.db.label_records import NewLabelling
 from themescope.db.records import TripletSetRecord
-from themescope.db.repositories.failures import Failure
+from themescope.db.repositories.failures import Failure as Failure
 from themescope.db.repositories.runs import Margins
 from themescope.db.store import Store
 from themescope.jobs.services.labelling.session import LabellingSession

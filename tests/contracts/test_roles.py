@@ -153,6 +153,12 @@ def test_services_for_other_programs_write_as_their_person() -> None:
     assert all("caller.store" in ast.unparse(call) for call in found)
 
 
+def test_services_alone_see_what_is_hidden() -> None:
+    modules = [path for folder in ("webapp", "jobs") for path in (ROOT / folder).rglob("*.py")]
+    seeing = {path.parent.relative_to(ROOT).as_posix() for path in modules if _calls(path, "seeing_all")}
+    assert seeing == {"jobs/services/tasks"}
+
+
 def test_repositories_write_in_ways_that_are_seen() -> None:
     """Statements as text would get past the check of tables."""
     modules = sorted((ROOT / "db" / "repositories").glob("*.py"))

@@ -24,9 +24,9 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from themescope.core.errors import ConfigError, ThemescopeError
-from themescope.db.repositories.accounts import NAME_KEPT
 from themescope.db.settings import Settings, canonical_host, split_host
 from themescope.jobs.api import API
+from themescope.jobs.services.accounts.sign_in import NAME_KEPT
 from themescope.jobs.services.installation.health import METRICS
 from themescope.webapp.routes.status import PROBES, Wrapper, seeing
 from themescope.webapp.shared import people

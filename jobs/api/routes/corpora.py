@@ -13,7 +13,7 @@ from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.answers import Heading, LocatedSentence, Page, SearchResult
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusEditRecord, CorpusSummary, SelectionRecord
 from themescope.db.access import Right
-from themescope.db.repositories.base import NAME_LIMIT
+from themescope.db.types import NAME_LIMIT
 from themescope.jobs.api.problems import (
     MOST_ID,
     WRITING,

@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 from themescope.core.errors import UnknownNameError
 from themescope.core.records.answers import Page, ThemeMember, ThemeRun
 from themescope.core.records.stored import RunRecord
-from themescope.db.repositories.base import NAME_LIMIT
+from themescope.db.types import NAME_LIMIT
 from themescope.jobs.api import exports
 from themescope.jobs.api.exports import FILE, ExportFormat, download
 from themescope.jobs.api.problems import (

@@ -16,8 +16,8 @@ from themescope.core.records.answers import UploadedFile
 from themescope.core.records.stored import JobSummary
 from themescope.core.text.languages import language_shares, sampled
 from themescope.db.access import Right
-from themescope.db.repositories.base import NAME_LIMIT
 from themescope.db.store import Store
+from themescope.db.types import NAME_LIMIT
 from themescope.jobs.api.problems import WHOLE, WRITING, Body, CallerNow, Flag, Id, responses
 from themescope.jobs.common.importing.waves import KEEP, OMIT
 from themescope.jobs.common.model_choice import splitting_language

@@ -17,6 +17,7 @@ from themescope.core.records.stored import Role
 from themescope.db.access import NOBODY
 from themescope.db.passwords import hash_password, is_outdated, verify
 from themescope.db.records import SessionRecord, SignInMethod
+from themescope.db.repositories.accounts import NAME_KEPT as NAME_KEPT
 from themescope.db.repositories.accounts import token_hash
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit

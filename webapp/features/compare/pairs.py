@@ -20,8 +20,8 @@ from themescope.core.metrics.article_difficulty import TRAITS, ArticleSlice
 from themescope.core.metrics.matching import UNASSIGNED, Matching, match_clusters
 from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.types import Ids, Labels, Sentence
-from themescope.db.repositories.failures import Failure
 from themescope.jobs.services import failures as service
+from themescope.jobs.services.failures import Failure
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features import compare
 from themescope.webapp.features.compare import exports

@@ -23,10 +23,10 @@ from themescope.core.text.languages import UNSPACED, frequent, language_name, sh
 from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
 from themescope.core.types import PARTS, CodingUnit, ReadEntry, SectionRecord, Sentence, Value
 from themescope.db.access import Right
-from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST, REMOVED_WAVES
 from themescope.jobs.common.importing.waves import is_list, is_table
 from themescope.jobs.common.model_choice import REPORTED, corpus_shares, splitting_language
 from themescope.jobs.services import pipeline
+from themescope.jobs.services.corpus_edits import IMPORTED_DIGEST, REMOVED_WAVES
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features import corpora as state
 from themescope.webapp.features.corpora import edits

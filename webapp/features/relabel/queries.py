@@ -43,6 +43,7 @@ from themescope.jobs.services.search import MOST_WITH_VECTORS
 from themescope.jobs.services.tasks.samples import places_of
 from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import grouped
+from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import partition_queries
 
 if TYPE_CHECKING:
@@ -116,9 +117,13 @@ def neighbours_in_text(sentence: Sentence, corpus_id: int) -> list[str]:
     return [known.get(position, "") for _, position in places]
 
 
-@st.cache_data(show_spinner=False, ttl=30, max_entries=32)
 def models_for(labelling_id: int, members: Members) -> list[ModelRecord]:
     """Return the models with vectors of all articles of a labelling, newest first; at most 30 seconds old."""
+    return _models_for(labelling_id, members, current_person())
+
+
+@st.cache_data(show_spinner=False, ttl=30, max_entries=32)
+def _models_for(labelling_id: int, members: Members, person: str) -> list[ModelRecord]:
     corpus = queries.read(lambda r: r.labellings.get(labelling_id).corpus_id)
     return search.models_for(queries.store(), corpus, texts(labelling_id, members).article_ids())
 

@@ -12,8 +12,8 @@ import streamlit as st
 from themescope.core.errors import DataError
 from themescope.core.types import Ids
 from themescope.db.records import TripletCard, TripletReview, TripletSetRecord, Verdict
-from themescope.db.repositories.failures import Failure
 from themescope.jobs.services import failures as service
+from themescope.jobs.services.failures import Failure
 from themescope.webapp.features.triplets import (
     REVIEW_KEYS,
     SET,

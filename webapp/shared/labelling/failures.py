@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from themescope.db.repositories.failures import Failure
 from themescope.jobs.services import failures
+from themescope.jobs.services.failures import Failure
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import succeeds
 from themescope.webapp.shared.navigation import current_page, shown_view

@@ -13,9 +13,9 @@ from themescope.core.labelling.operations import Selection, digest_of_ids
 from themescope.core.records.stored import LabellingRecord, SelectionRecord, Sharing
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
-from themescope.db.repositories.failures import Failure
 from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services import selections as service
+from themescope.jobs.services.failures import Failure
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.table_files import excel_bytes
 from themescope.webapp.shared import queries
