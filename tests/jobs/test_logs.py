@@ -67,10 +67,13 @@ def test_records_of_loggers_with_handlers_of_their_own_come_out_once(caplog: pyt
     own.emit = lambda record: pytest.fail("The handler of the library was used.")  # type: ignore[method-assign]
     logger.addHandler(own)
     logger.propagate = False
+    logger.setLevel(logging.INFO)
     redirect()
     redirect()
     try:
         logger.warning("once")
+        logger.info("routine, as of every connection")
     finally:
         logger.removeHandler(own)
+        logger.setLevel(logging.NOTSET)
     assert [record.getMessage() for record in caplog.records] == ["once"]

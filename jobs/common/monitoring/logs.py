@@ -82,13 +82,15 @@ def redirect() -> None:
 
 
 class _Redirect(logging.Filter):
-    """Filter that passes every record to the handlers of the root logger only.
+    """Filter that passes every record from the root logger's level on to the handlers of that one only.
 
     A filter, because these libraries configure the handlers of their loggers anew whenever they read their settings.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        logging.getLogger().handle(record)
+        root = logging.getLogger()
+        if root.isEnabledFor(record.levelno):
+            root.handle(record)
         return False
 
 
