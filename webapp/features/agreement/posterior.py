@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.agreement import replacement_test
+from themescope.core.labelling.code_sets import CodeSet
 from themescope.core.labelling.consensus import FEW_OF_PERSON, CodeModel, RaterModel
 from themescope.core.metrics.coding_agreement import EPSILONS, AlternativeAnnotatorTest, Decision
-from themescope.core.records.stored import Sharing
-from themescope.core.types import Labels
+from themescope.core.records.stored import LabellingRecord, Sharing
+from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.label_records import NewLabelling
 from themescope.jobs.services.labelling import adjudication, methods, starts
 from themescope.jobs.services.labelling.adjudication import Adjudication
 from themescope.jobs.services.labelling.agreement import Coder
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.agreement.results import ALL, BOTH, LabellingGroup, Rater, TextScope, judged
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.navigation import page_link, switch_page
@@ -31,6 +33,78 @@ _DISPUTED = 500
 _NAME = 40
 _OF_PAIRS = ("Labelling", "Sensitivity", "Specificity", "Pairs", "Remark")
 _OF_CODES = ("Labelling", "Accuracy", "Sentences", "Remark")
+
+
+@dataclass(frozen=True, slots=True)
+class Rater:
+    """A labelling, the sections or a clustering, as labels of the sentences of a group."""
+
+    name: str
+    labels: Labels
+    """(n,) -1 is unassigned."""
+    names: dict[int, str]
+    """Label → cluster name."""
+    labelling: LabellingRecord | None = None
+    placed: npt.NDArray[np.bool_] | None = None
+    """(n,) mask of the sentences that people placed, or a model coded; None for sections and clusterings."""
+    sets: Mapping[int, CodeSet] = field(default_factory=dict)
+    """Codes of the clusters that are combinations of codes."""
+
+    def called(self, label: int) -> str:
+        """Return the name of a cluster."""
+        return "–" if label < 0 else self.names.get(label, f"cluster {label + 1}")
+
+
+@dataclass(frozen=True, slots=True)
+class LabellingGroup:
+    """Labellings and clusterings of the same sentences; row i of every array is sentence ``ids[i]``."""
+
+    version: tuple[object, ...]
+    """Key of everything but ``others`` and ``gold``."""
+    ids: Ids
+    articles: Ids
+    sentences: Sequence[Sentence]
+    people: list[Rater]
+    others: list[Rater]
+    """Sections and clusterings."""
+    gold: Rater | None = None
+    """Labels that are known to be right."""
+    coders: Sequence[Coder] = ()
+    """All labellings of the scope, chosen or not."""
+
+
+BOTH, ONE, ALL = "Placed by both", "Placed by one", "All sentences"
+COUNTS = {
+    BOTH: "sentences whose cluster both people set themselves",
+    ONE: "sentences whose cluster at least one of the two people set",
+    ALL: "also sentences that are where the labelling began, which nobody may have looked at",
+}
+"""Which sentences count for the agreement of two people; that of a person and sections or models counts by the person
+alone."""
+
+
+def judged(people: Sequence[Rater], which: str) -> list[Labels]:
+    """Return the (n,) labels of all people, -1 for sentences that they have not judged."""
+    masks = [rater.placed for rater in people if rater.placed is not None]
+    if which == ALL or not masks:
+        return [rater.labels for rater in people]
+    anyone = np.logical_or.reduce(masks)
+    keep = [anyone if which == ONE or rater.placed is None else rater.placed for rater in people]
+    return [np.where(mask, rater.labels, -1) for mask, rater in zip(keep, people, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class TextScope:
+    """A corpus or an article that has labellings."""
+
+    corpus_id: int
+    article_id: int | None
+    name: str
+    labellings: tuple[LabellingRecord, ...]
+    gold_id: int | None = None
+    """Labelling of which the labels are known to be right."""
+    hidden: bool = False
+    """Whether the person may not see all of its labellings yet, because of a blind task."""
 
 
 def show(scope: TextScope, found: LabellingGroup, which: str) -> None:

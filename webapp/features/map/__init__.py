@@ -43,8 +43,6 @@ OPENED = "map_opened"
 SELECTION = "map_map_state"
 OPENED_SELECTION = "map_opened_selection"
 LIST_SHOWN = "map_list_shown"
-FACETS_WRITTEN = "map_facets_written"
-FACETS_ROUND = "map_facets_round"
 
 
 def state_of(digest: str) -> MapState:
