@@ -24,7 +24,7 @@ from sqlalchemy.sql import visitors
 from sqlalchemy.sql.dml import UpdateBase
 
 from themescope.core.errors import AccessError
-from themescope.core.records.stored import Role
+from themescope.core.records.stored import FAILURES_OF, Role
 from themescope.db import label_tables as t
 from themescope.db import tables as s
 
@@ -190,14 +190,16 @@ def hidden_labellings(connection: Connection, person: str) -> frozenset[int]:
     """Return the ids of the labellings that a person may not see yet.
 
     These are other people's labellings of the articles in which the person has an item of a blind task that is not
-    closed. Items that are done count, since they can be taken back.
+    closed. Items that are done count, since they can be taken back. Codes of failures are also hidden from labellers
+    who have not begun to code these.
     """
     of, item, c = t.task.c, t.task_item.c, t.labelling.c
     open_ones = of.blind & of.closed.is_(None) & (item.person == person)
     left = sa.select(item.article_id).join(t.task, of.id == item.task_id).where(open_ones)
     with seeing_all(connection):
+        unbegun = _unbegun(connection, person)
         if connection.execute(left.limit(1)).first() is None:
-            return frozenset()
+            return unbegun
         corpora = sa.select(of.corpus_id).join(t.task_item, of.id == item.task_id).where(open_ones)
         held = sa.exists().where(
             t.label.c.labelling_id == c.id,
@@ -205,7 +207,22 @@ def hidden_labellings(connection: Connection, person: str) -> frozenset[int]:
             s.sentence.c.article_id.in_(left),
         )
         query = sa.select(c.id).where(c.owner != person, c.corpus_id.in_(corpora), held)
-        return frozenset(connection.scalars(query))
+        return unbegun | {*connection.scalars(query)}
+
+
+def _unbegun(connection: Connection, person: str) -> frozenset[int]:
+    """Return the blind codings of failures by others where the person has none, and no task of them is closed."""
+    c, own, role = t.labelling.c, t.labelling.alias(), t.person.c.role
+    begun = sa.exists().where(own.c.corpus_id == c.corpus_id, own.c.owner == person)
+    told = sa.exists().where(t.task.c.corpus_id == c.corpus_id, t.task.c.blind, t.task.c.closed.is_not(None))
+    failures = sa.type_coerce(s.corpus.c.report, sa.Text).contains(f'"{FAILURES_OF}"')
+    query = sa.select(c.id).join(s.corpus, s.corpus.c.id == c.corpus_id)
+    found = frozenset(connection.scalars(query.where(c.blind, c.owner != person, failures, ~begun, ~told)))
+    if not found:
+        return found
+    own_role = connection.scalar(sa.select(role).where(t.person.c.name == person)) or Role.LABELLER.value
+    managed = connection.scalar(sa.select(role).where(role == Role.ADMIN.value).limit(1)) is not None
+    return found if managed and own_role == Role.LABELLER.value else frozenset()
 
 
 class Hidden:

@@ -68,7 +68,7 @@ def coding_of(store: Store, corpus: CorpusRecord, person: str) -> LabellingRecor
     """
 
     def blind() -> dict[str, LabellingRecord]:
-        with store.reading() as r:
+        with store.reading() as r, r.seeing_all():
             listed = [one for one in r.labellings.list(corpus.id) if one.blind and not one.article_id]
         return {one.owner: one for one in reversed(listed) if one.kind is Sharing.OWN}
 

@@ -140,14 +140,19 @@ def test_misplaced_sentences_of_a_clustering_are_drawn(filled_store: Store) -> N
 def test_what_others_gave_to_failures_is_hidden_until_its_task_is_closed(filled_store: Store) -> None:
     found = [Failure("sentence", f"text {n}", "a search", (n,)) for n in (1, 2)]
     made = failures.collect(filled_store, 1, "batch", found, "ada")
-    of = {"ada": failures.coding_of(filled_store, made.corpus, "ada")}
+    people.set_role(filled_store, "max", Role.ADMIN)
+    people.set_role(filled_store, "val", Role.VIEWER)
+    own = {person: filled_store.by(lambda who=person: who) for person in ("ada", "ben", "cem")}
+    of = {"ada": failures.coding_of(own["ada"], made.corpus, "ada")}
     with filled_store.reading() as r:
         assert r.tasks.list(made.corpus.id) == [], "one person needs no task"
-    of["ben"] = failures.coding_of(filled_store, made.corpus, "ben")
+        hidden = {person: r.labellings.hidden_from(person) for person in ("ada", "ben", "max", "val")}
+        assert hidden == {"ada": set(), "ben": {of["ada"].id}, "max": set(), "val": set()}, "who has not begun"
+    of["ben"] = failures.coding_of(own["ben"], made.corpus, "ben")
     session = LabellingSession(filled_store, of["ada"].id, "ada")
     session.do(create_code(session.partition, 1, "Negation", session.partition.ids))
     failures.collect(filled_store, 1, "later", found, "ada")
-    failures.coding_of(filled_store, made.corpus, "ada")
+    failures.coding_of(own["ada"], made.corpus, "ada")
     with filled_store.writing() as w:
         (task,) = w.tasks.list(made.corpus.id)
         assert {item.range[0] for item in w.tasks.items(task.id, "ben")} == {
@@ -156,7 +161,7 @@ def test_what_others_gave_to_failures_is_hidden_until_its_task_is_closed(filled_
         assert w.labellings.hidden_from("ben") == {of["ada"].id} and w.labellings.hidden_from("ada") == {of["ben"].id}
         w.tasks.close(task.id, True)
         assert w.labellings.hidden_from("ben") == frozenset()
-    of["cem"] = failures.coding_of(filled_store, made.corpus, "cem")
+    of["cem"] = failures.coding_of(own["cem"], made.corpus, "cem")
     with filled_store.reading() as r:
         assert r.labellings.hidden_from("cem") == {of["ada"].id, of["ben"].id}
         assert r.labellings.hidden_from("ben") == frozenset(), "who is done with it sees everything"
