@@ -38,7 +38,7 @@ from themescope.db.sql import batches
 from themescope.db.store import Store
 from themescope.jobs.common.models import find_model
 from themescope.jobs.queue.control import enqueue
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.installation.demo import demo_dump
 
 MODEL = "static-wikipedia"

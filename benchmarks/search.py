@@ -23,7 +23,7 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.models import find_model
 from themescope.jobs.common.vectors import keys_of, stored_keys
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services import search
 
 T = TypeVar("T")

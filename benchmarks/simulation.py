@@ -35,7 +35,7 @@ from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.executors.base import WINDOW, Pool, ShardExecutor
 from themescope.jobs.executors.local import LocalConfig, LocalExecutor, available_cores
-from themescope.jobs.queue.execution import execute
+from themescope.jobs.queue.control import execute
 from themescope.jobs.services.installation.demo import demo_dump
 
 WORKERS = (1, 2, 4)

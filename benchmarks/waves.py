@@ -35,7 +35,7 @@ from themescope.db import tables as t
 from themescope.db.label_records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import starts
 
 OLD, WAVE, PLANTED = 1_500, 300, 30

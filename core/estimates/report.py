@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from themescope.core.errors import DataError
-from themescope.core.estimates import formulas
+from themescope.core.estimates import shares as formulas
 from themescope.core.estimates.shares import (
     NOT_RANDOM,
     CodedUnits,

@@ -48,7 +48,7 @@ from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.labelled.placed import approvals_of, start_provenance
+from themescope.jobs.common.labelled import approvals_of, start_provenance
 
 FORMAT, VERSION = "themescope labelling", 1
 

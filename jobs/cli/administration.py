@@ -17,7 +17,7 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.backups.writing import About
 from themescope.jobs.cli.shell import FAILED, Shell, common, pairs, pass_shell, table
-from themescope.jobs.queue.foreground import Bar
+from themescope.jobs.queue.runner import Bar
 from themescope.jobs.services.accounts import api_tokens
 from themescope.jobs.services.accounts.people import tidy
 

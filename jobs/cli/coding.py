@@ -8,7 +8,6 @@ import click
 
 from themescope.jobs.cli.arguments import job_options
 from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, table
-from themescope.jobs.common.language_models.client import Endpoint
 from themescope.jobs.common.language_models.coding import (
     KIND,
     CodingRequest,
@@ -16,6 +15,7 @@ from themescope.jobs.common.language_models.coding import (
     newest_result,
     plan_of,
 )
+from themescope.jobs.common.language_models.requests import Endpoint
 
 _COUNTS = {
     "coded": "sentences coded", "no_code": "that no code fits", "invented": "with a code that is not in the codebook",

@@ -15,7 +15,7 @@ from themescope.jobs.bundles.parts import BUNDLE
 from themescope.jobs.cli.arguments import done, form_of, form_options, job_options, settings_of, settings_option
 from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, table
 from themescope.jobs.common.archive import is_archive
-from themescope.jobs.common.model_choice import language_of_file
+from themescope.jobs.common.models import language_of_file
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.pipeline import follow_ups, queue_pipeline

@@ -13,8 +13,8 @@ from themescope.jobs.cli.shell import CANCELLED, FAILED, Shell, background, comm
 from themescope.jobs.cli.shell import pairs as fields
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.queue.control import cancel, retry, worker_alive
-from themescope.jobs.queue.foreground import Bar
-from themescope.jobs.queue.foreground import follow as follow_job
+from themescope.jobs.queue.runner import Bar
+from themescope.jobs.queue.runner import follow as follow_job
 
 
 @click.group("jobs")

@@ -22,7 +22,7 @@ from themescope.jobs.cli.coding import code
 from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell
 from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.importing.reading import call_apart
-from themescope.jobs.common.model_choice import language_of_file
+from themescope.jobs.common.models import language_of_file
 from themescope.jobs.services.labelling import files, qda_projects, tables
 from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, parquet_bytes
 

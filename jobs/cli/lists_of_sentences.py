@@ -17,10 +17,10 @@ from themescope.jobs.cli.arguments import MODEL_HELP, form_of, form_options, job
 from themescope.jobs.cli.shell import F, Shell, background, common, pairs, pass_shell, seed_option, table
 from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.importing.reading import call_apart
-from themescope.jobs.common.language_models.client import Endpoint
-from themescope.jobs.common.language_models.theme_naming import ThemeMaterial, agreed_digest, amount, materials_of_run
+from themescope.jobs.common.language_models.coding import ThemeMaterial, agreed_digest, amount, materials_of_run
+from themescope.jobs.common.language_models.requests import Endpoint
 from themescope.jobs.common.models import find_model
-from themescope.jobs.queue.foreground import Bar
+from themescope.jobs.queue.runner import Bar
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 
 if TYPE_CHECKING:

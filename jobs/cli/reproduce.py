@@ -11,7 +11,7 @@ import click
 from themescope.core.papers import PAPERS
 from themescope.jobs.cli.arguments import job_options
 from themescope.jobs.cli.shell import Shell, background, common, pass_shell, table
-from themescope.jobs.queue.foreground import resume_here
+from themescope.jobs.queue.runner import resume_here
 
 if TYPE_CHECKING:
     from themescope.core.papers.spec import Paper

@@ -63,7 +63,7 @@ class Shell:
     def run(self, kind: str, args: Json) -> dict[str, Any]:
         """Run a job here with a progress bar, or queue it with ``--background``."""
         from themescope.jobs.queue.control import enqueue
-        from themescope.jobs.queue.foreground import run_here
+        from themescope.jobs.queue.runner import run_here
 
         if self.background:
             job = enqueue(self.store, kind, args)
@@ -155,7 +155,7 @@ class Commands(click.Group):
         except BrokenPipeError:
             return FAILED
         except (OSError, MemoryError) as error:
-            from themescope.jobs.queue.execution import sentence_for
+            from themescope.jobs.queue.control import sentence_for
 
             return _report(shell, sentence_for(error), FAILED, traceback.format_exc())
         except Exception as error:

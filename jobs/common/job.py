@@ -1,7 +1,7 @@
 """What the function of a job kind receives: its config, and a context with store, progress report and stop request.
 
 A job calls its report about every second. The calls only change values in memory; the heartbeat of the job
-(:mod:`themescope.jobs.queue.execution`) writes them to the store, so that reporting never waits for the disk.
+(:mod:`themescope.jobs.queue.control`) writes them to the store, so that reporting never waits for the disk.
 """
 
 from __future__ import annotations

@@ -42,8 +42,7 @@ class ExportDatasetConfig(JobConfig):
 
 def export_dataset(args: ExportDatasetConfig, context: JobContext) -> dict[str, Any]:
     """Write to a temporary folder and move it into place."""
-    from themescope.jobs.datasets.fields import labels_of
-    from themescope.jobs.datasets.writing import write_dataset
+    from themescope.jobs.datasets import labels_of, write_dataset
 
     store = context.store
     corpus = ready_corpus(store, args.corpus)

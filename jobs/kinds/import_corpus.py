@@ -27,7 +27,7 @@ from themescope.db.store import Store
 from themescope.jobs.common.importing.columns import LEFT_OUT, KeptColumns, check_types, find_types
 from themescope.jobs.common.importing.import_shards import ShardLog, parsed_shards
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.common.model_choice import REPORTED, language_report
+from themescope.jobs.common.models import REPORTED, language_report
 from themescope.jobs.common.results import TextDigest, file_digest
 from themescope.jobs.executors.local import LocalConfig, LocalExecutor
 from themescope.jobs.kinds import REGISTRY as KINDS

@@ -32,8 +32,8 @@ from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.importing.waves import places_of, waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.common.labelled.clusterings import LabelledText, models_to_compare
-from themescope.jobs.common.model_choice import same_for_same_text
+from themescope.jobs.common.labelled import LabelledText, models_to_compare
+from themescope.jobs.common.models import same_for_same_text
 from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, rows_of, stacked
 from themescope.jobs.kinds import REGISTRY as KINDS

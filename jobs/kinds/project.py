@@ -21,8 +21,7 @@ from themescope.db.sql import batches
 from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.common.model_choice import same_for_same_text
-from themescope.jobs.common.models import find_model
+from themescope.jobs.common.models import find_model, same_for_same_text
 from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, ensure_index, method_of, rows_of
 from themescope.jobs.executors.base import ArrayRecords

@@ -29,10 +29,8 @@ from themescope.db.store import Store, Unit
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
 from themescope.jobs.common.importing.waves import is_list, waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.common.labelled.documents import is_running_text
-from themescope.jobs.common.language_models.client import Endpoint, Message
-from themescope.jobs.common.language_models.requests import Requests, check_endpoint
-from themescope.jobs.common.language_models.theme_naming import (
+from themescope.jobs.common.labelled import is_running_text
+from themescope.jobs.common.language_models.coding import (
     ThemeMaterial,
     agreed_digest,
     amount,
@@ -40,6 +38,7 @@ from themescope.jobs.common.language_models.theme_naming import (
     materials_of_run,
     prompt,
 )
+from themescope.jobs.common.language_models.requests import Endpoint, Message, Requests, check_endpoint
 from themescope.jobs.common.models import find_model
 from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, method_of, rows_of

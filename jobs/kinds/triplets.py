@@ -27,7 +27,7 @@ from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
 from themescope.jobs.common.articles import StoredArticles, ready_corpus, splits_of, titles_of
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.common.labelled.placed import judged_sentences
+from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.common.results import work_digest
 from themescope.jobs.kinds import REGISTRY as KINDS
 

@@ -18,8 +18,7 @@ from themescope.jobs.common.job import JobContext
 from themescope.jobs.kinds import check_job
 from themescope.jobs.papers.measurements import seeds_of
 from themescope.jobs.papers.work import ModelKey, Work
-from themescope.jobs.queue.control import STALE_S, cancel, enqueue, retry
-from themescope.jobs.queue.execution import execute
+from themescope.jobs.queue.control import STALE_S, cancel, enqueue, execute, retry
 from themescope.jobs.queue.runner import Watch, new_owner
 
 Json: TypeAlias = dict[str, Any]

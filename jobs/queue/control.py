@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import logging
+import os
 import re
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
+from themescope.core.errors import Cancelled, StoreUnavailableError, ThemescopeError
 from themescope.core.records.stored import JobRecord, JobStatus, JobSummary, ModelRecord
 from themescope.db.store import Store
 from themescope.jobs.common.files import check_files
-from themescope.jobs.kinds import check_job
+from themescope.jobs.common.job import JobContext, LeaveJob
+from themescope.jobs.common.monitoring.logs import about_job
+from themescope.jobs.kinds import REGISTRY, check_job
 
 STALE_S = 12.0
 """Seconds without a new heartbeat after which a running job counts as abandoned.
@@ -115,3 +124,163 @@ def worker_alive(store: Store) -> bool:
     """Return whether a worker has sent a heartbeat within the last 10 seconds."""
     with store.reading() as r:
         return bool(r.workers.alive(within_s=10))
+
+
+# Execution of a claimed job with its heartbeat, in a worker or in the foreground
+
+logger = logging.getLogger(__name__)
+
+HEARTBEAT_S = 1.0
+"""Seconds between two heartbeats of a running job; also the delay of a live curve."""
+
+FINISH_S = 60.0
+"""Seconds during which the end of a job is written again and again if the store is unavailable."""
+
+
+class Heartbeat:
+    """Daemon thread that calls ``send`` at once and then every ``every`` seconds; a context manager.
+
+    An error in ``send`` is logged and does not end the heartbeat.
+    """
+
+    def __init__(self, send: Callable[[], None], every: float, name: str) -> None:
+        self._send, self._every = send, every
+        self._ended = threading.Event()
+        self._sent = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self, timeout: float | None = 20.0) -> None:
+        """Stop the thread, and wait for a call in progress."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    @property
+    def age(self) -> float:
+        """Return the seconds since the last call that succeeded, or since the heartbeat was built."""
+        return time.monotonic() - self._sent
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                self._send()
+                self._sent = time.monotonic()
+            except Exception:
+                logger.warning("A heartbeat failed; the next one follows.", exc_info=True)
+            if self._ended.wait(self._every):
+                return
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Status and result of a job that has ended."""
+
+    status: JobStatus
+    result: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+    traceback: str = ""
+    cause: Exception | None = None
+    """The exception, for a caller that runs the job in the foreground."""
+
+
+def execute(store: Store, job: JobRecord, context: JobContext, *, resumable: bool = False) -> Outcome | None:
+    """Run a job that ``context.owner`` has claimed; return None if it is left unchanged (see :class:`LeaveJob`).
+
+    With ``resumable``, a job that ends because the store is unavailable is left too. It sends no more heartbeats, so
+    that a worker resumes it when the store can be used again.
+    """
+    with about_job(job.id):
+        started = time.monotonic()
+        try:
+            with Heartbeat(context.heartbeat, HEARTBEAT_S, f"heartbeat of job {job.id}"), closing(context):
+                outcome = _run(job, context)
+        except LeaveJob as reason:
+            logger.info("Job %d released: %s.", job.id, type(reason).__name__)
+            return None
+        if resumable and isinstance(outcome.cause, StoreUnavailableError):
+            logger.warning("Job %d will be resumed: %s", job.id, outcome.error)
+            return None
+        context.end()
+        until = time.monotonic() + FINISH_S
+        while (owned := _written(store, job, context.owner, outcome, last=time.monotonic() >= until)) is None:
+            time.sleep(HEARTBEAT_S)
+        # A failed or cancelled job may be retried, and then resumes from its checkpoint, as does another owner.
+        if owned and outcome.status is JobStatus.DONE:
+            store.artifacts.drop_checkpoint(job.id)
+        if not owned:
+            logger.info("Job %d released: another worker has taken it over.", job.id)
+            return None
+        _count(job, outcome, time.monotonic() - started)
+        return outcome
+
+
+def _count(job: JobRecord, outcome: Outcome, seconds: float) -> None:
+    from themescope.jobs.common.monitoring import metrics  # imported late: a command that runs no job does not need it
+
+    metrics.JOB_SECONDS.labels(job.kind, outcome.status.value).observe(seconds)
+
+
+def _run(job: JobRecord, context: JobContext) -> Outcome:
+    try:
+        config = check_job(job.kind, job.args)
+        return Outcome(JobStatus.DONE, REGISTRY.get(job.kind).resolve()(config, context))
+    except (Cancelled, KeyboardInterrupt):
+        return Outcome(JobStatus.CANCELLED, error="Cancelled.")
+    except ThemescopeError as error:
+        return Outcome(JobStatus.FAILED, error=str(error), cause=error)
+    except Exception as error:
+        logger.exception("Job %d (%s) failed.", job.id, job.kind)
+        return Outcome(JobStatus.FAILED, error=sentence_for(error), traceback=traceback.format_exc(), cause=error)
+
+
+def sentence_for(error: Exception) -> str:
+    """Return the message for an error that the user did not cause."""
+    if isinstance(error, MemoryError):
+        return "The machine ran out of memory. Close other programs, or use less data or a smaller model."
+    text = " ".join(str(error).split())[:200]
+    if isinstance(error, OSError):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return "The disk is full. Free space and try again."
+        if error.errno == errno.EFBIG:
+            return "A file exceeds the maximum size of this system. Raise the limit (ulimit -f), or use less data."
+        if isinstance(error, PermissionError) and error.filename:
+            if os.access(error.filename, os.R_OK | os.W_OK) or not os.path.exists(
+                error.filename
+            ):  # not to be made, moved
+                folder = os.path.dirname(error.filename)
+                return f"Themescope may not write to the folder {folder!r}. Change its permissions and retry."
+            return f"Themescope may not open {error.filename!r}. Change its permissions and retry."
+        if error.filename:
+            return f"{error.filename!r} cannot be opened or written: {error.strerror}."
+        return f"A file could not be read or written completely ({text}). Check the disk and its free space."
+    return f"Internal error ({type(error).__name__}: {text}). The log of the job has the details."
+
+
+def _written(store: Store, job: JobRecord, owner: str, outcome: Outcome, last: bool) -> bool | None:
+    """Write the end of a job; return whether it was owned, or None to repeat it: the store is unavailable."""
+    try:
+        with store.writing() as w:
+            return w.jobs.finish(
+                job.id,
+                owner,
+                outcome.status,
+                result=outcome.result,
+                error=outcome.error,
+                traceback=outcome.traceback,
+            )
+    except StoreUnavailableError as error:
+        if last:
+            raise
+        logger.warning("The end of job %d is written again: %s", job.id, error)
+        return None

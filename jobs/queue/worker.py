@@ -18,8 +18,7 @@ from themescope.jobs.backups.writing import queue_if_due
 from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.kinds.append_corpus import staged_name
 from themescope.jobs.kinds.import_corpus import remove_unfinished
-from themescope.jobs.queue.control import wait_for_jobs, wake_workers
-from themescope.jobs.queue.execution import Heartbeat
+from themescope.jobs.queue.control import Heartbeat, wait_for_jobs, wake_workers
 from themescope.jobs.queue.runner import Runner
 
 logger = logging.getLogger(__name__)

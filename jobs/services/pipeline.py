@@ -18,9 +18,9 @@ from themescope.core.paths import default_models
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobRecord, JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.model_choice import best_first, language_note, within_article
+from themescope.jobs.common.models import best_first, language_note, within_article
 from themescope.jobs.queue.control import cancel, enqueue, retry
-from themescope.jobs.queue.foreground import resume_here
+from themescope.jobs.queue.runner import resume_here
 
 ANALYSED = 100_000
 """Maximum number of sentences that get vectors and themes: ten minutes on two cores with the default model."""

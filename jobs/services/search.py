@@ -30,7 +30,7 @@ from themescope.db.records import VectorIndexRecord
 from themescope.db.sql import batches
 from themescope.db.store import Store
 from themescope.db.types import clean_text
-from themescope.jobs.common.model_choice import best_first, corpus_shares
+from themescope.jobs.common.models import best_first, corpus_shares
 from themescope.jobs.common.vectors import index_installed, keys_of, place_of, stacked
 from themescope.jobs.services.model_process import ModelProcess
 from themescope.jobs.services.sentences import known_corpus, known_sentence, located_sentences, sentences_of_ids

@@ -25,8 +25,7 @@ from themescope.db.store import Store
 from themescope.jobs.common.vectors import load_model
 from themescope.jobs.kinds import check_job
 from themescope.jobs.queue.control import retry
-from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.queue.runner import Runner
+from themescope.jobs.queue.runner import Runner, run_here
 from themescope.jobs.services.accounts import sign_in
 from themescope.jobs.services.labelling.session import LabellingSession
 

@@ -8,4 +8,4 @@ __all__ = ["add", "runner", "toys"]
 @pytest.fixture(autouse=True)
 def frequent_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send heartbeats of jobs in this process ten times a second, so that stop requests are seen at once."""
-    monkeypatch.setattr("themescope.jobs.queue.execution.HEARTBEAT_S", 0.1)
+    monkeypatch.setattr("themescope.jobs.queue.control.HEARTBEAT_S", 0.1)

@@ -97,7 +97,7 @@ def test_a_living_job_is_left_alone_by_a_worker_with_another_clock(
 def test_threads_of_one_worker_do_not_both_run_a_job_whose_heartbeat_stopped(
     add: Add, runner: PatientRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("themescope.jobs.queue.execution.HEARTBEAT_S", 600.0)
+    monkeypatch.setattr("themescope.jobs.queue.control.HEARTBEAT_S", 600.0)
     job = add(what="spin")
     with ThreadPoolExecutor(2) as pool:
         future = pool.submit(runner.run_next)

@@ -20,8 +20,7 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.backups.writing import write_backup
 from themescope.jobs.queue.control import STALE_S, enqueue
-from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.queue.runner import Runner
+from themescope.jobs.queue.runner import Runner, run_here
 
 Add = Callable[..., JobRecord]
 

@@ -15,8 +15,7 @@ from tests.jobs.test_worker import copied_store, stored, text_of
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.control import enqueue, retry
-from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.queue.runner import Runner
+from themescope.jobs.queue.runner import Runner, run_here
 
 Add = Callable[..., JobRecord]
 

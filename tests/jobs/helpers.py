@@ -17,7 +17,7 @@ from themescope.core.records.stored import JobRecord
 from themescope.db import tables as t
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
-from themescope.jobs.queue.execution import execute
+from themescope.jobs.queue.control import execute
 from themescope.jobs.queue.runner import Runner, new_owner
 from themescope.jobs.services.labelling import tables
 

@@ -17,8 +17,7 @@ from themescope.db import tables as t
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.queue.control import enqueue
-from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.queue.runner import Runner
+from themescope.jobs.queue.runner import Runner, run_here
 
 Case = tuple[list[str], str, dict[str, Any]]
 Make = Callable[[Path], Case]

@@ -21,8 +21,8 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.common.job import JobContext, LeaveJob
-from themescope.jobs.kinds import export_bundle, import_bundle
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.kinds import bundles
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.queue.worker import remove_leftovers
 
 
@@ -68,7 +68,7 @@ def started(store: Store, path: Path, corpus: str = "") -> JobContext:
 
 
 def go(context: JobContext, path: Path, corpus: str = "") -> dict[str, Any]:
-    return import_bundle.import_bundle(import_bundle.ImportBundleConfig(str(path), corpus), context)
+    return bundles.import_bundle(bundles.ImportBundleConfig(str(path), corpus), context)
 
 
 @pytest.mark.parametrize("name", ["", "copy"])
@@ -76,7 +76,7 @@ def test_what_is_being_imported_is_left_alone(
     other: Store, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr("themescope.jobs.queue.worker.LEFTOVER_AGE", timedelta(0))
-    stored = import_bundle._store_labellings
+    stored = bundles._store_labellings
     seen: list[str] = []
 
     def in_the_middle(*args: Any) -> None:
@@ -91,7 +91,7 @@ def test_what_is_being_imported_is_left_alone(
         seen.append(corpus.name)
         stored(*args)
 
-    monkeypatch.setattr(import_bundle, "_store_labellings", in_the_middle)
+    monkeypatch.setattr(bundles, "_store_labellings", in_the_middle)
     assert do(other, "import-bundle", file=str(bundle), corpus=name)["corpus"] == seen[0]
 
 
@@ -245,7 +245,7 @@ def test_what_is_deleted_while_it_is_written_makes_no_bundle(
     store = copy_home(filled_home)
     with store.reading() as r:
         (corpus,), net = r.corpora.list(), r.models.by_name("net")
-    write = export_bundle._write_articles
+    write = bundles._write_articles
 
     def deleted(*args: Any) -> Any:
         digest = write(*args)
@@ -256,7 +256,7 @@ def test_what_is_deleted_while_it_is_written_makes_no_bundle(
                 w.embeddings.delete(net.id)
         return digest
 
-    monkeypatch.setattr(export_bundle, "_write_articles", deleted)
+    monkeypatch.setattr(bundles, "_write_articles", deleted)
     models = ["net"] * (gone == "vectors")
     with pytest.raises(ThemescopeError, match="There is no corpus" if gone == "corpus" else "deleted during"):
         do(store, "export-bundle", corpus=corpus.name, file=str(tmp_path / "a.zip"), models=models)

@@ -22,7 +22,7 @@ from tests.jobs.helpers import (
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.queue import foreground
+from themescope.jobs.queue import runner
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.installation import demo
 
@@ -179,13 +179,13 @@ def test_error_as_json() -> None:
 
 
 def test_what_packages_print_is_kept_out_of_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = foreground.run_here
+    run = runner.run_here
 
     def run_and_print(*args: Any, **kwargs: Any) -> dict[str, Any]:
         sys.stdout.write("The node with node id 1 has been marked dead.\n")
         return run(*args, **kwargs)
 
-    monkeypatch.setattr(foreground, "run_here", run_and_print)
+    monkeypatch.setattr(runner, "run_here", run_and_print)
     result = call("import", write_articles(tmp_path, 2), "--corpus", "C", "--json")
     assert json.loads(result.stdout)["corpus"] == "C" and "marked dead" in result.stderr
 

@@ -22,11 +22,11 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.repositories.jobs import Jobs
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.common.labelled.placed import judged_sentences, placed_sentences, provenance_of
-from themescope.jobs.common.language_models import client
-from themescope.jobs.common.language_models.client import Endpoint
+from themescope.jobs.common.labelled import judged_sentences, placed_sentences, provenance_of
+from themescope.jobs.common.language_models import requests
 from themescope.jobs.common.language_models.coding import CodingRequest, estimate, newest_result, plan_of
-from themescope.jobs.queue.foreground import JobFailed, resume_here, run_here
+from themescope.jobs.common.language_models.requests import Endpoint
+from themescope.jobs.queue.runner import JobFailed, resume_here, run_here
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import coded_text, left_out
 from themescope.jobs.services.labelling.methods import methods_section
@@ -40,8 +40,8 @@ Ask = Callable[..., dict[str, Any]]
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "PAUSE_S", 0.001)
-    monkeypatch.setattr(client, "ATTEMPTS", 2)
+    monkeypatch.setattr(requests, "PAUSE_S", 0.001)
+    monkeypatch.setattr(requests, "ATTEMPTS", 2)
     monkeypatch.setattr("themescope.jobs.common.language_models.requests._POLL_S", 0.01)
 
 
@@ -272,7 +272,7 @@ def test_a_job_that_is_run_again_makes_no_second_labelling(
             ask(server)
         with sqlite_store.reading() as r:
             (job,) = r.jobs.list()
-        monkeypatch.setattr("themescope.jobs.queue.foreground.STALE_S", 0.0)
+        monkeypatch.setattr("themescope.jobs.queue.runner.STALE_S", 0.0)
         store = Store(replace(sqlite_store.settings, llm_url=server.url, llm_model="tiny"))
         again = resume_here(store, "code-with-model", job.args, quiet=True)
     assert again["requests"] == 0 and again["labelling"] == "mine · tiny" and len(server.requests) == 3

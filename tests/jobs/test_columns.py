@@ -21,7 +21,7 @@ from themescope.core.errors import ConfigError, UnknownNameError
 from themescope.core.readers.tables import raw_cell
 from themescope.db import tables as t
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.table_files import (
     csv_text,
     excel_bytes,

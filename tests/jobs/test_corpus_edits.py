@@ -28,7 +28,7 @@ from themescope.jobs.api.routes import corpora, models, runs
 from themescope.jobs.bundles.labellings import export_document
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.importing.waves import waves_of
-from themescope.jobs.common.labelled.placed import provenance_of
+from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.services import corpus_edits, everything, search, table_files
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.report.project import project_report

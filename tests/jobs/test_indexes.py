@@ -14,7 +14,7 @@ from themescope.db.records import VectorIndexRecord
 from themescope.db.store import Store
 from themescope.jobs.common import vectors as indexes
 from themescope.jobs.kinds import project as embed
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services import search
 from themescope.jobs.services.installation import doctor
 

@@ -15,7 +15,7 @@ from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
 from themescope.db.store import Store
 from themescope.jobs.kinds import check_job
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 
 TINY = {"vocabulary_limit": 2000}

@@ -15,7 +15,7 @@ from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.types import Split
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 
 THEMES = {
     "water": "The river and the lake carry cold water to the sea in {}.",

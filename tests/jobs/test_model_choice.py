@@ -9,7 +9,7 @@ from themescope.core.paths import default_models
 from themescope.core.records.stored import CorpusRecord, ScoreRecord
 from themescope.core.types import Article, BenchmarkItem, Paragraph, Section
 from themescope.db.store import Store
-from themescope.jobs.common.model_choice import (
+from themescope.jobs.common.models import (
     LEAST_ARTICLES,
     best_first,
     language_note,
@@ -91,7 +91,7 @@ def test_scores_are_compared_on_one_benchmark(store: Store, corpus: CorpusRecord
 def test_models_for_english_come_last_for_another_language(
     store: Store, corpus: CorpusRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("themescope.jobs.common.model_choice.lacks_packages", lambda name: False)
+    monkeypatch.setattr("themescope.jobs.common.models.lacks_packages", lambda name: False)
     evaluate(store, corpus, "B", LEAST_ARTICLES, {"newest": 0.9})
     found = names(store, GERMAN, corpus)
     assert found[:3] == [MANY, "good", "old"] and found.index("newest") < found.index(default_models()[0])
@@ -111,7 +111,7 @@ def test_a_model_reads_what_all_parts_of_it_read(
         both = w.models.add(name="both", method="hybrid", config={}, seed=0, digest="h", artifact="h")
         english, words = (w.models.by_name(name) for name in ("newest", "good"))
     for parts, expected in (((many, words), languages_of(store, many)), ((many, english), {"en"}), ((words,), set())):
-        monkeypatch.setattr("themescope.jobs.common.model_choice.built_on", lambda *_, parts=parts: parts)
+        monkeypatch.setattr("themescope.jobs.common.models.built_on", lambda *_, parts=parts: parts)
         assert languages_of(store, both) == expected
     note = language_note(store, many, {"fi": 1.0})
     assert "Arabic, Chinese" in note and "this text is Finnish" in note

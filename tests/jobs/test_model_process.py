@@ -13,7 +13,7 @@ import pytest
 from tests.jobs.helpers import PATIENCE_S, program_environment, wait_for, write_articles
 from themescope.core.errors import ThemescopeError, UnknownNameError
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services import search
 from themescope.jobs.services.model_process import ModelProcess
 

@@ -23,7 +23,7 @@ from themescope.db.personal_data import Replacement, person_columns
 from themescope.db.records import Verdict
 from themescope.db.store import Store
 from themescope.db.tables import metadata
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.accounts import people, sign_in
 from themescope.jobs.services.accounts.personal_data import Forgotten, export, find_traces, forget
 from themescope.jobs.services.labelling import starts

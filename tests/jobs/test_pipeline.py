@@ -14,7 +14,7 @@ from themescope.core.records.stored import ArticleRecord, JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.articles import sampled_articles
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.pipeline import Choices, queue_pipeline, steps_of
 
@@ -66,10 +66,10 @@ def test_a_model_that_is_not_for_english_only_is_used_for_other_languages(import
 def test_languages_of_the_universal_encoder_have_it_by_default(
     imported: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("themescope.jobs.common.model_choice.lacks_packages", lambda name: False)
+    monkeypatch.setattr("themescope.jobs.common.models.lacks_packages", lambda name: False)
     assert {pipeline.default_for(imported, code) for code in ("de", "zh", "ar")} == {"universal-sentence-encoder"}
     assert pipeline.default_for(imported, "en") != "universal-sentence-encoder"
-    monkeypatch.setattr("themescope.jobs.common.model_choice.lacks_packages", lambda name: "universal" in name)
+    monkeypatch.setattr("themescope.jobs.common.models.lacks_packages", lambda name: "universal" in name)
     assert pipeline.default_for(imported, "de") == ""
 
 

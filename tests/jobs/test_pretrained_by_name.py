@@ -20,7 +20,7 @@ from themescope.core.types import Split
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.models import NOT_STORED, find_model, selectable_models
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 
 DEFAULT_MODEL = default_model()
 

@@ -22,7 +22,7 @@ from themescope.core.protocols import SILENT, NullReport, Report
 from themescope.core.readers.formats import sample
 from themescope.jobs.common.importing import reading
 from themescope.jobs.common.importing.reading import call_apart, preview_of, previews_of, read_files, time_limit
-from themescope.jobs.common.model_choice import language_of_file
+from themescope.jobs.common.models import language_of_file
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from themescope.core.errors import Cancelled
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.store import Store
 from themescope.jobs.kinds.import_corpus import ImportProgress, remove_unfinished
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.queue.worker import CLEANUP_FILES_S, LEFTOVER_AGE, Worker, remove_leftovers
 
 

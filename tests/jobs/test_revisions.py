@@ -25,7 +25,7 @@ from themescope.jobs.common.job import JobContext
 from themescope.jobs.common.models import find_model
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.papers.sources import corpus_of
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 
 TINY = {"vocabulary_limit": 2000}
 

@@ -13,8 +13,7 @@ from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext, OwnershipLost
-from themescope.jobs.queue.control import STALE_S, cancel, enqueue, forget, retry, worker_alive
-from themescope.jobs.queue.execution import HEARTBEAT_S
+from themescope.jobs.queue.control import HEARTBEAT_S, STALE_S, cancel, enqueue, forget, retry, worker_alive
 from themescope.jobs.queue.runner import MAX_ATTEMPTS, Runner, note_attempt
 
 Add = Callable[..., JobRecord]
@@ -188,7 +187,7 @@ class TestPresence:
 
 
 def test_a_heartbeat_continues_after_an_error() -> None:
-    from themescope.jobs.queue.execution import Heartbeat
+    from themescope.jobs.queue.control import Heartbeat
 
     sent: list[int] = []
     enough = threading.Event()

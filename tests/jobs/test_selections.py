@@ -19,7 +19,7 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.records import VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.bundles.selections import BundledSelection, selections_from_lines
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services import selections
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession

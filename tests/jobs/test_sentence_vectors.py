@@ -17,7 +17,7 @@ from themescope.db.store import Store
 from themescope.jobs.common.articles import TrainingSentences
 from themescope.jobs.common.job import JobContext, Stop
 from themescope.jobs.common.vectors import load_model
-from themescope.jobs.queue.foreground import resume_here, run_here
+from themescope.jobs.queue.runner import resume_here, run_here
 
 SMALL = {"dim": 8, "epochs": 4, "threads": 1, "checkpoint_seconds": 0}
 

@@ -8,7 +8,7 @@ import pytest
 
 from themescope.core.errors import ConfigError, DataError, ReadError, UnknownNameError
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 
 TOWN = ["Ada is an old town by the sea.", "The old town of Ada grew by trade.", "It rained on Monday.", "Ada trades."]
 

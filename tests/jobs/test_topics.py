@@ -9,7 +9,7 @@ import pytest
 
 from themescope.core.errors import ConfigError, DataError
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 
 WORDS = {
     "sci.space": ["orbit", "shuttle", "launch", "moon", "rocket", "nasa", "mars", "satellite"],

@@ -13,7 +13,7 @@ from themescope.core.errors import Cancelled
 from themescope.db.store import Store
 from themescope.jobs.common import vectors
 from themescope.jobs.common.job import JobContext, Stop
-from themescope.jobs.queue.foreground import resume_here, run_here
+from themescope.jobs.queue.runner import resume_here, run_here
 
 ARTICLES = 12
 

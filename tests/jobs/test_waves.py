@@ -24,10 +24,10 @@ from themescope.db.store import Store
 from themescope.jobs.bundles.labellings import export_document, from_lines, store_document, to_lines
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.importing.waves import normalised, waves_of
-from themescope.jobs.common.labelled.placed import provenance_of
+from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.kinds.append_corpus import AppendConfig, coming
 from themescope.jobs.queue.control import enqueue
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession

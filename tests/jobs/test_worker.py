@@ -15,7 +15,7 @@ from themescope.core.types import Split
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.queue.control import enqueue
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is a matter of POSIX systems")
 

@@ -16,7 +16,7 @@ from themescope.core.paths import working_folder
 from themescope.db.settings import Settings, sqlite_path
 from themescope.jobs.cli import __main__ as entry
 from themescope.jobs.cli import lists_of_sentences
-from themescope.jobs.queue.execution import sentence_for
+from themescope.jobs.queue.control import sentence_for
 from themescope.jobs.services.table_files import csv_text
 
 ROWS = [(i, f"The {'river' if i % 2 else 'school'} of the town, number {i}.") for i in range(40)]

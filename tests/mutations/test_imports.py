@@ -37,7 +37,7 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.common.archive import MANIFEST
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import files, starts, tables
 
 FEW, MANY = 15, 10_000

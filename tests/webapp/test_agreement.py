@@ -17,7 +17,7 @@ from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.placed import placed_sentences
+from themescope.jobs.common.labelled import placed_sentences
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import COPIED
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -10,7 +10,7 @@ from tests.webapp.filled import CORPUS, danube
 from tests.webapp.hands import plain_words_of, press
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.webapp.features.corpora import edits
 from themescope.webapp.shared.input_files import SERVER_PATH
 

@@ -19,7 +19,7 @@ from themescope.db.store import Store
 from themescope.webapp.features.compare import exports, method_table
 from themescope.webapp.features.compare import pairs as partition_pair
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.results import compare_queries, partition_queries
+from themescope.webapp.shared.results import compare_queries
 
 FIRST, SECOND = "net · Iclust", f"{MODEL} · Iclust"
 COMPARISONS = "compare_themescope-triplet-comparisons"
@@ -81,8 +81,8 @@ def test_matched_clusters_have_one_number_on_both_sides(compared: Store) -> None
     ids = np.array([s.id for s in sentences])
     first, second = np.arange(24) // 8, (np.arange(24) // 8 + 1) % 3
     second[0], second[23] = 3, -1
-    left = partition_queries.Division(ids, first, {0: "River"})
-    right = partition_queries.Division(ids[::-1], second[::-1])
+    left = compare_queries.Division(ids, first, {0: "River"})
+    right = compare_queries.Division(ids[::-1], second[::-1])
     found = partition_pair.match_partitions(left, right, sentences, {s.section: str(s.section) for s in sentences})
     assert found is not None
     assert found.matching.moved.tolist() == [0, 23]
@@ -98,7 +98,7 @@ def test_matched_clusters_have_one_number_on_both_sides(compared: Store) -> None
     assert [s["moved"] for side in sides for s in side["sentences"]] == ["→ 4", "→ not assigned", "← 2", "← 3"]
     rows = list(csv.DictReader(io.StringIO(partition_pair.export(found, left, right, ("a", "b")))))
     assert [row["moved"] for row in rows] == ["1", *["0"] * 22, "1"]
-    assert partition_pair.match_partitions(left, partition_queries.Division(ids[:0], first[:0]), sentences, {}) is None
+    assert partition_pair.match_partitions(left, compare_queries.Division(ids[:0], first[:0]), sentences, {}) is None
 
 
 def test_a_comparison_leaves_as_csv_latex_and_a_paragraph(compared: Store, open_page: Open) -> None:
@@ -108,7 +108,7 @@ def test_a_comparison_leaves_as_csv_latex_and_a_paragraph(compared: Store, open_
     found = _comparison(benchmark)
     rows = list(csv.DictReader(io.StringIO(exports.as_csv(found, ["ami"]))))
     assert [(row["model"], row["seeds"], row["group_ami"]) for row in rows] == [("net", "2", "a"), (MODEL, "1", "a"), (
-        partition_queries.NO_VECTORS, "1", "a")]  # fmt: skip
+        compare_queries.NO_VECTORS, "1", "a")]  # fmt: skip
     assert float(rows[0]["ami"]) == pytest.approx(0.66) and rows[0]["last_place_ami"] == "3"
     assert found.family is not None
     pairs = list(csv.DictReader(io.StringIO(exports.comparisons_csv(found.family, found.names, found.test))))

@@ -14,7 +14,7 @@ from themescope.core.readers.formats import sample
 from themescope.core.records.stored import JobStatus, Role
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import starts
 

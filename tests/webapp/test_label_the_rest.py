@@ -16,7 +16,7 @@ from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.provenance import Source
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.placed import provenance_of
+from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.services.labelling.agreement import coded_text
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel.rest import RANDOM, UNSURE
@@ -90,7 +90,7 @@ def test_predictions_are_confirmed_corrected_and_exported(copy_home: CopyHome, h
 
 def test_a_machine_label_becomes_a_persons_when_it_is_confirmed(copy_home: CopyHome, home: Path) -> None:
     from themescope.core.labelling import operations as op
-    from themescope.jobs.common.labelled.placed import judged_sentences
+    from themescope.jobs.common.labelled import judged_sentences
 
     store = copy_home(home)
     record, session = labelling(store, each=6, owner="")

@@ -23,7 +23,7 @@ from themescope.webapp.features import REGISTRY
 from themescope.webapp.features.relabel import LABELLING, NEW, VIEW
 from themescope.webapp.shared import navigation, projects
 from themescope.webapp.shared.pages import PageKeys
-from themescope.webapp.shared.results.partition_queries import EDIT, edit_view
+from themescope.webapp.shared.results.compare_queries import EDIT, edit_view
 
 Open = Callable[..., AppTest]
 WEBAPP = Path(__file__).parents[2] / "webapp"

@@ -9,7 +9,7 @@ from tests.jobs.helpers import write_articles
 from themescope.db.store import Store
 from themescope.jobs.common import vectors
 from themescope.jobs.kinds import project
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.webapp.features.map import controls as search
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.shared import queries

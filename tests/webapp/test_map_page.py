@@ -28,7 +28,7 @@ from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.geometry import frame_of
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 
 Open = Callable[..., AppTest]
 __all__ = ["analysed"]
@@ -177,12 +177,12 @@ def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> 
 
 
 def test_a_list_is_coloured_by_corrected_themes_and_uncertain_sentences_are_grey(analysed: Store) -> None:
-    (analysis,) = partition_queries.analyses()
+    (analysis,) = compare_queries.analyses()
     scene = map_scene.opened(next(found for found in queries.maps() if found.corpus_id == analysis.corpus.id))
     view = ColouredView(analysis.corpus, scene, scene)
     first, option = next(iter(colourings.options(view).items()))
     assert first == analysis.colour_name
-    colouring, listed = option.make(), partition_queries.theme_listing(analysis.run.id, analysis.run.created)
+    colouring, listed = option.make(), compare_queries.theme_listing(analysis.run.id, analysis.run.created)
     names = {i: colouring.name(row) for row, i in enumerate(scene.ids.tolist())}
     assert {i for i, name in names.items() if name == "low confidence"} == set(listed.ids[listed.margins < 0].tolist())
     new = NewLabelling(analysis.corpus.id, "Corrected", "")

@@ -11,7 +11,7 @@ from tests.language_model_server import language_model_server
 from tests.webapp.hands import jobs_of, plain_words_of, press
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.webapp.features.relabel import REST
 
 __all__ = ["labelling"]

@@ -13,7 +13,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord, Sharing
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.common.language_models.theme_naming import agreed_digest, materials_of_partition
+from themescope.jobs.common.language_models.coding import agreed_digest, materials_of_partition
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel import SETTINGS

@@ -13,7 +13,7 @@ from tests.jobs.test_placed_waves import NEW, THEMES, fill_with_wave, listed, se
 from tests.webapp.hands import press, words_of
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.placed import judged_sentences
+from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel.new_sentences import ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY
 

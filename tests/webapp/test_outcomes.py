@@ -9,7 +9,7 @@ from tests.webapp.choices import choice
 from tests.webapp.filled import CORPUS, MAP, SET
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
-from themescope.webapp.shared.frame import job_tray
+from themescope.webapp.shared.frame import header
 
 Open = Callable[..., AppTest]
 
@@ -41,10 +41,10 @@ def test_the_tray_notices_a_job_that_ended_before_it_looked_again(
     filled_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reruns: list[bool] = []
-    monkeypatch.setattr(job_tray.st, "session_state", {})
-    monkeypatch.setattr(job_tray.st, "rerun", lambda: reruns.append(True))
-    job_tray._live(("find-themes",))
+    monkeypatch.setattr(header.st, "session_state", {})
+    monkeypatch.setattr(header.st, "rerun", lambda: reruns.append(True))
+    header._live(("find-themes",))
     assert not reruns
     ended(filled_store, "find-themes", {"corpus": CORPUS}, {})
-    job_tray._live(("find-themes",))
+    header._live(("find-themes",))
     assert reruns

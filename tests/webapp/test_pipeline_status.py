@@ -10,7 +10,7 @@ from tests.webapp.filled import CORPUS, fill
 from tests.webapp.hands import press, words_of
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.pipeline import queue_pipeline
 
 Open = Callable[..., AppTest]

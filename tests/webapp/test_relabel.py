@@ -17,7 +17,7 @@ from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel import FILTER
@@ -25,7 +25,7 @@ from themescope.webapp.features.relabel.actions import ACTIONS, dispatch
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.toolbar import toolbar_data
 from themescope.webapp.shared.choose import BROKEN
-from themescope.webapp.shared.results.partition_queries import selection_view
+from themescope.webapp.shared.results.compare_queries import selection_view
 
 Open = Callable[..., AppTest]
 KINDS = {action.key: action.name for action in ACTIONS if not action.in_browser}

@@ -21,7 +21,7 @@ from themescope.webapp.features.relabel.actions import ACTIONS, HANDLERS, NEXT_K
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.sentences import canvas_of
 from themescope.webapp.features.relabel.toolbar import toolbar_data
-from themescope.webapp.shared.results.partition_queries import DIFFERS_FROM_PEOPLE
+from themescope.webapp.shared.results.compare_queries import DIFFERS_FROM_PEOPLE
 
 
 @pytest.fixture

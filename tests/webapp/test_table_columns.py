@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]

@@ -28,9 +28,9 @@ from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.queries import neighbours_in_text
 from themescope.webapp.features.relabel.sentences import columns_data
 from themescope.webapp.features.tasks import overview
-from themescope.webapp.shared.labelling import task_queries
-from themescope.webapp.shared.labelling.task_queries import Task
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.labelling import codebook_view
+from themescope.webapp.shared.labelling.codebook_view import Task
+from themescope.webapp.shared.results import compare_queries
 
 Open = Callable[..., AppTest]
 
@@ -104,8 +104,8 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
         assert not at.exception and "No labellings yet" in words_of(at), page
         at = open_page(page, person="ben", labelling=adas.name)
         assert not at.exception and f"There is no labelling called “{adas.name}”" in words_of(at), page
-    monkeypatch.setattr(partition_queries, "current_person", lambda: "ben")
-    found = partition_queries.partitions(articles[0], corpus.created)
+    monkeypatch.setattr(compare_queries, "current_person", lambda: "ben")
+    found = compare_queries.partitions(articles[0], corpus.created)
     assert "labelling" not in {partition.kind for partition in found}
     finish(filled_store, task, "ben", 0)
     assert "blind task" in words_of(open_page("agreement", person="ben", scope="Task: secret"))
@@ -180,7 +180,7 @@ def test_two_people_get_the_same_random_sentences_blind(filled_store: Store, ope
         items = r.tasks.items(made.id)
     assert made.blind and len(items) == 8 and len({item.range for item in items}) == 4
     opened = work.open_item(filled_store, items_of(filled_store, made, "ada")[0].id)
-    at = open_page("relabel", person="ada", **task_queries.item_view(opened))
+    at = open_page("relabel", person="ada", **codebook_view.item_view(opened))
     assert not at.exception
     held = at.session_state[f"relabel_state_{opened.labelling.id}"]
     assert held.heading.startswith("item 1 of 4"), "the columns draw it with the sentence"
@@ -251,7 +251,7 @@ def test_codes_keep_their_places_from_item_to_item(task: TaskRecord, filled_stor
     places = []
     for item in items_of(filled_store, task, "ada"):
         opened = work.open_item(filled_store, item.id)
-        at = open_page("relabel", person="ada", **task_queries.item_view(opened))
+        at = open_page("relabel", person="ada", **codebook_view.item_view(opened))
         held = at.session_state[f"relabel_state_{opened.labelling.id}"]
         ids = np.array(sentence_ids(filled_store, [item]))
         places.append([column["name"] for column in columns_data(held, ids)["columns"]])

@@ -21,7 +21,7 @@ from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features import themes as state
 from themescope.webapp.features.themes import by_column, results
 from themescope.webapp.features.themes.new_list import EXAMPLE
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 
 Open = Callable[..., AppTest]
 
@@ -121,7 +121,7 @@ def test_a_theme_is_renamed_with_its_result(analysed: Store, open_page: Open) ->
     at = open_page("themes", corpus="My list", view="Results")
     at.text_input(key="themes_new_theme_name_th1_1").set_value("Second *theme*").run()
     assert not at.exception
-    (analysis,) = partition_queries.analyses()
+    (analysis,) = compare_queries.analyses()
     assert [theme["name"] for theme in analysis.themes] == [HOSTILE, "Second *theme*"]
     assert "2. Second *theme*" in at.selectbox(key=state.THEME).options
     assert {row["theme"] for row in listed(at)} == {HOSTILE, "Second *theme*"}
@@ -140,8 +140,8 @@ def test_labellers_do_not_rename_what_others_see(analysed: Store, open_page: Ope
 
 
 def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:
-    (analysis,) = partition_queries.analyses()
-    listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
+    (analysis,) = compare_queries.analyses()
+    listed = compare_queries.theme_listing(analysis.run.id, analysis.run.created)
     rows = results.export(analysis, listed, np.arange(12))
     written = list(csv.DictReader(io.StringIO(csv_text(results.HEADER, rows), newline="")))
     assert written[0]["sentence"].startswith("'=0") and rows[0][results.HEADER.index("sentence")].startswith("=0")

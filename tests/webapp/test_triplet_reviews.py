@@ -15,7 +15,7 @@ from themescope.core.types import Split
 from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
 from themescope.jobs.kinds import check_job
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.webapp.features.triplets import sets as reviews
 
 Open = Callable[..., AppTest]

@@ -20,8 +20,7 @@ from themescope.core.records.stored import CorpusRecord, ModelRecord, Role
 from themescope.core.text.languages import Shares
 from themescope.db.access import Right
 from themescope.db.store import Unit
-from themescope.jobs.common.model_choice import WITHIN_ARTICLE, language_note, within_article
-from themescope.jobs.common.models import NOT_STORED
+from themescope.jobs.common.models import NOT_STORED, WITHIN_ARTICLE, language_note, within_article
 from themescope.webapp.shared import people, projects, queries
 from themescope.webapp.shared.components import clickable_table, confirm
 from themescope.webapp.shared.navigation import View, page_link, write_parameter

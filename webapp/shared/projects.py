@@ -21,8 +21,8 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.pages import CORPUS, PageKeys
 from themescope.webapp.shared.people import project_cookie
-from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.results.partition_queries import TASK
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results.compare_queries import TASK
 
 _CURRENT, _UNKNOWN, _KNOWN = "project_current", "project_unknown", "project_known"
 
@@ -143,8 +143,8 @@ _OWNERS: Mapping[str, Callable[[str], int | None]] = {
     "map": _by_name(lambda: [(found.name, found.corpus_id) for found in queries.maps()]),
     "benchmark": _by_name(lambda: [(found.name, found.corpus_id) for found in queries.benchmarks()]),
     "triplet set": _by_name(lambda: [(found.name, found.corpus_id) for found in queries.triplet_sets()]),
-    "labelling": _by_name(lambda: [(found.name, found.corpus_id) for found in partition_queries.labellings()]),
-    "themes": _by_name(lambda: [(found.name, found.corpus.id) for found in partition_queries.analyses()]),
+    "labelling": _by_name(lambda: [(found.name, found.corpus_id) for found in compare_queries.labellings()]),
+    "themes": _by_name(lambda: [(found.name, found.corpus.id) for found in compare_queries.analyses()]),
     "task": _by_name(lambda: [(task.name, task.corpus_id) for task in queries.read(lambda r: r.tasks.list())]),
     "document": _document,
     "selection": _selection,
@@ -170,7 +170,7 @@ def last_activity(known: Sequence[CorpusRecord]) -> dict[int, datetime]:
     """Return project id → time at which something was last made in it, or a job on it ended."""
     ids = {corpus.name: corpus.id for corpus in known}
     found = {corpus.id: corpus.created for corpus in known}
-    made: list[Any] = [*queries.maps(), *queries.benchmarks(), *queries.triplet_sets(), *partition_queries.labellings()]
+    made: list[Any] = [*queries.maps(), *queries.benchmarks(), *queries.triplet_sets(), *compare_queries.labellings()]
     times = [(record.corpus_id, record.created) for record in made]
     times += [(ids.get(str(job.args.get("corpus"))), job.ended or job.created) for job in queries.jobs(limit=500)]
     for owner, time in times:

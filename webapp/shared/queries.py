@@ -33,9 +33,9 @@ from themescope.core.types import Ids, Labels, SectionRecord, Sentence, Value
 from themescope.db.access import Right
 from themescope.db.records import BenchmarkRecord, MapPoints, TripletSetRecord, WorkerRecord
 from themescope.db.store import Store, Unit
-from themescope.jobs.common import model_choice
+from themescope.jobs.common import models as model_choice
 from themescope.jobs.common import models as stored
-from themescope.jobs.common.model_choice import LEAST_ARTICLES, articles_of
+from themescope.jobs.common.models import LEAST_ARTICLES, articles_of
 from themescope.jobs.queue.control import without_paths
 from themescope.webapp.shared import people
 from themescope.webapp.shared.components import succeeds

@@ -53,7 +53,7 @@ from themescope.jobs.api.routes.changes import (
     NewNote,
     SentenceChange,
 )
-from themescope.jobs.common.labelled.placed import provenance_of
+from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import known_labelling
 from themescope.jobs.services.labelling.session import LabellingSession

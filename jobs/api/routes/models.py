@@ -11,8 +11,7 @@ from themescope.core.records.answers import ModelDescription, PointPage
 from themescope.core.records.stored import MapRecord, ModelRecord
 from themescope.db.access import Right
 from themescope.jobs.api.problems import WRITING, Caller, CallerNow, Id, Offset, SomeId, responses
-from themescope.jobs.common.model_choice import WITHIN_ARTICLE, base_note, within_article
-from themescope.jobs.common.models import pretrained_folder
+from themescope.jobs.common.models import WITHIN_ARTICLE, base_note, pretrained_folder, within_article
 from themescope.jobs.queue.control import without_paths
 from themescope.jobs.services.sentences import check_corpus
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from themescope.core.config import digest_of
-from themescope.core.errors import DataError
-from themescope.jobs.common.language_models.client import Endpoint, LanguageModel, Message, ModelError
+from themescope.core.errors import ConfigError, DataError
+from themescope.db.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
 
 K = TypeVar("K", bound=Hashable)
 _POLL_S = 0.2
@@ -114,3 +121,171 @@ class Requests:
             if error.fatal or self._failures >= _FAILURES:
                 what = "a request" if error.fatal else "several requests"
                 self._stopped = f"not asked, because {what} failed: {error}"
+
+
+# Client of a language model behind an OpenAI-compatible endpoint, such as those of Ollama and llama.cpp
+
+Message = Mapping[str, str]
+LONGEST_ANSWER = 256_000
+"""Bytes of an answer that are read; names and codes need less than 10,000."""
+ATTEMPTS = 3
+PAUSE_S = 0.5
+"""Seconds before the second request; each further pause is twice as long."""
+_LONGEST_WAIT_S, _CONNECT_S = 30.0, 10.0
+_FATAL = (401, 403, 404)
+"""Status codes for which further requests fail as well."""
+_AGAIN = (408, 409, 425, 429)
+
+
+class ModelError(Exception):
+    """A request without a usable answer; the message says why, in one line without the key."""
+
+    def __init__(self, reason: str, *, again: bool = True, fatal: bool = False, wait_s: float = 0.0) -> None:
+        super().__init__(reason)
+        self.again, self.fatal, self.wait_s = again and not fatal, fatal, wait_s
+        """Whether the request may succeed later, whether no request will, and the time that the server asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Address and model of the settings; ``repr`` shows no key."""
+
+    url: str
+    """Complete address of the requests."""
+    model: str
+    key: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Endpoint:
+        """Return the endpoint of the settings; raise ``ConfigError`` if they name none."""
+        if not settings.llm_url:
+            raise ConfigError(UNSET)
+        base = settings.llm_url.rstrip("/")
+        if not base.endswith("/chat/completions"):
+            base += "/chat/completions" if base.endswith("/v1") else "/v1/chat/completions"
+        return cls(base, settings.llm_model, settings.llm_key)
+
+
+UNSET = (
+    "A language model needs an OpenAI-compatible endpoint: set LLM_URL, such as http://localhost:11434 for Ollama, and "
+    "LLM_MODEL."
+)
+
+
+class LanguageModel:
+    """Client of one endpoint, for several threads. Close it to end its requests."""
+
+    def __init__(self, endpoint: Endpoint, timeout_s: float = 60.0, most_tokens: int = 300) -> None:
+        import httpx
+
+        self.endpoint, self._timeout_s, self._most_tokens = endpoint, timeout_s, most_tokens
+        self._stopped = threading.Event()
+        self._structured = True
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "themescope"}
+        if endpoint.key:
+            headers["Authorization"] = f"Bearer {endpoint.key}"
+        times = httpx.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s))
+        self._client = httpx.Client(headers=headers, timeout=times, follow_redirects=False, trust_env=False)
+
+    def close(self) -> None:
+        """End all requests, also those of other threads."""
+        self._stopped.set()
+        self._client.close()
+
+    def ask(self, messages: Sequence[Message]) -> str:
+        """Return the text of the answer; ask again after errors that may pass, with growing pauses.
+
+        Raises
+        ------
+        ModelError
+            If there is no answer after :data:`ATTEMPTS` requests, or the error does not pass.
+        """
+        for attempt in range(ATTEMPTS):
+            try:
+                return self._ask(messages)
+            except ModelError as error:
+                if not error.again or attempt + 1 == ATTEMPTS:
+                    raise
+                if self._stopped.wait(min(error.wait_s or PAUSE_S * 2**attempt, _LONGEST_WAIT_S)):
+                    raise ModelError("the job was stopped", fatal=True) from None
+        raise AssertionError("the loop returns or raises")
+
+    def _ask(self, messages: Sequence[Message]) -> str:
+        payload: dict[str, Any] = {"model": self.endpoint.model, "messages": list(messages), "temperature": 0}
+        payload |= {"max_tokens": self._most_tokens, "stream": False}
+        if self._structured:
+            try:
+                return _content(self._post(payload | {"response_format": {"type": "json_object"}}))
+            except _StatusError as error:
+                if error.status not in (400, 422):
+                    raise
+                self._structured = False  # some servers refuse the field
+        return _content(self._post(payload))
+
+    def _post(self, payload: Mapping[str, Any]) -> bytes:
+        import httpx
+
+        try:
+            with self._client.stream("POST", self.endpoint.url, json=payload) as response:
+                _check(response)
+                return self._body(response)
+        except httpx.TimeoutException:
+            raise ModelError(f"no answer within {self._timeout_s:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL, RuntimeError, OSError) as error:
+            if self._stopped.is_set():
+                raise ModelError("the job was stopped", fatal=True) from None
+            raise ModelError(f"the connection failed ({type(error).__name__})") from None
+
+    def _body(self, response: httpx.Response) -> bytes:
+        """Return the body, read until a deadline: a slow server must not reset it with every byte."""
+        end, found = time.monotonic() + self._timeout_s, bytearray()
+        for chunk in response.iter_raw():
+            found += chunk
+            if len(found) > LONGEST_ANSWER:
+                raise ModelError(f"the answer is longer than {LONGEST_ANSWER // 1000} kB", again=False)
+            if self._stopped.is_set() or time.monotonic() > end:
+                raise ModelError(f"no complete answer within {self._timeout_s:g} s")
+        return bytes(found)
+
+
+class _StatusError(ModelError):
+    def __init__(self, status: int, wait_s: float) -> None:
+        again = status in _AGAIN or status >= 500
+        super().__init__(
+            f"the server answered with status {status}", again=again, fatal=status in _FATAL, wait_s=wait_s
+        )
+        self.status = status
+
+
+def _check(response: httpx.Response) -> None:
+    if response.is_redirect:
+        raise ModelError("the server redirects to another address, which is not followed", fatal=True)
+    if response.status_code != 200:
+        raise _StatusError(response.status_code, _retry_after(response.headers.get("Retry-After", "")))
+    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise ModelError("the answer is compressed, which was not requested", again=False)
+
+
+def _retry_after(text: str) -> float:
+    """Return the seconds of a ``Retry-After`` header, a number or a date; 0 if it is neither."""
+    with suppress(ValueError, TypeError, OverflowError):
+        if text.strip().isdecimal():
+            return float(text)
+        return max((parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds(), 0.0)
+    return 0.0
+
+
+def _content(body: bytes) -> str:
+    """Return the text of a chat completion; raise ``ModelError`` if the body is none."""
+    try:
+        answer = json.loads(body.decode("utf-8"))
+        content = answer["choices"][0]["message"]["content"]
+    except UnicodeDecodeError:
+        raise ModelError("the answer is not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise ModelError("the answer is no JSON") from None
+    except (KeyError, IndexError, TypeError):
+        raise ModelError("the answer is no chat completion") from None
+    if not isinstance(content, str) or not content.strip():
+        raise ModelError("the answer is empty")
+    return content

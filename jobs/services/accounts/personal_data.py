@@ -19,7 +19,7 @@ from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store, Unit
 from themescope.jobs.backups.writing import regular_backups
 from themescope.jobs.common.files import check_new, whole, write_private
-from themescope.jobs.kinds.export_bundle import FOLDER as BUNDLES
+from themescope.jobs.kinds.bundles import FOLDER as BUNDLES
 from themescope.jobs.services.accounts import people
 
 _ANY_JOBS = 10_000

@@ -25,8 +25,7 @@ from themescope.core.metrics.crosstabs import periods_of, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.core.types import Floats, Ids
 from themescope.db.store import Unit
-from themescope.jobs.common.labelled.documents import documents_of
-from themescope.jobs.common.labelled.placed import coded_sentences, judged_sentences
+from themescope.jobs.common.labelled import coded_sentences, documents_of, judged_sentences
 from themescope.jobs.services.tasks.samples import frame_of, given_samples
 
 NO_MACHINE = "There are no predictions of the whole project. Predict the rest of the labelling for narrower intervals."
@@ -44,7 +43,7 @@ class Study:
     articles: Ids
     """(n,) article of each sentence."""
     documents: Ids
-    """(n,) document of each sentence, see :mod:`themescope.jobs.common.labelled.documents`."""
+    """(n,) document of each sentence, see :mod:`themescope.jobs.common.labelled`."""
     labels: Floats
     """(n, k) share of the people who gave the code; NaN where nobody labelled the sentence."""
     machine: Floats | None

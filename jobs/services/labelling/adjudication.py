@@ -33,7 +33,7 @@ from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Floats, Ids, Labels
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance
+from themescope.jobs.common.labelled import gold_labels, joint_provenance
 from themescope.jobs.services.labelling.agreement import Coder, coded_text
 from themescope.jobs.services.labelling.starts import Begin, Beginning, from_labels
 

@@ -15,7 +15,7 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.store import Unit
-from themescope.jobs.common.labelled.placed import ANNOTATOR, MODEL, coded_sentences
+from themescope.jobs.common.labelled import ANNOTATOR, MODEL, coded_sentences
 from themescope.jobs.services.labelling.starts import labels_on
 from themescope.jobs.services.tasks import work
 

@@ -21,7 +21,7 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.placed import judged_sentences
+from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services import search
 
 if TYPE_CHECKING:

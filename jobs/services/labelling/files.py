@@ -33,7 +33,7 @@ from themescope.jobs.bundles.labellings import (
     store_document,
     to_lines,
 )
-from themescope.jobs.common.labelled.placed import code_makers_of, provenance_of
+from themescope.jobs.common.labelled import code_makers_of, provenance_of
 from themescope.jobs.services.labelling import foreign_labels, starts
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.sentences import sentences_of_ids

@@ -32,8 +32,8 @@ from themescope.core.text.languages import language_name
 from themescope.core.types import Estimate, Ids, Labels
 from themescope.db.label_records import Reason, TaskRecord
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.labelled.placed import MAKER, MODEL
-from themescope.jobs.common.model_choice import corpus_shares
+from themescope.jobs.common.labelled import MAKER, MODEL
+from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.labelling.adjudication import gold_on
 from themescope.jobs.services.labelling.agreement import CodedText, coded_text, person_of

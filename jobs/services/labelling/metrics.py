@@ -16,7 +16,7 @@ from themescope.core.types import Ids
 from themescope.db.access import check_write
 from themescope.db.records import VectorBlock
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.placed import judged_pairs
+from themescope.jobs.common.labelled import judged_pairs
 from themescope.jobs.common.vectors import method_of
 from themescope.jobs.services.search import vectors_of
 

@@ -45,7 +45,7 @@ from themescope.db.label_records import NewLabelling, Snapshot
 from themescope.db.settings import Settings
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.reading import call_apart
-from themescope.jobs.common.labelled.placed import ANNOTATOR, code_makers_of, provenance_of
+from themescope.jobs.common.labelled import ANNOTATOR, code_makers_of, provenance_of
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.codebook import exported_from, finder
 

@@ -18,7 +18,7 @@ from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.labelled.placed import coded_by_machine, joint_provenance, run_origin
+from themescope.jobs.common.labelled import coded_by_machine, joint_provenance, run_origin
 
 MOST_SENTENCES = 200_000
 """Maximum number of sentences of a labelling; a larger corpus is labelled article by article."""

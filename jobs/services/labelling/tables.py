@@ -24,7 +24,7 @@ from themescope.core.text.cleaning import comparable, folded_name
 from themescope.core.types import Sentence
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.placed import ANNOTATOR, MAKER
+from themescope.jobs.common.labelled import ANNOTATOR, MAKER
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.foreign_labels import (
     CODER,

@@ -18,7 +18,7 @@ from themescope.core.records.stored import ArticleRecord
 from themescope.core.types import Ids, Sentence, Split
 from themescope.db.label_records import NewItem, NewLabelling, NewTask, Reason, TaskRecord
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance, run_origin
+from themescope.jobs.common.labelled import gold_labels, joint_provenance, run_origin
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.tasks.samples import SAMPLE, DrawnSample, Range, SampleForm, drawn, places_of
 

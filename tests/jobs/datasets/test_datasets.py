@@ -26,9 +26,9 @@ from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
+from themescope.jobs import datasets as writing
 from themescope.jobs.common.importing.columns import find_types
-from themescope.jobs.datasets import writing
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import starts
 
 TEXTS = (

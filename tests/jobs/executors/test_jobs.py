@@ -18,7 +18,7 @@ from themescope.db.store import Store
 from themescope.jobs.executors.base import ShardExecutor
 from themescope.jobs.executors.local import LocalConfig, LocalExecutor
 from themescope.jobs.executors.ray_cluster import AHEAD
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 
 MODEL = "static-wikipedia"
 SLOW_RAY = pytest.param("ray-2", marks=[*RAY.marks, pytest.mark.slow])

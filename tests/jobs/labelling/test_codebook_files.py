@@ -20,7 +20,7 @@ from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.importing import reading
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import codebook, qda_projects, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 

@@ -14,7 +14,7 @@ from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.placed import judged_sentences
+from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services.labelling import adjudication, starts
 from themescope.jobs.services.labelling.agreement import coded_text
 from themescope.jobs.services.labelling.files import HEADER, rows

@@ -14,7 +14,7 @@ from themescope.core.records.stored import LabellingRecord, Role
 from themescope.core.types import Sentence, Split, split_of_title
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.placed import judged_pairs, judged_sentences
+from themescope.jobs.common.labelled import judged_pairs, judged_sentences
 from themescope.jobs.common.vectors import load_model
 from themescope.jobs.services.labelling import metrics, starts
 from themescope.jobs.services.labelling.session import LabellingSession

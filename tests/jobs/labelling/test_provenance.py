@@ -24,9 +24,9 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.api.problems import Caller
 from themescope.jobs.api.routes.labellings import list_labels
-from themescope.jobs.common.labelled.placed import judged_pairs, judged_sentences, placed_sentences, provenance_of
+from themescope.jobs.common.labelled import judged_pairs, judged_sentences, placed_sentences, provenance_of
 from themescope.jobs.kinds.triplets import training_labels
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import assistance, files, metrics, qda_projects, starts, tables
 from themescope.jobs.services.labelling.adjudication import from_adjudication
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -14,7 +14,7 @@ import pytest
 from themescope.core.labelling.code_sets import code_names
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import files, qda_projects
 
 LINES = "A: the bus is late\nB: trains are full\nA: we walk\n"

@@ -20,7 +20,7 @@ from themescope.core.types import Split
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.bundles.labellings import from_lines
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import files, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text, parquet_bytes

@@ -23,7 +23,7 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.mcp import TOOLS, server_for
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.accounts import api_tokens, people
 
 PASSWORD = "correct horse battery"

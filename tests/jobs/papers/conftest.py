@@ -12,7 +12,7 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
 from themescope.core.papers import PAPERS
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import resume_here, run_here
+from themescope.jobs.queue.runner import resume_here, run_here
 
 
 def content(store: Store, table: str, paper: str = "tiny") -> dict[str, Any]:

@@ -22,7 +22,7 @@ from themescope.jobs.common.models import pretrained_models
 from themescope.jobs.kinds import check_job
 from themescope.jobs.papers.sources import triplet_files
 from themescope.jobs.papers.tables import PENDING, summary
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 
 

@@ -11,7 +11,7 @@ from tests.jobs.papers.conftest import rows
 from themescope.core.papers.sjh17 import BAGS, ENGINE, NEWSGROUPS, REUTERS, SJH17, TUNING
 from themescope.core.papers.spec import Paper, ResultTable, RunProfile
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import resume_here
+from themescope.jobs.queue.runner import resume_here
 
 THEMES = {
     "sci.space": ["rocket", "orbit", "moon", "launch", "satellite", "shuttle"],

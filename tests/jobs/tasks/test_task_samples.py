@@ -17,7 +17,7 @@ from themescope.core.records.stored import Sharing
 from themescope.core.types import Floats, Ids
 from themescope.db.label_records import NewLabelling, TaskRecord
 from themescope.db.store import Store
-from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import agreement, starts
 from themescope.jobs.services.labelling.adjudication import from_adjudication
 from themescope.jobs.services.labelling.methods import methods_section

@@ -16,7 +16,7 @@ from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import Role, Sharing
 from themescope.db.label_records import ItemRecord, ItemState, NewItem, NewLabelling, Reason, TaskRecord
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.placed import placed_sentences
+from themescope.jobs.common.labelled import placed_sentences
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts.personal_data import find_traces, forget
 from themescope.jobs.services.labelling import starts

@@ -7,7 +7,7 @@ from themescope.webapp.features.agreement import SCOPE, results
 from themescope.webapp.features.agreement.results import TextScope
 from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing
-from themescope.webapp.shared.labelling import task_queries
+from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.text import plain
 
@@ -22,7 +22,7 @@ def results_of(scope: TextScope) -> None:
         held = default
     st.session_state[key], st.session_state[f"{key}_default"] = [name for name in held if name in names], default
     chosen = st.multiselect("Labellings", names, help="The labellings to compare.", key=key)
-    own = [r for r in scope.labellings if r.blind and r.owner == current_person() and task_queries.is_open(r)]
+    own = [r for r in scope.labellings if r.blind and r.owner == current_person() and codebook_view.is_open(r)]
     if own and not st.toggle("My blind labelling is finished; show the others", key=f"agreement_reveal_{scope.name}"):
         st.info("You label this text blind. The other labellings are hidden until yours is finished.")
         return

@@ -26,7 +26,7 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import count, distinct, p_text, plain, score, shorten, with_interval
 
 _DISPUTED = 500
@@ -121,7 +121,7 @@ def show(scope: TextScope, found: LabellingGroup, which: str) -> None:
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     name = left.text_input(
         "Name",
-        value=f"{scope.name.removeprefix(partition_queries.TASK)} gold"[:180],
+        value=f"{scope.name.removeprefix(compare_queries.TASK)} gold"[:180],
         key=f"agreement_gold_name_{scope.name}",
     )
     if right.button(
@@ -132,7 +132,7 @@ def show(scope: TextScope, found: LabellingGroup, which: str) -> None:
         begin = adjudication.from_adjudication(ids, which == BOTH, scope.gold_id)
         made = attempt(lambda: starts.begin(queries.store(), new, begin))
         if made is not None:
-            switch_page("relabel", {**partition_queries.edit_view(made.name), "filter": "Uncertain"})
+            switch_page("relabel", {**compare_queries.edit_view(made.name), "filter": "Uncertain"})
     st.caption(_start(result, which))
     _methods(found)
 
@@ -261,7 +261,7 @@ def _disputed(found: LabellingGroup, result: Adjudication, which: str) -> None:
         "relabel",
         "Review disagreements in Relabel",
         icon=":material/edit_note:",
-        view=partition_queries.disagreement_view((own or found.people[0]).name),
+        view=compare_queries.disagreement_view((own or found.people[0]).name),
     )
 
 

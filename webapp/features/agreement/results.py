@@ -24,7 +24,7 @@ from themescope.core.metrics.matching import match_clusters
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Labels
-from themescope.jobs.common.labelled.placed import MODEL
+from themescope.jobs.common.labelled import MODEL
 from themescope.jobs.services import failures as service
 from themescope.jobs.services.labelling.adjudication import gold_on
 from themescope.jobs.services.labelling.agreement import CodedText, coded_text, left_out, version
@@ -44,7 +44,7 @@ from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import count, distinct, plain, score, shorten, with_interval
 
 # What the Agreement page compares: labellings and clusterings of the same sentences
@@ -53,7 +53,7 @@ from themescope.webapp.shared.text import count, distinct, plain, score, shorten
 def scopes(corpus_id: int) -> list[TextScope]:
     """Return the labelled texts of a project: articles, the whole corpus, tasks; with the most labellings first."""
     grouped: dict[tuple[int, int | None], list[LabellingRecord]] = {}
-    for record in partition_queries.labellings(corpus_id):
+    for record in compare_queries.labellings(corpus_id):
         grouped.setdefault((record.corpus_id, record.article_id), []).append(record)
     corpora = {c.id: c.name for c in queries.corpora()}
     titles = queries.read(
@@ -71,7 +71,7 @@ def scopes(corpus_id: int) -> list[TextScope]:
 
 def _task_scopes(corpus_id: int) -> list[TextScope]:
     """Return the tasks that somebody has begun, with the labellings of their people."""
-    known = {record.id: record for record in partition_queries.labellings(corpus_id)}
+    known = {record.id: record for record in compare_queries.labellings(corpus_id)}
     coded_by_models = [record for record in known.values() if record.origin.get("from") == MODEL]
     with queries.store().reading() as r:
         found, hidden = [], r.labellings.hidden_from(current_person())
@@ -81,7 +81,7 @@ def _task_scopes(corpus_id: int) -> list[TextScope]:
             records += [record for record in coded_by_models if record.origin.get("task") == task.name]
             blind, article = not hidden.isdisjoint(ids), records[0].article_id if records else None
             if records or blind:
-                name = f"{partition_queries.TASK}{task.name}"
+                name = f"{compare_queries.TASK}{task.name}"
                 found.append(TextScope(corpus_id, article, name, tuple(records), task.gold_id, blind))
     return found
 
@@ -124,7 +124,7 @@ def group(scope: TextScope, found: ComparedLabellings, chosen: Collection[str]) 
         gold, called = gold_on(r, scope.gold_id, ids)
     if scope.article_id in articles:
         corpus = next(c for c in queries.corpora() if c.id == scope.corpus_id)
-        for partition in partition_queries.partitions(articles[scope.article_id], corpus.created):
+        for partition in compare_queries.partitions(articles[scope.article_id], corpus.created):
             if partition.kind == "labelling":
                 continue
             division = partition.load()

@@ -24,8 +24,8 @@ from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.labelling.codebook_view import close_editor, editor, entry_html, title_html
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.results.partition_queries import edit_view
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results.compare_queries import edit_view
 from themescope.webapp.shared.text import count, plain
 
 READ_ONLY = "This labelling is read-only for you. Make your own copy on the Relabel page to change it."
@@ -59,7 +59,7 @@ class CodebookState:
 
     def texts(self, ids: Iterable[int]) -> dict[int, str]:
         """Return sentences by id."""
-        return partition_queries.sentence_texts(list(ids))
+        return compare_queries.sentence_texts(list(ids))
 
     def apply(self, make: Callable[[Partition], Operation]) -> Step | None:
         """Make a change and save it; for callbacks, nothing is raised.

@@ -7,9 +7,9 @@ from themescope.webapp.features.codebook.entries import codebook_state
 from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab
 from themescope.webapp.shared.labelling.codebook_view import STYLE
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 
-labellings = sorted(partition_queries.labellings(projects.current_id()), key=partition_queries.precedence)
+labellings = sorted(compare_queries.labellings(projects.current_id()), key=compare_queries.precedence)
 if not labellings:
     nothing(
         "No labellings yet.",

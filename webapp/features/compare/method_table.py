@@ -26,7 +26,7 @@ from themescope.core.registry import Card
 from themescope.core.types import Split
 from themescope.db.access import Right
 from themescope.db.records import BenchmarkRecord, TripletSetRecord
-from themescope.jobs.common.model_choice import corpus_shares, within_article
+from themescope.jobs.common.models import corpus_shares, within_article
 from themescope.webapp.features import compare
 from themescope.webapp.features.compare import exports
 from themescope.webapp.features.compare.exports import Comparison, as_csv, latex, paragraph, rank_text, untested

@@ -11,7 +11,7 @@ from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.tasks.scb import ScbRules
 from themescope.db.access import Right
 from themescope.db.records import BenchmarkRecord
-from themescope.jobs.common.model_choice import corpus_shares
+from themescope.jobs.common.models import corpus_shares
 from themescope.webapp.features import compare
 from themescope.webapp.features.compare import method_table, pairs
 from themescope.webapp.shared import forms, projects, queries
@@ -21,7 +21,7 @@ from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.navigation import saved_views
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.results.partition_queries import clusterer_title
+from themescope.webapp.shared.results.compare_queries import clusterer_title
 from themescope.webapp.shared.text import count, plain, words
 
 

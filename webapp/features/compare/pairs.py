@@ -33,8 +33,15 @@ from themescope.webapp.shared.components import clickable_table, clicked_point, 
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.results.compare_queries import Articles, Method
-from themescope.webapp.shared.results.partition_queries import LEAD, ClusteringRun, Division, partition_name, partitions
+from themescope.webapp.shared.results.compare_queries import (
+    LEAD,
+    Articles,
+    ClusteringRun,
+    Division,
+    Method,
+    partition_name,
+    partitions,
+)
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import (
     count,

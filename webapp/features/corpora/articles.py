@@ -24,7 +24,7 @@ from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligi
 from themescope.core.types import PARTS, CodingUnit, ReadEntry, SectionRecord, Sentence, Value
 from themescope.db.access import Right
 from themescope.jobs.common.importing.waves import is_list, is_table
-from themescope.jobs.common.model_choice import REPORTED, corpus_shares, splitting_language
+from themescope.jobs.common.models import REPORTED, corpus_shares, splitting_language
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.corpus_edits import IMPORTED_DIGEST, REMOVED_WAVES
 from themescope.jobs.services.table_files import csv_text
@@ -35,11 +35,11 @@ from themescope.webapp.shared.choose import clickable, nothing
 from themescope.webapp.shared.components import download, draw_component, draw_table
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.job_status import progress, queue_job, submit
-from themescope.webapp.shared.labelling.task_queries import correct_button
+from themescope.webapp.shared.labelling.codebook_view import correct_button
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.results.partition_queries import LEAD, Analysis
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results.compare_queries import LEAD, Analysis
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
@@ -65,7 +65,7 @@ NO_CLUSTERS = Clusters({}, [])
 def actions(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Sentence]) -> Clusters:
     """Draw the button, its job, and what can be done with the clusters; return the clusters to show."""
     running = _running(article)  # before the clusters: what has ended meanwhile is stored
-    found = partition_queries.article_clusters(article.id)
+    found = compare_queries.article_clusters(article.id)
     if running:
         st.fragment(_live, run_every=_POLL_S)(article, tuple(job.id for job in running))
     if not found:
@@ -138,7 +138,7 @@ def _result(corpus: CorpusRecord, article: ArticleRecord, analysis: Analysis, ru
 
 
 def _clusters(analysis: Analysis) -> Clusters:
-    listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
+    listed = compare_queries.theme_listing(analysis.run.id, analysis.run.created)
     shades = tones(st.context.theme.type)
     legend = [
         {"name": str(theme["name"]), "size": int(theme["size"]), "colour": shades.colour(number)}

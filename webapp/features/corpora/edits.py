@@ -17,7 +17,7 @@ from themescope.jobs.bundles.parts import BUNDLE, Contents, contents
 from themescope.jobs.common.archive import ArchiveReader
 from themescope.jobs.common.importing.waves import places_of, waves_of
 from themescope.jobs.common.uploads import safe_name
-from themescope.jobs.kinds import export_bundle
+from themescope.jobs.kinds import bundles
 from themescope.jobs.kinds import exports as export_dataset
 from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.report.project import report_file
@@ -26,7 +26,7 @@ from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import attempt, confirm, download, succeeds
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.people import UNNAMED, current_person, may
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, file_name, plain, shorten
 
 _LISTED = 200
@@ -144,7 +144,7 @@ _NONE, _THEMES = "none", "newest themes"
 def reports(corpus: CorpusRecord) -> None:
     """Draw the downloads of the report of a project."""
     person = current_person()
-    known = [one for one in partition_queries.labellings(corpus.id) if not one.blind or one.owner == person]
+    known = [one for one in compare_queries.labellings(corpus.id) if not one.blind or one.owner == person]
     with st.container(horizontal=True, vertical_alignment="center"):
         for name, suffix, more in (("Report (HTML)", ".html", {"type": "primary"}), ("Report (Word)", ".docx", {})):
             file = file_name(f"Report of {corpus.name}", suffix[1:])
@@ -181,7 +181,7 @@ def exports(corpus: CorpusRecord) -> None:
             )
             args = {"labellings": labellings, "models": chosen}
             _create("bundle", "Create bundle", ":material/inventory_2:", corpus, args)
-        _fetch(corpus, "bundle", export_bundle.FOLDER, "labelling")
+        _fetch(corpus, "bundle", bundles.FOLDER, "labelling")
     with st.expander("Export dataset", icon=":material/dataset:"):
         st.caption(
             "A ZIP file with the folder of a Hugging Face dataset: Parquet files by split, and a card. Sentences have "

@@ -22,7 +22,7 @@ from themescope.core.text.splitting import LANGUAGES
 from themescope.core.types import CodingUnit
 from themescope.jobs.common.importing.reading import preview_of, previews_of
 from themescope.jobs.common.importing.waves import KEEP, OMIT, in_project, waves_of
-from themescope.jobs.common.model_choice import language_of_file
+from themescope.jobs.common.models import language_of_file
 from themescope.jobs.common.uploads import MOST_BYTES, is_upload
 from themescope.jobs.kinds.append_corpus import AppendConfig, coming
 from themescope.jobs.queue.control import enqueue

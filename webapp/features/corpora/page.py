@@ -6,15 +6,15 @@ from themescope.webapp.features import corpora
 from themescope.webapp.features.corpora import articles, edits, import_form
 from themescope.webapp.shared import choose, queries
 from themescope.webapp.shared.choose import closed, open_tab, project
-from themescope.webapp.shared.frame import pipeline_status
+from themescope.webapp.shared.frame import header
 from themescope.webapp.shared.text import plain
 
 progress = st.container()
 view, tab = open_tab([corpora.READ, corpora.LISTING, corpora.IMPORT_VIEW], corpora.VIEW)
 if view == corpora.IMPORT_VIEW:
-    pipeline_status.open_imported()
+    header.open_imported()
 with progress:
-    pipeline_status.watch()
+    header.watch()
 with tab:
     if view == corpora.IMPORT_VIEW:
         if not closed("Importing"):

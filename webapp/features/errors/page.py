@@ -19,7 +19,7 @@ from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.results import triplet_queries
-from themescope.webapp.shared.results.partition_queries import edit_view, partition_name
+from themescope.webapp.shared.results.compare_queries import edit_view, partition_name
 from themescope.webapp.shared.text import count, plain
 
 TRIPLETS, SENTENCES = "Wrong triplets", "Sentences in the wrong cluster"

@@ -25,7 +25,7 @@ from themescope.jobs.services.estimates.study import Study, regressors
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.figures import Tones
-from themescope.webapp.shared.labelling.task_queries import PLANNED, PlannedSample
+from themescope.webapp.shared.labelling.codebook_view import PLANNED, PlannedSample
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.text import count, figure_text, file_stem, p_text, plain, some_of
 

@@ -10,12 +10,19 @@ import streamlit as st
 
 from themescope.core.columns import ColumnType
 from themescope.core.errors import DataError
-from themescope.core.estimates.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
 from themescope.core.estimates.report import estimates
-from themescope.core.estimates.shares import TOO_FEW, ShareEstimate, composition, difference, share
+from themescope.core.estimates.shares import (
+    FEWEST_DOCUMENTS,
+    FEWEST_LABELS,
+    TOO_FEW,
+    ShareEstimate,
+    composition,
+    difference,
+    share,
+)
 from themescope.core.metrics.crosstabs import PERIODS, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
-from themescope.jobs.common.labelled.placed import MODEL
+from themescope.jobs.common.labelled import MODEL
 from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, open_study, values_of
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.estimates import ALL, BY, CODE, DIFFERENCE, EVERY, LABELLINGS, PARTS, SHARES, SHOW, more
@@ -23,7 +30,7 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import bound, nothing, project, segment
 from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import SOME, file_name, plain, some_of
 
 _PREDICTIONS = "Predictions"
@@ -38,7 +45,7 @@ _WAYS = {
 
 def show(corpus: CorpusRecord) -> None:
     """Draw the choice of labels, and the estimates."""
-    records = partition_queries.labellings(corpus.id)
+    records = compare_queries.labellings(corpus.id)
     people = [record for record in records if record.origin.get("from") != MODEL]
     if not people:
         nothing(

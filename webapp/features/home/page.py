@@ -14,7 +14,7 @@ from themescope.jobs.services.installation import demo
 from themescope.jobs.services.installation.demo import Sample
 from themescope.webapp.shared import input_files, projects, queries
 from themescope.webapp.shared.choose import closed
-from themescope.webapp.shared.frame import pipeline_status
+from themescope.webapp.shared.frame import header
 from themescope.webapp.shared.job_status import follow, no_worker
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.text import ago, count, plain
@@ -119,5 +119,5 @@ if said := _GONE.get(st.query_params.get("gone", "")):
 changes()
 corpora = queries.corpora()
 box(corpora)
-pipeline_status.watch(projects.current())
+header.watch(projects.current())
 listed(corpora)

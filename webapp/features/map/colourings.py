@@ -24,8 +24,8 @@ from themescope.webapp.map_view.geometry import rows_of
 from themescope.webapp.map_view.scene import LEAD, MANY, MAX_CATEGORIES, Categories, Colouring, Scene
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import partition_queries, triplet_queries
-from themescope.webapp.shared.results.partition_queries import Analysis
+from themescope.webapp.shared.results import compare_queries, triplet_queries
+from themescope.webapp.shared.results.compare_queries import Analysis
 from themescope.webapp.shared.results.triplet_queries import Evaluation
 
 
@@ -125,7 +125,7 @@ def options(view: ColouredView) -> dict[str, Option]:
     for source in SOURCES if divided else sorted(SOURCES, key=lambda source: source is not of_themes):
         for option in source(view):
             found.setdefault(option.name, option)
-    corrected = None if divided else partition_queries.corrected(view.corpus.id)
+    corrected = None if divided else compare_queries.corrected(view.corpus.id)
     first = _LABELS + corrected.name if corrected is not None else ""
     return {first: found[first], **found} if first in found else found
 
@@ -265,9 +265,9 @@ def _clusters(view: ColouredView, run: RunRecord) -> Colouring:
 def of_themes(view: ColouredView) -> list[Option]:
     """Offer the themes of the corpus, or the clusters of the article in view, and the confidence of each sentence."""
     offered = []
-    found = partition_queries.analyses(view.corpus.id)
+    found = compare_queries.analyses(view.corpus.id)
     if view.single:
-        found = [*partition_queries.article_clusters(int(view.articles[0])), *found]
+        found = [*compare_queries.article_clusters(int(view.articles[0])), *found]
     for analysis in found:
         name = analysis.colour_name
         offered.append(Option(name, partial(_themes, view, analysis)))
@@ -276,7 +276,7 @@ def of_themes(view: ColouredView) -> list[Option]:
 
 
 def _themes(view: ColouredView, analysis: Analysis) -> Colouring:
-    listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
+    listed = compare_queries.theme_listing(analysis.run.id, analysis.run.created)
     sure = np.where(listed.margins < 0, -1.0, listed.labels)
     labels = np.nan_to_num(_looked_up(view.scene.ids, listed.ids, sure), nan=-1.0)
     names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes[:MANY], 1)]
@@ -285,14 +285,14 @@ def _themes(view: ColouredView, analysis: Analysis) -> Colouring:
 
 
 def _confidence(view: ColouredView, analysis: Analysis) -> Colouring:
-    listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
+    listed = compare_queries.theme_listing(analysis.run.id, analysis.run.created)
     return _ranged(_looked_up(view.scene.ids, listed.ids, listed.margins), "no theme", "Confidence")
 
 
 def of_labellings(view: ColouredView) -> list[Option]:
     """Offer the labellings of the corpus, and their themes; blind ones only to their owners."""
     person = current_person()
-    known = [r for r in partition_queries.labellings(view.corpus.id) if not r.blind or r.owner == person]
+    known = [r for r in compare_queries.labellings(view.corpus.id) if not r.blind or r.owner == person]
     clusters = queries.read(lambda r: [r.labellings.clusters(record.id).values() for record in known])
     offered = []
     for record, found in zip(known, clusters, strict=True):

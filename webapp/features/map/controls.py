@@ -18,7 +18,7 @@ from themescope.core.compute import INDEX_FROM, cosines, nearest_neighbours
 from themescope.core.errors import ThemescopeError
 from themescope.core.records.stored import CorpusRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
-from themescope.jobs.common.model_choice import within_article
+from themescope.jobs.common.models import within_article
 from themescope.jobs.common.vectors import keys_of
 from themescope.jobs.services import search
 from themescope.webapp.features import map

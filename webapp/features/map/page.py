@@ -8,7 +8,7 @@ import streamlit as st
 
 from themescope.core.projection.maps import UmapConfig
 from themescope.core.records.stored import CorpusRecord, MapRecord, ModelRecord
-from themescope.jobs.common.model_choice import corpus_shares
+from themescope.jobs.common.models import corpus_shares
 from themescope.webapp.features.map import view
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import closed, model_notes, nothing, one_model, project

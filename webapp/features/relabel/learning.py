@@ -19,8 +19,8 @@ from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Split
 from themescope.db.access import Right
 from themescope.db.records import TripletSetRecord
-from themescope.jobs.common.labelled.placed import judged_pairs
-from themescope.jobs.common.language_models.theme_naming import materials_of_partition
+from themescope.jobs.common.labelled import judged_pairs
+from themescope.jobs.common.language_models.coding import materials_of_partition
 from themescope.jobs.common.models import built_on
 from themescope.jobs.kinds import triplets
 from themescope.jobs.services.labelling import metrics
@@ -33,9 +33,9 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import fine_tunable, nothing, one_model
 from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.labelling import model_requests
+from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.results import partition_queries, triplet_queries
+from themescope.webapp.shared.results import compare_queries, triplet_queries
 from themescope.webapp.shared.results.triplet_queries import split_count
 from themescope.webapp.shared.text import ago, count, duration, plain, score, with_interval
 
@@ -74,7 +74,7 @@ def _other_labellings(record: LabellingRecord) -> list[str]:
     """Return the names of the other labellings of the corpus that are to be used as well."""
     if record.blind:
         return []
-    names = [x.name for x in partition_queries.labellings(record.corpus_id) if x.id != record.id and not x.blind]
+    names = [x.name for x in compare_queries.labellings(record.corpus_id) if x.id != record.id and not x.blind]
     if not names:
         return []
     return st.multiselect(
@@ -277,7 +277,7 @@ METHOD = "language model"
 def show_naming(state: RelabelState) -> None:
     """Draw suggestions that wait, and the form for new ones."""
     folded = st.expander(
-        model_requests.TITLE, icon=":material/auto_awesome:", key=f"relabel_naming_{state.record.id}", on_change="rerun"
+        codebook_view.TITLE, icon=":material/auto_awesome:", key=f"relabel_naming_{state.record.id}", on_change="rerun"
     )
     if not folded.open:
         return
@@ -286,7 +286,7 @@ def show_naming(state: RelabelState) -> None:
         if not may(Right.MANAGE):
             st.caption("Sending texts to a language model requires the admin role.")
             return
-        model = model_requests.endpoint()
+        model = codebook_view.endpoint()
         if model is None or not state.partition.clusters:
             return
         clusters = state.partition.clusters
@@ -303,7 +303,7 @@ def show_naming(state: RelabelState) -> None:
         )
         materials = materials_of_partition(state.partition, state.session.texts, chosen or sorted(clusters))
         target = {"labelling": state.record.name, "numbers": chosen}
-        model_requests.consent(target, materials, model, f"relabel_naming_{state.record.id}")
+        codebook_view.consent(target, materials, model, f"relabel_naming_{state.record.id}")
 
 
 def _suggestions(state: RelabelState) -> None:

@@ -12,17 +12,17 @@ from themescope.core.errors import ThemescopeError
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.access import Right
 from themescope.jobs.common.language_models import coding
-from themescope.jobs.common.language_models.client import Endpoint
 from themescope.jobs.common.language_models.coding import ALL, KIND, LABELLED, CodingPlan, CodingRequest
+from themescope.jobs.common.language_models.requests import Endpoint
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.job_status import active
-from themescope.webapp.shared.labelling import model_requests
-from themescope.webapp.shared.labelling.model_requests import code
+from themescope.webapp.shared.labelling import codebook_view
+from themescope.webapp.shared.labelling.codebook_view import code
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import current_person, may
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, duration, plain, score
 
 TITLE = "Code with a language model"
@@ -47,7 +47,7 @@ def show(state: RelabelState) -> None:
         if not may(Right.MANAGE):
             st.caption("Sending texts to a language model requires the admin role.")
             return
-        model = model_requests.endpoint()
+        model = codebook_view.endpoint()
         if model is not None:
             _form(state, model)
 
@@ -79,7 +79,7 @@ def _form(state: RelabelState, model: Endpoint) -> None:
         "labelling": state.record.name, "person": current_person(), "sentences": wanted.sentences, "limit": limit,
         "batch": batch, "instructions": list(instructions), "texts": plan.digest,
     }  # fmt: skip
-    model_requests.agreement(KIND, args, plan.text, model, key, "Send and code")
+    codebook_view.agreement(KIND, args, plan.text, model, key, "Send and code")
 
 
 @st.cache_resource(show_spinner="Reading the sentences …", max_entries=4, ttl=60)
@@ -121,7 +121,7 @@ def _newest(state: RelabelState) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         page_link(
             "relabel", plain(found["labelling"]), icon=":material/edit_note:",
-            view=partition_queries.edit_view(found["labelling"]),
+            view=compare_queries.edit_view(found["labelling"]),
         )  # fmt: skip
         page_link("agreement", "Compare with people", icon=":material/handshake:")
     if "prompts" in found:

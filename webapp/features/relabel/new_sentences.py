@@ -21,7 +21,7 @@ from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import download, draw_table
-from themescope.webapp.shared.labelling import task_queries
+from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.text import count, plain, shorten
 
 ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY, UNDO_KEY = "N", "Shift+N", "H", "U"
@@ -37,7 +37,7 @@ def offer(state: RelabelState, *, hint: bool = True) -> None:
     With ``hint``, say where their predictions are.
     """
     new = len(state.session.new_sentences())
-    if new and not state.read_only and task_queries.of_labelling(state.record) is None:
+    if new and not state.read_only and codebook_view.of_labelling(state.record) is None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             placed = hint and any(one.wave for one in queries.read(lambda r: r.predictions.list(state.record.id)))
             where = " Predicted codes and new themes are in the tab “Label the rest”." if placed else ""

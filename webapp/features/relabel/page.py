@@ -29,8 +29,8 @@ from themescope.webapp.features.relabel.editing import RelabelState, relabel_sta
 from themescope.webapp.features.relabel.toolbar import status_text
 from themescope.webapp.shared import people, projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab
-from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.results.partition_queries import EDIT
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results.compare_queries import EDIT
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
 STYLE = Path(__file__).parent / "assets" / "layout.css"
@@ -198,7 +198,7 @@ def show_rest(state: RelabelState) -> None:
 
 # --- page -------------------------------------------------------------------------------------------------------------
 
-labellings = sorted(partition_queries.labellings(projects.current_id()), key=partition_queries.precedence)
+labellings = sorted(compare_queries.labellings(projects.current_id()), key=compare_queries.precedence)
 st.html(STYLE)
 chosen = None
 if labellings:

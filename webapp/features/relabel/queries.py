@@ -30,8 +30,8 @@ from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
 from themescope.db.label_records import Presence
 from themescope.jobs.common.importing.waves import is_list, waves_of
-from themescope.jobs.common.labelled.placed import provenance_of
-from themescope.jobs.common.model_choice import corpus_shares
+from themescope.jobs.common.labelled import provenance_of
+from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.services import search
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling import session as clusters
@@ -44,7 +44,7 @@ from themescope.jobs.services.tasks.samples import places_of
 from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import grouped
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 
 if TYPE_CHECKING:
     from themescope.core.labelling.questions import QuestionVectors
@@ -184,7 +184,7 @@ def _ids(labelling_id: int) -> Ids:
 
 def other_labellings(record: LabellingRecord) -> list[tuple[LabellingRecord, Partition]]:
     """Return the other labellings of the same article or corpus with their present partitions."""
-    listed = partition_queries.labellings(record.corpus_id)
+    listed = compare_queries.labellings(record.corpus_id)
     found = [x for x in listed if x.article_id == record.article_id and x.id != record.id]
     return queries.read(lambda r: [(other, r.labellings.snapshot(other.id).partition) for other in found])
 

@@ -20,7 +20,7 @@ from themescope.core.records.stored import PredictionRecord
 from themescope.core.types import Estimate, Ids, Matrix
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
-from themescope.jobs.common.labelled.placed import judged_sentences
+from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.table_files import csv_text
@@ -35,7 +35,7 @@ from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.job_status import active, submit
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import current_person, may
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, plain, shorten, with_interval
 
 KIND = "predict-labels"
@@ -305,7 +305,7 @@ def _list(state: RelabelState, found: _Predicted) -> None:
             new = NewLabelling(record.corpus_id, name, current_person(), article_id=record.article_id)
             made = attempt(lambda: starts.begin(queries.store(), new, starts.from_predictions(record.id)))
             if made is not None:
-                switch_page("relabel", partition_queries.edit_view(made.name))
+                switch_page("relabel", compare_queries.edit_view(made.name))
 
 
 def _csv(found: _Predicted, names: dict[int, str]) -> str:

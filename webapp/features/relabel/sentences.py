@@ -37,7 +37,7 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.results.partition_queries import DIFFERS_FROM_PEOPLE, SELECTION
+from themescope.webapp.shared.results.compare_queries import DIFFERS_FROM_PEOPLE, SELECTION
 from themescope.webapp.shared.selections import selections, sentence_view
 from themescope.webapp.shared.text import count, plain, shorten
 

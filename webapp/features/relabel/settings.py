@@ -29,7 +29,7 @@ from themescope.webapp.shared.components import attempt, confirm, download, draw
 from themescope.webapp.shared.forms import table_files
 from themescope.webapp.shared.navigation import switch_page
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, plain
 
 WHOLE_CORPUS = "Whole corpus"
@@ -50,14 +50,14 @@ def form() -> None:
         article = choose_article(chosen, f"relabel_new_article_{chosen.id}", whole_first=is_list(chosen))
     options: dict[str, starts.Begin] = {}
     if article is not None:
-        for partition in partition_queries.partitions(article, chosen.created):
+        for partition in compare_queries.partitions(article, chosen.created):
             if partition.kind != "labelling":
                 options[partition.name] = _from_partition(partition)
     else:
         options[SECTIONS] = starts.from_sections
-        for analysis in partition_queries.analyses(chosen.id):
+        for analysis in compare_queries.analyses(chosen.id):
             options[f"Themes: {analysis.name}"] = starts.from_themes(analysis.run.id)
-    for record in partition_queries.labellings(chosen.id):
+    for record in compare_queries.labellings(chosen.id):
         if record.article_id == (article.id if article else None):
             options[f"Labelling: {record.name}"] = starts.from_labelling(record.id)
     options[UNASSIGNED] = starts.from_nothing
@@ -83,7 +83,7 @@ def create(new: NewLabelling, start: starts.Begin) -> None:
     with st.spinner("Reading sentences …"):
         record = attempt(lambda: starts.begin(queries.store(), new, start))
     if record is not None:
-        switch_page("relabel", partition_queries.edit_view(record.name))
+        switch_page("relabel", compare_queries.edit_view(record.name))
 
 
 def _access() -> tuple[Sharing, bool, bool]:
@@ -116,7 +116,7 @@ def choose_article(corpus: CorpusRecord, key: str, whole_first: bool = True) -> 
     return articles.get(st.selectbox("Article", options, key=key))
 
 
-def _from_partition(partition: partition_queries.ClusteringRun) -> starts.Begin:
+def _from_partition(partition: compare_queries.ClusteringRun) -> starts.Begin:
     def start(store: Store, new: NewLabelling) -> starts.Beginning:
         division = partition.load()
         origin = {"from": partition.kind, "name": partition.name}
@@ -186,7 +186,7 @@ def _settings(state: RelabelState) -> None:
             if several != before and not attempt(lambda: [state.session.do(allow_several(state.partition, several))]):
                 return
             if queries.write(lambda w: saved.append(_save(w, record, name or "", Sharing(sharing), blind))):
-                switch_page("relabel", partition_queries.edit_view(saved[0].name))
+                switch_page("relabel", compare_queries.edit_view(saved[0].name))
     if st.button("Delete labelling …", icon=":material/delete:", type="tertiary"):
         about = f"**{plain(record.name)}** and its history will be deleted. You can restore them in the tab “{NEW}”."
         delete = partial(queries.write, lambda w: w.labellings.delete(record.id, current_person()))
@@ -202,7 +202,7 @@ def _save(w: Unit, record: LabellingRecord, name: str, kind: Sharing, blind: boo
 
 def deleted_labellings() -> None:
     """Draw the deleted labellings, each with a button that restores it."""
-    found = partition_queries.labellings(deleted=True)
+    found = compare_queries.labellings(deleted=True)
     if not found:
         return
     with st.expander(f"Deleted labellings ({len(found)})", icon=":material/delete:"):
@@ -240,7 +240,7 @@ def whole_labelling() -> None:
         lines, source = file.getvalue().decode("utf-8", errors="replace").split("\n"), file.name
         record = attempt(lambda: files.import_lines(queries.store(), corpus.id, lines, source))
         if record is not None:
-            switch_page("relabel", partition_queries.edit_view(record.name))
+            switch_page("relabel", compare_queries.edit_view(record.name))
 
 
 def labels() -> None:
@@ -294,7 +294,7 @@ def labels() -> None:
         if st.button("Import labels", icon=":material/edit:", disabled=not skip, type="primary"):
             made = attempt(lambda: tables.begin(queries.store(), new, found, file.name, machine))
             if made:
-                switch_page("relabel", partition_queries.edit_view(made[0].name))
+                switch_page("relabel", compare_queries.edit_view(made[0].name))
 
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=4)

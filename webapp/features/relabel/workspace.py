@@ -19,7 +19,7 @@ from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 from themescope.db.access import Right
 from themescope.db.label_records import ItemRecord, ItemState, NewLabelling
-from themescope.jobs.common.model_choice import corpus_shares
+from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.tasks import making, work
@@ -48,11 +48,11 @@ from themescope.webapp.shared import people
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import model_notes, nothing
 from themescope.webapp.shared.components import attempt
-from themescope.webapp.shared.labelling import task_queries
-from themescope.webapp.shared.labelling.task_queries import Task
+from themescope.webapp.shared.labelling import codebook_view
+from themescope.webapp.shared.labelling.codebook_view import Task
 from themescope.webapp.shared.navigation import open_address, switch_page
 from themescope.webapp.shared.pages import CORPUS
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
@@ -78,7 +78,7 @@ def _work(state: RelabelState) -> _Work | None:
     """Return the task of the labelling with the item that the address names, whose only sentence is selected."""
     if st.session_state.pop("relabel_task_bar_end", ""):
         switch_page("tasks")
-    task = task_queries.of_labelling(state.record)
+    task = codebook_view.of_labelling(state.record)
     if task is None:
         return None
     own = task.of(state.session.person)
@@ -125,8 +125,8 @@ def _item_sentences(item: ItemRecord) -> list[int]:
 
 def _where(own: list[ItemRecord], item: ItemRecord | None) -> str:
     if item is None:
-        return task_queries.counted(own)
-    title = task_queries.titles([item])[item.id]
+        return codebook_view.counted(own)
+    title = codebook_view.titles([item])[item.id]
     return f"item {own.index(item) + 1:,} of {len(own):,} · {title}"
 
 
@@ -151,7 +151,7 @@ def _next(state: RelabelState, task: Task, item: ItemRecord, reason: str = "") -
         if following is None:
             st.session_state["relabel_task_bar_end"] = task.record.name
         else:
-            view = task_queries.item_view(work.open_item(records.store(), following.id))
+            view = codebook_view.item_view(work.open_item(records.store(), following.id))
             state.clear_selection()
             state.turn, state.item, state.finish = state.turn + 1, following.id, None
             open_address(urlencode(KEYS.address({**view, CORPUS: str(st.session_state[CORPUS])})))
@@ -200,7 +200,7 @@ def show(state: RelabelState) -> None:
                 new = NewLabelling(record.corpus_id, name, person, Sharing.OWN, record.blind, article)
                 made = attempt(lambda: starts.begin(records.store(), new, starts.from_labelling(record.id)))
                 if made is not None:
-                    switch_page("relabel", partition_queries.edit_view(made.name))
+                    switch_page("relabel", compare_queries.edit_view(made.name))
     layout, view = _controls(state)
     # A container of its own, so that messages do not move the widgets below to other places in the page.
     with st.container(gap=None):

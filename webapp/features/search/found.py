@@ -31,11 +31,11 @@ from themescope.jobs.services.everything import (
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.search import find_similar
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.labelling import task_queries
+from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.navigation import SEARCHED_FROM, offered, offered_cards
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
 from themescope.webapp.shared.people import current_actor, current_person, may
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import count, shorten
 
 _INDEX = "searchindex.js"
@@ -76,7 +76,7 @@ def link_of(kind: str, result: Result) -> Link:
 
 def _theme_view(result: Result) -> dict[str, str]:
     """Return the view of the newest list of themes of a project with this theme."""
-    for analysis in partition_queries.analyses():
+    for analysis in compare_queries.analyses():
         names = [theme["name"] for theme in analysis.themes]
         if analysis.corpus.name == result.project and result.title in names:
             return {"result": analysis.name, "theme": f"{names.index(result.title) + 1}. {result.title}"}
@@ -226,7 +226,7 @@ def _actions(project: CorpusRecord | None) -> Iterator[Action]:
 
 
 def _of_results(project: CorpusRecord) -> Iterator[Action]:
-    analyses = partition_queries.analyses(project.id)
+    analyses = compare_queries.analyses(project.id)
     if analyses:
         themes = f"Colour the map by {count(len(analyses[0].themes), 'theme')}"
         yield themes, "The newest result", Link("map", {"colour": analyses[0].colour_name})
@@ -245,16 +245,16 @@ def _of_results(project: CorpusRecord) -> Iterator[Action]:
 
 
 def _of_labels(project: CorpusRecord) -> Iterator[Action]:
-    analyses = partition_queries.analyses(project.id)
-    if analyses and task_queries.can_correct(analyses[0]):
-        correct = partial(task_queries.correct, analyses[0])
+    analyses = compare_queries.analyses(project.id)
+    if analyses and codebook_view.can_correct(analyses[0]):
+        correct = partial(codebook_view.correct, analyses[0])
         yield "Correct the themes", "Opens your labelling of the newest result", Link(do=correct)
     yield "New labelling", "From themes, sections, labels or nothing", Link("relabel", {"view": "New labelling"})
     yield "Import labels", "Tables, and exports of other programs", Link("relabel", {"view": "New labelling"})
     yield "New task", "Give sentences to people", Link("tasks", {"view": "New task"})
     actor = current_actor()
-    known = [one for one in partition_queries.labellings(project.id) if one.editable_by(current_person(), actor.role)]
-    for record in sorted(known, key=partition_queries.precedence)[:1]:
+    known = [one for one in compare_queries.labellings(project.id) if one.editable_by(current_person(), actor.role)]
+    for record in sorted(known, key=compare_queries.precedence)[:1]:
         name, view = shorten(record.name, _NAME_CHARS), {"labelling": record.name}
         undo = Link("relabel", view | {"view": "Edit"}, do=partial(_undo, record))
         yield f"Undo my last change in “{name}”", "Opens the labelling", undo

@@ -16,8 +16,8 @@ from themescope.core.records.stored import ColumnRecord, CorpusRecord, Labelling
 from themescope.db.access import Right
 from themescope.db.label_records import ItemState
 from themescope.db.store import Unit
+from themescope.jobs.common import labelled
 from themescope.jobs.common.importing.waves import is_list, waves_of
-from themescope.jobs.common.labelled import placed
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import checks, making, work
 from themescope.jobs.services.tasks.checks import GoldAnswer, Routed, TaskCheck
@@ -27,11 +27,11 @@ from themescope.webapp.features.tasks import ALL, MESSAGE, NEW, TASK
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import by_name, nothing
 from themescope.webapp.shared.components import attempt, confirm, draw_table
-from themescope.webapp.shared.labelling import task_queries
-from themescope.webapp.shared.labelling.task_queries import PLANNED, PlannedSample, Task
+from themescope.webapp.shared.labelling import codebook_view
+from themescope.webapp.shared.labelling.codebook_view import PLANNED, PlannedSample, Task
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import UNNAMED, current_actor, current_person, may, shown
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, p_text, plain, score, shorten, time_left, with_interval
 
 _MOST_SENT = 50
@@ -61,7 +61,7 @@ def routed(task: Task, person: str) -> tuple[list[Routed], str]:
 
 def show(corpus: CorpusRecord) -> None:
     """Draw the chosen task."""
-    found = task_queries.tasks(corpus.id)
+    found = codebook_view.tasks(corpus.id)
     if not found:
         nothing(
             "No tasks yet.", "A task gives texts to people, with overlap, order and quotas.", "tasks", NEW,
@@ -76,7 +76,7 @@ def show(corpus: CorpusRecord) -> None:
     due = f" · due {record.due:%d %B %Y}" if record.due else ""
     st.markdown(
         f"Made by {shown(record.person)} {ago(record.created)}{due}{f' · **{state}**' if state else ''} · "
-        f"{task_queries.counted([*task.items])}"
+        f"{codebook_view.counted([*task.items])}"
     )
     overlap = f"{settings['share']:.0%} of the items by {settings['several']} people" if settings["share"] else "none"
     blind = " · blind" if record.blind else ""
@@ -96,7 +96,7 @@ def show(corpus: CorpusRecord) -> None:
     with st.container(horizontal=True):
         page_link(
             "agreement", "Compare the labels", icon=":material/handshake:",
-            view={"scope": f"{partition_queries.TASK}{task.record.name}"},
+            view={"scope": f"{compare_queries.TASK}{task.record.name}"},
         )  # fmt: skip
     if owns:
         _routing(task)
@@ -220,7 +220,7 @@ def _routing(task: Task) -> None:
             if given is not None:
                 _done(f"{count(given, 'item')} given to {person or UNNAMED}.")
         known = {item.range: item for item in task.items}
-        titles = task_queries.titles([known[one.range] for one in chosen])
+        titles = codebook_view.titles([known[one.range] for one in chosen])
         draw_table(
             {
                 "Item": [titles[known[one.range].id] for one in chosen],
@@ -289,7 +289,7 @@ def _done(message: str) -> None:
 def show_mine(corpus: CorpusRecord) -> None:
     """Draw the tasks of the person in this project."""
     person = current_person()
-    found = [task for task in task_queries.tasks(corpus.id) if person in task.people]
+    found = [task for task in codebook_view.tasks(corpus.id) if person in task.people]
     if not found:
         nothing(
             "No tasks for you.", f"People who make tasks can give you some under the name “{person or 'me'}”.", "tasks",
@@ -307,7 +307,7 @@ def _task(task: Task, person: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{plain(task.record.name)}**{f' :gray[· {state}]' if state else ''}", width="content")
             st.caption(f"by {shown(task.record.person)}, {ago(task.record.created)}")
-        st.progress(done / len(own) if own else 1.0, text=f"{task_queries.counted(own)}{_speed(task, person)}")
+        st.progress(done / len(own) if own else 1.0, text=f"{codebook_view.counted(own)}{_speed(task, person)}")
         if task.record.instructions:
             st.text(task.record.instructions)
         _next(task, person)
@@ -327,7 +327,7 @@ def _answers(found: Sequence[GoldAnswer]) -> None:
     """Draw the right codes of the gold sentences of items that are done, those of wrong answers first."""
     if not found:
         return
-    texts = partition_queries.sentence_texts([answer.sentence for answer in found])
+    texts = compare_queries.sentence_texts([answer.sentence for answer in found])
     with st.expander(f"Known codes ({sum(not answer.correct for answer in found)} of {len(found)} wrong)"):
         for answer in sorted(found, key=lambda answer: answer.correct):
             st.text(texts.get(answer.sentence, ""))
@@ -351,14 +351,14 @@ def _next(task: Task, person: str) -> None:
     if item is None:
         st.caption("All items are done. Thank you.")
         return
-    title = task_queries.titles([item])[item.id]
+    title = codebook_view.titles([item])[item.id]
     with st.container(horizontal=True, vertical_alignment="center"):
         label = "Continue" if item.state is ItemState.STARTED else "Open next item"
         if st.button(
             label, type="primary", icon=":material/play_arrow:", key=f"tasks_item_next_{task.record.id}",
             disabled=not may(Right.LABEL), help="You may view, but not label." if not may(Right.LABEL) else None,
         ):  # fmt: skip
-            task_queries.open_item(item.id)
+            codebook_view.open_item(item.id)
         st.caption(f"{plain(title)} · {count(item.sentences, 'sentence')}")
 
 
@@ -366,7 +366,7 @@ def _all(task: Task, person: str) -> None:
     own = task.of(person)
     if not own:
         return
-    titles = task_queries.titles(own)
+    titles = codebook_view.titles(own)
     with st.expander("All my items", icon=":material/list:"):
         draw_table(
             {
@@ -380,7 +380,7 @@ def _all(task: Task, person: str) -> None:
             key = f"tasks_item_{task.record.id}"
             chosen = st.selectbox("Item", own, format_func=lambda item: titles[item.id], key=key)
             if chosen is not None and st.button("Open item", icon=":material/open_in_new:", key=f"{key}_open"):
-                task_queries.open_item(chosen.id)
+                codebook_view.open_item(chosen.id)
             if chosen is not None and chosen.done is not None and task.record.closed is None:
                 st.button(
                     "Not done yet", icon=":material/undo:", key=f"{key}_reopen", on_click=_reopen, args=(chosen.id,),
@@ -425,9 +425,9 @@ def show_form(corpus: CorpusRecord) -> None:
         "Unassigned sentences": (making.START_NOTHING, None),
         **({"Sections": (making.START_SECTIONS, None)} if corpus.has_sections else {}),
     }
-    for analysis in partition_queries.analyses(corpus.id):
+    for analysis in compare_queries.analyses(corpus.id):
         options[f"Themes: {analysis.name}"] = (making.START_RUN, analysis.run.id)
-    for record in partition_queries.labellings(corpus.id):
+    for record in compare_queries.labellings(corpus.id):
         options[f"Clusters and codebook of {record.name}"] = (making.START_CLUSTERS, record.id)
         options[f"Labelling: {record.name}"] = (making.START_LABELLING, record.id)
     chosen = st.selectbox(
@@ -594,7 +594,7 @@ def _plan(corpus: CorpusRecord, random: bool) -> DistributionPlan:
     )
     if everybody:
         share, several = 100, len(names)
-    orders = [Order.GIVEN, Order.RANDOM, *([Order.UNCERTAIN] if partition_queries.analyses(corpus.id) else [])]
+    orders = [Order.GIVEN, Order.RANDOM, *([Order.UNCERTAIN] if compare_queries.analyses(corpus.id) else [])]
     order = right.selectbox(
         "Order", orders, int(random), format_func=lambda one: one.value.capitalize(),
         key=_key("order_sample" if random else "order"),
@@ -624,7 +624,7 @@ def _quotas(names: tuple[str, ...]) -> dict[str, int]:
 
 def _gold(corpus: CorpusRecord) -> tuple[int | None, float, bool]:
     records: dict[str, LabellingRecord | None] = {NO_GOLD: None}
-    records |= {record.name: record for record in partition_queries.labellings(corpus.id)}
+    records |= {record.name: record for record in compare_queries.labellings(corpus.id)}
     left, right = st.columns(2)
     name = left.selectbox(
         "Gold labels",
@@ -640,6 +640,6 @@ def _gold(corpus: CorpusRecord) -> tuple[int | None, float, bool]:
         help="Share of the items with gold labels. Everybody gets them, spread over the list.",
     )  # fmt: skip
     tell = st.toggle("Tell people how their labels of gold items compare", key=_key("tell"))
-    with_training = queries.read(lambda r: len(placed.gold_labels(r, chosen.id)))
+    with_training = queries.read(lambda r: len(labelled.gold_labels(r, chosen.id)))
     st.caption(f"{plain(chosen.name)} has {count(with_training, 'sentence')} with gold labels.")
     return chosen.id, share / 100, bool(tell)

@@ -36,8 +36,8 @@ from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.navigation import show_next
 from themescope.webapp.shared.people import current_person, may
-from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.results.partition_queries import Analysis, RunListing
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results.compare_queries import Analysis, RunListing
 from themescope.webapp.shared.text import count, figure_text, plain, shorten
 
 Codes = npt.NDArray[np.integer]
@@ -101,7 +101,7 @@ def _dates(analysis: Analysis, listed: RunListing) -> dict[str, npt.NDArray[np.d
 def _rows(analysis: Analysis, listed: RunListing) -> Classes:
     """Choose what the rows are: the themes, or the clusters of a labelling of the corpus."""
     person = current_person()
-    records = partition_queries.labellings(analysis.corpus.id)
+    records = compare_queries.labellings(analysis.corpus.id)
     known = {f"Labels: {r.name}": r.id for r in records if not r.blind or r.owner == person}
     chosen = st.selectbox("Rows", [themes.THEMES, *known], key="themes_classes")
     if chosen == themes.THEMES:
@@ -364,7 +364,7 @@ def differences(shown: Analysis, found: Sequence[Analysis]) -> None:
     )  # fmt: skip
     if not folded.open:
         return
-    listed = [partition_queries.theme_listing(one.run.id, one.run.created) for one in (shown, base)]
+    listed = [compare_queries.theme_listing(one.run.id, one.run.created) for one in (shown, base)]
     now, before = ((one.ids, one.labels) for one in listed)
     made_of = parts(now, before, len(shown.themes))
 

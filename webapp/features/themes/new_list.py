@@ -15,15 +15,15 @@ from themescope.core.records.stored import JobStatus
 from themescope.core.tasks.themes import FEWEST, MOST
 from themescope.core.text.languages import Shares, language_name, language_shares, sampled, shares_text
 from themescope.core.text.splitting import LANGUAGES
-from themescope.jobs.common.model_choice import corpus_shares, splitting_language
+from themescope.jobs.common.models import corpus_shares, splitting_language
 from themescope.jobs.services import pipeline
 from themescope.webapp.features import themes
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.choose import grouped, model_label, model_notes, nothing
 from themescope.webapp.shared.forms import table_form
 from themescope.webapp.shared.job_status import follow
-from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.results.partition_queries import Analysis
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results.compare_queries import Analysis
 from themescope.webapp.shared.text import count
 
 PASTED = "pasted.txt"
@@ -131,7 +131,7 @@ def finished() -> Analysis | None:
     job = queries.job(st.session_state.get(themes.REQUESTED, 0))
     if job is None or job.status is not JobStatus.DONE:
         return None
-    return next((a for a in partition_queries.analyses() if a.run.id == job.result["run_id"]), None)
+    return next((a for a in compare_queries.analyses() if a.run.id == job.result["run_id"]), None)
 
 
 def _source() -> _Source | None:

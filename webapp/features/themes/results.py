@@ -20,8 +20,8 @@ from themescope.core.records.stored import MapRecord
 from themescope.core.types import Ids
 from themescope.db.access import Right
 from themescope.jobs.common.importing.waves import without_waves
-from themescope.jobs.common.language_models.theme_naming import materials_of_run
-from themescope.jobs.common.model_choice import WITHIN_ARTICLE, corpus_shares, language_note, within_article
+from themescope.jobs.common.language_models.coding import materials_of_run
+from themescope.jobs.common.models import WITHIN_ARTICLE, corpus_shares, language_note, within_article
 from themescope.jobs.kinds.themes import restored
 from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.table_files import Table, Types, excel_bytes
@@ -35,11 +35,11 @@ from themescope.webapp.shared.choose import bound
 from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.forms import table_files
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.labelling import model_requests
-from themescope.webapp.shared.labelling.task_queries import correct_button
+from themescope.webapp.shared.labelling import codebook_view
+from themescope.webapp.shared.labelling.codebook_view import correct_button
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.results.partition_queries import Analysis, RunListing
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results.compare_queries import Analysis, RunListing
 from themescope.webapp.shared.selections import selection_panel
 from themescope.webapp.shared.selections.selections import Panel, Ranking
 from themescope.webapp.shared.text import count, duration, file_stem, plain, shorten
@@ -55,7 +55,7 @@ _OUTCOMES = {
 def show_naming(analysis: Analysis) -> None:
     """Draw what earlier requests gave, and the form for new ones."""
     folded = st.expander(
-        model_requests.TITLE,
+        codebook_view.TITLE,
         icon=":material/auto_awesome:",
         key=f"themes_naming_{analysis.run.digest}",
         on_change="rerun",
@@ -82,7 +82,7 @@ def show_naming(analysis: Analysis) -> None:
         if not may(Right.MANAGE):
             st.caption("Sending texts to a language model requires the admin role.")
             return
-        model = model_requests.endpoint()
+        model = codebook_view.endpoint()
         if model is None:
             return
         names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes, 1)]
@@ -90,7 +90,7 @@ def show_naming(analysis: Analysis) -> None:
         places = [names.index(name) for name in chosen]
         materials = materials_of_run(queries.store(), analysis.run, places)
         target = {"run": analysis.run.id, "numbers": places}
-        model_requests.consent(target, materials, model, f"themes_naming_{analysis.run.digest}")
+        codebook_view.consent(target, materials, model, f"themes_naming_{analysis.run.digest}")
 
 
 def heading(analysis: Analysis, place: int, may_rename: bool) -> None:
@@ -135,7 +135,7 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
         by_column.choose(analysis, found)
         correct_button("Correct these themes", analysis, key="themes_correct")
     by_column.differences(analysis, found)
-    listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
+    listed = compare_queries.theme_listing(analysis.run.id, analysis.run.created)
     low_confidence = int((listed.margins < 0).sum())
     unread = language_note(queries.store(), analysis.model, corpus_shares(analysis.corpus))
     share = "unknown" if unread else f"{low_confidence / max(len(listed.ids), 1):.0%}"
@@ -163,7 +163,7 @@ def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
     _about_waves(analysis)
     number = f"themes_cards_{analysis.run.digest}"
     shown, may_rename = analysis.themes[: st.session_state.get(number, _CARDS)], may(Right.MANAGE)
-    texts = partition_queries.sentence_texts([i for theme in shown for i in theme["central"][:_CENTRAL]])
+    texts = compare_queries.sentence_texts([i for theme in shown for i in theme["central"][:_CENTRAL]])
     for start in range(0, len(shown), 2):
         for column, (place, theme) in zip(st.columns(2), enumerate(shown[start : start + 2], start), strict=False):
             with column, st.container(border=True, height="stretch", key=f"themes_theme-card-{place}"):
@@ -221,7 +221,7 @@ def _map_and_sentences(analysis: Analysis, listed: RunListing) -> None:
     left, right = st.columns([11, 9])
     with left:
         theme, low = _choose_theme(analysis, int((listed.margins < 0).sum()))
-        record = partition_queries.theme_map_of(analysis)
+        record = compare_queries.theme_map_of(analysis)
         if record is None:
             with st.container(border=True):
                 st.caption("No map of these sentences yet.")
@@ -248,7 +248,7 @@ HEADER = (*PLACE, "theme", "name", "subtitle", "margin", "group")
 
 def export(analysis: Analysis, listed: RunListing, rows: Sequence[int] | npt.NDArray[np.intp]) -> list[tuple[Any, ...]]:
     """Return the rows of a file with the columns of ``HEADER``; the file format escapes the values."""
-    texts = partition_queries.sentence_texts([i for theme in analysis.themes for i in theme["central"][:1]])
+    texts = compare_queries.sentence_texts([i for theme in analysis.themes for i in theme["central"][:1]])
     subtitles = [_subtitle(theme, texts)[0] for theme in analysis.themes]
 
     def row(sentence: LocatedSentence, at: int) -> tuple[Any, ...]:
@@ -271,7 +271,7 @@ SUMMARY = ("theme", "name", "sentences", "share", "subtitle")
 
 def summary(analysis: Analysis) -> list[tuple[Any, ...]]:
     """Return the rows of the summary sheet with the columns of ``SUMMARY``, one for each theme."""
-    texts = partition_queries.sentence_texts([i for theme in analysis.themes for i in theme["central"][:1]])
+    texts = compare_queries.sentence_texts([i for theme in analysis.themes for i in theme["central"][:1]])
     total = sum(theme["size"] for theme in analysis.themes)
     return [
         (number, theme["name"], theme["size"], round(theme["size"] / max(total, 1), 4), _subtitle(theme, texts)[0])
@@ -346,7 +346,7 @@ class RepeatedText:
 def frequent_texts(analysis: Analysis) -> list[RepeatedText]:
     """Return the texts that most sentences have; results of earlier versions have none."""
     found = analysis.run.config.get("frequent", [])
-    texts = partition_queries.sentence_texts([repeated["id"] for repeated in found])
+    texts = compare_queries.sentence_texts([repeated["id"] for repeated in found])
     return [
         RepeatedText(f"“{shorten(texts[repeated['id']], _CHARS)}”", repeated["count"], repeated["theme"])
         for repeated in found

@@ -12,7 +12,7 @@ from themescope.core.registry import Card
 from themescope.core.triplets.rules import TripletRules
 from themescope.core.types import Split
 from themescope.db.records import TripletSetRecord
-from themescope.jobs.common.model_choice import corpus_shares, method_note
+from themescope.jobs.common.models import corpus_shares, method_note
 from themescope.webapp.features import train as state
 from themescope.webapp.shared import input_files, projects, queries
 from themescope.webapp.shared.choose import by_name, fine_tunable, grouped_by_method, nothing, project, with_tag

@@ -11,8 +11,7 @@ from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.models import REGISTRY
 from themescope.core.records.stored import ModelRecord, RunRecord
 from themescope.db.access import Right
-from themescope.jobs.common.model_choice import WITHIN_ARTICLE, base_note, within_article
-from themescope.jobs.common.models import NOT_STORED, pretrained_folder
+from themescope.jobs.common.models import NOT_STORED, WITHIN_ARTICLE, base_note, pretrained_folder, within_article
 from themescope.webapp.features import train
 from themescope.webapp.features.train import form
 from themescope.webapp.shared import choose, forms, queries
@@ -22,7 +21,7 @@ from themescope.webapp.shared.job_status import cancelled, curves, live
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.queries import HEADLINE
-from themescope.webapp.shared.results.partition_queries import clusterer_title
+from themescope.webapp.shared.results.compare_queries import clusterer_title
 from themescope.webapp.shared.text import ago, count, plain, score, with_interval, words
 
 

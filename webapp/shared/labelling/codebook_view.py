@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import Any, NoReturn
 
 import streamlit as st
 
+from themescope.core.errors import ConfigError
 from themescope.core.labelling.code_sets import has_code
 from themescope.core.labelling.codebook.entries import (
     EXAMPLE_LIMIT,
@@ -19,9 +22,23 @@ from themescope.core.labelling.codebook.entries import (
     Piece,
 )
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
-from themescope.webapp.shared.components import ASSETS
+from themescope.core.records.stored import ArticleRecord, LabellingRecord, Sharing
+from themescope.db.access import Right
+from themescope.db.label_records import ItemRecord, MemberRecord, NewLabelling, TaskRecord
+from themescope.jobs.common.language_models.coding import ThemeMaterial, agreed_digest, amount
+from themescope.jobs.common.language_models.requests import UNSET, Endpoint
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.tasks import work
+from themescope.jobs.services.tasks.work import OpenItem
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import ASSETS, attempt
 from themescope.webapp.shared.figures import Tones
-from themescope.webapp.shared.text import count, shorten
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.navigation import switch_page
+from themescope.webapp.shared.people import current_person, may
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results.compare_queries import Analysis
+from themescope.webapp.shared.text import count, plain, shorten
 
 STYLE = ASSETS / "codebook.css"
 _SHAPES = {"circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲"}
@@ -171,3 +188,198 @@ def _piece_html(piece: Piece) -> str:
         return escape(piece.text)
     tag, words = {"old": "del", "new": "ins"}[piece.state], piece.text.lstrip()
     return f"{escape(piece.text[: len(piece.text) - len(words)])}<{tag}>{escape(words)}</{tag}>"
+
+
+# What is sent to a language model, shown before it is sent, with an agreement for each use
+
+TITLE = "Names by a language model"
+_SHOWN = 20_000
+"""Characters of the requests on the page; the rest is in the file."""
+
+
+def endpoint() -> Endpoint | None:
+    """Return the endpoint of the settings; None, with a line that explains how to set one, if there is none."""
+    try:
+        return Endpoint.of(queries.store().settings)
+    except ConfigError:
+        st.caption(plain(UNSET))
+        return None
+
+
+def consent(target: Mapping[str, Any], materials: Sequence[ThemeMaterial], model: Endpoint, key: str) -> None:
+    """Draw address, model and every text of the requests, and queue the job once a person agrees to send them.
+
+    ``target`` are the arguments of the job that say what is named. The agreement is for one use: it is given anew
+    after every job, and when themes, address or model change.
+    """
+    sentences, characters = amount(materials)
+    digest = agreed_digest(materials)
+    st.markdown(
+        f"{count(len(materials), 'request')} with {count(sentences, 'sentence')}, {characters:,} characters in all, "
+        f"will be sent to `{code(model.url)}`, model `{code(model.model)}`. If two themes get the same name, one "
+        "request is repeated with the names that are taken."
+    )
+    args = {**target, "texts": digest}
+    agreement("name-themes", args, requests_text(materials), model, key, "Send and name themes")
+
+
+def agreement(kind: str, args: Mapping[str, Any], texts: str, model: Endpoint, key: str, label: str) -> None:
+    """Draw every text of the requests, and queue a job once a person agrees to send them.
+
+    ``args`` are the arguments of the job, with the digest of what is sent as ``texts``.
+    """
+    with st.expander("Texts that will be sent", icon=":material/visibility:"):
+        st.code(texts[:_SHOWN], language=None, wrap_lines=True, height=320)
+        if len(texts) > _SHOWN:
+            st.caption(f"Showing {_SHOWN:,} of {len(texts):,} characters.")
+            st.download_button("All texts", texts, "requests.txt", "text/plain", icon=":material/download:")
+    turn = st.session_state.setdefault(f"{key}_turn", 0)
+    agreed = st.checkbox(
+        f"Send these texts to {plain(model.url.split('/')[2])}",
+        key=f"{key}_agreed_{turn}_{args['texts']}_{hash(model.url)}",
+    )
+    if st.button(label, key=f"{key}_send", icon=":material/send:", type="primary", disabled=not agreed) and submit(
+        kind, {**args, "endpoint": model.url, "model": model.model, "send": agreed}
+    ):
+        st.session_state[f"{key}_turn"] = turn + 1
+        st.rerun()
+
+
+def requests_text(materials: Sequence[ThemeMaterial]) -> str:
+    """Return the messages of all requests as they are sent."""
+    blocks = []
+    for number, material in enumerate(materials, 1):
+        messages = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in material.messages())
+        blocks.append(f"Request {number} of {len(materials)}\n\n{messages}")
+    return "\n\n\n".join(blocks)
+
+
+def code(text: str) -> str:
+    """Return a text for Markdown between backticks."""
+    return text.replace("`", "'")
+
+
+# Labelling tasks for pages: those of a project and of a person, and opening items in Relabel
+
+PLANNED = "tasks_planned_sample"
+"""Key of the session with a sample that the form of a new task begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSample:
+    """A sample that the page Estimates has planned."""
+
+    corpus_id: int
+    column: str
+    """Column whose values are the strata; "" for none."""
+    numbers: Mapping[str, int]
+    """Value → number of units to label, more than 0."""
+    outside: bool = False
+    """Whether it is of the units that earlier samples could not have drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task with its people and items."""
+
+    record: TaskRecord
+    members: tuple[MemberRecord, ...]
+    items: tuple[ItemRecord, ...]
+
+    @property
+    def people(self) -> list[str]:
+        """Names of the members, by name."""
+        return [member.person for member in self.members]
+
+    def of(self, person: str) -> list[ItemRecord]:
+        """Return the items of a person in their order."""
+        return [item for item in self.items if item.person == person]
+
+
+def tasks(corpus_id: int) -> list[Task]:
+    """Return the tasks of a project, open ones first, the newest first."""
+    with queries.store().reading() as r:
+        found = [
+            Task(record, tuple(r.tasks.members(record.id)), tuple(work.items_of(r, record.id)))
+            for record in r.tasks.list(corpus_id)
+        ]
+    return sorted(found, key=lambda task: task.record.closed is not None)
+
+
+def titles(items: list[ItemRecord]) -> dict[int, str]:
+    """Return item id → the article's title and, for a part of an article, its sentences."""
+    with queries.store().reading() as r:
+        articles = r.corpora.articles_by_id({item.article_id for item in items})
+    return {item.id: _title(item, articles[item.article_id]) for item in items}
+
+
+def _title(item: ItemRecord, article: ArticleRecord) -> str:
+    if item.sentences == article.sentences:
+        return article.title
+    last = f"s {item.first + 1:,}–{item.last + 1:,}" if item.sentences > 1 else f" {item.first + 1:,}"
+    return f"{article.title}, sentence{last}"
+
+
+def open_item(item_id: int) -> None:
+    """Open an item in Relabel, as the working set of the person's labelling; an error stays on this page."""
+    opened = attempt(lambda: work.open_item(queries.store(), item_id))
+    if opened is not None:
+        switch_page("relabel", item_view(opened))
+
+
+def item_view(opened: OpenItem) -> dict[str, str]:
+    """Return the view of the Relabel page with the sentences of an item."""
+    return dict(compare_queries.selection_view(opened.labelling.name, opened.selection_id))
+
+
+def of_labelling(record: LabellingRecord) -> Task | None:
+    """Return the task of a labelling that was made for the person who uses the page; None for other labellings."""
+    with queries.store().reading() as r:
+        found = r.tasks.of_labelling(record.id)
+        if found is None or found[1] != current_person():
+            return None
+        task, _ = found
+        return Task(task, tuple(r.tasks.members(task.id)), tuple(work.items_of(r, task.id)))
+
+
+def is_open(record: LabellingRecord) -> bool:
+    """Whether a labelling may change: that of a task is finished with the last item of its person."""
+    with queries.store().reading() as r:
+        found = r.tasks.of_labelling(record.id)
+        return found is None or any(item.done is None for item in work.items_of(r, found[0].id, found[1]))
+
+
+def counted(items: list[ItemRecord]) -> str:
+    """Return ``3 of 10 items are done``."""
+    done = sum(item.done is not None for item in items)
+    return f"{done:,} of {count(len(items), 'item')} {'is' if done == 1 else 'are'} done"
+
+
+# --- corrections ------------------------------------------------------------------------------------------------------
+
+
+_NAME_CHARS = 120
+
+
+def correct_button(label: str, analysis: Analysis, article_id: int | None = None, key: str = "correct") -> None:
+    """Draw the button that calls :func:`correct`, where :func:`can_correct` allows it."""
+    if not can_correct(analysis, article_id):
+        return
+    if st.button(label, key=f"{key}-{analysis.run.id}", icon=":material/edit:", type="tertiary"):
+        attempt(lambda: correct(analysis, article_id))
+
+
+def can_correct(analysis: Analysis, article_id: int | None = None) -> bool:
+    """Return whether this person may label, and the corpus, or the article, fits into one labelling."""
+    return may(Right.LABEL) and (article_id is not None or analysis.corpus.sentences <= starts.MOST_SENTENCES)
+
+
+def correct(analysis: Analysis, article_id: int | None = None) -> NoReturn:
+    """Open this person's labelling that started from the analysis, or create it; ends the run."""
+    name, person = (analysis.article or analysis.corpus.name)[:_NAME_CHARS], current_person()
+    mine = [one for one in compare_queries.labellings(analysis.corpus.id) if one.owner == person]
+    record = next((one for one in mine if one.origin.get("run_id") == analysis.run.id), None)
+    if record is None:
+        new = NewLabelling(analysis.corpus.id, name, person, Sharing.OWN, False, article_id)
+        record = starts.begin(queries.store(), new, starts.from_themes(analysis.run.id))
+    switch_page("relabel", {"corpus": analysis.corpus.name, **compare_queries.edit_view(record.name)})

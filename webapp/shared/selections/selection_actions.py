@@ -24,7 +24,7 @@ from themescope.webapp.shared.forms import Table, table_files
 from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.navigation import is_open, page_link, saved_line, switch_page
 from themescope.webapp.shared.people import current_actor, current_person, may
-from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.selections.selections import Panel
 from themescope.webapp.shared.text import count, plain, shorten
@@ -131,7 +131,7 @@ def _outcome(of: Panel) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", border=True):
         st.markdown(f":material/check_circle: {plain(said)}.", width="stretch")
-        page_link("relabel", "Open in Relabel", view=partition_queries.edit_view(labelling), key=of.name("open"))
+        page_link("relabel", "Open in Relabel", view=compare_queries.edit_view(labelling), key=of.name("open"))
 
 
 def _relabel(of: Panel) -> None:
@@ -139,7 +139,7 @@ def _relabel(of: Panel) -> None:
     if st.button("Open", type="primary", icon=":material/edit_note:", key=of.name("relabel")):
         opened = attempt(lambda: (_labelling(of, target), selections.store(of.selection)))
         if opened is not None:
-            switch_page("relabel", partition_queries.selection_view(opened[0].name, opened[1].id))
+            switch_page("relabel", compare_queries.selection_view(opened[0].name, opened[1].id))
 
 
 def _failures(of: Panel) -> list[Failure]:

@@ -25,8 +25,8 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.navigation import shown_view, switch_page
 from themescope.webapp.shared.pages import CORPUS
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.results.partition_queries import Analysis
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results.compare_queries import Analysis
 
 _OFFERED = "selection_offered"
 PAGE = "selections"
@@ -77,7 +77,7 @@ class Panel:
     @property
     def themes(self) -> Analysis | None:
         """The themes that are named beside the sentences."""
-        return self.analysis or next(iter(partition_queries.analyses(self.selection.corpus_id)), None)
+        return self.analysis or next(iter(compare_queries.analyses(self.selection.corpus_id)), None)
 
     def read(self) -> SelectedSentences:
         """Return the sentences."""
@@ -206,4 +206,4 @@ def own_labellings(corpus_id: int) -> list[LabellingRecord]:
     """Return the labellings of a project that this person may change, newest first."""
     person = current_person()
     role = queries.read(lambda r: r.people.role(person))
-    return [found for found in partition_queries.labellings(corpus_id) if found.editable_by(person, role)]
+    return [found for found in compare_queries.labellings(corpus_id) if found.editable_by(person, role)]

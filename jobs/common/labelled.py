@@ -1,7 +1,8 @@
-"""Provenance of the labels of a stored labelling, and what people judged: sentences that they placed, and pairs."""
+"""Sentences that people have placed, and how well methods cluster them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,21 +12,103 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from themescope.core.columns import ColumnLevel
+from themescope.core.errors import DataError
 from themescope.core.labelling.changes import rewind
 from themescope.core.labelling.code_sets import combinations
 from themescope.core.labelling.partition import UNASSIGNED, EntryKind, Partition
-from themescope.core.labelling.provenance import (
-    Approval,
-    Maker,
-    Provenance,
-    Source,
-    code_makers,
-    of_rows,
-    provenance,
-)
-from themescope.core.records.stored import LabellingRecord
-from themescope.core.types import Ids, Split, split_of_title
+from themescope.core.labelling.provenance import Approval, Maker, Provenance, Source, code_makers, of_rows, provenance
+from themescope.core.readers.table import ROW
+from themescope.core.records.stored import CorpusRecord, LabellingRecord, ModelRecord
+from themescope.core.types import Ids, Matrix, Sentence, Split, split_of_title
 from themescope.db.store import Store, Unit
+from themescope.jobs.common.importing.waves import is_list
+from themescope.jobs.common.models import best_first, corpus_shares, find_model
+from themescope.jobs.common.vectors import rows_of
+
+if TYPE_CHECKING:
+    from themescope.core.labelling.learning import Pairs
+
+
+# The sentences of a labelling with their stored vectors, and the models that have these
+
+_MOST_MODELS = 3
+
+
+class LabelledText:
+    """The sentences of a labelling with their vectors."""
+
+    def __init__(self, store: Store, ids: Ids) -> None:
+        self._store, self.ids = store, ids
+        with store.reading() as r:
+            known = r.corpora.sentences_by_id(ids)
+        found = [known[int(i)] for i in ids]
+        self.texts = [sentence.text for sentence in found]
+        self.articles = np.array([sentence.article_id for sentence in found], dtype=np.int64)
+        self.positions = np.array([sentence.position for sentence in found], dtype=np.int64)
+
+    def vectors(self, model: str) -> Matrix:
+        """Return the (n, dim) stored vectors of the sentences by a model."""
+        order = np.argsort(self.articles, kind="stable")
+        owners, starts = np.unique(self.articles[order], return_index=True)
+        wanted = dict(zip(owners.tolist(), np.split(self.positions[order], starts[1:]), strict=True))
+        found: Matrix = rows_of(self._store, find_model(self._store, model), wanted)[np.argsort(order)]
+        return found
+
+
+def models_to_compare(store: Store, record: LabellingRecord, names: Sequence[str]) -> list[ModelRecord]:
+    """Return the models that were named, else the best three with vectors of all articles of a labelling.
+
+    Raises :class:`DataError` if there is none, or one that was named has no vectors.
+    """
+    with store.reading() as r:
+        corpus = r.corpora.get(record.corpus_id)
+        ids = r.labellings.snapshot(record.id).partition.ids
+        articles = {s.article_id for s in r.corpora.sentences_by_id(ids).values()}
+        able = [m for m in r.models.list() if articles <= r.embeddings.have(m.id, corpus.id)]
+    wanted = [find_model(store, name) for name in names]
+    for model in wanted:
+        if model not in able:
+            raise DataError(f"“{model.name}” has no vectors of these sentences. Embed the corpus first.")
+    if not able:
+        raise DataError("No model has vectors of these sentences. Compute a map, or embed the corpus, first.")
+    across = record.article_id is None and corpus.articles > 1
+    return wanted or best_first(store, corpus_shares(corpus), corpus.id, models=able, across=across)[:_MOST_MODELS]
+
+
+# Documents of sentences, by which folds of labels and standard errors are clustered
+
+
+def is_running_text(r: Unit, corpus: CorpusRecord, sentences: Sequence[Sentence]) -> bool:
+    """Return whether the sentences of an article are a text in its order, not the rows of a list.
+
+    A text without headings that is alone in its corpus is a list if most of its paragraphs are single sentences.
+    """
+    ids, articles = (np.array([getattr(s, name) for s in sentences], np.int64) for name in ("id", "article_id"))
+    if (documents_of(r, corpus, ids, articles) == articles).all():
+        return True
+    if any(column.level is ColumnLevel.SENTENCE and column.name == ROW for column in r.columns.list(corpus.id)):
+        return False
+    sizes = Counter((s.article_id, s.section, s.paragraph) for s in sentences)
+    return 2 * sum(size == 1 for size in sizes.values()) < len(sizes)
+
+
+def documents_of(r: Unit, corpus: CorpusRecord, ids: Ids, articles: Ids) -> Ids:
+    """Return the document (n,) of n sentences: the article, but a row of a list, stored in one article, is its own.
+
+    Rows with a column of titles belong to the article of their title.
+    """
+    own = np.full(len(ids), is_list(corpus))
+    settings = [corpus.report.get("settings", {})]
+    settings += [by.get("settings", {}) for by in corpus.report.get("by_file", {}).values()]
+    if not any(one.get("title") for one in settings):
+        for column in r.columns.list(corpus.id):
+            if column.level is ColumnLevel.SENTENCE and column.name == ROW and len(ids):
+                own |= ~np.isnan(r.columns.values(column, ids).astype(np.float64))
+    return np.where(own, -1 - ids, articles)
+
+
+# Provenance of the labels of a stored labelling, and what people judged: sentences that they placed, and pairs
 
 MAKER = "maker"
 """Key of an origin: source and coder of all initial labels of the labelling."""
@@ -186,10 +269,6 @@ def gold_labels(r: Unit, labelling_id: int) -> dict[int, int]:
     state = r.labellings.snapshot(labelling_id).partition
     assigned = state.numbers != UNASSIGNED
     return dict(zip(state.ids[assigned].tolist(), state.numbers[assigned].tolist(), strict=True))
-
-
-if TYPE_CHECKING:
-    from themescope.core.labelling.learning import Pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,0 @@
-"""Sentences that people have placed, and how well methods cluster them."""

@@ -1,1 +1,0 @@
-"""Corpora as folders of Hugging Face datasets: Parquet files with a dataset card."""
