@@ -74,7 +74,7 @@ def coding_of(store: Store, corpus: CorpusRecord, person: str) -> LabellingRecor
 
     own = blind().get(person)
     if own is None:
-        new = NewLabelling(corpus.id, f"{corpus.name} · {person or 'no name'}", person, blind=True)
+        new = NewLabelling(corpus.id, f"{corpus.name} · {person or 'me'}", person, blind=True)
         own = begin(store, new, allowing_several(from_nothing))
     else:
         LabellingSession(store, own.id, person).extend()

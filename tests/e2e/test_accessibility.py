@@ -32,7 +32,7 @@ from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.choose import BROKEN
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
-LABELLING = "Rivers by section"
+LABELLING, TASK = "Rivers by section", "Rivers to read"
 ALL_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
 MAIN = "[data-testid=stMain]"
@@ -50,6 +50,7 @@ STATES = [
     ("relabel", {"view": "Edit", "labelling": LABELLING, "layout": "Clusters", "clusters": "Outliers"}),
     ("relabel", {"view": "Edit", "labelling": LABELLING, "layout": "Clusters"}),
     ("relabel", {"view": "Edit", "labelling": LABELLING, "layout": "Clusters", "clusters": "Questions"}),
+    ("relabel", {"view": "Edit", "labelling": f"{TASK} · me"}),
     ("relabel", {"view": "Files and settings", "labelling": LABELLING}),
     ("codebook", {"view": "Codes", "labelling": LABELLING}),
     ("tasks", {"view": "All tasks"}),

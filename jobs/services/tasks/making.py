@@ -184,7 +184,7 @@ def begin_labelling(store: Store, task_id: int, person: str) -> int:
     except UnknownNameError:
         problem = f"What people begin with in the task {task.name!r} was deleted. Ask its maker to make it again."
         raise DataError(problem) from None
-    name = f"{task.name} · {person or 'no name'}"
+    name = f"{task.name} · {person or 'me'}"
     with store.writing() as w:
         new = NewLabelling(
             task.corpus_id, w.labellings.usable_name(name), person, blind=task.blind, article_id=only, origin=origin

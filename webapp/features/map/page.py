@@ -35,7 +35,7 @@ def new_map_form(corpus: CorpusRecord) -> None:
     model_notes(model, corpus_shares(corpus))
     titles = [a.title for a in queries.articles(corpus.id, limit=_LISTED)]
     with st.form(f"map_new_map_{corpus.id}"):
-        chosen = st.multiselect("Articles", titles, placeholder="whole corpus", help="Empty for the whole corpus.")
+        chosen = st.multiselect("Articles", titles, placeholder="whole project", help="Empty for the whole project.")
         left, middle, right = st.columns([2, 1, 1])
         name = left.text_input("Map name", placeholder=f"{corpus.name} by {model.name}")
         limit = middle.number_input(

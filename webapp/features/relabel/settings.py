@@ -32,7 +32,6 @@ from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, plain
 
-WHOLE_CORPUS = "Whole corpus"
 UNASSIGNED = "No clusters: every sentence unassigned"
 SECTIONS = "Sections"
 _MAX_ARTICLES = 300
@@ -104,14 +103,16 @@ def _access() -> tuple[Sharing, bool, bool]:
 
 
 def choose_article(corpus: CorpusRecord, key: str, whole_first: bool = True) -> ArticleRecord | None:
-    """Choose an article; None for the whole corpus, which is offered where it is not too large for a labelling."""
+    """Choose an article; None for the whole project, which is offered where it is not too large for a labelling."""
+    whole = ["Whole project"] if corpus.sentences <= starts.MOST_SENTENCES else []
+    if whole and corpus.articles == 1 and is_list(corpus):
+        return None
     search = ""
     if corpus.articles > _MAX_ARTICLES:
         search = st.text_input(
             "Find article", key=f"{key}_search", placeholder="part of a title", icon=":material/search:"
         )
     articles = {a.title: a for a in queries.articles(corpus.id, search=search or "", limit=_MAX_ARTICLES)}
-    whole = [WHOLE_CORPUS] if corpus.sentences <= starts.MOST_SENTENCES else []
     options = [*whole, *articles] if whole_first else [*articles, *whole]
     return articles.get(st.selectbox("Article", options, key=key))
 
