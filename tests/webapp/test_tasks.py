@@ -195,8 +195,12 @@ def test_two_people_get_the_same_random_sentences_blind(filled_store: Store, ope
     assert held.heading.startswith("item 2 of 4") and [*held.partition.notes.values()] == ["two topics"]
     pressed(held, "none_fits", shown)
     assert held.notice == UNSEEN and len(held.partition.notes) == 1, "the key was pressed on the item before"
-    pressed(held, "none_fits", held.turn)
+    shown = held.turn
+    pressed(held, "none_fits", shown)
     assert [*held.partition.notes.values()] == ["two topics", "None of the codes fits."]
+    at.run()
+    pressed(held, "uncertain", shown)
+    assert held.partition.uncertain.sum() == 1, "a quick key is for the sentence that is still shown"
     states = [item.state for item in items_of(filled_store, made, "ada")]
     assert states == [ItemState.DONE, ItemState.STARTED, ItemState.OPEN, ItemState.OPEN]
 

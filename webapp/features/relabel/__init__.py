@@ -51,7 +51,8 @@ UNCERTAIN = "Uncertain"
 """The filter for sentences that are marked as uncertain."""
 
 NONE_SELECTED: Ids = np.empty(0, dtype=np.int64)
-LEAST_CERTAIN = "next least certain"
+LEAST_CERTAIN, ITEM = "next least certain", "item of the task"
+"""Methods of selection: of a sentence that is shown because it comes next."""
 NEEDS_MODEL = "This needs vectors. Choose a model under “Suggestions from”."
 READ_ONLY = "This labelling is read-only for you. Make your own copy to change it."
 Make = Callable[[Partition], op.Operation]

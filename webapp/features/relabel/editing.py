@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from themescope.webapp.features.relabel import Asking
 
 from themescope.webapp.features.relabel import (
+    ITEM,
     LEAST_CERTAIN,
     NEEDS_MODEL,
     NONE_SELECTED,
@@ -283,7 +284,7 @@ class RelabelState:
             self.notice = "No change needed."
             return
         self.saved_at, self.last_summary = datetime.now(UTC), step.summary
-        if keep_selection:
+        if keep_selection or self.selection_method == ITEM:  # the item stays what the next key is for
             self.generation += 1
             return
         last = self.selected

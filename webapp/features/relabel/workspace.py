@@ -26,6 +26,7 @@ from themescope.jobs.services.tasks import making, work
 from themescope.jobs.services.tasks.work import uncoded
 from themescope.webapp.features.relabel import (
     FILTER,
+    ITEM,
     KEYS,
     LAYOUT,
     MATCH,
@@ -59,10 +60,6 @@ from themescope.webapp.shared.text import ago, count, plain, shorten
 # --- task bar ---------------------------------------------------------------------------------------------------------
 
 
-_ITEM = "item of the task"
-"""Method of selection of the sentence of an item with one sentence."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Work:
     """A task of this person in whose labelling the page is, and the item that it shows."""
@@ -90,8 +87,8 @@ def _work(state: RelabelState) -> _Work | None:
     state.turn += state.item != shown
     state.item = shown
     state.finish = None if item is None or task.record.closed else partial(_next, state, task, item)
-    if len(ids) == 1 and not len(state.selected):
-        state.offer(ids, _ITEM)
+    if len(ids) == 1 and (not len(state.selected) or state.selection_method == ITEM):
+        state.offer(ids, ITEM)
     return _Work(task, own, item, np.array(ids, np.int64))
 
 
