@@ -22,14 +22,7 @@ from themescope.core.protocols import SILENT, Report
 from themescope.core.sentence_model import BASE, EncoderLike, ModelLike, SentenceModel, encoder, load, vectors_of
 from themescope.core.tasks.density import dense_groups
 from themescope.core.tasks.theme_counts import Curves, theme_stability
-from themescope.core.tasks.themes import (
-    COMPARED,
-    FoundThemes,
-    Theme,
-    by_size,
-    described,
-    features,
-)
+from themescope.core.tasks.themes import COMPARED, FoundThemes, Theme, by_size, described, features
 from themescope.core.tasks.waves import Assigned, ThemeCentres
 from themescope.core.text.sentence_lists import Sentences, read_sentences
 from themescope.core.types import Floats, Index, Labels, Matrix, Points

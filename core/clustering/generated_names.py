@@ -26,8 +26,7 @@ _OBJECT = regex.compile(r"\{[^{}]*\}")
 _LABEL = regex.compile(r"^\s*(?:[-*#>]+\s*)?(?:(?:name|title|theme)\s*[:=]\s*)?", regex.IGNORECASE)
 _QUOTES = "\"'`“”„‘’«» \t.,;:"
 _FORBIDDEN = regex.compile(
-    r"[<>{}\[\]|\\`*#_~^=@$]|://|\bwww\.|&[#a-z0-9]+;|(?![\u200c\u200d])[\p{C}\p{Zl}\p{Zp}]",
-    regex.IGNORECASE,
+    r"[<>{}\[\]|\\`*#_~^=@$]|://|\bwww\.|&[#a-z0-9]+;|(?![\u200c\u200d])[\p{C}\p{Zl}\p{Zp}]", regex.IGNORECASE
 )
 """Markup, addresses, and characters without a form, such as those that change the direction of text."""
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*")

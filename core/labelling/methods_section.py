@@ -351,11 +351,7 @@ def _machine(found: MachineFact) -> list[Sentence]:
     if test is None or test.winning_rate is None or test.advantage is None:
         return [coded]
     people = counted(sum(one.p is not None for one in test.people), "person", "people")
-    outcome = {
-        Decision.PASSED: "it passed",
-        Decision.FAILED: "it failed",
-        Decision.TOO_FEW: "there are too few labels",
-    }
+    outcome = {Decision.PASSED: "it passed", Decision.FAILED: "it failed", Decision.TOO_FEW: "there are too few labels"}
     return [coded, [
         "In the alternative annotator test ", Cite("calderon2025"), f" with {people}, ε = {test.epsilon:g} and a false "
         f"discovery rate of {test.q:g}, {outcome[test.verdict]}: its winning rate is {test.winning_rate:.3f}, and its "

@@ -105,10 +105,7 @@ _MARK = np.dtype([("maker", np.int32), ("probability", np.float64), ("step", np.
 
 
 def provenance(
-    partition: Partition,
-    start: Provenance,
-    log: Iterable[tuple[Step, ChangeSet]],
-    approvals: Sequence[Approval] = (),
+    partition: Partition, start: Provenance, log: Iterable[tuple[Step, ChangeSet]], approvals: Sequence[Approval] = ()
 ) -> Provenance:
     """Return the provenance of the labels of a partition, from its ``start`` and its complete history.
 

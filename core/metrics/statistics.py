@@ -19,10 +19,7 @@ _FEW = 0.125  # maximum share of different groups for which drawing their counts
 
 
 def bootstrap_mean(
-    values: npt.ArrayLike,
-    groups: Ids | None = None,
-    n_resamples: int = 10_000,
-    seed: int = 0,
+    values: npt.ArrayLike, groups: Ids | None = None, n_resamples: int = 10_000, seed: int = 0
 ) -> Estimate:
     """Return the mean of (n,) ``values`` with its percentile bootstrap interval.
 
@@ -39,11 +36,7 @@ def bootstrap_mean(
 
 
 def paired_difference(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    groups: Ids | None = None,
-    n_resamples: int = 10_000,
-    seed: int = 0,
+    a: npt.ArrayLike, b: npt.ArrayLike, groups: Ids | None = None, n_resamples: int = 10_000, seed: int = 0
 ) -> Estimate:
     """Return the mean of a - b, (n,) scores of the same articles in the same order, with its interval.
 

@@ -39,15 +39,7 @@ from themescope.core.readers.dialects import (
 )
 from themescope.core.readers.encodings import ENCODINGS, guesses
 from themescope.core.readers.jsonl import json_lines
-from themescope.core.readers.streams import (
-    LINE_LIMIT,
-    FileHead,
-    check_file,
-    encoding_of,
-    head,
-    lines,
-    whole_text,
-)
+from themescope.core.readers.streams import LINE_LIMIT, FileHead, check_file, encoding_of, head, lines, whole_text
 from themescope.core.readers.workbooks import (
     cell_value,
     check_formulas,

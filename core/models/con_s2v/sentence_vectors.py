@@ -90,11 +90,7 @@ class ContentModel:
         return ContentModel(self.words.astype(dtype), self.inputs.astype(dtype), self.rate, self.window)
 
     def infer(
-        self,
-        rows: Sequence[Sequence[int]],
-        digests: Sequence[int],
-        vocabulary: CorpusVocabulary,
-        config: EpochsConfig,
+        self, rows: Sequence[Sequence[int]], digests: Sequence[int], vocabulary: CorpusVocabulary, config: EpochsConfig
     ) -> Float32:
         """Return (m, dim) vectors of sentences given as word rows; fewer than three words give the zero vector.
 

@@ -64,12 +64,7 @@ class Examples:
 
 
 def train(
-    config: ContrastiveConfig,
-    seed: int,
-    network: nn.Module,
-    training: Examples,
-    validation: Examples,
-    report: Report,
+    config: ContrastiveConfig, seed: int, network: nn.Module, training: Examples, validation: Examples, report: Report
 ) -> Trained:
     """Train ``network`` in place and return the weights with the best precision on ``validation``.
 

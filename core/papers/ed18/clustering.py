@@ -25,15 +25,7 @@ from themescope.core.papers.ed18.tables import (
     TABLE_6,
     TRIPLETS,
 )
-from themescope.core.papers.spec import (
-    Claim,
-    ClusteringMeasures,
-    MetricColumn,
-    Paper,
-    ResultTable,
-    Row,
-    claims,
-)
+from themescope.core.papers.spec import Claim, ClusteringMeasures, MetricColumn, Paper, ResultTable, Row, claims
 
 _COLUMNS = (
     MetricColumn("mi", "MI (nats)"),
@@ -65,11 +57,7 @@ _PUBLISHED: Mapping[str, Mapping[str, tuple[float, float, float, float]]] = {
     },
 }
 _MODELS = {_SKIP_CS: "skip-thought"}
-_DEVIATIONS = {
-    "mean-vectors": OTHER_WORDS,
-    _SKIP_CS: SMALL_SKIP_THOUGHT,
-    "triplets-sen-titles": JOINED_RAW,
-}
+_DEVIATIONS = {"mean-vectors": OTHER_WORDS, _SKIP_CS: SMALL_SKIP_THOUGHT, "triplets-sen-titles": JOINED_RAW}
 _HOW = {
     "iclust": "Temperature 0 and 50 random starts; the paper gives neither.",
     "kmeans": "Lloyd on unit vectors, greedy k-means++, 10 starts; the paper does not say which k-means.",
