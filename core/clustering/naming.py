@@ -6,8 +6,6 @@ all. Singular and plural count as one word. A word is shown within a phrase, suc
 accounts for enough of the weight of its words, and if it occurs in different contexts: repeated sentences would make
 anything in them a phrase. Words and phrases are shown as they are mostly written.
 
-What a word is, and which words are left out, is in :mod:`themescope.core.clustering.naming`.
-
 Nested groups, such as the regions of a map at several levels of zoom, have short names (:func:`level_names`). All
 levels are named from one pass over the texts: the counts of a group are the sums of those of its parts. A word in many
 sentences of the sample is a function word of whatever language the sentences are in, so it is left out.

@@ -1,6 +1,6 @@
 """Methods paragraph of estimates, and files with which anybody can compute them again.
 
-The replication script needs Python and NumPy alone: it contains the text of ``formulas`` and a program that reads the
+The replication script needs Python and NumPy alone: it contains the text of ``shares`` and a program that reads the
 table and prints the same numbers.
 """
 

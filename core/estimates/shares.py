@@ -231,19 +231,14 @@ def _means(units: CodedUnits, where: Where) -> list[MeanEstimate | None]:
 
 def _result(name: str, found: Sequence[MeanEstimate | None], units: CodedUnits, where: Where) -> ShareEstimate:
     counts = units.labelled_documents(where), len(np.unique(units.document[where])), units.labelled_documents(where)
-    people, machine, corrected = (
-        None if mean is None or math.isnan(mean.value) else Estimate(clipped(mean.value), *interval(mean), n)
+    people, machine, corrected = (  # a corrected estimate of a rare code may lie a little outside of 0 to 1
+        None if mean is None or math.isnan(mean.value) else Estimate(min(1.0, max(0.0, mean.value)), *interval(mean), n)
         for mean, n in zip(found, counts, strict=True)
     )
     tuning = found[2].tuning if found[2] is not None else 0.0
     labels = int(units.sampled(where).sum())
     size, warnings = int(where.sum()), units.warnings(where)
     return ShareEstimate(name, people, machine, corrected, tuning, size, labels, warnings)
-
-
-def clipped(share: float) -> float:
-    """Return a share between 0 and 1: a corrected estimate of a rare code may lie a little outside."""
-    return min(1.0, max(0.0, share))
 
 
 # Estimators of shares and of logistic regression from people's labels and the machine's codes, in NumPy alone

@@ -118,10 +118,6 @@ class CombiningModel(BaseModel):
         """The models that this one is built on."""
         return self._fitted(self._models or None)
 
-    def use_submodels(self, models: Sequence[FittedModel]) -> None:
-        """Embed with ``models``, which give the same vectors as :attr:`submodels`, in the same order."""
-        self._models = tuple(models)
-
     def cut_off(self, sentences: Sequence[Sentence]) -> int:
         """Return the number of sentences of which a submodel reads only the beginning."""
         return max((cut_off(model, sentences) for model in self._models), default=0)

@@ -330,21 +330,17 @@ class Paper:
         _check_unique(table.rows)
         metrics = {column.metric for column in table.columns}
         for row in table.rows:
-            self._check_measure(row.measure)
+            for model in models_of(row.measure):
+                self.model(model)
+            for field_name, find in (("triplets", self.triplet_data), ("benchmark", self.benchmark)):
+                if id := getattr(row.measure, field_name, ""):
+                    find(id)
             if not set(row.published) <= metrics:
                 raise ConfigError(f"Row {row.id!r} of table {table.id} has published numbers without a column.")
         for claim in table.claims:
             table.row(claim.first), table.row(claim.second)
             if claim.metric not in metrics:
                 raise ConfigError(f"A claim of table {table.id} is about {claim.metric!r}, which is not a column.")
-
-    def _check_measure(self, measure: Measure) -> None:
-        """Check the ids that a measurement names; an empty one names nothing."""
-        for model in models_of(measure):
-            self.model(model)
-        for field_name, find in (("triplets", self.triplet_data), ("benchmark", self.benchmark)):
-            if id := getattr(measure, field_name, ""):
-                find(id)
 
 
 def _check_unique(family: Iterable[_HasId]) -> None:

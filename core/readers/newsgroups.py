@@ -118,11 +118,6 @@ def is_message(start: str) -> bool:
     return "from" in fields and "subject" in fields
 
 
-def _is_json_message(start: str) -> bool:
-    first = start.partition("\n")[0]
-    return bool(_JSON_MESSAGE.match(first)) and '"text"' in first and '"sections"' not in first
-
-
 def is_archive(beginning: bytes) -> bool:
     """Return whether a file is a tar archive."""
     return beginning[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR
@@ -251,7 +246,9 @@ def _json_lines(path: Path, report: Report) -> Iterator[_Message]:
 
 def recognises(head: FileHead) -> bool:
     """Return whether a file is a tar archive, a message, or JSON lines with messages."""
-    return is_archive(head.data) or _is_json_message(head.text) or is_message(head.text)
+    first = head.text.partition("\n")[0]
+    is_json = _JSON_MESSAGE.match(first) and '"text"' in first and '"sections"' not in first
+    return is_archive(head.data) or bool(is_json) or is_message(head.text)
 
 
 _BLANK = re.compile(r"\n[ \t\f]*\n")

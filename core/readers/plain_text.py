@@ -277,7 +277,9 @@ def _without_page_marks(
 
     def body(page: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         for place in (0, -1):
-            while page and (_is_page_mark(text := page[place][1].strip(), heads) or not text):
+            while page and (
+                not (text := page[place][1].strip()) or _PAGE_NUMBER.fullmatch(text) or _without_digits(text) in heads
+            ):
                 number, _ = page.pop(place)
                 if text:
                     account.skip("page number or running head", f"line {number:,}", text)
@@ -293,10 +295,6 @@ def _without_page_marks(
             yield from body(page)
             page = [(number, other)]
     yield from body(page)
-
-
-def _is_page_mark(text: str, heads: frozenset[str]) -> bool:
-    return bool(_PAGE_NUMBER.fullmatch(text)) or _without_digits(text) in heads
 
 
 def is_text(head: FileHead) -> bool:

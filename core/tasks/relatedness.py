@@ -249,7 +249,9 @@ def train_relatedness(training: RelatednessData, trial: RelatednessData, seed: i
     Training takes blocks of 10 epochs and ends after three blocks without a gain. Features are standardised over the
     training pairs.
     """
-    columns = _used_columns(training)
+    columns = None
+    if sparse.issparse(training.first):
+        columns = np.union1d(training.first.indices, training.second.indices).astype(np.int64)
     raw = pair_features(training.first, training.second, columns)
     mean, scale = raw.mean(axis=0), raw.std(axis=0)
     scale[scale == 0] = 1
@@ -311,9 +313,3 @@ class _Fit:
 def _expectation(logits: Tensor) -> Floats:
     steps = torch.arange(1, CLASSES + 1, dtype=torch.float64)
     return np.asarray((torch.softmax(logits.detach().double(), dim=1) @ steps).numpy(), np.float64)
-
-
-def _used_columns(data: RelatednessData) -> npt.NDArray[np.int64] | None:
-    if not sparse.issparse(data.first):
-        return None
-    return np.union1d(data.first.indices, data.second.indices).astype(np.int64)

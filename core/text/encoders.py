@@ -37,13 +37,7 @@ WEIGHTS = "model.safetensors"
 
 
 def installed_encoder(feature: str) -> Path:
-    """Return the folder of the encoder that the extra ``encoder`` installs; ``feature`` names what requires it.
-
-    Raises
-    ------
-    MissingExtraError
-        If its package is not installed.
-    """
+    """Return the folder of the encoder that the extra ``encoder`` installs; the error without it names ``feature``."""
     found = find_spec(_MODULE)
     if found is None or found.origin is None:
         raise MissingExtraError(feature, _PACKAGE, "encoder")
@@ -97,13 +91,7 @@ def is_encoder(folder: Path) -> bool:
 
 
 def reading_of(folder: Path) -> Reading:
-    """Return how the encoder in ``folder`` reads a text.
-
-    Raises
-    ------
-    ReadError
-        If the files are damaged, or the encoder has steps that are not supported, see :func:`pooling_of`.
-    """
+    """Return how the encoder in ``folder`` reads a text; raises :class:`ReadError` as :func:`pooling_of` does."""
     prompts = _json(folder / _PROMPTS, {})
     known, chosen = prompts.get("prompts"), prompts.get("default_prompt_name")
     prefix = known.get(chosen, "") if isinstance(known, dict) and chosen else ""
@@ -136,10 +124,7 @@ def _write(path: Path, value: Any) -> None:
 def pooling_of(folder: Path) -> Pooling:
     """Return the pooling of the encoder in ``folder``: the mean unless its files say that it takes the first token.
 
-    Raises
-    ------
-    ReadError
-        If the encoder has other steps after the transformer, such as a dense layer.
+    Raises :class:`ReadError` if the encoder has other steps after the transformer, such as a dense layer.
     """
     for step in _json(folder / _STEPS, []):
         name = str(step.get("type", "")).rpartition(".")[2]
@@ -300,14 +285,8 @@ _SHA256 = "eb8d12eec2a0b6d694094f5085192a5eae2f244f90b90d8a11015498c8e9c0da"
 def large_encoder(feature: str) -> Path:
     """Return the folder of the encoder in the cache, joined from its parts if needed; ``feature`` names what needs it.
 
-    The cache is ``themescope`` in ``$XDG_CACHE_HOME``, by default in ``~/.cache``.
-
-    Raises
-    ------
-    MissingExtraError
-        If a part is not installed.
-    ArtifactError
-        If a part is damaged.
+    The cache is ``themescope`` in ``$XDG_CACHE_HOME``, by default in ``~/.cache``. Raises
+    :class:`MissingExtraError` if a part is not installed, and :class:`ArtifactError` if one is damaged.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or expand_home("~/.cache")) / "themescope"
     folder = cache / LARGE_ENCODER

@@ -112,10 +112,6 @@ class SectionRules(Config):
                 "no sentence would remain."
             )
 
-    def dropped_titles(self) -> frozenset[str]:
-        """Return the folded titles of rule (iv)."""
-        return BACK_MATTER | EXTENDED_BACK_MATTER if self.extended_drop else BACK_MATTER
-
 
 @dataclass(frozen=True)
 class TripletRules(SectionRules):
@@ -232,19 +228,14 @@ def eligible(
     return found
 
 
-def is_lead(section: SectionRecord) -> bool:
-    """Return whether a section is the text before the first heading."""
-    return section.position == 0 and not section.title.strip()
-
-
 def _admitted(sections: Sequence[SectionRecord], rules: SectionRules, dropped: Counter[str]) -> list[SectionRecord]:
     """Return the sections that pass rules (iii) and (iv); subsections of a dropped section are dropped too."""
     admitted: list[SectionRecord] = []
-    back_matter = rules.dropped_titles()
+    back_matter = BACK_MATTER | EXTENDED_BACK_MATTER if rules.extended_drop else BACK_MATTER
     below: int | None = None  # level of the current dropped section
     first_titled = rules.drop_first == "lead+first_titled"
     for record in sections:
-        if is_lead(record):
+        if record.position == 0 and not record.title.strip():  # the text before the first heading
             dropped["lead"] += 1
             continue
         if below is not None and record.level > below:

@@ -22,7 +22,13 @@ from themescope.core.config import digest_of, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.labelling.code_sets import combinations
 from themescope.core.labelling.codebook.entries import codes
-from themescope.core.labelling.codebook.prompt import NO_CODE, CodingPrompt, UnusableAnswer, parsed_codes
+from themescope.core.labelling.codebook.prompt import (
+    NO_CODE,
+    CodingPrompt,
+    UnusableAnswer,
+    compare_prompts,
+    parsed_codes,
+)
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.label_records import NewLabelling
@@ -133,8 +139,6 @@ class _Coding:
 
     def compared(self, args: CodeWithModelConfig) -> tuple[int, dict[str, Any]]:
         """Return the best prompt, and the comparison on the texts that people judged."""
-        from themescope.core.labelling.codebook.prompt_choice import compare_prompts
-
         plan, places = self._plan, self._plan.compared
         clusters = [code.cluster.number for code in codes(plan.partition)]
         place_of = {number: place for place, number in enumerate(clusters, 1)}

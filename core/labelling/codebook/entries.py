@@ -160,15 +160,10 @@ def with_example(entry: CodebookEntry, ids: Iterable[int], counter: bool = False
     return replace(entry, **{name: getattr(entry, name) + added, other: kept})
 
 
-def without_examples(entry: CodebookEntry, ids: Collection[int]) -> CodebookEntry:
-    """Return the entry without these sentences."""
-    kept: dict[str, Any] = {name: tuple(i for i in getattr(entry, name) if i not in ids) for name in SENTENCES}
-    return replace(entry, **kept)
-
-
 def only_examples(entry: CodebookEntry, ids: Collection[int]) -> CodebookEntry:
     """Return the entry with those of its sentences that are among ``ids``."""
-    return without_examples(entry, {*entry.examples, *entry.counter_examples}.difference(ids))
+    kept: dict[str, Any] = {name: tuple(id for id in getattr(entry, name) if id in ids) for name in SENTENCES}
+    return replace(entry, **kept)
 
 
 # --- versions ---------------------------------------------------------------------------------------------------------

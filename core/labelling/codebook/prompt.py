@@ -1,4 +1,4 @@
-"""Coding by a language model: the codebook as a prompt, and the codes in its answers.
+"""Coding by a language model: the codebook as a prompt, the codes in its answers, and the choice among prompts.
 
 An answer is text of unknown origin. It is used only if it names the number of every sentence of the request once, and
 nothing else; codes that are not in the codebook are reported, never replaced by another code.
@@ -12,10 +12,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from themescope.core.errors import DataError
 from themescope.core.labelling.codebook.entries import SENTENCES, TEXTS, Code
+from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.text.cleaning import folded_name
+from themescope.core.types import Estimate, Ids
 
+FOLDS = 5
+FEWEST = 10
+"""Minimum number of labelled sentences for a comparison."""
 NO_CODE = 0
 """Code of an answer for a sentence that none of the codes fits."""
 BATCH_CHARACTERS = 8_000
@@ -141,3 +149,38 @@ def _objects(answer: str) -> Iterator[list[tuple[str, Any]]]:
 def _shown(text: str) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"
+
+
+# The choice among prompts, by agreement with people, cross-validated
+
+
+@dataclass(frozen=True, slots=True)
+class PromptComparison:
+    """Shares of sentences to which the model gave the code of people."""
+
+    accuracy: tuple[Estimate, ...]
+    """Of each prompt, on all labelled sentences. The best of several is too high, because it is chosen by the same."""
+    best: int
+    """Place of the prompt with the highest accuracy; the first of equals."""
+    chosen: Estimate
+    """Of the prompt chosen on the other folds, on each fold: what choosing the best prompt gives on new sentences."""
+
+
+def compare_prompts(right: npt.NDArray[np.bool_], documents: Ids, seed: int = 0) -> PromptComparison:
+    """Compare k prompts by ``right`` (k, n), whether each is right on each sentence; folds keep ``documents`` whole.
+
+    ``documents`` (n,) are the document of each sentence. With fewer documents than folds, sentences are the documents.
+    Raises :class:`DataError` with fewer than :data:`FEWEST` sentences.
+    """
+    n = right.shape[1]
+    if n < FEWEST:
+        raise DataError(f"Comparing prompts needs {FEWEST} labelled sentences; there are {n}. Label more.")
+    _, groups = np.unique(documents, return_inverse=True)
+    if groups.max() + 1 < FOLDS:
+        groups = np.arange(n)
+    fold = np.random.default_rng(seed).permutation(groups.max() + 1)[groups] % FOLDS
+    held_out = np.empty(n, np.bool_)
+    for one in range(FOLDS):
+        held_out[fold == one] = right[right[:, fold != one].mean(1).argmax(), fold == one]
+    accuracy = tuple(bootstrap_mean(row, groups, seed=seed) for row in right)
+    return PromptComparison(accuracy, int(right.mean(1).argmax()), bootstrap_mean(held_out, groups, seed=seed))

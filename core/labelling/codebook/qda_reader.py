@@ -98,10 +98,7 @@ class _Content:
 class ProjectReader:
     """Reader of a project. Opening it checks names and sizes, and reads codes and selections; texts are read later.
 
-    Raises
-    ------
-    ReadError
-        If the file is not such a project, is damaged or too large, or its XML has entities.
+    Raises :class:`ReadError` if the file is not such a project, is damaged or too large, or its XML has entities.
     """
 
     def __init__(self, path: Path) -> None:

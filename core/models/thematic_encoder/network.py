@@ -244,7 +244,7 @@ class ContextEncoder(TrainedModel, CombiningModel):
 
         if len(corpus.models) != 1 or not isinstance(corpus.models[0], ThematicEncoder):
             raise DataError("The context encoder needs exactly one fitted model, a thematic encoder. Name it.")
-        self.use_submodels(corpus.models)
+        self._models = tuple(corpus.models)
         check_length(self._encoder.encoder, self.config)
         parts = split_articles(corpus, self.config, self.seed, "The context encoder")
         dim = self._encoder.embed([]).shape[1]

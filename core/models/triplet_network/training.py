@@ -65,14 +65,6 @@ def gradient_share(delta: Tensor) -> Tensor:
     return 4 * p * (1 - p)
 
 
-def facenet_losses(delta: Tensor, margin: float) -> Tensor:
-    """Return (n,) max(0, ‖f−f⁺‖² − ‖f−f⁻‖² + m) of unit vectors f, from (n,) differences Δ of 1 − cosine.
-
-    Since ‖f−g‖² = 2(1 − cos), the difference of squared distances is 2Δ (Schroff et al. 2015, equation 3).
-    """
-    return functional.relu(2 * delta + margin)
-
-
 def distances(a: Tensor, b: Tensor, kind: str) -> Tensor:
     """Return (n,) distances of the rows of two (n, dim) tensors, in float32 also under mixed precision.
 
@@ -180,7 +172,8 @@ class TripletLoss(nn.Module):
             return section_loss(scaled, together, apart, sums / counts.clamp(min=1))
         deltas = self.deltas(vectors, triplets)
         if self.loss == "facenet":
-            losses = facenet_losses(deltas, self.margin)
+            # ‖f−g‖² = 2(1 − cos) of unit vectors (Schroff et al. 2015, equation 3)
+            losses = functional.relu(2 * deltas + self.margin)
         else:
             losses = triplet_losses(deltas / self.temperature, self.loss)
         return (losses * weights).sum() / weights.sum().clamp(min=LEAST_WEIGHT)

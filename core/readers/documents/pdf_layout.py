@@ -107,7 +107,9 @@ def _margins(pages: list[list[Line]]) -> dict[int, str]:
     for zones in rows_of:
         for zone, rows in zones.items():
             for place, row in enumerate(rows):
-                numbers = [line for line in row if place == 0 and _is_page_number(line.text)]
+                numbers = [
+                    line for line in row if place == 0 and len(line.text) < 40 and _PAGE_NUMBER.fullmatch(line.text)
+                ]
                 right = any(line.text.isdecimal() and int(line.text) - line.page == usual[0][0] for line in numbers)
                 for line in row:
                     if line in numbers and (right or len(row) == 1):
@@ -123,10 +125,6 @@ def _margins(pages: list[list[Line]]) -> dict[int, str]:
         if len({line.page for line in near}) >= least and len(lines[0].text) < 200:
             found |= {id(line): "running head" for line in near}
     return found
-
-
-def _is_page_number(text: str) -> bool:
-    return len(text) < 40 and bool(_PAGE_NUMBER.fullmatch(text))
 
 
 def _edges(lines: list[Line]) -> dict[str, list[list[Line]]]:

@@ -83,10 +83,13 @@ class Transcript(DocumentReader):
 
     def _blocks(self, lines: list[str], layout: Layout) -> Iterator[Block]:
         waiting: list[str] = []
+        least = {"line": sys.maxsize, "block": 1, "auto": _WRAPPED}[
+            self.config.paragraphs
+        ]  # length of a line that goes on
         place, values = "", Turn("", "", "").values
         places = [f"line {number:,}" for number in range(1, len(lines) + 1)]
         for number, begins, turn in layout.turns(lines, places, self.account):
-            if waiting and (begins or not self._goes_on(lines[number - 1])):
+            if waiting and (begins or len(lines[number - 1].strip()) < least):
                 yield Block(PARAGRAPH, " ".join(waiting), 0, place, values)
                 waiting = []
             if waiting:
@@ -96,11 +99,6 @@ class Transcript(DocumentReader):
             waiting.append(turn.text)
         if waiting:
             yield Block(PARAGRAPH, " ".join(waiting), 0, place, values)
-
-    def _goes_on(self, before: str) -> bool:
-        """Return whether a line continues the paragraph of the line before it."""
-        least = {"line": sys.maxsize, "block": 1, "auto": _WRAPPED}[self.config.paragraphs]
-        return len(before.strip()) >= least
 
 
 def recognises(head: FileHead) -> bool:

@@ -14,9 +14,9 @@ from themescope.core.labelling.codebook.prompt import (
     UnusableAnswer,
     batches,
     coding_prompt,
+    compare_prompts,
     parsed_codes,
 )
-from themescope.core.labelling.codebook.prompt_choice import compare_prompts
 from themescope.core.labelling.partition import Cluster
 
 NAMES = ("Rent", "Housing › Building", "7")
