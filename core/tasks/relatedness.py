@@ -216,8 +216,6 @@ class TrainedRegressor:
     weights: Tensor
     """(features, 5)"""
     bias: Tensor
-    penalty: float
-    trial_pearson: float
 
     def predict(self, first: Any, second: Any) -> Floats:
         """Return the (n,) expected relatedness 1 … 5 of the rows of two (n, dim) matrices."""
@@ -260,9 +258,7 @@ def train_relatedness(training: RelatednessData, trial: RelatednessData, seed: i
     fit = _Fit(features, torch.from_numpy(soft_targets(training.scores)), seed)
     fit.run(held_out, trial.scores, report)
     best = int(np.argmax(fit.best))
-    return TrainedRegressor(
-        columns, mean, scale, fit.weights[best], fit.bias[best], PENALTIES[best], float(fit.best[best])
-    )
+    return TrainedRegressor(columns, mean, scale, fit.weights[best], fit.bias[best])
 
 
 class _Fit:

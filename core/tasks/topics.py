@@ -325,26 +325,10 @@ def joined(parts: Sequence[TopicItems]) -> TopicItems:
     return TopicItems(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def topic_task(
-    documents: Iterable[tuple[TopicDocument, Matrix]], settings: TopicSettings, report: Report | None = None
-) -> TopicTask:
-    """Label the sentences of ``documents``, each given with the (n, dim) vectors of its n sentences.
-
-    The vectors only determine the central sentences; the paper uses those of Sen2Vec. Raises :class:`DataError` without
-    labelled sentences for training or test, or with fewer than two topics.
-    """
-    report = report or SILENT
-    labelled = []
-    for number, (document, vectors) in enumerate(documents, 1):
-        report.progress(number, number + 1, f"{number:,} documents labelled")
-        labelled.append((document, central(document.sentences, vectors, settings)))
-    return assemble(labelled, settings)
-
-
 def assemble(documents: Iterable[tuple[TopicDocument, Sequence[int]]], settings: TopicSettings) -> TopicTask:
     """Build the task from documents with the indices of their labelled sentences, see :func:`central`.
 
-    Raises the errors of :func:`topic_task`.
+    Raises :class:`DataError` without labelled sentences for training or test, or with fewer than two topics.
     """
     kept = [(document, chosen) for document, chosen in documents if document.topic and document.part]
     topics = tuple(sorted({document.topic for document, _ in kept}))

@@ -209,18 +209,8 @@ GROUP_COLUMNS = ("article id", "article", "article title", "group")
 """Folded names, with spaces for ``_`` and ``-``, of the column with the article of each triplet."""
 
 
-@dataclass(frozen=True, slots=True)
-class TripletTable:
-    """Triplets in file order, with the other columns of their file by name."""
-
-    texts: TripletTexts
-    extra: dict[str, list[str]]
-    group_column: str
-    """Column of ``texts.groups``; "" if there is none and every group is -1."""
-
-
-def read_triplets_csv(path: Path) -> TripletTable:
-    """Read a UTF-8 CSV file with the three columns in any order; other columns are kept as ``extra``.
+def read_triplets_csv(path: Path) -> TripletTexts:
+    """Return the triplets of a UTF-8 CSV file with the three columns in any order, in file order.
 
     Groups are numbered 0, 1, … in order of appearance. Raises :class:`ReadError` with the line of the error: missing
     columns, a row of another length, an empty sentence, wrong encoding, no rows.
@@ -242,7 +232,7 @@ def read_triplets_csv(path: Path) -> TripletTable:
     table = {name: [row[i] for row in rows] for i, name in enumerate(header)}
     pivots, positives, negatives = (table.pop(header[i]) for i in columns)
     group = next((name for name in table if fold(name.replace("_", " ").replace("-", " ")) in GROUP_COLUMNS), "")
-    return TripletTable(TripletTexts(pivots, positives, negatives, _groups(table, group, len(rows))), table, group)
+    return TripletTexts(pivots, positives, negatives, _groups(table, group, len(rows)))
 
 
 def _columns(path: Path, header: list[str]) -> list[int]:

@@ -132,7 +132,7 @@ def _triplets(store: Store, args: EvaluateTripletsConfig, data: _Data) -> tuple[
     from themescope.core.triplets.sample import read_triplets_csv
 
     if data.set_id is None:
-        texts = read_triplets_csv(Path(args.file)).texts
+        texts = read_triplets_csv(Path(args.file))
         return texts, np.arange(len(texts), dtype=np.int64)
     with store.reading() as r:
         split = Split(args.split)

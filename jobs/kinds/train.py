@@ -217,7 +217,7 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
     parts: dict[str, Any] = {}
     if "needs-triplets" in card.tags and data.files:
         splits = zip((Split.TRAIN, Split.VALIDATION), data.files, strict=True)
-        parts["triplets"] = {split: read_triplets_csv(path).texts for split, path in splits}
+        parts["triplets"] = {split: read_triplets_csv(path) for split, path in splits}
         record |= {"triplets": [path.name for path in data.files], "triplets_digest": data.digest(card)[1:]}
     elif "needs-triplets" in card.tags and data.triplets is not None:
         with store.reading() as r:

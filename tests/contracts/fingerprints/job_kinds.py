@@ -94,7 +94,7 @@ def compared() -> Fingerprint:
 
 
 def classified() -> Fingerprint:
-    from themescope.core.tasks.topics import TopicDocument, TopicSettings, classify, cluster_topics, topic_task
+    from themescope.core.tasks.topics import TopicDocument, TopicSettings, assemble, central, classify, cluster_topics
 
     x = fixed(40, 5)
     y = np.floor(3 * (fixed(40, 1, 9)[:, 0] + 0.5)).astype(np.int32)
@@ -103,8 +103,9 @@ def classified() -> Fingerprint:
         TopicDocument(found.title, NOUNS[i % 2], "test" if i % 3 == 0 else "train", list(found.sentences))
         for i, found in enumerate(articles())
     ]
-    with_vectors = [(d, fixed(len(d.sentences), 4, i)) for i, d in enumerate(documents)]
-    task = topic_task(with_vectors, TopicSettings())
+    settings = TopicSettings()
+    central_ones = [central(d.sentences, fixed(len(d.sentences), 4, i), settings) for i, d in enumerate(documents)]
+    task = assemble(zip(documents, central_ones, strict=True), settings)
     chosen = digest_of([part.sentences.tolist() for part in (task.train, task.validation, task.test)])
     return [chosen, partition(scores.predicted), *numbers(cluster_topics(x, y, 3, 0))]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from themescope.core.errors import DataError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY as READERS
-from themescope.core.tasks.topics import PUBLISHED, TopicDocument, TopicSettings, central, long_enough, topic_task
+from themescope.core.tasks.topics import PUBLISHED, TopicDocument, TopicSettings, assemble, central, long_enough
 from themescope.core.text.splitting import SentenceSplitter, split_article
 from themescope.core.types import Sentence
 
@@ -29,6 +29,10 @@ def document(number, topic, part, sentences=7):
 
 def vectors(document):
     return np.random.default_rng(int(document.title[6:])).normal(size=(len(document.sentences), 5))
+
+
+def topic_task(documents, settings):
+    return assemble(((d, central(d.sentences, x, settings)) for d, x in documents), settings)
 
 
 def task(documents, settings=SETTINGS):

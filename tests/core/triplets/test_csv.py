@@ -17,20 +17,19 @@ def write(folder: Path, content: str | bytes) -> Path:
 
 
 def test_plain(tmp_path: Path) -> None:
-    table = read_triplets_csv(write(tmp_path, GOOD))
-    assert table.texts.pivots == ["a", "d, e"]
-    assert table.texts.positives == ["b", "f"]
-    assert table.texts.negatives == ["c", "g"]
-    assert table.texts.groups.tolist() == [-1, -1] and table.extra == {} and table.group_column == ""
+    texts = read_triplets_csv(write(tmp_path, GOOD))
+    assert texts.pivots == ["a", "d, e"]
+    assert texts.positives == ["b", "f"]
+    assert texts.negatives == ["c", "g"]
+    assert texts.groups.tolist() == [-1, -1]
 
 
 def test_columns_anywhere_with_bom_extras_and_groups(tmp_path: Path) -> None:
     header = "\ufeffnote,sentence3,Article_ID,Sentence 1,SENTENCE2"
     text = "\r\n".join([header, "x,n1,Q7,p1,q1", "", "y,n2,Q3,p2,q2", "z,n3,Q7,p3,q3", ""])
-    table = read_triplets_csv(write(tmp_path, text))
-    assert table.texts.pivots == ["p1", "p2", "p3"] and table.texts.negatives == ["n1", "n2", "n3"]
-    assert table.group_column == "Article_ID" and table.texts.groups.tolist() == [0, 1, 0]
-    assert table.extra == {"note": ["x", "y", "z"], "Article_ID": ["Q7", "Q3", "Q7"]}
+    texts = read_triplets_csv(write(tmp_path, text))
+    assert texts.pivots == ["p1", "p2", "p3"] and texts.negatives == ["n1", "n2", "n3"]
+    assert texts.groups.tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize(
