@@ -466,7 +466,7 @@ def _use_form(state: RelabelState, result: _Result) -> None:
             model = attempt(lambda: metrics.keep(queries.store(), state.record, result.learned))
         if model is None:
             return
-        page_queries.models_for.clear()
+        page_queries.forget_models()
         after = result.after if move else None
         state.apply(lambda p: metrics.use(p, model, result.learned, after), keep_selection=True)
         st.session_state.pop(f"relabel_metric_{state.record.id}_result", None)

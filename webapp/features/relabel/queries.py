@@ -122,6 +122,11 @@ def models_for(labelling_id: int, members: Members) -> list[ModelRecord]:
     return _models_for(labelling_id, members, current_person())
 
 
+def forget_models() -> None:
+    """Look for models anew, after one was stored."""
+    _models_for.clear()
+
+
 @st.cache_data(show_spinner=False, ttl=30, max_entries=32)
 def _models_for(labelling_id: int, members: Members, person: str) -> list[ModelRecord]:
     corpus = queries.read(lambda r: r.labellings.get(labelling_id).corpus_id)
