@@ -30,7 +30,7 @@ _PAGE, _POINTS = 1_000, 50_000
 _WAIT_S = 30.0
 _RECORDS = tuple(
     f"themescope.core.{name}"
-    for name in ("records.answers", "records.measured", "records.people", "records.stored", "labelling.changes",
+    for name in ("records.answers", "records.stored", "labelling.changes",
                  "labelling.codebook.portable")
 )  # fmt: skip
 """Modules of the records that answers consist of."""
