@@ -22,7 +22,9 @@ from tests import event_loops
 from tests.homes import MakeHome
 from tests.webapp.browsers import SECRET
 from tests.webapp.browsers import browser as new_browser
+from tests.webapp.columned import add
 from tests.webapp.filled import fill
+from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook.operations import adopt
@@ -35,13 +37,14 @@ from themescope.db import tables as t
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
 from themescope.db.records import MapPoints, VectorBlock
+from themescope.db.repositories.failures import Failure
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit
 from themescope.jobs.api.application import description
 from themescope.jobs.api.problems import Caller
 from themescope.jobs.mcp import TOOLS
-from themescope.jobs.services import corpus_edits, everything
+from themescope.jobs.services import corpus_edits, everything, failures
 from themescope.jobs.services.accounts import api_tokens, people
 from themescope.jobs.services.accounts import sign_in as service
 from themescope.jobs.services.labelling import files, starts
@@ -73,7 +76,9 @@ SECRETS: Mapping[str, tuple[str, ...]] = {
     "selections by hidden labels": ("AVOCET",),
     "views of hidden labels": ("DUNLIN",),
     "deleted labellings of others": ("SANDPIPER",),
+    "codes of failures": ("SMEW",),
     "texts of removed articles": ("WIGEON",),
+    "values of removed articles": ("SCAUP",),
     "names of removed articles": ("GADWALL",),
     "texts before a correction": ("POCHARD",),
     "people": ("zenaida",),
@@ -85,8 +90,10 @@ OF_THE_TASK = {*[*SECRETS][:13]} - {"gold marks"}
 
 def may(person: str, fact: str) -> bool:
     """Whether a person may see a fact."""
-    if fact in ("texts of removed articles", "texts before a correction"):
-        return person == "ada" and "before" in fact  # removals and corrections can be undone by admins
+    if fact in ("texts of removed articles", "values of removed articles"):
+        return False
+    if fact == "codes of failures":
+        return person in ("ada", "val")  # labellers have not begun to code them
     return person == "ada" or (fact in OF_THE_TASK and person in ("tom", "val"))
 
 
@@ -132,6 +139,13 @@ def secretive(store: Store) -> None:
         w.selections.add(selected(corpus.id, others, Origin("list", ("chosen by hand",))), "by hand", "ben")
         w.selections.add(selected(corpus.id, ids, Origin("list", ("chosen by hand",))), "", "tom")
         _path(w, corpus.name)
+    sides = ["left", "right", "SCAUP"]
+    add(store, corpus.id, "side", ColumnType.CATEGORY, [danube.id, nile.id, third.id], sides, ColumnLevel.ARTICLE)
+    made = failures.collect(
+        store, corpus.id, "batch", [Failure("sentence", "It failed.", "a search", (ids[0],))], "ben"
+    )
+    coding = LabellingSession(store, failures.coding_of(store, made.corpus, "ben").id, "ben")
+    coding.do(op.create(coding.partition, 1, "SMEW", coding.partition.ids))
     corpus_edits.correct_text(store, corpus.id, ids[-1], "POCHARD was wrong.", "ada")
     corpus_edits.correct_text(store, corpus.id, ids[-1], "This is right.", "ada")
     _themes(store, corpus.id, others)
