@@ -68,7 +68,7 @@ SECRETS: Mapping[str, tuple[str, ...]] = {
     "notes of others": ("HERON",),
     "codebooks of others": ("EGRET",),
     "gold labels": ("GOLDCREST", "GOLDFINCH"),
-    "gold marks": ('"reason":"gold"', '"gold_id":5', '"gold_share":0.77'),
+    "gold marks": ('"reason":"gold"', '"gold_id":1', '"gold_share":'),
     "triplets of hidden labels": ("CURLEW",),
     "models of hidden labels": ("PLOVER",),
     "maps of such models": ("SNIPE",),
