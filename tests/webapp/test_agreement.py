@@ -22,7 +22,7 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import COPIED
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features import agreement as state
-from themescope.webapp.features.agreement import results
+from themescope.webapp.features.agreement import posterior, results
 from themescope.webapp.features.relabel.actions import clusters_with_keys, dispatch
 
 Open = Callable[..., AppTest]
@@ -94,7 +94,7 @@ def test_what_nobody_touched_is_no_agreement_of_people(open_both: Open) -> None:
     pairs = at.dataframe[0].value.set_index(["First", "Second"])["Sentences"]
     assert pairs.to_dict()[HOSTILE, "Sections"] == 2 and pairs.to_dict()["Ada's", "Sections"] == 0
     assert "both people set themselves" in words_of(at) and results.ALL in words_of(at)
-    at.button_group(key=state.COUNTED).set_value(results.ONE).run()
+    at.button_group(key=state.COUNTED).set_value(posterior.ONE).run()
     assert {m.label: m.value for m in at.metric}["Sentences"] == "2"
     at.button_group(key=state.COUNTED).set_value(results.ALL).run()
     assert {m.label: m.value for m in at.metric}["Sentences"] == "24"
