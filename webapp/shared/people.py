@@ -162,7 +162,11 @@ def current_person() -> str:
         If sign-in is required and nobody has signed in.
     """
     if sign_in_required():
-        return require_sign_in()
+        # Return the name of the signed-in person; raise :class:`AccessError` if there is none.
+        name = signed_in_person()
+        if name is None:
+            raise AccessError("You are not signed in, or your session has ended. Reload the page.")
+        return name
     if _KEY not in st.session_state:
         session = sign_in.session_of(server_store(), browser_token(st.context.cookies))
         st.session_state[_KEY] = session.person if session and session.method is SignInMethod.NAME else ""
@@ -214,14 +218,6 @@ def signed_in_person() -> str | None:
     sign_in.keep_alive(server_store(), token, session)
     st.session_state[_HELD] = _Held(session.person, token, time.monotonic())
     return session.person
-
-
-def require_sign_in() -> str:
-    """Return the name of the signed-in person; raise :class:`AccessError` if there is none."""
-    name = signed_in_person()
-    if name is None:
-        raise AccessError("You are not signed in, or your session has ended. Reload the page.")
-    return name
 
 
 def _forget() -> None:

@@ -66,7 +66,9 @@ def show(record: LabellingRecord) -> None:
         sets = queries.triplet_sets()
         held_out = evaluation_sets(record.corpus_id, sets)
         _form(record, names, training, held_out)
-        for made in sets_from_labels(record, sets):
+        for made in [
+            s for s in sets if s.config.get("from") == "labels" and record.name in s.config.get("labellings", {})
+        ][::-1]:
             _results(record, made, held_out)
 
 
@@ -206,11 +208,6 @@ def _unplaced_effect(record: LabellingRecord, before: ModelRecord, after: ModelR
             f"fine-tuning (cosine): difference {with_interval(gap)}, 95 % interval over sentences; "
             f"Wilcoxon p = {found.test.p:.2g}."
         )
-
-
-def sets_from_labels(record: LabellingRecord, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:
-    """Return the triplet sets made from a labelling, alone or with others, newest first."""
-    return [s for s in sets if s.config.get("from") == "labels" and record.name in s.config.get("labellings", {})][::-1]
 
 
 def evaluation_sets(corpus_id: int, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:

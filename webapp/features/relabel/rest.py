@@ -69,7 +69,9 @@ def show(state: RelabelState) -> None:
     state.sync()
     messages(state)
     new_sentences.show(state)
-    labelled, record = _labelled(state), _newest(state)
+    with queries.store().reading() as r:
+        judged = judged_sentences(r, state.record, state.partition)
+    labelled, record = int((state.partition.numbers[state.partition.rows(judged)] != UNASSIGNED).sum()), _newest(state)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_counts(state, labelled, record))
         running = [job for job in queries.active_jobs({KIND}) if job.args.get("labelling") == state.record.name]
@@ -97,12 +99,6 @@ def show(state: RelabelState) -> None:
     with queue:
         _next(state, found)
     _list(state, found)
-
-
-def _labelled(state: RelabelState) -> int:
-    with queries.store().reading() as r:
-        judged = judged_sentences(r, state.record, state.partition)
-    return int((state.partition.numbers[state.partition.rows(judged)] != UNASSIGNED).sum())
 
 
 def _newest(state: RelabelState) -> PredictionRecord | None:
