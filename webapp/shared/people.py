@@ -162,7 +162,6 @@ def current_person() -> str:
         If sign-in is required and nobody has signed in.
     """
     if sign_in_required():
-        # Return the name of the signed-in person; raise :class:`AccessError` if there is none.
         name = signed_in_person()
         if name is None:
             raise AccessError("You are not signed in, or your session has ended. Reload the page.")
