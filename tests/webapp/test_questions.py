@@ -14,8 +14,8 @@ from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel.actions import dispatch
+from themescope.webapp.features.relabel.dialogs import question_data
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.questions import question_data
 
 Open = Callable[..., AppTest]
 

@@ -18,7 +18,7 @@ from themescope.core.records.stored import RunRecord
 from themescope.core.types import Corpus, Split
 from themescope.db.records import TripletSetRecord
 from themescope.db.store import Store
-from themescope.webapp.features.triplets import attention
+from themescope.webapp.features.triplets import browser
 from themescope.webapp.features.triplets.browser import roles
 from themescope.webapp.shared.figures import tones
 
@@ -160,7 +160,7 @@ def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], op
 def test_what_the_browser_draws_is_within_its_scales(nets: list[object]) -> None:
     texts = ("<b>The city's</b> river.", "theme1word2 in the north", "")
     found = triplet_attention(nets[1], texts)  # type: ignore[arg-type]
-    data = attention.attention_data(found, roles("titles"), tones("dark"))
+    data = browser.attention_data(found, roles("titles"), tones("dark"))
     names = [n["name"] for n in data["networks"]]
     assert names == [f"Attention of the network on {h}, darkest: 3.0 × uniform" for h in found.networks]
     for network in data["networks"]:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from themescope.webapp.features.codebook import CODES, FILES, LABELLING, VERSIONS, VIEW, entries, files
+from themescope.webapp.features.codebook import CODES, FILES, LABELLING, VERSIONS, VIEW, entries
 from themescope.webapp.features.codebook.entries import codebook_state
 from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab
@@ -19,12 +19,12 @@ if not labellings:
         "New labelling",
         {"view": "New labelling"},
     )
-    files.project_import()
+    entries.project_import()
 else:
     st.html(STYLE)
     with st.container(width=400):
         chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name)
-    views = {CODES: entries.show, VERSIONS: files.show_versions, FILES: files.show}
+    views = {CODES: entries.show, VERSIONS: entries.show_versions, FILES: entries.show_files}
     view, tab = open_tab([*views], VIEW)
     with tab:
         views[view](codebook_state(chosen))

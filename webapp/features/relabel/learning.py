@@ -280,9 +280,6 @@ def show_naming(state: RelabelState) -> None:
         return
     with folded:
         _suggestions(state)
-        if not may(Right.MANAGE):
-            st.caption("Sending texts to a language model requires the admin role.")
-            return
         model = codebook_view.endpoint()
         if model is None or not state.partition.clusters:
             return

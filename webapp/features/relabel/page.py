@@ -18,7 +18,6 @@ from themescope.webapp.features.relabel import (
     REST,
     SETTINGS,
     VIEW,
-    model_coding,
     queries,
     rest,
     settings,
@@ -193,7 +192,7 @@ def _value(field: Field, value: object, names: dict[int, str]) -> str:
 def show_rest(state: RelabelState) -> None:
     """Draw what predicts the rest: a classifier, and a language model."""
     rest.show(state)
-    model_coding.show(state)
+    settings.show_model_coding(state)
 
 
 # --- page -------------------------------------------------------------------------------------------------------------

@@ -38,7 +38,6 @@ from themescope.webapp.features.relabel import (
     dialogs,
     new_sentences,
     queries,
-    questions,
     sentences,
     step_summary,
     toolbar,
@@ -203,7 +202,7 @@ def show(state: RelabelState) -> None:
     with st.container(gap=None):
         messages(state)
     if view is None:
-        questions.show(state)
+        dialogs.show_questions(state)
         dialogs.show_open(state)
         return
     left, right = st.columns([7, 3])

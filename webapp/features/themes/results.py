@@ -79,9 +79,6 @@ def show_naming(analysis: Analysis) -> None:
             if renamed and may(Right.MANAGE) and st.button("Restore computed names", icon=":material/undo:"):
                 queries.write(lambda r: r.runs.set_themes(analysis.run.id, restored(analysis.themes), naming=None))
                 st.rerun()
-        if not may(Right.MANAGE):
-            st.caption("Sending texts to a language model requires the admin role.")
-            return
         model = codebook_view.endpoint()
         if model is None:
             return

@@ -198,7 +198,10 @@ _SHOWN = 20_000
 
 
 def endpoint() -> Endpoint | None:
-    """Return the endpoint of the settings; None, with a line that explains how to set one, if there is none."""
+    """Return the endpoint of the settings; None, with a line that says why, if there is none or a right is missing."""
+    if not may(Right.MANAGE):
+        st.caption("Sending texts to a language model requires the admin role.")
+        return None
     try:
         return Endpoint.of(queries.store().settings)
     except ConfigError:
