@@ -35,7 +35,9 @@ class Columns {
     this.root.replaceChildren(...columns);
     this.heading.textContent = this.data.heading;
     this.heading.hidden = !this.data.heading;
-    actionQueue.turns.set("columns", { turn: this.data.turn, root: this.root });
+    // Of an item, keys count once its sentence is among those that are drawn.
+    const unseen = this.data.heading && this.selected.size && !this.root.querySelector("li.on");
+    actionQueue.turns.set("columns", { turn: unseen ? -1 : this.data.turn, root: this.root });
     this.restore(position);
     this.reveal();
   }
