@@ -46,8 +46,8 @@ class NewItem:
 
 
 HIDDEN = (
-    "You label articles of this labelling in a blind task, or have not begun to code these failures. Other people's "
-    "labels are hidden until the task is closed by its maker or an admin (page Tasks, tab All tasks)."
+    "You label this text in a blind task, or have not coded these failures yourself. Other people's labels are "
+    "hidden until the task is closed by its maker or an admin (page Tasks, tab All tasks)."
 )
 """Why a person cannot open a labelling yet."""
 
