@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from themescope.core.errors import ArtifactError, DataError, optional_module
 from themescope.core.protocols import SILENT, Report
@@ -29,13 +28,13 @@ def cosines(query: Matrix, vectors: Matrix) -> Float32:
     """
     if query.shape[1] != vectors.shape[1]:
         raise DataError(f"The vectors have {vectors.shape[1]} dimensions, the query has {query.shape[1]}.")
-    row: Any = query.toarray() if isinstance(query, sparse.csr_array) else query
+    row: Any = query if isinstance(query, np.ndarray) else query.toarray()
     wanted = np.array(row, dtype=np.float32).ravel()
     wanted /= np.linalg.norm(wanted) or 1.0
     found = np.zeros(vectors.shape[0], dtype=np.float32)
     for start in range(0, vectors.shape[0], BLOCK):
         rows: Any = vectors[start : start + BLOCK].astype(np.float32, copy=False)
-        squares = rows.multiply(rows).sum(axis=1) if sparse.issparse(rows) else np.einsum("ij,ij->i", rows, rows)
+        squares = np.einsum("ij,ij->i", rows, rows) if isinstance(rows, np.ndarray) else rows.multiply(rows).sum(axis=1)
         lengths = np.sqrt(np.asarray(squares, dtype=np.float32)).ravel()
         found[start : start + rows.shape[0]] = (rows @ wanted) / np.where(lengths > 0, lengths, 1.0)
     return found
