@@ -67,7 +67,7 @@ class DistinctTexts:
 
         Frequent answers such as "None" are left out: texts of 10 % of the rows or more, and of 2 % if they are less
         similar to their nearest neighbours than 75 % of the texts that are not frequent. The latter are not left out
-        where fewer than ``least`` or than three quarters of the texts are not frequent, and no text is if none remains.
+        where fewer than ``least`` or than three quarters of the texts are not frequent. One text always remains.
         """
         n, m = len(self.place), len(self.rows)
         often = self.counts >= max(_OFTEN * n, _COPIES)
@@ -81,7 +81,7 @@ class DistinctTexts:
             np.fill_diagonal(cosines, -1.0)
             nearest = cosines.max(axis=1)
             out |= nearest[len(sample) :] < np.quantile(nearest[: len(sample)], _ISOLATED)
-        return np.setdiff1d(np.arange(m), frequent[out]) if out.sum() < m else np.arange(m)
+        return np.setdiff1d(np.arange(m), frequent[out]) if out.sum() < m else np.array([int(self.counts.argmin())])
 
     def joined(self, texts: Sequence[str]) -> DistinctTexts:
         """Return the texts with those joined that differ in numbers only; ``texts`` are the (m,) different ones."""
