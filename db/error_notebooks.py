@@ -41,7 +41,7 @@ from themescope.db import label_tables as t
 from themescope.db.label_records import NewLabelling
 from themescope.db.repositories.corpora import Corpora
 from themescope.db.repositories.corpus_edits import CorpusEdits
-from themescope.db.repositories.failures import Failure, Failures
+from themescope.db.repositories.failures import CollectedFailure, Failures
 from themescope.db.repositories.label_steps import LabelSteps
 from themescope.db.repositories.labellings import Labellings
 from themescope.db.repositories.tasks import Tasks
@@ -156,7 +156,7 @@ def _add_cases(
     return corpus, gone, places
 
 
-def _failure(case: Row) -> Failure:
+def _failure(case: Row) -> CollectedFailure:
     facts = case["facts"]
     passages, margins = facts["passages"], facts["margins"]
     kind = _KINDS.get(case["kind"], str(case["kind"]))
@@ -165,7 +165,7 @@ def _failure(case: Row) -> Failure:
     articles, sections = (", ".join(dict.fromkeys(filter(None, (one[of] for one in passages))))
                           for of in ("article", "section"))  # fmt: skip
     section = passages[0]["section"] if passages and passages[0]["role"] else sections
-    return Failure(kind, "\n".join(texts) or "(no text)", facts["source"], tuple(case["sentence_ids"]),
+    return CollectedFailure(kind, "\n".join(texts) or "(no text)", facts["source"], tuple(case["sentence_ids"]),
                    tuple(facts["models"]), margins, placed, articles, section, case["permalink"])  # fmt: skip
 
 

@@ -177,8 +177,8 @@ _CARDS = (
         "The BiLSTM with attention, trained on sentences of whole articles: each is compared with all others of its "
         "article.",
         f"The network of {_ED18}, section 3.2; the loss of Khosla et al. 2020, Supervised Contrastive Learning",
-        factory="triplet_network.training:ContrastiveNet",
-        config="triplet_network.training:ContrastiveNetConfig",
+        factory="triplet_network.contrastive:ContrastiveNet",
+        config="triplet_network.contrastive:ContrastiveNetConfig",
         tags=("needs-sections", "accepts-teacher", "attention", "english"),
     ),
     _con_s2v(
@@ -357,7 +357,7 @@ _CARDS = (
         "A thematic encoder that reads the mean vector of the article before each sentence, trained so that sentences "
         "of the same section are close to each other.",
         "This project; after Khosla et al. 2020, Supervised Contrastive Learning",
-        factory="thematic_encoder.network:ContextEncoder",
+        factory="thematic_encoder.context:ContextEncoder",
         tags=("needs-models", "any-models", "one-encoder", "needs-sections", "per-article", "english"),
     ),
 )

@@ -48,7 +48,7 @@ _SETTINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class CollectedFailure:
     """Something that a model got wrong, or on which people or models disagree."""
 
     kind: str
@@ -95,7 +95,7 @@ class Failures(Repository):
         self,
         project: CorpusRecord,
         batch: str,
-        failures: Sequence[Failure],
+        failures: Sequence[CollectedFailure],
         person: str = "",
         found: Sequence[tuple[str, datetime]] = (),
         about: str = "",
@@ -112,7 +112,7 @@ class Failures(Repository):
         self,
         project: CorpusRecord,
         batch: str,
-        failures: Sequence[Failure],
+        failures: Sequence[CollectedFailure],
         finders: Sequence[tuple[str, datetime]],
         about: str,
     ) -> tuple[CorpusRecord, Ids, int]:

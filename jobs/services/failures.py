@@ -21,7 +21,7 @@ from themescope.core.records.stored import CorpusRecord, LabellingRecord, RunRec
 from themescope.core.types import Ids, Split
 from themescope.db.label_records import NewLabelling
 from themescope.db.records import TripletSetRecord
-from themescope.db.repositories.failures import Failure as Failure
+from themescope.db.repositories.failures import CollectedFailure as CollectedFailure
 from themescope.db.repositories.runs import Margins
 from themescope.db.store import Store
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -45,7 +45,7 @@ class Collected(NamedTuple):
 
 
 def collect(
-    store: Store, project_id: int, batch: str, found: Sequence[Failure], person: str, about: str = ""
+    store: Store, project_id: int, batch: str, found: Sequence[CollectedFailure], person: str, about: str = ""
 ) -> Collected:
     """Add failures of a project to its corpus of failures; those that are there under the same batch stay as they are.
 
@@ -89,7 +89,7 @@ def coding_of(store: Store, corpus: CorpusRecord, person: str) -> LabellingRecor
 
 def triplets(
     store: Store, of: TripletSetRecord, ids: Ids, margins: Mapping[str, Margins], link: Callable[[int], str]
-) -> list[Failure]:
+) -> list[CollectedFailure]:
     """Return triplets (n,) of a set as failures of the models that have them wrong, by the margins (n,) of each."""
     with store.reading() as r:
         cards = r.triplets.cards(ids)
@@ -102,7 +102,7 @@ def triplets(
         ids_of = (card.pivot_id, card.positive_id, card.negative_id)[: 3 if of.kind == "sentences" else 1]
         where, placed = f"triplet set {of.name}, {card.split.value} split", card.negative_section if wrong else ""
         about = (wrong, known, placed, card.article, card.pivot_section, link(card.id))
-        found.append(Failure(TRIPLET, text, where, ids_of, *about))
+        found.append(CollectedFailure(TRIPLET, text, where, ids_of, *about))
     return found
 
 
@@ -115,7 +115,7 @@ def sentences(
     link: str,
     models: tuple[str, ...] = (),
     of_people: bool = False,
-) -> list[Failure]:
+) -> list[CollectedFailure]:
     """Return sentences as failures, in their order; ``placed`` says where models, or labellings of people, placed each.
 
     Raises ``DataError`` for labels of people while a blind task hides them from each other: everybody reads failures.
@@ -133,7 +133,7 @@ def sentences(
     for one in (known[id] for id in wanted if id in known):
         title, section = articles[one.article_id].title, sections.get((one.article_id, one.section), "")
         about = (placed.get(one.id, ""), title, section, link)
-        found.append(Failure(kind, one.text, source, (one.id,), models, {}, *about))
+        found.append(CollectedFailure(kind, one.text, source, (one.id,), models, {}, *about))
     return found
 
 
@@ -191,12 +191,12 @@ def collect_sample(
     return collect(store, project_id, batch, found, person, about)
 
 
-def _misplaced(store: Store, of: Failing, drawn: Ids, link: Callable[[str], str]) -> list[Failure]:
+def _misplaced(store: Store, of: Failing, drawn: Ids, link: Callable[[str], str]) -> list[CollectedFailure]:
     with store.reading() as r:
         labels, items = r.runs.labels(of.run.id), r.benchmarks.items(of.run.benchmark_id or 0)
         articles = r.corpora.articles_by_id({s.article_id for s in r.corpora.sentences_by_id(drawn).values()})
         sections = r.corpora.sections_of(articles)
-    found = dict[int, Failure]()
+    found = dict[int, CollectedFailure]()
     for item in items:
         if item.article_id not in articles:
             continue

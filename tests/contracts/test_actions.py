@@ -29,7 +29,7 @@ from themescope.db import label_tables as t
 from themescope.db.access import Actor, Right
 from themescope.db.label_records import NewItem, NewLabelling, NewTask
 from themescope.db.records import Verdict
-from themescope.db.repositories.failures import Failure
+from themescope.db.repositories.failures import CollectedFailure
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit
@@ -114,7 +114,7 @@ def _keep_metric(s: Scene) -> None:
 
 
 def _collect(s: Scene) -> None:
-    found = [Failure("sentence", "a text", "a search", ())]
+    found = [CollectedFailure("sentence", "a text", "a search", ())]
     made = failures.collect(s.store, s.corpus, "a search", found, s.name)
     failures.coding_of(s.store, made.corpus, s.name)  # max has begun, so that a task hides the two from each other
 
@@ -295,7 +295,9 @@ def _fill(store: Store) -> None:
         with store.writing() as w:
             w.views.add("map", f"of {name}", "a=1", name)
             w.selections.add(_few(w, made.corpus_id, 1), f"of {name}", name)
-    of_max = failures.collect(store, made.corpus_id, "a search", [Failure("sentence", "of max", "a search", ())], "max")
+    of_max = failures.collect(
+        store, made.corpus_id, "a search", [CollectedFailure("sentence", "of max", "a search", ())], "max"
+    )
     failures.coding_of(store, of_max.corpus, "max")
     with store.writing() as w:
         articles = [article.id for article in w.corpora.articles(made.corpus_id)]

@@ -15,7 +15,7 @@ from themescope.core.labelling.code_sets import code_names
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.records.stored import LabellingRecord
 from themescope.db import error_notebooks
-from themescope.db.repositories.failures import Failure
+from themescope.db.repositories.failures import CollectedFailure
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store, Unit
 from themescope.jobs.bundles.selections import store_notebook
@@ -221,8 +221,10 @@ def test_a_name_that_is_forgotten_is_in_no_failure(migrated: Store) -> None:
         assert not [article for article in r.corpora.articles(corpus.id) if "Ada" in article.source]
 
 
-def failure(n: int, source: str = "triplet set Rivers") -> Failure:
-    return Failure("wrong triplet", f"Pivot {n}", source, (n,), ("default",), {"default": -0.1 * n}, "Climate", "Rome")
+def failure(n: int, source: str = "triplet set Rivers") -> CollectedFailure:
+    return CollectedFailure(
+        "wrong triplet", f"Pivot {n}", source, (n,), ("default",), {"default": -0.1 * n}, "Climate", "Rome"
+    )
 
 
 def test_a_failure_is_collected_once(store: Store) -> None:

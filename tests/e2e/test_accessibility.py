@@ -23,7 +23,7 @@ from themescope.core.labelling.codebook.entries import CodebookEntry
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Sharing
 from themescope.db.label_records import NewLabelling
-from themescope.db.repositories.failures import Failure
+from themescope.db.repositories.failures import CollectedFailure
 from themescope.jobs.services import failures
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -86,7 +86,9 @@ def project(filled: App) -> App:
     entry = CodebookEntry("What the river is.", examples=(first,))
     session.do(codebook.write(session.partition, number, entry))
     session.do(codebook.choose_training(session.partition, ["item"], [first]))
-    failures.collect(store, corpus.id, "a search", [Failure("sentence", "The river is long.", "a search", ())], "")
+    failures.collect(
+        store, corpus.id, "a search", [CollectedFailure("sentence", "The river is long.", "a search", ())], ""
+    )
     making.make(store, making.TaskForm(corpus.id, "Rivers to read", "", (article,), DistributionPlan(("",), 0.0)))
     return filled
 

@@ -12,7 +12,7 @@ from themescope.core.errors import AccessError, DataError
 from themescope.core.labelling.coding import create_code
 from themescope.core.records.stored import Role
 from themescope.db.label_records import NewItem, NewTask
-from themescope.db.repositories.failures import Failure
+from themescope.db.repositories.failures import CollectedFailure
 from themescope.db.store import Store
 from themescope.jobs.services import failures
 from themescope.jobs.services.accounts import people
@@ -46,7 +46,9 @@ def column(store: Store, name: str) -> list[object]:
 def test_failures_are_collected_coded_and_counted(filled_store: Store, open_page: Open) -> None:
     at = open_page("errors", person="ada", corpus=CORPUS)
     assert not at.exception and "No failures yet." in plain_words_of(at)
-    found = [Failure("wrong triplet", f"{HOSTILE} {n}", HOSTILE, (n,), (HOSTILE,), {HOSTILE: -0.1}) for n in (1, 2)]
+    found = [
+        CollectedFailure("wrong triplet", f"{HOSTILE} {n}", HOSTILE, (n,), (HOSTILE,), {HOSTILE: -0.1}) for n in (1, 2)
+    ]
     made = failures.collect(filled_store, 1, HOSTILE, found, "ben")
     assert failures.collect(filled_store, 1, HOSTILE, found, "ada").new == 0
     at = open_page("errors", person="ada", corpus=CORPUS)
@@ -67,7 +69,9 @@ def test_failures_are_collected_coded_and_counted(filled_store: Store, open_page
 
 
 def test_every_page_opens_on_a_list_of_failures(filled_store: Store, open_page: Open) -> None:
-    found = [Failure("wrong triplet", f"Pivot: a {n}\nPositive: b\nNegative: c", "set", (n,)) for n in range(1, 4)]
+    found = [
+        CollectedFailure("wrong triplet", f"Pivot: a {n}\nPositive: b\nNegative: c", "set", (n,)) for n in range(1, 4)
+    ]
     made = failures.collect(filled_store, 1, "batch", found, "")
     assert open_page("errors").query_params["corpus"] == CORPUS, "errors are not the project that is worked on"
     record = failures.coding_of(filled_store, made.corpus, "")
@@ -138,7 +142,7 @@ def test_misplaced_sentences_of_a_clustering_are_drawn(filled_store: Store) -> N
 
 
 def test_what_others_gave_to_failures_is_hidden_until_its_task_is_closed(filled_store: Store) -> None:
-    found = [Failure("sentence", f"text {n}", "a search", (n,)) for n in (1, 2)]
+    found = [CollectedFailure("sentence", f"text {n}", "a search", (n,)) for n in (1, 2)]
     made = failures.collect(filled_store, 1, "batch", found, "ada")
     people.set_role(filled_store, "max", Role.ADMIN)
     people.set_role(filled_store, "val", Role.VIEWER)
@@ -185,7 +189,7 @@ def test_who_may_label_may_collect_and_a_viewer_may_not(filled_store: Store) -> 
     people.add(filled_store, "ada", Role.ADMIN, "a long password")
     people.add(filled_store, "val", Role.VIEWER, "a long password")
     people.add(filled_store, "lea", Role.LABELLER, "a long password")
-    found = [Failure("sentence", "a text", "a search", ())]
+    found = [CollectedFailure("sentence", "a text", "a search", ())]
     with pytest.raises(AccessError):
         failures.collect(filled_store, 1, "batch", found, "val")
     assert texts(filled_store) == []

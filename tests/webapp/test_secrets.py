@@ -37,7 +37,7 @@ from themescope.db import tables as t
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
 from themescope.db.records import MapPoints, VectorBlock
-from themescope.db.repositories.failures import Failure
+from themescope.db.repositories.failures import CollectedFailure
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit
@@ -142,7 +142,7 @@ def secretive(store: Store) -> None:
     sides = ["left", "right", "SCAUP"]
     add(store, corpus.id, "side", ColumnType.CATEGORY, [danube.id, nile.id, third.id], sides, ColumnLevel.ARTICLE)
     made = failures.collect(
-        store, corpus.id, "batch", [Failure("sentence", "It failed.", "a search", (ids[0],))], "ben"
+        store, corpus.id, "batch", [CollectedFailure("sentence", "It failed.", "a search", (ids[0],))], "ben"
     )
     coding = LabellingSession(store, failures.coding_of(store, made.corpus, "ben").id, "ben")
     coding.do(op.create(coding.partition, 1, "SMEW", coding.partition.ids))

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
     from themescope.core.models.contrastive.sampling import Batch
     from themescope.core.models.contrastive.training import Examples
-    from themescope.core.models.thematic_encoder.network import ContextEncoderConfig, TextNetwork
+    from themescope.core.models.thematic_encoder.context import ContextEncoderConfig
+    from themescope.core.models.thematic_encoder.network import TextNetwork
     from themescope.core.text.word_vectors import NumberedTexts
 
 _DELTA, _BASE = "delta.safetensors", "base-encoder.json"

@@ -21,7 +21,7 @@ from themescope.core.metrics.matching import UNASSIGNED, Matching, match_cluster
 from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.jobs.services import failures as service
-from themescope.jobs.services.failures import Failure
+from themescope.jobs.services.failures import CollectedFailure
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features import compare
 from themescope.webapp.features.compare import exports
@@ -374,7 +374,7 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: ClusteringRun, othe
 
 def _failures(
     found: MatchedPartitions, article: ArticleRecord, sides: tuple[ClusteringRun, ClusteringRun]
-) -> list[Failure]:
+) -> list[CollectedFailure]:
     """Return the sentences that changed cluster: misplaced beside the sections, else a disagreement of two."""
     one, other = sides
     first, second = _columns(found, one.load(), other.load())

@@ -17,7 +17,7 @@ from themescope.core.models.triplet_network.word_attention import SentenceAttent
 from themescope.core.types import Ids
 from themescope.db.records import TripletCard, TripletReview, TripletSetRecord, Verdict
 from themescope.jobs.services import failures as service
-from themescope.jobs.services.failures import Failure
+from themescope.jobs.services.failures import CollectedFailure
 from themescope.webapp.features.triplets import (
     ATTENTION,
     ATTENTION_MODEL,
@@ -282,7 +282,7 @@ def _wrong(view: TripletView) -> Ids:
     return found
 
 
-def _failures(view: TripletView, ids: Ids) -> list[Failure]:
+def _failures(view: TripletView, ids: Ids) -> list[CollectedFailure]:
     margins = {model.name: queries.margins_at(model, ids) for model in view.models}
     found = shared.store(), view.chosen, ids, margins
     return service.triplets(*found, lambda id: failures.permalink({SET: view.chosen.name, TRIPLET: str(id)}))

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from themescope.jobs.services import failures
-from themescope.jobs.services.failures import Failure
+from themescope.jobs.services.failures import CollectedFailure
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import succeeds
 from themescope.webapp.shared.navigation import current_page, shown_view
@@ -26,7 +26,7 @@ def permalink(view: Mapping[str, str] | None = None) -> str:
     return f"{current_page()}?{urlencode(query, doseq=True)}"
 
 
-def button(key: str, label: str, project_id: int, batch: str, found: Callable[[], Sequence[Failure]]) -> None:
+def button(key: str, label: str, project_id: int, batch: str, found: Callable[[], Sequence[CollectedFailure]]) -> None:
     """Draw a button that collects failures."""
     st.button(
         label, icon=ICON, key=f"collect-{key}", help="Keeps it with its context, to be coded on the page Errors.",
@@ -34,7 +34,7 @@ def button(key: str, label: str, project_id: int, batch: str, found: Callable[[]
     )  # fmt: skip
 
 
-def collect(project_id: int, batch: str, found: Callable[[], Sequence[Failure]]) -> None:
+def collect(project_id: int, batch: str, found: Callable[[], Sequence[CollectedFailure]]) -> None:
     """Collect failures and say so; for callbacks."""
 
     def change() -> None:

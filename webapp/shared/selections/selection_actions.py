@@ -15,7 +15,7 @@ from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
 from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services import selections as service
-from themescope.jobs.services.failures import Failure
+from themescope.jobs.services.failures import CollectedFailure
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.table_files import excel_bytes
 from themescope.webapp.shared import queries
@@ -142,7 +142,7 @@ def _relabel(of: Panel) -> None:
             switch_page("relabel", compare_queries.selection_view(opened[0].name, opened[1].id))
 
 
-def _failures(of: Panel) -> list[Failure]:
+def _failures(of: Panel) -> list[CollectedFailure]:
     """Return the selected sentences as failures; their link opens this view with the stored selection."""
     found, ids = of.read(), of.selection.ids
     themes = {int(found.ids[row]): found.theme(row) for row in found.rows_of(ids).tolist()}

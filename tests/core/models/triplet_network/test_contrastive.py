@@ -3,8 +3,8 @@
 import pytest
 
 from themescope.core.errors import DataError
+from themescope.core.models.triplet_network.contrastive import ContrastiveNet, ContrastiveNetConfig
 from themescope.core.models.triplet_network.model import TripletNet, TripletNetConfig
-from themescope.core.models.triplet_network.training import ContrastiveNet, ContrastiveNetConfig
 from themescope.core.types import Corpus, Sentence, Split
 
 CONFIG = ContrastiveNetConfig(
