@@ -15,7 +15,7 @@ from statistics import NormalDist
 import numpy as np
 
 from themescope.core.errors import DataError
-from themescope.core.estimates import shares
+from themescope.core.estimates import formulas
 from themescope.core.estimates.shares import CodedUnits
 from themescope.core.metrics.statistics import LEVEL
 from themescope.core.types import Floats
@@ -72,7 +72,7 @@ def plan(units: CodedUnits, groups: Sequence[str], margin: float) -> LabelPlan:
     coded, sampled = codes >= 0.5, units.weights > 0
     known = not units.too_few(np.ones(len(place), dtype=bool))
     where = units.document, units.document_count
-    found = shares.mean(units.label, units.codes, units.weights, *where) if known else None
+    found = formulas.mean(units.label, units.codes, units.weights, *where) if known else None
     tuning = found.tuning if found else 0.0
     rest = units.label - tuning * codes
     pooled = [_spread(rest[sampled & (coded == side)], 0.25, 1.0) if known else 0.25 for side in (False, True)]
@@ -110,7 +110,7 @@ def _spread(rest: Floats, prior: float, weight: float) -> float:
 def _machine_variance(units: CodedUnits, codes: Floats, inside: np.ndarray) -> float:
     """Return the variance of the machine's share, which further labels do not change."""
     n = int(inside.sum())
-    return shares.mean(codes[inside], None, np.ones(n), units.document[inside], units.document_count).variance
+    return formulas.mean(codes[inside], None, np.ones(n), units.document[inside], units.document_count).variance
 
 
 def _design_effect(units: CodedUnits, codes: Floats, tuning: float, inside: np.ndarray, known: bool) -> float:
@@ -119,8 +119,8 @@ def _design_effect(units: CodedUnits, codes: Floats, tuning: float, inside: np.n
     if units.documents is None or not known or int(inside.sum()) < _PRIOR:
         return 1.0
     rest, weights = units.label[inside] - tuning * codes[inside], units.weights[inside]
-    by_document = shares.mean(rest, None, weights, units.document[inside], units.document_count)
-    alone = shares.mean(rest, None, weights, np.arange(len(rest)), len(rest))
+    by_document = formulas.mean(rest, None, weights, units.document[inside], units.document_count)
+    alone = formulas.mean(rest, None, weights, np.arange(len(rest)), len(rest))
     return max(1.0, by_document.variance / alone.variance) if alone.variance > 0 else 1.0
 
 

@@ -1,7 +1,7 @@
 """Logistic regression of a code on columns of the units, corrected for the machine's mistakes; documents are clusters.
 
 The moment of Egami et al. 2023 (design-based supervised learning), with the power tuning of PPI++ (Angelopoulos, Duchi
-and Zrnic 2023, arXiv:2311.01453); see :func:`themescope.core.estimates.shares.logistic`.
+and Zrnic 2023, arXiv:2311.01453); see :func:`themescope.core.estimates.formulas.logistic`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from themescope.core.errors import DataError
-from themescope.core.estimates import shares
+from themescope.core.estimates import formulas
 from themescope.core.estimates.shares import CodedUnits
 from themescope.core.labelling.markup import counted
 from themescope.core.types import Floats
@@ -82,13 +82,15 @@ def regression(units: CodedUnits, columns: Mapping[str, Sequence[str] | Floats])
         )
     elif not units.too_few(known):
         of_sample = table[sampled], label[sampled], None, weights[sampled], place[0][sampled], place[1]
-        people = _coefficients(names, shares.logistic(*of_sample))
-        found = shares.logistic(*of_sample) if codes is None else shares.logistic(table, label, codes, weights, *place)
+        people = _coefficients(names, formulas.logistic(*of_sample))
+        found = (
+            formulas.logistic(*of_sample) if codes is None else formulas.logistic(table, label, codes, weights, *place)
+        )
         corrected, tuning = _coefficients(names, found), found.tuning
         if people is None or corrected is None:
             warnings.append("A column predicts the code perfectly, or follows from other columns. Leave it out.")
     if codes is not None:
-        machine = _coefficients(names, shares.logistic(table, codes, None, np.ones(len(codes)), *place))
+        machine = _coefficients(names, formulas.logistic(table, codes, None, np.ones(len(codes)), *place))
     return RegressionEstimate(people, machine, corrected, tuning, int(known.sum()), int(sampled.sum()), tuple(warnings))
 
 
@@ -111,13 +113,13 @@ def _design(columns: Mapping[str, Sequence[str] | Floats], known: np.ndarray) ->
     return names, np.stack(table, axis=1) if table else np.empty((int(known.sum()), 0))
 
 
-def _coefficients(names: Sequence[str], found: shares.LogisticEstimate) -> tuple[Coefficient, ...] | None:
+def _coefficients(names: Sequence[str], found: formulas.LogisticEstimate) -> tuple[Coefficient, ...] | None:
     if not found.converged:
         return None
-    t = shares.t_quantile(found.degrees)
+    t = formulas.t_quantile(found.degrees)
     return tuple(
         Coefficient(
-            name, b, se, b - t * se, b + t * se, 2 * shares.t_tail(abs(b) / se, found.degrees) if se else math.nan
+            name, b, se, b - t * se, b + t * se, 2 * formulas.t_tail(abs(b) / se, found.degrees) if se else math.nan
         )
         for name, b, se in zip(names, found.values.tolist(), found.errors.tolist(), strict=True)
     )

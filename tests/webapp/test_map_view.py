@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.core.projection.test_geometry import crossed
 from themescope.core.records.stored import ArticleRecord
-from themescope.webapp.features import map
+from themescope.webapp.features import map as map_page
 from themescope.webapp.features.map import view
 from themescope.webapp.map_view import component, parts
 from themescope.webapp.map_view.component import Canvas
@@ -94,13 +94,13 @@ def test_exactly_the_sentences_inside_come_back(
     flags = np.unpackbits(np.frombuffer(base64.b64decode(bits), np.uint8))[: len(whole.ids)] if bits else []
     assert set(other.scene.ids[np.flatnonzero(flags)].tolist()) == wanted
     # And the address brings them back.
-    again = map.from_address({map.SHAPE: parts.written(choice.parts), **_hidden(choice)})
+    again = map_page.from_address({map_page.SHAPE: parts.written(choice.parts), **_hidden(choice)})
     again.take(canvas.scene, canvas.units, canvas.colouring)
     assert again.ids.tolist() == choice.ids.tolist()
 
 
 def _hidden(choice: MapState) -> Mapping[str, str]:
-    return {map.HIDDEN: "_".join(map(str, choice.hidden))} if choice.hidden else {}
+    return {map_page.HIDDEN: "_".join(map(str, choice.hidden))} if choice.hidden else {}
 
 
 @given(canvases(), st.integers(-3, 80))
@@ -124,8 +124,8 @@ def test_events_of_other_points_are_ignored(event: Any) -> None:
     "text", ["", "1_2", "a_b_c_d_e_f", "1_2_3_4_5", "1e9_0_0_0_0_0", "_" * 9, "9" * 40 + "_1_1_1_1_1"]
 )
 def test_nonsense_in_an_address_selects_nothing(text: str) -> None:
-    said = dict.fromkeys((map.SHAPE, map.HIDDEN, map.SENTENCE, map.CAMERA), text)
-    choice = map.from_address(said)
+    said = dict.fromkeys((map_page.SHAPE, map_page.HIDDEN, map_page.SENTENCE, map_page.CAMERA), text)
+    choice = map_page.from_address(said)
     assert choice.parts == [] and not choice.fresh and (choice.camera is None or len(choice.camera) == 3)
 
 

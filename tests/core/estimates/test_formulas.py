@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from themescope.core.estimates import shares as formulas
+from themescope.core.estimates import formulas
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 10, 29, 500, 1000])
@@ -101,7 +101,7 @@ def test_difference_of_independent_groups_is_newcombes() -> None:
     second = formulas.mean(
         np.r_[np.zeros(70), np.ones(48), np.zeros(32)], None, np.r_[np.zeros(70), np.ones(80)], np.arange(150), 150
     )
-    value, low, high = formulas.difference_of_means(first, second)
+    value, low, high = formulas.difference(first, second)
     assert (value, low, high) == pytest.approx((0.2, 0.0524, 0.3339), abs=0.004)
     assert low < 0.0524 < 0.3339 < high
 
@@ -111,7 +111,7 @@ def test_documents_that_do_not_differ_are_no_proof_that_no_document_does() -> No
     that it is ± 1 in fewer than one document of ten."""
     label = np.repeat((np.arange(30) % 2).astype(float), 2)
     document, side = np.repeat(np.arange(30), 2), np.tile([1.0, 0.0], 30)
-    value, low, high = formulas.difference_of_means(
+    value, low, high = formulas.difference(
         *(formulas.mean(label * of, None, of, document, 30) for of in (side, 1 - side))
     )
     assert value == 0 and high == -low and 0.06 < high < 0.12
@@ -173,7 +173,7 @@ def test_intervals_have_a_width_and_a_mirror_image(design: tuple[np.ndarray, np.
             (low, high), (below, above) = formulas.interval(one), formulas.interval(other)
             assert 0 <= low < high <= 1 and low <= min(1, max(0, one.value)) <= high
             assert (low, high) == pytest.approx((1 - above, 1 - below), abs=1e-6)
-        value, low, high = formulas.difference_of_means(*pairs[0])
+        value, low, high = formulas.difference(*pairs[0])
         assert low < high and low <= value <= high
 
 

@@ -10,16 +10,9 @@ import streamlit as st
 
 from themescope.core.columns import ColumnType
 from themescope.core.errors import DataError
+from themescope.core.estimates.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
 from themescope.core.estimates.report import estimates
-from themescope.core.estimates.shares import (
-    FEWEST_DOCUMENTS,
-    FEWEST_LABELS,
-    TOO_FEW,
-    ShareEstimate,
-    composition,
-    difference,
-    share,
-)
+from themescope.core.estimates.shares import TOO_FEW, ShareEstimate, composition, difference, share
 from themescope.core.metrics.crosstabs import PERIODS, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.jobs.common.labelled import MODEL
