@@ -231,10 +231,8 @@ def _means(units: CodedUnits, where: Where) -> list[formulas.MeanEstimate | None
 
 def _result(name: str, found: Sequence[formulas.MeanEstimate | None], units: CodedUnits, where: Where) -> ShareEstimate:
     counts = units.labelled_documents(where), len(np.unique(units.document[where])), units.labelled_documents(where)
-    people, machine, corrected = (  # a corrected estimate of a rare code may lie a little outside of 0 to 1
-        None
-        if mean is None or math.isnan(mean.value)
-        else Estimate(min(1.0, max(0.0, mean.value)), *formulas.interval(mean), n)
+    people, machine, corrected = (
+        None if mean is None or math.isnan(mean.value) else Estimate(clipped(mean.value), *formulas.interval(mean), n)
         for mean, n in zip(found, counts, strict=True)
     )
     tuning = found[2].tuning if found[2] is not None else 0.0

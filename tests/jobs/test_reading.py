@@ -186,7 +186,7 @@ class Memory:
             sizes = [me.memory_info().rss - begun]
             for child in me.children(recursive=True):
                 with suppress(psutil.Error):
-                    sizes.append(child.memory_info().rss)
+                    sizes.append(child.memory_full_info().uss)  # a fork also maps what this process has
             self.most = max(self.most, sum(sizes))
 
     def __exit__(self, *_: object) -> None:
