@@ -217,6 +217,7 @@ def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
         screen.stdout.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     FIREFOX is None or not shutil.which("Xvfb"), reason="no Firefox: on Debian, sudo apt install firefox-esr xvfb"
 )

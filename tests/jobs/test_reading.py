@@ -186,7 +186,8 @@ class Memory:
             sizes = [me.memory_info().rss - begun]
             for child in me.children(recursive=True):
                 with suppress(psutil.Error):
-                    sizes.append(child.memory_full_info().uss)  # a fork also maps what this process has
+                    # A fork also maps what this process had.
+                    sizes.append(max(0, child.memory_info().rss - begun))
             self.most = max(self.most, sum(sizes))
 
     def __exit__(self, *_: object) -> None:
