@@ -74,9 +74,9 @@ def check(app: App, scheme: str) -> None:
 
 
 def test_clusters_by_keyboard_only(page: Page, labelling: App) -> None:
-    query = {"corpus": CORPUS, "relabel_view": "Edit", "relabel_labelling": NAME, "relabel_layout": "Clusters"}
-    query["relabel_clusters"] = "Merge suggestions"
-    open_page(page, f"{labelling.url}/relabel?{urlencode(query)}", "Relabel")
+    query = {"corpus": CORPUS, "code_view": "Edit", "code_labelling": NAME, "code_layout": "Clusters"}
+    query["code_clusters"] = "Merge suggestions"
+    open_page(page, f"{labelling.url}/code?{urlencode(query)}", "Code")
     at_rest(page)
     expect(page.get_by_text(re.compile("^Merge “"))).to_be_visible()
     page.keyboard.press("Alt+i")

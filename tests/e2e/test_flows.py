@@ -27,19 +27,19 @@ def corpora(app: App) -> list[str]:
 
 def test_phones_show_cards_in_place_of_tables(page: Page, filled: App) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    open_page(page, address(filled, "corpora", view="All projects"), "Data")
+    open_page(page, address(filled, "texts", view="All projects"), "Texts")
     card = page.locator(".table_cards").get_by_role("button", name=re.compile(f"^{FILLED}"))
     expect(card).to_contain_text("Sentences72")
     expect(page.get_by_test_id("stDataFrame").first).to_be_hidden()
     card.click()
-    expect(page).to_have_url(re.compile(f"corpora_details={FILLED}"))
+    expect(page).to_have_url(re.compile(f"texts_details={FILLED}"))
     page.set_viewport_size({"width": 1280, "height": 844})
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
     expect(card).to_be_hidden()
 
 
 def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, worker: psutil.Popen, articles_file: Path) -> None:
-    open_page(page, address(app, "corpora", view="Import"), "Data")
+    open_page(page, address(app, "import"), "Import")
     at_rest(page)
     page.locator("input[type=file][multiple]").set_input_files(str(articles_file))
     expect(page.get_by_text("5 articles of")).to_be_visible()
@@ -49,7 +49,7 @@ def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, worker: psut
     name.press("Enter")
     page.get_by_role("button", name="Import", exact=True).click()
     wait_for(lambda: CORPUS in corpora(app), 60, "the import")
-    open_page(page, address(app, "corpora", corpus=CORPUS, article="Town 7"), "Data")
+    open_page(page, address(app, "texts", corpus=CORPUS, article="Town 7"), "Texts")
     expect(page.get_by_role("heading", name="Town 7")).to_be_visible()
     expect(page.locator(".reader article .eligible")).to_have_count(18)
     assert page.locator(".reader nav button").all_inner_texts()[:3] == ["Introduction", "History", "Climate"]

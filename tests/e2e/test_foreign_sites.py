@@ -61,7 +61,7 @@ def evil_site(app: App) -> Iterator[str]:
 
     class Site(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            frames = f'<iframe name="app" src="{app.url}/corpora"></iframe><iframe name="own" src="/own"></iframe>'
+            frames = f'<iframe name="app" src="{app.url}/texts"></iframe><iframe name="own" src="/own"></iframe>'
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
@@ -85,7 +85,7 @@ def evil(address: str) -> str:
 
 
 def test_a_foreign_name_that_leads_here_is_refused(app: App, visitor: Page) -> None:
-    answer = visitor.goto(evil(app.url) + "/corpora?corpora_view=Import")
+    answer = visitor.goto(evil(app.url) + "/corpora?texts_view=Import")
     assert answer is not None and answer.status == 403
     assert visitor.locator("body").inner_text() == FOREIGN_HOST
     assert visitor.evaluate(OPENS, evil(app.url).replace("http:", "ws:") + "/_stcore/stream") is False

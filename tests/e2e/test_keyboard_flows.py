@@ -46,8 +46,8 @@ def tab_to(page: Page, name: str) -> None:
 
 
 def open_labelling(page: Page, app: App) -> None:
-    query = {"corpus": CORPUS, "relabel_view": "Edit", "relabel_labelling": LABELLING}
-    open_page(page, f"{app.url}/relabel?{urlencode(query)}", "Relabel")
+    query = {"corpus": CORPUS, "code_view": "Edit", "code_labelling": LABELLING}
+    open_page(page, f"{app.url}/code?{urlencode(query)}", "Code")
     expect(page.locator(".columns li").first).to_be_visible()
     at_rest(page)
 
@@ -70,7 +70,7 @@ def open_map(page: Page, app: App) -> None:
 
 def test_keys_lead_from_any_page_to_a_sentence(page: Page, filled: App) -> None:
     open_page(page, f"{filled.url}/?{urlencode({'corpus': CORPUS})}", "Home")
-    tab_to(page, "Explore")
+    tab_to(page, "Themes")
     page.wait_for_timeout(TABLE_MS)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
@@ -204,7 +204,7 @@ def name_is_typed(page: Page, labelled: App, by: str) -> None:
         pressed = "all => all.map(button => [button.dataset.action, button.getAttribute('aria-pressed')])"
         dialogs = page.locator("[data-testid=stDialog], dialog[open]")
         switches = page.locator(".toolbar [aria-pressed]").evaluate_all(pressed)
-        return switches, page.locator(".st-key-relabel_codebook").count(), dialogs.count()
+        return switches, page.locator(".st-key-code_codebook").count(), dialogs.count()
 
     page.locator(".columns li").first.click()
     expect(page.locator(".toolbar .heading")).to_have_text("Assign 1 sentence to")
@@ -225,7 +225,7 @@ def name_is_typed(page: Page, labelled: App, by: str) -> None:
     assert [there for here, there in zip(numbers, moved, strict=True) if here != there] == [new]
     assert steps(labelled) == count + 2
     assert around() == shown
-    expect(page.get_by_role("heading", name="Relabel", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Code", level=1)).to_be_visible()
     page.keyboard.press("u")
     page.keyboard.press("u")
     status(page, "undo: ")
@@ -248,4 +248,4 @@ def shortcuts_can_be_switched_off(page: Page, labelled: App) -> None:
     expect(page.locator(".columns li[aria-selected=true]")).to_have_count(2)
     expect(page.locator(".toolbar .heading")).to_have_text("Assign 2 sentences to")
     assert steps(labelled) == before
-    expect(page.get_by_role("heading", name="Relabel", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Code", level=1)).to_be_visible()

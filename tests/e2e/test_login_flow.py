@@ -63,17 +63,17 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     page.goto(f"{url}/people?{urlencode({'people_member': HOSTILE})}", wait_until="commit")
     expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
     assert page.evaluate("window.pwned") is None
-    other.goto(f"{url}/corpora", wait_until="commit")
-    expect(other.get_by_role("heading", name="Data")).to_be_visible()
+    other.goto(f"{url}/texts", wait_until="commit")
+    expect(other.get_by_role("heading", name="Texts")).to_be_visible()
     page.locator(".st-key-frame-menu").get_by_role("button").click()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Password", exact=True)).to_be_visible()
     page.wait_for_timeout(5_000)  # as long as an open page takes to notice
-    other.get_by_role("tab", name="Import").click()
+    other.get_by_role("link", name="Import", exact=True).click()
     expect(other.get_by_text("You have signed out in another tab")).to_be_visible()
     other.get_by_role("link", name="Sign in").click()
     sign_in(other, "val")
-    other.goto(f"{url}/corpora?corpora_view=Import", wait_until="commit")
+    other.goto(f"{url}/import", wait_until="commit")
     expect(other.get_by_text("Importing requires the admin role.")).to_be_visible()
     with menu(other) as opened:
         expect(opened.get_by_role("link", name="Jobs")).to_have_count(1)

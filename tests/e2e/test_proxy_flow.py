@@ -54,8 +54,8 @@ def route(page: Page) -> str:
 
 
 def test_a_page_goes_on_when_its_web_server_is_killed(proxied: Installation, page: Page) -> None:
-    page.goto(f"{proxied.url}/corpora")
-    expect(page.get_by_role("heading", name="Data", exact=True)).to_be_visible()
+    page.goto(f"{proxied.url}/texts")
+    expect(page.get_by_role("heading", name="Texts", exact=True)).to_be_visible()
     with menu(page) as opened:
         opened.get_by_role("textbox", name="Your name").fill("Ada")
         opened.get_by_role("textbox", name="Your name").press("Enter")
@@ -65,8 +65,8 @@ def test_a_page_goes_on_when_its_web_server_is_killed(proxied: Installation, pag
     proxied.web_of(first).wait()
     wait_for(lambda: page.evaluate("1") and route(page) != first, 60, "the other web server")
     expect(page.locator(".stApp[data-test-connection-state=CONNECTED]")).to_be_visible()
-    page.get_by_role("link", name="Label", exact=True).click()
-    expect(page.get_by_role("heading", name="Relabel", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Code", exact=True).click()
+    expect(page.get_by_role("heading", name="Code", exact=True)).to_be_visible()
     with menu(page) as opened:
         expect(opened.get_by_role("textbox", name="Your name")).to_have_value("Ada")
 

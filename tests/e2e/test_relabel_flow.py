@@ -81,7 +81,7 @@ def name_is(page: Page, person: str) -> None:
 
 def enter(page: Page, app: App, person: str) -> None:
     """Open the labelling in a new session; the tab is turned after the name, so what it shows is that person's."""
-    open_page(page, f"{app.url}/relabel?relabel_view=History&relabel_labelling={quote(NAME)}", "Relabel")
+    open_page(page, f"{app.url}/code?code_view=History&code_labelling={quote(NAME)}", "Code")
     name_is(page, person)
     page.get_by_role("tab", name="Edit").click()
     expect(page.locator(".columns li").first).to_be_visible()
@@ -111,7 +111,7 @@ def lasso(page: Page, rows: list[int]) -> None:
 
 def begin(page: Page, app: App) -> None:
     """From the article's Iclust run, for everybody."""
-    open_page(page, f"{app.url}/relabel?{urlencode({'relabel_view': 'New labelling', 'corpus': CORPUS})}", "Relabel")
+    open_page(page, f"{app.url}/code?{urlencode({'code_view': 'New labelling', 'corpus': CORPUS})}", "Code")
     name_is(page, "Ada")
     page.get_by_role("textbox", name="Name", exact=True).fill(NAME)
     page.get_by_role("radio", name="Everyone").click()
@@ -251,7 +251,7 @@ def out_and_in(page: Page, app: App) -> None:
     expect(page.get_by_text("most uncertain pairs come first")).to_be_visible()
     with app.store.writing() as w:
         w.labellings.purge(w.labellings.by_name(NAME).id, "Ada")
-    turn_to(page, "Relabel")
+    turn_to(page, "Code")
     page.get_by_role("tab", name="New labelling").click()
     page.get_by_text("Import labelling", exact=True).click()
     part = page.get_by_test_id("stExpander").filter(has_text="Import labelling")

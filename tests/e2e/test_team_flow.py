@@ -185,8 +185,8 @@ def test_a_key_codes_the_sentence_that_was_shown_when_it_was_pressed(page: Page,
     with app.store.reading() as r:
         first = r.tasks.items(task.id, "Kim")[0]
     opened = work.open_item(app.store, first.id)
-    query = {"corpus": "Shown", "relabel_labelling": opened.labelling.name}
-    open_page(page, f"{app.url}/relabel?{urlencode(query)}", "Relabel")
+    query = {"corpus": "Shown", "code_labelling": opened.labelling.name}
+    open_page(page, f"{app.url}/code?{urlencode(query)}", "Code")
     name_is(page, "Kim")
     expect(page.locator(".columns li.on")).to_have_count(1)
     at_rest(page)

@@ -46,7 +46,7 @@ def clustered(filled_store: Store) -> Store:
 
 
 def test_one_click_queues_the_job(filled_store: Store, open_page: Open) -> None:
-    at = press(open_page("corpora", corpus=CORPUS, view="Read", article="Nile"), "Cluster this article")
+    at = press(open_page("texts", corpus=CORPUS, view="Read", article="Nile"), "Cluster this article")
     with filled_store.reading() as r:
         job = r.jobs.newest("find-themes")
     assert job is not None and job.args["article"] == nile(filled_store).id and "Nile" in job.title
@@ -58,13 +58,13 @@ def test_rows_of_a_table_are_not_clustered_as_a_text(
     reader: str, offered: bool, filled_store: Store, open_page: Open
 ) -> None:
     add_list(filled_store, "answers", reader=reader)
-    at = open_page("corpora", corpus="answers", view="Read")
+    at = open_page("texts", corpus="answers", view="Read")
     assert not at.exception and any(b.label == "Cluster this article" for b in at.button) is offered
     assert any(t.label == "Use the order of the sentences" for t in at.toggle) is offered
 
 
 def test_sentences_have_the_clusters_of_the_legend(clustered: Store, open_page: Open) -> None:
-    at = open_page("corpora", corpus=CORPUS, view="Read", article="Nile")
+    at = open_page("texts", corpus=CORPUS, view="Read", article="Nile")
     data = reader(at)
     assert [entry["name"] for entry in data["legend"]] == [HOSTILE, "two"]  # type: ignore[attr-defined]
     found = [s["cluster"] for part in data["sections"] for p in part["paragraphs"] for s in p]  # type: ignore[attr-defined]
@@ -75,8 +75,8 @@ def test_sentences_have_the_clusters_of_the_legend(clustered: Store, open_page: 
 
 def test_they_open_in_relabel_once(clustered: Store, open_page: Open) -> None:
     for _ in range(2):
-        at = press(open_page("corpora", corpus=CORPUS, view="Read", article="Nile"), "Open in Relabel")
-        assert not at.exception and at.session_state["relabel_labelling"] == "Nile"
+        at = press(open_page("texts", corpus=CORPUS, view="Read", article="Nile"), "Open in Code")
+        assert not at.exception and at.session_state["code_labelling"] == "Nile"
     with clustered.reading() as r:
         (record,) = r.labellings.list()
         assert len(r.labellings.snapshot(record.id).partition.clusters) == 2

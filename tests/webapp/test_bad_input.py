@@ -29,9 +29,9 @@ def test_a_file_that_cannot_be_imported(
     name: str, sqlite_store: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / name if name == "nowhere.txt" else write_bad(tmp_path, name)
-    at = open_page("corpora", view="Import")
-    at.session_state["corpora_import_source_0"] = SERVER_PATH
-    at.session_state["corpora_import_path_0"] = str(path)
+    at = open_page("import")
+    at.session_state["texts_import_source_0"] = SERVER_PATH
+    at.session_state["texts_import_path_0"] = str(path)
     at.run()
     assert not at.exception
     assert SENTENCES[name] in "\n".join(error.value.replace("\\", "") for error in at.error)
@@ -43,9 +43,9 @@ def test_a_name_that_was_typed_just_before_the_click_counts(
 ) -> None:
     path = tmp_path / "towns.md"
     path.write_text("# Towns\n\n## History\n\nIt was founded in 1204.\n", encoding="utf-8")
-    at = open_page("corpora", view="Import")
-    at.session_state["corpora_import_source_0"] = SERVER_PATH
-    at.session_state["corpora_import_path_0"] = str(path)
+    at = open_page("import")
+    at.session_state["texts_import_source_0"] = SERVER_PATH
+    at.session_state["texts_import_path_0"] = str(path)
     at.run()
     # Both reach the server in one run: the button is still the one of the page as it was before the typing.
     next(field for field in at.text_input if field.label == "Project name").set_value(" My towns ")

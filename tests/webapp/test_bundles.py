@@ -11,7 +11,7 @@ from tests.webapp.hands import plain_words_of, press
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
-from themescope.webapp.features.corpora import edits
+from themescope.webapp.features.texts import edits
 from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
@@ -25,13 +25,13 @@ def folder_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_bundle_is_exported_and_downloaded(filled_store: Store, open_page: Open) -> None:
-    at = press(open_page("corpora", view="All projects", **{"details": CORPUS}), "Create bundle")
+    at = press(open_page("texts", view="All projects", **{"details": CORPUS}), "Create bundle")
     assert not at.exception
     with filled_store.reading() as r:
         (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "export-bundle"]
     assert job.args["corpus"] == CORPUS and job.args["file"] == ""
     run_here(filled_store, "export-bundle", job.args, quiet=True)
-    at = open_page("corpora", view="All projects", **{"details": CORPUS})
+    at = open_page("texts", view="All projects", **{"details": CORPUS})
     assert not at.exception
     assert "deleted after a week" in plain_words_of(at)
 
@@ -39,9 +39,9 @@ def test_a_bundle_is_exported_and_downloaded(filled_store: Store, open_page: Ope
 def test_a_bundle_is_looked_into_and_imported(filled_store: Store, open_page: Open, tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     run_here(filled_store, "export-bundle", {"corpus": CORPUS, "file": str(path)}, quiet=True)
-    at = open_page("corpora", view="Import")
-    at.session_state["corpora_bundle_source_0"] = SERVER_PATH
-    at.session_state["corpora_bundle_path_0"] = str(path)
+    at = open_page("import")
+    at.session_state["texts_bundle_source_0"] = SERVER_PATH
+    at.session_state["texts_bundle_path_0"] = str(path)
     at.run()
     assert f"{CORPUS}" in plain_words_of(at) and "labelling" in plain_words_of(at)
     at = press(at, "Import bundle")
@@ -58,7 +58,7 @@ def test_the_report_has_only_labellings_that_the_person_may_see(
     monkeypatch.setattr(edits, "download", lambda label, data, file, **options: made.update({file: data}))
 
     def reports(person: str) -> list[bytes]:
-        at = open_page("corpora", view="All projects", details=CORPUS, person=person)
+        at = open_page("texts", view="All projects", details=CORPUS, person=person)
         assert not at.exception
         return [data() for data in made.values()]
 

@@ -145,7 +145,7 @@ def test_a_viewer_reads_but_changes_nothing(filled_store: Store, labelling: Labe
 def test_the_panel_follows_the_selection_and_adds_to_the_codebook(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
-    at = open_page("relabel")
+    at = open_page("code")
     assert not at.exception
     box = next(box for box in at.selectbox if box.label == "Codebook entry of")
     ids = session_of(filled_store, labelling).partition.members(3)[:2].tolist()
@@ -170,4 +170,4 @@ def test_the_panel_follows_the_selection_and_adds_to_the_codebook(
     assert not entry_of(session_of(filled_store, labelling).partition, 1).notes
     press(at, labelling, "Z")
     assert not [box for box in at.selectbox if box.label == "Codebook entry of"]
-    assert np.array_equal(at.session_state[f"relabel_state_{labelling.id}"].selected, ids)
+    assert np.array_equal(at.session_state[f"code_state_{labelling.id}"].selected, ids)

@@ -22,8 +22,8 @@ Open = Callable[..., AppTest]
 
 
 def test_a_text_is_corrected_and_the_correction_undone(filled_store: Store, open_page: Open) -> None:
-    at = open_page("corpora", corpus=CORPUS, view="Read", article="Nile")
-    at.session_state["corpora_edit"] = True
+    at = open_page("texts", corpus=CORPUS, view="Read", article="Nile")
+    at.session_state["texts_edit"] = True
     at.run()
     (text,) = [area for area in at.text_area if area.label == "Corrected text"]
     before = text.value
@@ -33,7 +33,7 @@ def test_a_text_is_corrected_and_the_correction_undone(filled_store: Store, open
     with filled_store.reading() as r:
         (edit,) = r.corpus_edits.list(nile(filled_store).corpus_id)
     assert (edit.before, edit.after) == (before, "The Nile is long.")
-    listed = press(open_page("corpora", corpus=CORPUS, view="All projects", details=CORPUS), "Undo")
+    listed = press(open_page("texts", corpus=CORPUS, view="All projects", details=CORPUS), "Undo")
     assert not listed.exception
     with filled_store.reading() as r:
         (edit,) = r.corpus_edits.list(nile(filled_store).corpus_id)
@@ -50,18 +50,18 @@ def test_a_removed_wave_is_gone_from_the_page_and_comes_back_by_its_button(
     corpus_id = nile(filled_store).corpus_id
 
     def shown() -> list[str]:
-        at = open_page("corpora", view="All projects", details=CORPUS)
+        at = open_page("texts", view="All projects", details=CORPUS)
         assert not at.exception
         table = next((t.value for t in at.dataframe if "Missing" in t.value), None)
         return [] if table is None else table["Column"].tolist()
 
     assert shown() == ["wave", "party", "row"]
-    at = open_page("corpora", corpus=CORPUS, view="Read", article="more")
+    at = open_page("texts", corpus=CORPUS, view="Read", article="more")
     assert "Undo" not in {button.label for button in at.button}
-    at.session_state["corpora_edit"] = True
+    at.session_state["texts_edit"] = True
     at = press(press(at.run(), "Remove spring …"), "Remove")
     assert not at.exception and "spring" not in str([box.options for box in at.selectbox]) and shown() == []
-    read = open_page("corpora", corpus=CORPUS, view="Read")
+    read = open_page("texts", corpus=CORPUS, view="Read")
     assert "wave “spring” removed\\: 2 sentences" in [element.value for element in read.markdown]
     assert not press(read, "Undo").exception
     with filled_store.reading() as r:
@@ -72,11 +72,11 @@ def test_a_removed_wave_is_gone_from_the_page_and_comes_back_by_its_button(
 def test_every_page_opens_after_a_document_was_removed(filled_store: Store, open_page: Open) -> None:
     article = nile(filled_store)
     corpus_edits.remove_articles(filled_store, article.corpus_id, [article.id], "")
-    for page in ("corpora", "map", "themes", "relabel", "codebook", "tasks", "agreement", "estimates", "triplets",
+    for page in ("texts", "map", "themes", "code", "codebook", "tasks", "agreement", "estimates", "triplets",
                  "compare", "search", "errors"):  # fmt: skip
         at = open_page(page, corpus=CORPUS)
         assert not at.exception, page
-    read = open_page("corpora", corpus=CORPUS, view="Read", article="Nile")
+    read = open_page("texts", corpus=CORPUS, view="Read", article="Nile")
     assert not any(header.value == "Nile" for header in read.header)
 
 
@@ -92,9 +92,9 @@ def placed(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 PAGES = {
-    "corpora": {"view": "All projects", "details": "C"},
+    "texts": {"view": "All projects", "details": "C"},
     "themes": {},
-    "relabel": {"labelling": "mine", "view": "Label the rest"},
+    "code": {"labelling": "mine", "view": "Label the rest"},
 }
 
 

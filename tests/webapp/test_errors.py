@@ -76,7 +76,7 @@ def test_every_page_opens_on_a_list_of_failures(filled_store: Store, open_page: 
     assert open_page("errors").query_params["corpus"] == CORPUS, "errors are not the project that is worked on"
     record = failures.coding_of(filled_store, made.corpus, "")
     for page in (
-        "corpora",
+        "texts",
         "map",
         "themes",
         "codebook",
@@ -90,9 +90,9 @@ def test_every_page_opens_on_a_list_of_failures(filled_store: Store, open_page: 
         at = open_page(page, corpus=made.corpus.name)
         assert not at.exception, page
     for view, query in (("Read", {}), ("Details", {"details": made.corpus.name})):
-        assert not open_page("corpora", corpus=made.corpus.name, view=view, **query).exception
+        assert not open_page("texts", corpus=made.corpus.name, view=view, **query).exception
     for view in ("Edit", "Files and settings", "Label the rest"):
-        assert not open_page("relabel", corpus=made.corpus.name, view=view, labelling=record.name).exception, view
+        assert not open_page("code", corpus=made.corpus.name, view=view, labelling=record.name).exception, view
     assert not open_page("tasks", corpus=made.corpus.name, view="New task").exception
 
 

@@ -43,7 +43,7 @@ def test_forms_are_for_those_who_may_send_them(ada_manages: Store, open_page: Op
 
 
 def test_deleting_is_for_those_who_may(ada_manages: Store, open_page: Open) -> None:
-    at = open_page("corpora", view="All projects")
+    at = open_page("texts", view="All projects")
     assert "Delete this project …" not in [b.label for b in at.button]
     at.text_input(key="person").set_value("ada").run()
     assert "Delete this project …" in [b.label for b in at.button]

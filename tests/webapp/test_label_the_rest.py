@@ -1,4 +1,4 @@
-"""Relabel page: the rest of a labelling is predicted, and predictions are confirmed and corrected one by one."""
+"""Code page: the rest of a labelling is predicted, and predictions are confirmed and corrected one by one."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from themescope.db.store import Store
 from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.services.labelling.agreement import coded_text
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.relabel.rest import RANDOM, UNSURE
+from themescope.webapp.features.coding.rest import RANDOM, UNSURE
 
 Open = Callable[..., AppTest]
 
@@ -37,7 +37,7 @@ def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def keys_of(at: AppTest) -> list[tuple[str, str]]:
     """Name and key of every code of the shown sentence, in their order."""
-    codes = [b for b in at.button if re.fullmatch(r"relabel_rest_\d+_\d+", str(b.key))]
+    codes = [b for b in at.button if re.fullmatch(r"code_rest_\d+_\d+", str(b.key))]
     return [(b.label, b.proto.shortcut) for b in codes]
 
 
@@ -49,12 +49,12 @@ def names_of(store: Store, record: LabellingRecord) -> dict[int, str]:
 def test_predictions_are_confirmed_corrected_and_exported(copy_home: CopyHome, home: Path, open_page: Open) -> None:
     store = copy_home(home)
     record, _ = labelling(store, each=6, owner="")
-    at = open_page("relabel", view="Label the rest", labelling="mine")
+    at = open_page("code", view="Label the rest", labelling="mine")
     assert not at.exception and "No predictions yet" in words_of(at)
     at = press(at, "Predict the rest")
     assert [job["labelling"] for job in jobs_of(store, "predict-labels")] == ["mine"]
     do(store, "predict-labels", labelling="mine")
-    at = open_page("relabel", view="Label the rest", labelling="mine")
+    at = open_page("code", view="Label the rest", labelling="mine")
     assert not at.exception and [metric.label for metric in at.metric] == ["Accuracy", "Macro F1"]
     table = next(d.value for d in at.dataframe if "Predicted code" in d.value.columns)
     before = len(table)
@@ -68,7 +68,7 @@ def test_predictions_are_confirmed_corrected_and_exported(copy_home: CopyHome, h
     assert len(LabellingSession(store, record.id, "").steps) == before_confirming + 1, (
         "a second press of what was shown before"
     )
-    corrected = next(b for b in at.button if str(b.key).startswith("relabel_rest_") and str(b.key).endswith("_2"))
+    corrected = next(b for b in at.button if str(b.key).startswith("code_rest_") and str(b.key).endswith("_2"))
     at = corrected.click().run()
     assert not at.exception and "**26** of" in words_of(at) and "**2 labels since then**" in words_of(at)
     session = LabellingSession(store, record.id, "")

@@ -20,7 +20,7 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.features.relabel import LABELLING, NEW, VIEW
+from themescope.webapp.features.coding import LABELLING, NEW, VIEW
 from themescope.webapp.shared import navigation, projects
 from themescope.webapp.shared.pages import PageKeys
 from themescope.webapp.shared.results.compare_queries import EDIT, edit_view
@@ -195,11 +195,11 @@ def two(filled_store: Store) -> Store:
 @pytest.mark.parametrize("target", ["Survey codes", "Pilot"])
 def test_an_item_of_a_task_opens_its_labelling_on_its_tab(two: Store, open_page: Open, target: str) -> None:
     other = "Pilot" if target == "Survey codes" else "Survey codes"
-    at = open_page("relabel", corpus=CORPUS, labelling=other, view=NEW, filter="Uncertain", search="word")
+    at = open_page("code", corpus=CORPUS, labelling=other, view=NEW, filter="Uncertain", search="word")
     follow(at, "tasks", corpus=CORPUS)
-    follow(at, "relabel", corpus=CORPUS, **edit_view(target))
+    follow(at, "code", corpus=CORPUS, **edit_view(target))
     assert choice(at, LABELLING).value == target and at.session_state[VIEW] == EDIT
-    assert at.selectbox(key="relabel_filter").value == "All sentences" and not at.text_input(key="relabel_search").value
+    assert at.selectbox(key="code_filter").value == "All sentences" and not at.text_input(key="code_search").value
 
 
 @pytest.mark.parametrize("target", [MAP, "older"])
@@ -220,7 +220,7 @@ def test_a_map_opens_with_its_colour(two: Store, open_page: Open, target: str) -
 @pytest.mark.parametrize(
     ("page", "key", "gone", "first"),
     [
-        ("relabel", "layout", "Table", "Columns"),
+        ("code", "layout", "Table", "Columns"),
         ("triplets", "view", "Margins", "Browse"),
         ("compare", "tab", "One article", "Clustering"),
     ],

@@ -12,7 +12,7 @@ from tests.webapp.hands import jobs_of, plain_words_of, press
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
-from themescope.webapp.features.relabel import REST
+from themescope.webapp.features.coding import REST
 
 __all__ = ["labelling"]
 Open = Callable[..., AppTest]
@@ -24,8 +24,8 @@ def coding(labelling: LabellingRecord, open_page: Open) -> Callable[[], AppTest]
     """Open the page with the form."""
 
     def opened() -> AppTest:
-        at = open_page("relabel", view=REST, labelling="mine")
-        at.session_state[f"relabel_coding_{labelling.id}"] = True
+        at = open_page("code", view=REST, labelling="mine")
+        at.session_state[f"code_coding_{labelling.id}"] = True
         at = at.run()
         assert not at.exception
         return at

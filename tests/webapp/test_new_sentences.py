@@ -1,4 +1,4 @@
-"""Relabel page: what is new in a wave is created, confirmed or dismissed by a key; sure predictions become labels."""
+"""Code page: what is new in a wave is created, confirmed or dismissed by a key; sure predictions become labels."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ from themescope.core.labelling.partition import UNASSIGNED
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.relabel.new_sentences import ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY
+from themescope.webapp.features.coding.new_sentences import ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY
 
 Open = Callable[..., AppTest]
 
@@ -48,7 +48,7 @@ def test_a_new_theme_becomes_a_cluster_by_a_key(
 ) -> None:
     store = copy_home(home)
     old = opened(store)
-    at = open_page("relabel", view="Label the rest", labelling="mine")
+    at = open_page("code", view="Label the rest", labelling="mine")
     assert not at.exception and "50 sentences without a label" in words_of(at)
     label, key = ("Create and confirm", CONFIRM_KEY) if confirmed else ("Create cluster", ACCEPT_KEY)
     button = next(one for one in at.button if one.label == label)
@@ -80,7 +80,7 @@ def test_themes_and_maps_say_what_they_leave_out(copy_home: CopyHome, home: Path
 
 def test_a_dismissed_theme_comes_back_only_by_undo(copy_home: CopyHome, home: Path, open_page: Open) -> None:
     store = copy_home(home)
-    at = open_page("relabel", view="Label the rest", labelling="mine")
+    at = open_page("code", view="Label the rest", labelling="mine")
     assert next(one for one in at.button if one.label == "Dismiss").proto.shortcut.lower() == DISMISS_KEY.lower()
     at = press(at, "Dismiss")
     assert not at.exception and "Possible new theme" not in words_of(at)
@@ -93,7 +93,7 @@ def test_sure_predictions_become_labels_of_a_machine_in_one_step(
     copy_home: CopyHome, home: Path, open_page: Open
 ) -> None:
     store = copy_home(home)
-    at = open_page("relabel", view="Label the rest", labelling="mine")
+    at = open_page("code", view="Label the rest", labelling="mine")
     table = next(d.value for d in at.dataframe if "Fits" in d.value.columns)
     assert len(table) == 50 and set(table["Predicted code"]) <= set(THEMES)
     button = next(one for one in at.button if one.label.endswith("at least so sure"))

@@ -92,7 +92,7 @@ def test_a_file_that_is_dropped_on_home_is_in_the_form_of_imports(
     filled_store: Store, open_page: Open, tmp_path: Path
 ) -> None:
     (tmp_path / "towns.txt").write_text("A town. It lies there.\n", encoding="utf-8")
-    at = open_page("corpora", view="Import")
+    at = open_page("import")
     at.session_state[input_files.HANDED_OVER] = (tmp_path / "towns.txt",)
     at.run()
     assert not at.exception and "It lies there." in words_of(at)
@@ -107,15 +107,15 @@ def test_home_says_where_a_page_went(sqlite_store: Store, open_page: Open, page:
 
 
 def test_an_article_is_found_by_its_address(filled_store: Store, open_page: Open) -> None:
-    at = open_page("corpora", corpus=CORPUS, article="Nile")
+    at = open_page("texts", corpus=CORPUS, article="Nile")
     assert at.header[0].value == "Nile"
     assert "10 sentences eligible for triplets" in words_of(at)
-    at = open_page("corpora", corpus=CORPUS, article=HOSTILE)
+    at = open_page("texts", corpus=CORPUS, article=HOSTILE)
     assert at.header[0].value.startswith("\\<img")
 
 
 def test_a_corpus_is_deleted_only_after_the_question(filled_store: Store, open_page: Open) -> None:
-    at = open_page("corpora", view="All projects")
+    at = open_page("texts", view="All projects")
     at.button(key="delete-project").click().run()
     assert "cannot be undone" in words_of(at)
     with filled_store.reading() as r:
@@ -233,8 +233,8 @@ def test_a_page_that_fails_says_so_in_words(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("no <b>luck</b>")
 
-    monkeypatch.setattr("themescope.webapp.features.corpora.articles.browse", broken)
-    at = open_page("corpora")
+    monkeypatch.setattr("themescope.webapp.features.texts.articles.browse", broken)
+    at = open_page("texts")
     assert not at.exception
     assert BROKEN in at.error[0].value
     assert "\\<b\\>" in at.error[0].value

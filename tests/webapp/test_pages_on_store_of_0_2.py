@@ -15,17 +15,18 @@ LABELLING = "Places on the islands"
 
 ADDRESSES: list[tuple[str, dict[str, str]]] = [
     *((page, {}) for page in ("home", "agreement", "people", "jobs")),
-    *(("corpora", {"view": view}) for view in ("Read", "All projects", "Import")),
-    ("corpora", {"corpus": "Islands", "article": "Nessa Island"}),
+    *(("texts", {"view": view}) for view in ("Read", "All projects")),
+    ("import", {}),
+    ("texts", {"corpus": "Islands", "article": "Nessa Island"}),
     *(("triplets", {"view": view, "set": "island triplets"}) for view in ("Browse", "Accuracy", "Reviews", "Sets")),
     ("train", {"view": "Models", "model": "island triplets-sen-titles"}),
     *(("compare", {"tab": tab, "benchmark": "island sections"}) for tab in ("Clustering", "Pair", "Triplet accuracy")),
     ("map", {"map": "Islands by network", "colour": "Section"}),
     ("map", {"map": "Islands by words", "compare": "Islands by network", "search": "ferry"}),
     ("themes", {"view": "Results"}),
-    *(("relabel", {"view": view, "labelling": LABELLING}) for view in ("Edit", "History", "Files and settings")),
-    *(("relabel", {"labelling": LABELLING, "layout": layout}) for layout in ("Clusters", "Map")),
-    ("relabel", {"labelling": "Themes of the list"}),
+    *(("code", {"view": view, "labelling": LABELLING}) for view in ("Edit", "History", "Files and settings")),
+    *(("code", {"labelling": LABELLING, "layout": layout}) for layout in ("Clusters", "Map")),
+    ("code", {"labelling": "Themes of the list"}),
 ]
 
 

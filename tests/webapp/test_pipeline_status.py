@@ -34,9 +34,9 @@ def folders(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_an_import_is_followed_by_the_rest_unless_switched_off(
     sqlite_store: Store, folders: Path, open_page: Open, only: bool
 ) -> None:
-    at = open_page("corpora", view="Import")
-    at.session_state["corpora_import_source_0"] = "Server path"
-    at.session_state["corpora_import_path_0"] = str(folders)
+    at = open_page("import")
+    at.session_state["texts_import_source_0"] = "Server path"
+    at.session_state["texts_import_path_0"] = str(folders)
     at.run()
     if only:
         next(t for t in at.toggle if t.label == "Only import").set_value(True).run()
@@ -77,9 +77,9 @@ def test_an_imported_project_is_opened_as_soon_as_it_is_there(
     sqlite_store: Store, folders: Path, open_page: Open
 ) -> None:
     fill(sqlite_store)
-    at = open_page("corpora", view="Import", corpus=CORPUS)
-    at.session_state["corpora_import_source_0"] = "Server path"
-    at.session_state["corpora_import_path_0"] = str(folders)
+    at = open_page("import", corpus=CORPUS)
+    at.session_state["texts_import_source_0"] = "Server path"
+    at.session_state["texts_import_path_0"] = str(folders)
     at.run()
     press(at, "Import")
     assert project_of(at) == CORPUS

@@ -18,7 +18,7 @@ from themescope.db.store import Store
 from themescope.jobs.queue import control as commands
 from themescope.jobs.services.labelling import starts
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.shared.pages import MENU, MORE, PLACES, RESEARCH, by_place, place_of
+from themescope.webapp.shared.pages import MENU, MORE, PLACES, by_place, place_of
 
 Open = Callable[..., AppTest]
 OTHER = "Mountains"
@@ -68,7 +68,7 @@ def test_a_browser_remembers_its_last_project(open_page: Open, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("two")
-@pytest.mark.parametrize("page", ["home", "relabel"])
+@pytest.mark.parametrize("page", ["home", "code"])
 def test_a_link_to_an_unknown_project_shows_nothing_of_another_one(page: str, open_page: Open) -> None:
     at = open_page(page, corpus="**gone**")
     assert "There is no project called “\\*\\*gone\\*\\*”" in words_of(at) and not at.exception
@@ -84,10 +84,10 @@ def test_a_link_to_an_unknown_project_shows_nothing_of_another_one(page: str, op
     [
         ("map", "map", "map"),
         ("map", "selection", "selection"),
-        ("relabel", "labelling", "labelling"),
+        ("code", "labelling", "labelling"),
         ("train", "model", "model"),
         ("tasks", "task", "task"),
-        ("corpora", "article", "document"),
+        ("texts", "article", "document"),
         ("estimates", "labellings", "labelling"),
         ("themes", "result", "themes"),
     ],
@@ -96,7 +96,7 @@ def test_a_link_to_an_unknown_record_shows_no_other_one(
     filled_store: Store, open_page: Open, page: str, key: str, what: str
 ) -> None:
     starts.begin(filled_store, NewLabelling(1, "Mine", ""), starts.from_sections)
-    view = {"corpora": "Read", "tasks": "All tasks", "train": "Models", "relabel": "Edit"}.get(page)
+    view = {"texts": "Read", "tasks": "All tasks", "train": "Models", "code": "Edit"}.get(page)
     at = open_page(page, corpus=CORPUS, **({"view": view} if view else {}), **{key: "gone"})
     be = "are" if what.endswith("s") else "is"
     assert f"There {be} no {what} called “gone” in this project" in words_of(at).replace("\\", "") and not at.exception
@@ -108,7 +108,7 @@ def test_a_link_to_an_unknown_record_shows_no_other_one(
 
 @pytest.mark.usefixtures("two")
 def test_all_projects_shows_the_present_one_and_deletes_by_name_only(filled_store: Store, open_page: Open) -> None:
-    at = open_page("corpora", corpus=OTHER, view="All projects")
+    at = open_page("texts", corpus=OTHER, view="All projects")
     assert at.subheader[0].value == OTHER
     at.button(key="delete-project").click().run()
     left = []
@@ -133,37 +133,23 @@ def test_the_switcher_opens_another_project_and_forgets_the_view_of_the_first(op
 
 
 def test_a_new_project_is_a_click_away_also_without_any(sqlite_store: Store, open_page: Open) -> None:
-    at = open_page("corpora")
+    at = open_page("texts")
     at.session_state["frame_project_menu_0"] = True
-    next(b for b in at.run().button if b.label == "New project").click().run()
-    assert at.session_state["corpora_view"] == "Import"
+    assert "New project" in links_of(at.run())
 
 
 def test_every_page_has_a_place_or_is_in_the_menu() -> None:
     placed = by_place(REGISTRY)
-    assert [place.title for place in placed] == ["Data", "Explore", "Label", "Evaluate", "Models"]
+    assert [place.title for place in placed] == ["Project", "Themes", "Code", "Results", "Lab"]
     assert {card.id for card in REGISTRY if place_of(card) is None} == {"home", "jobs", "people"}
     named = {card.group for card in REGISTRY} - {MENU}
-    assert named == {place.title for place in PLACES if place not in (MORE, RESEARCH)}
+    assert named == {place.title for place in PLACES if place is not MORE}
 
 
 def links_of(at: AppTest) -> set[str]:
     """The labels of the links on a page."""
     assert not at.exception and not at.error
     return {link.proto.label for link in at.get("page_link")}
-
-
-def test_a_project_without_sections_has_the_pages_about_sections_in_a_place_of_their_own(
-    two: Store, open_page: Open
-) -> None:
-    placed = by_place(REGISTRY, sections=False)
-    assert [place.title for place in placed] == ["Data", "Explore", "Label", "Research"]
-    everything = {card.id for cards in by_place(REGISTRY).values() for card in cards}
-    assert {card.id for cards in placed.values() for card in cards} == everything
-    at = open_page("home", corpus=OTHER)
-    assert "Research" in links_of(at) and not {"Evaluate", "Models"} & links_of(at)
-    assert {"Evaluate", "Models"} <= links_of(open_page("home", corpus=CORPUS))
-    assert {"Compare", "Train"} <= links_of(open_page("triplets", corpus=OTHER))
 
 
 def test_a_cancelled_training_stays_on_its_page_and_goes_on(filled_store: Store, open_page: Open) -> None:

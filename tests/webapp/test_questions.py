@@ -1,4 +1,4 @@
-"""Mode Questions of the Relabel page: answers are stored with what they change, once, and nothing else is answered."""
+"""Mode Questions of the page Code: answers are stored with what they change, once, and nothing else is answered."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,9 +13,9 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.relabel.actions import dispatch
-from themescope.webapp.features.relabel.dialogs import question_data
-from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.coding.actions import dispatch
+from themescope.webapp.features.coding.dialogs import question_data
+from themescope.webapp.features.coding.editing import RelabelState
 
 Open = Callable[..., AppTest]
 
@@ -26,7 +26,7 @@ def labelling(filled_store: Store) -> LabellingRecord:
 
 
 def state_of(at: AppTest, labelling: LabellingRecord) -> RelabelState:
-    found: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    found: RelabelState = at.session_state[f"code_state_{labelling.id}"]
     return found
 
 
@@ -53,7 +53,7 @@ def stored(store: Store, labelling: LabellingRecord) -> Partition:
 
 
 def opened(open_page: Open) -> AppTest:
-    at = open_page("relabel", layout="Clusters", clusters="Questions")
+    at = open_page("code", layout="Clusters", clusters="Questions")
     assert not at.exception
     return at
 
@@ -86,7 +86,7 @@ def test_contradictions_are_listed_and_taken_back(
         service.commit_answer(state.session, known, Answer(asked, value))
     at.run()
     assert "1 contradiction" in words_of(at)
-    at.button(key=f"relabel_questions_back_{labelling.id}_000002_000001").click().run()
+    at.button(key=f"code_questions_back_{labelling.id}_000002_000001").click().run()
     assert "contradiction" not in words_of(at)
     assert list(answers(stored(filled_store, labelling))) == ["000002"]
 

@@ -20,10 +20,10 @@ from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.relabel import FILTER
-from themescope.webapp.features.relabel.actions import ACTIONS, dispatch
-from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.toolbar import toolbar_data
+from themescope.webapp.features.coding import FILTER
+from themescope.webapp.features.coding.actions import ACTIONS, dispatch
+from themescope.webapp.features.coding.editing import RelabelState
+from themescope.webapp.features.coding.toolbar import toolbar_data
 from themescope.webapp.shared.choose import BROKEN
 from themescope.webapp.shared.results.compare_queries import selection_view
 
@@ -37,12 +37,12 @@ def labelling(filled_store: Store) -> LabellingRecord:
 
 
 def select(at: AppTest, labelling: LabellingRecord, ids: list[int]) -> None:
-    at.session_state[f"relabel_state_{labelling.id}"].select(ids, "in the table")
+    at.session_state[f"code_state_{labelling.id}"].select(ids, "in the table")
 
 
 def press(at: AppTest, labelling: LabellingRecord, key: str) -> AppTest:
     """Press a key: the browser sends the action of its button with the next number."""
-    state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    state: RelabelState = at.session_state[f"code_state_{labelling.id}"]
     told = {"kind": "assign", "cluster": int(key)} if key in "123456789" else {"kind": KINDS[key]}
     dispatch(state, {"session": state.browser_session, "actions": [{**told, "number": state.acknowledged + 1}]})
     return at.run()
@@ -53,9 +53,9 @@ def test_a_private_labelling_of_another_person_is_read_and_copied(filled_store: 
         article = r.corpora.articles(1)[0]
     new = NewLabelling(1, "Bob's", "bob", Sharing.OWN, False, article.id)
     record = starts.begin(filled_store, new, starts.from_sections)
-    at = open_page("relabel")
+    at = open_page("code")
     assert "This labelling belongs to **bob**" in words_of(at) and "Not saved" not in words_of(at)
-    state = at.session_state[f"relabel_state_{record.id}"]
+    state = at.session_state[f"code_state_{record.id}"]
     select(at, record, state.partition.ids[:2].tolist())
     at = press(at, record, "N")
     assert "Not saved" not in words_of(at) and not state.session.steps
@@ -76,9 +76,9 @@ def test_a_private_labelling_of_another_person_is_read_and_copied(filled_store: 
 def test_what_is_selected_on_the_map_is_read_beside_it(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
-    at = open_page("relabel", layout="Map")
+    at = open_page("code", layout="Map")
     assert "Lasso or click points to read" in words_of(at) and not listing(at)
-    ids = at.session_state[f"relabel_state_{labelling.id}"].partition.ids
+    ids = at.session_state[f"code_state_{labelling.id}"].partition.ids
     select(at, labelling, ids[3:6].tolist())
     at.run()
     assert [row["id"] for row in listed(at)] == ids[3:6].tolist()
@@ -95,15 +95,15 @@ def test_what_is_selected_on_the_map_is_read_beside_it(
 def test_a_selection_is_the_working_set(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     with filled_store.writing() as w:
         kept = w.selections.add(selected(1, [5, 9, 40], Origin("search", ("x",))))
-    at = open_page("relabel", **{f"relabel_{key}": value for key, value in selection_view("Danube", kept.id).items()})
+    at = open_page("code", **{f"relabel_{key}": value for key, value in selection_view("Danube", kept.id).items()})
     assert "Showing 2 of 24 sentences" in words_of(at)
-    assert "Selection" not in open_page("relabel").selectbox(key=FILTER).options
+    assert "Selection" not in open_page("code").selectbox(key=FILTER).options
 
 
 def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    at = open_page("relabel")
+    at = open_page("code")
     assert BROKEN not in words_of(at)
-    state = at.session_state[f"relabel_state_{labelling.id}"]
+    state = at.session_state[f"code_state_{labelling.id}"]
     first = state.partition
     ids = first.members(2)[:2].tolist()
     select(at, labelling, ids)
@@ -119,7 +119,7 @@ def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingReco
     press(at, labelling, "U")
     with filled_store.reading() as r:
         assert r.labellings.snapshot(labelling.id).partition.to_bytes() == first.to_bytes()
-    reloaded = open_page("relabel")
+    reloaded = open_page("code")
     press(reloaded, labelling, "Y")
     with filled_store.reading() as r:
         assert r.labellings.snapshot(labelling.id).partition.to_bytes() == now.to_bytes()
@@ -131,8 +131,8 @@ def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingReco
 
 
 def test_a_conflict_shows_both_versions(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    at = open_page("relabel")
-    state = at.session_state[f"relabel_state_{labelling.id}"]
+    at = open_page("code")
+    state = at.session_state[f"code_state_{labelling.id}"]
     sentence = int(state.partition.members(2)[0])
     ben = LabellingSession(filled_store, labelling.id, "Ben")
     ben.do(op.assign(ben.partition, np.array([sentence]), 3))
@@ -163,7 +163,7 @@ def test_hostile_names_and_notes_are_words(filled_store: Store, labelling: Label
         ("History", "Columns"),
         ("Files and settings", "Columns"),
     ):
-        at = open_page("relabel", view=view, layout=layout)
+        at = open_page("code", view=view, layout=layout)
         select(at, labelling, ids[:1].tolist())
         at.run()
         assert BROKEN not in words_of(at)
@@ -173,13 +173,13 @@ def test_hostile_names_and_notes_are_words(filled_store: Store, labelling: Label
 def test_a_viewer_is_told_and_nothing_is_lost(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     with filled_store.writing() as w:
         w.people.set_role("", Role.VIEWER, "")
-    assert "You may view, but not change labellings" in words_of(open_page("relabel"))
+    assert "You may view, but not change labellings" in words_of(open_page("code"))
     with filled_store.writing() as w:
         w.people.set_role("", Role.LABELLER, "")
-    at = open_page("relabel")
+    at = open_page("code")
     with filled_store.writing() as w:
         w.people.set_role("", Role.VIEWER, "")
-    state = at.session_state[f"relabel_state_{labelling.id}"]
+    state = at.session_state[f"code_state_{labelling.id}"]
     select(at, labelling, state.partition.members(2)[:1].tolist())
     press(at, labelling, "1")
     assert "Not saved" in words_of(at)
@@ -194,8 +194,8 @@ def test_a_viewer_is_told_and_nothing_is_lost(filled_store: Store, labelling: La
 def test_what_is_not_saved_is_done_to_what_was_selected_and_before_anything_else(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
-    at = open_page("relabel")
-    state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    at = open_page("code")
+    state: RelabelState = at.session_state[f"code_state_{labelling.id}"]
     first, second = state.partition.members(2)[:2].tolist()
 
     def role(of: Role) -> None:
@@ -226,8 +226,8 @@ def test_what_is_not_saved_is_done_to_what_was_selected_and_before_anything_else
 def test_a_new_cluster_that_was_not_saved_and_the_next_one_are_two(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
-    at = open_page("relabel")
-    state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    at = open_page("code")
+    state: RelabelState = at.session_state[f"code_state_{labelling.id}"]
     known = {*state.partition.clusters}
     ids = state.partition.members(2).tolist()
     for one, role in zip(ids, (Role.VIEWER, Role.LABELLER), strict=False):
@@ -241,8 +241,8 @@ def test_a_new_cluster_that_was_not_saved_and_the_next_one_are_two(
 def test_a_step_names_its_own_method_instead_of_that_of_the_selection(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
-    at = open_page("relabel")
-    state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    at = open_page("code")
+    state: RelabelState = at.session_state[f"code_state_{labelling.id}"]
     state.include_duplicates = True
     state.select(state.partition.ids[:2], "in the columns")
     for method in ("", "language model"):
@@ -255,13 +255,13 @@ def test_going_back_from_the_history(filled_store: Store, labelling: LabellingRe
     first = session.partition.to_bytes()
     session.do(op.merge(session.partition, [1, 2, 3], 1), "too fine")
     session.do(replace(op.unassign(session.partition, session.partition.ids), coder="a model"))
-    at = open_page("relabel", view="History")
+    at = open_page("code", view="History")
     frame = at.dataframe[0].value
     assert frame["Reason"].tolist() == ["", "too fine"] and frame["Who"].tolist() == ["a model (Ben)", "Ben"]
     next(b for b in at.button if b.label == "Restore initial state").click().run()
     with filled_store.reading() as r:
         assert r.labellings.snapshot(labelling.id).partition.to_bytes() == first
-    press(open_page("relabel"), labelling, "U")
+    press(open_page("code"), labelling, "U")
     with filled_store.reading() as r:
         now = r.labellings.snapshot(labelling.id).partition
     assert now.sizes()[UNASSIGNED] == len(now.ids)
@@ -272,37 +272,37 @@ def test_blind_work_shows_no_sections_and_no_opinions(
 ) -> None:
     with filled_store.writing() as w:
         w.labellings.share(labelling.id, Sharing.OWN, True, "")
-    at = open_page("relabel")
-    state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    at = open_page("code")
+    state: RelabelState = at.session_state[f"code_state_{labelling.id}"]
     state.select(state.partition.ids[:1], "")
     assert "section:" not in words_of(at.run()) and "The model" not in words_of(at)
     offered = {
         action["name"]
-        for g in toolbar_data(at.session_state[f"relabel_state_{labelling.id}"])["groups"]
+        for g in toolbar_data(at.session_state[f"code_state_{labelling.id}"])["groups"]
         for action in g["actions"]
     }
     assert {"uncertain", "merge"} <= offered
     assert not offered & {"accept", "recluster", "similar"}
-    assert "Differs from model" not in at.selectbox(key="relabel_filter").options
+    assert "Differs from model" not in at.selectbox(key="code_filter").options
 
 
 def test_sentences_of_a_later_wave_are_offered(filled_store: Store, open_page: Open, tmp_path: Path) -> None:
     with filled_store.reading() as r:
         corpus = r.corpora.by_name(CORPUS)
     labelling = starts.begin(filled_store, NewLabelling(corpus.id, "whole", ""), starts.from_nothing)
-    at = open_page("relabel", labelling="whole")
-    assert not at.exception and "relabel_extend" not in {button.key for button in at.button}
+    at = open_page("code", labelling="whole")
+    assert not at.exception and "code_extend" not in {button.key for button in at.button}
     file = tmp_path / "more.txt"
     file.write_text("= Oder =\n\nThe Oder is long. It ends in the Baltic Sea.\n", encoding="utf-8")
     run_here(filled_store, "append-corpus", {"files": [str(file)], "corpus": CORPUS, "wave": "more"}, quiet=True)
     at.run()
     assert "2 sentences of the project are not in this labelling" in words_of(at)
-    at.button(key="relabel_extend").click().run()
-    assert not at.exception and "relabel_extend" not in {button.key for button in at.button}
+    at.button(key="code_extend").click().run()
+    assert not at.exception and "code_extend" not in {button.key for button in at.button}
     with filled_store.reading() as r:
         assert r.labellings.get(labelling.id).sentences == corpus.sentences + 2
     assert f"Showing {corpus.sentences + 2} of {corpus.sentences + 2} sentences" in words_of(at)
-    state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    state: RelabelState = at.session_state[f"code_state_{labelling.id}"]
     new = [s.id for s in state.texts.sentences if s.text == "The Oder is long."]
     select(at, labelling, new)
     assert not at.run().exception

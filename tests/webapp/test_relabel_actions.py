@@ -16,11 +16,11 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.relabel import PlottedMap, Queue, sentences
-from themescope.webapp.features.relabel.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, UNSEEN, dispatch
-from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.sentences import canvas_of
-from themescope.webapp.features.relabel.toolbar import toolbar_data
+from themescope.webapp.features.coding import PlottedMap, Queue, sentences
+from themescope.webapp.features.coding.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, UNSEEN, dispatch
+from themescope.webapp.features.coding.editing import RelabelState
+from themescope.webapp.features.coding.sentences import canvas_of
+from themescope.webapp.features.coding.toolbar import toolbar_data
 from themescope.webapp.shared.results.compare_queries import DIFFERS_FROM_PEOPLE
 
 

@@ -1,4 +1,4 @@
-"""Layout Clusters of the Relabel page, re-clustering of a part and schemes: all in steps that can be undone."""
+"""Layout Clusters of the page Code, re-clustering of a part and schemes: all in steps that can be undone."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,10 +17,10 @@ from themescope.db.records import VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services import search as inference
 from themescope.jobs.services.labelling import starts
-from themescope.webapp.features.relabel import MERGES, OUTLIERS, queries, sentences
-from themescope.webapp.features.relabel.actions import dispatch
-from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.toolbar import toolbar_data, tree_data
+from themescope.webapp.features.coding import MERGES, OUTLIERS, queries, sentences
+from themescope.webapp.features.coding.actions import dispatch
+from themescope.webapp.features.coding.editing import RelabelState
+from themescope.webapp.features.coding.toolbar import toolbar_data, tree_data
 from themescope.webapp.shared.text import count
 
 Open = Callable[..., AppTest]
@@ -45,7 +45,7 @@ def labelling(filled_store: Store) -> LabellingRecord:
 
 
 def state_of(at: AppTest, labelling: LabellingRecord) -> RelabelState:
-    found: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    found: RelabelState = at.session_state[f"code_state_{labelling.id}"]
     return found
 
 
@@ -73,7 +73,7 @@ def test_clusters_are_chosen_grouped_and_moved_out(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
     first = stored(filled_store, labelling)
-    at = open_page("relabel", layout="Clusters")
+    at = open_page("code", layout="Clusters")
     assert "Click a cluster to read" in words_of(at)
     at = send(at, labelling, "choose_clusters", on=[2, 3], off=[])
     assert f"**{first.clusters[3].name}**" in words_of(at) and "Most similar clusters" in words_of(at)
@@ -108,7 +108,7 @@ def test_clusters_are_chosen_grouped_and_moved_out(
 def test_suggested_merges_are_accepted_or_dismissed(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
-    at = open_page("relabel", layout="Clusters", clusters=MERGES)
+    at = open_page("code", layout="Clusters", clusters=MERGES)
     state = state_of(at, labelling)
     pair = state.clusters.pair
     assert pair is not None and "Between them" in words_of(at) and "the highest of the pairs" in words_of(at)
@@ -138,7 +138,7 @@ def test_suggested_merges_are_accepted_or_dismissed(
 def test_outliers_are_left_unassigned_or_gathered(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
-    at = open_page("relabel", layout="Clusters", clusters=OUTLIERS)
+    at = open_page("code", layout="Clusters", clusters=OUTLIERS)
     state = state_of(at, labelling)
     found = queries.densities(state)
     assert found is not None
@@ -164,7 +164,7 @@ def test_one_cluster_is_re_clustered_and_named_and_the_rest_is_kept(
 ) -> None:
     monkeypatch.setattr(type(filled_store.artifacts), "path", lambda *_: tmp_path)  # a model without a calibration
     before = stored(filled_store, labelling)
-    at = open_page("relabel")
+    at = open_page("code")
     state_of(at, labelling).select(before.members(2)[:1], "in the table")
     at = send(at, labelling, "recluster")
     at.number_input[0].set_value(3).run()
@@ -191,11 +191,11 @@ def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
 ) -> None:
     monkeypatch.setattr(inference, "MOST_WITH_VECTORS", 20)
     monkeypatch.setattr(queries, "MOST_WITH_VECTORS", 20)
-    at = open_page("relabel", layout="Clusters", clusters=MERGES)
+    at = open_page("code", layout="Clusters", clusters=MERGES)
     state = state_of(at, labelling)
     assert state.model is None and state.clusters.pair is not None
     assert "Based on a random sample of 20 sentences" in words_of(at)
-    at = open_page("relabel", layout="Clusters", clusters=OUTLIERS)
+    at = open_page("code", layout="Clusters", clusters=OUTLIERS)
     assert not at.exception and "Based on a random sample of 20 sentences" in words_of(at)
     state = state_of(at, labelling)
     state.select(state.partition.members(2), "in the table")
@@ -207,7 +207,7 @@ def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
 def test_blind_work_shows_no_suggestions(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     with filled_store.writing() as w:
         w.labellings.share(labelling.id, Sharing.OWN, True, "")
-    at = open_page("relabel", layout="Clusters")
+    at = open_page("code", layout="Clusters")
     (views,) = [group for group in at.button_group if group.label == "Show"]
     assert views.options == ["Themes", "Questions"]
     assert "Most similar clusters" not in words_of(send(at, labelling, "choose_clusters", on=[1], off=[]))

@@ -1,4 +1,4 @@
-"""Fine-tuning on corrections on the Relabel page: queued jobs, and their effects."""
+"""Fine-tuning on corrections on the page Code: queued jobs, and their effects."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -51,7 +51,7 @@ def placed(copy_home: CopyHome, home: Path) -> tuple[Store, LabellingRecord]:
 
 
 def settings(open_page: Open, record: LabellingRecord) -> AppTest:
-    at = open_page("relabel", view="Files and settings", labelling=record.name)
+    at = open_page("code", view="Files and settings", labelling=record.name)
     assert not at.exception
     return at
 

@@ -108,7 +108,7 @@ def test_actions_are_listed_at_first_and_lead_to_views(filled_store: Store, open
             keys = REGISTRY.get(link.page).page_keys() if link.page else None
             assert keys is None or keys.address(link.view) is not None
     assert not chosen(at, "New labelling").exception
-    assert at.session_state["relabel_view"] == "New labelling"
+    assert at.session_state["code_view"] == "New labelling"
 
 
 def test_an_action_is_done_and_its_error_stays(filled_store: Store, open_page: Open) -> None:
@@ -118,7 +118,7 @@ def test_an_action_is_done_and_its_error_stays(filled_store: Store, open_page: O
     session.do(op.rename(session.snapshot.partition, 1, "Better"))
     undo = "Undo my last change in “Mine”"
     at = chosen(open_page("search", corpus=CORPUS, q="undo"), undo)
-    assert not at.exception and at.session_state["relabel_labelling"] == "Mine"
+    assert not at.exception and at.session_state["code_labelling"] == "Mine"
     with filled_store.reading() as r:
         assert r.labellings.clusters(record.id)[1].name != "Better"
     at = chosen(open_page("search", corpus=CORPUS, q="undo"), undo)

@@ -134,7 +134,7 @@ def secretive(store: Store) -> None:
     with store.writing() as w:
         w.labellings.delete(deleted.id, "ben")
         learned(w, corpus.id, session.record, ids)
-        w.views.add("relabel", "DUNLIN", "relabel_labelling=KESTREL", "ben")
+        w.views.add("code", "DUNLIN", "code_labelling=KESTREL", "ben")
         w.selections.add(selected(corpus.id, ids[:9], Origin("theme", ("OSPREY of KESTREL",))), "AVOCET", "ben")
         w.selections.add(selected(corpus.id, others, Origin("list", ("chosen by hand",))), "by hand", "ben")
         w.selections.add(selected(corpus.id, ids, Origin("list", ("chosen by hand",))), "", "tom")
@@ -449,9 +449,9 @@ def test_pages(store: Store, browser: Callable[[str], None], open_page: Callable
     """An admin comes first: what pages keep for a while must not pass from one person to another."""
     addresses: list[tuple[str, dict[str, str]]] = [(card.id, {}) for card in REGISTRY]
     addresses += [
-        ("relabel", {"labelling": "KESTREL"}), ("relabel", {"labelling": "lea's own"}), ("triplets", {"set": "CURLEW"}),
+        ("code", {"labelling": "KESTREL"}), ("code", {"labelling": "lea's own"}), ("triplets", {"set": "CURLEW"}),
         ("triplets", {"set": "of all"}), ("map", {"map": "SNIPE"}), ("tasks", {"view": "All tasks"}),
-        ("corpora", {"view": "Read"}), ("corpora", {"view": "All projects"}),
+        ("texts", {"view": "Read"}), ("texts", {"view": "All projects"}),
     ]  # fmt: skip
     expected = {"blind labels", "names of hidden labellings", "gold labels", "models of hidden labels"}
     for person in (*ASKING, NOBODY):

@@ -31,9 +31,9 @@ def allowed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def typed(open_page: Open, path: Path) -> AppTest:
     """The import form after a path was typed."""
-    at = open_page("corpora", view="Import")
-    at.session_state["corpora_import_source_0"] = SERVER_PATH
-    at.session_state["corpora_import_path_0"] = str(path)
+    at = open_page("import")
+    at.session_state["texts_import_source_0"] = SERVER_PATH
+    at.session_state["texts_import_path_0"] = str(path)
     at.run()
     assert not at.exception
     return at
@@ -74,7 +74,7 @@ def test_a_path_outside_is_neither_previewed_nor_imported(sqlite_store: Store, o
 @pytest.mark.parametrize(
     ("page", "query", "label"),
     [
-        ("corpora", {"view": "Import"}, "Source"),
+        ("import", {}, "Source"),
         ("train", {"view": "New model"}, "Model folder on the server"),
     ],
 )

@@ -37,7 +37,7 @@ def sign_in(shared: Store, browser: Browser) -> Callable[[str], str]:
     return begin
 
 
-@pytest.mark.parametrize("page", ["home", "corpora", "relabel", "people", "jobs"])
+@pytest.mark.parametrize("page", ["home", "texts", "code", "people", "jobs"])
 def test_nothing_is_shown_without_a_session(shared: Store, open_page: Open, page: str) -> None:
     at = open_page(page)
     assert not at.exception and "your session has ended" in plain_words_of(at)
@@ -48,9 +48,9 @@ def test_nothing_is_shown_without_a_session(shared: Store, open_page: Open, page
 
 def test_a_session_names_its_person(shared: Store, open_page: Open, sign_in: SignIn) -> None:
     sign_in("ada")
-    at = open_page("corpora")
+    at = open_page("texts")
     assert not at.error and not at.exception
-    assert "Data" in [x.value for x in at.title]
+    assert "Texts" in [x.value for x in at.title]
     assert "[ada](/account) :gray[admin]" in plain_words_of(at)
     assert not any(x.label == "Your name" for x in at.text_input)
     with shared.reading() as r:
@@ -60,7 +60,7 @@ def test_a_session_names_its_person(shared: Store, open_page: Open, sign_in: Sig
 def test_nothing_of_one_person_is_left_for_the_next(open_page: Open, sign_in: SignIn) -> None:
     """A page that connects again keeps its state, though another person may have signed in meanwhile."""
     sign_in("lea")
-    at = open_page("corpora")
+    at = open_page("texts")
     at.session_state["bench-1"] = "what lea was doing"
     sign_in("lea")
     assert at.run().session_state["bench-1"] == "what lea was doing"
@@ -87,7 +87,7 @@ def test_an_open_page_notices_that_its_session_has_ended(
 ) -> None:
     monkeypatch.setattr("themescope.webapp.shared.people._LOOK_AGAIN_S", 0.0)
     token = sign_in("lea")
-    at = open_page("corpora")
+    at = open_page("texts")
     at.session_state["bench-1"] = "what lea was doing"
     end(shared, token)
     at = at.run()
@@ -97,7 +97,7 @@ def test_an_open_page_notices_that_its_session_has_ended(
 @pytest.mark.parametrize("name", ["lea", "val"])
 def test_who_is_no_admin_imports_and_trains_nothing(open_page: Open, sign_in: SignIn, name: str) -> None:
     sign_in(name)
-    at = open_page("corpora", view="Import")
+    at = open_page("import")
     assert "Importing requires the admin role" in plain_words_of(at)
     assert not at.text_input
     at.switch_page(str(REGISTRY.get("train").script)).run()
@@ -112,7 +112,7 @@ def test_a_button_that_is_left_is_refused(shared: Store, open_page: Open, sign_i
     """A change of role ends the session, which every change asks for anew, even seconds after the last check."""
     members.set_role(shared, "lea", Role.ADMIN)
     sign_in("lea")
-    at = press(open_page("corpora", view="All projects"), "Delete this project …")
+    at = press(open_page("texts", view="All projects"), "Delete this project …")
     at.text_input(key="confirm_typed").set_value(CORPUS)
     members.set_role(shared, "lea", Role.LABELLER)
     at = press(at, "Delete")
@@ -156,7 +156,7 @@ def test_without_a_login_names_are_taken_on_trust(filled_store: Store, open_page
     assert "everyone except viewers has full access" in plain_words_of(at)
     members.set_role(filled_store, "ada", Role.ADMIN)
     members.set_role(filled_store, "val", Role.VIEWER)
-    at = open_page("corpora", view="Import")
+    at = open_page("import")
     assert "Importing requires the admin role" in plain_words_of(at)
     at.text_input(key="person").set_value("ada").run()
     assert "Importing requires the admin role" not in plain_words_of(at)
@@ -167,10 +167,10 @@ def test_without_a_login_names_are_taken_on_trust(filled_store: Store, open_page
 def test_a_browser_keeps_the_name(filled_store: Store, open_page: Open, browser: Browser) -> None:
     browser("one")
     open_page("home").text_input(key="person").set_value(" Ada \u202e ").run()
-    assert open_page("corpora").text_input(key="person").value == "Ada"
+    assert open_page("texts").text_input(key="person").value == "Ada"
     browser("another")
-    assert open_page("corpora").text_input(key="person").value == ""
+    assert open_page("texts").text_input(key="person").value == ""
     browser("one")
-    at = open_page("corpora")
+    at = open_page("texts")
     at.text_input(key="person").set_value("").run()
-    assert open_page("corpora").text_input(key="person").value == ""
+    assert open_page("texts").text_input(key="person").value == ""

@@ -22,9 +22,9 @@ def folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def form_of(path: Path, open_page: Open) -> AppTest:
-    at = open_page("corpora", view="Import")
-    at.session_state["corpora_import_source_0"] = SERVER_PATH
-    at.session_state["corpora_import_path_0"] = str(path)
+    at = open_page("import")
+    at.session_state["texts_import_source_0"] = SERVER_PATH
+    at.session_state["texts_import_path_0"] = str(path)
     return at.run()
 
 
@@ -90,14 +90,14 @@ def test_a_table_is_added_as_those_before(filled_store: Store, open_page: Open, 
 
 def test_corpora_and_articles_show_their_columns(filled_store: Store, open_page: Open) -> None:
     add_columns(filled_store)
-    at = open_page("corpora", view="All projects", details=CORPUS)
+    at = open_page("texts", view="All projects", details=CORPUS)
     assert not at.exception
     tables = [table.value for table in at.dataframe]
     assert any(list(table.get("Columns", [])) == [4] for table in tables)
     overview = next(table for table in tables if "Missing" in table)
     assert overview["Column"].tolist() == ["note", "side", "score", "day"]
     assert overview["Values"].tolist()[2:] == ["1 … 71", "1970-01-01 … 1970-03-13"]
-    at = open_page("corpora", corpus=CORPUS, article="Nile")
+    at = open_page("texts", corpus=CORPUS, article="Nile")
     assert not at.exception
     assert any("note: **note 1**" in element.value for element in at.markdown)
     sentences = next(table.value for table in at.dataframe if "score" in table.value)

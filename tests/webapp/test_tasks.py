@@ -22,11 +22,11 @@ from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import checks, making, work
 from themescope.jobs.services.tasks.work import OpenItem
 from themescope.webapp.features import tasks
-from themescope.webapp.features.relabel import ShownChange, Unsaved
-from themescope.webapp.features.relabel.actions import UNSEEN, dispatch
-from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.queries import neighbours_in_text
-from themescope.webapp.features.relabel.sentences import columns_data
+from themescope.webapp.features.coding import ShownChange, Unsaved
+from themescope.webapp.features.coding.actions import UNSEEN, dispatch
+from themescope.webapp.features.coding.editing import RelabelState
+from themescope.webapp.features.coding.queries import neighbours_in_text
+from themescope.webapp.features.coding.sentences import columns_data
 from themescope.webapp.features.tasks import overview
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.labelling.codebook_view import Task
@@ -68,7 +68,7 @@ def uncode(store: Store, opened: OpenItem, item: ItemRecord) -> None:
 
 
 def skip(at: AppTest, item: ItemRecord, reason: str) -> None:
-    at.text_input(key=f"relabel_task_bar_reason_{item.id}").set_value(reason)
+    at.text_input(key=f"code_task_bar_reason_{item.id}").set_value(reason)
     button(at, "Skip, next").click().run()
 
 
@@ -99,7 +99,7 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
         (adas,) = r.labellings.list()
     at = open_page("agreement", person="ben", scope="Task: secret")
     assert not at.exception and "blind task" in words_of(at) and not at.dataframe and not at.multiselect
-    for page in ("relabel", "codebook"):
+    for page in ("code", "codebook"):
         at = open_page(page, person="ben")
         assert not at.exception and "No labellings yet" in words_of(at), page
         at = open_page(page, person="ben", labelling=adas.name)
@@ -180,9 +180,9 @@ def test_two_people_get_the_same_random_sentences_blind(filled_store: Store, ope
         items = r.tasks.items(made.id)
     assert made.blind and len(items) == 8 and len({item.range for item in items}) == 4
     opened = work.open_item(filled_store, items_of(filled_store, made, "ada")[0].id)
-    at = open_page("relabel", person="ada", **codebook_view.item_view(opened))
+    at = open_page("code", person="ada", **codebook_view.item_view(opened))
     assert not at.exception
-    held = at.session_state[f"relabel_state_{opened.labelling.id}"]
+    held = at.session_state[f"code_state_{opened.labelling.id}"]
     assert held.heading.startswith("item 1 of 4"), "the columns draw it with the sentence"
     assert held.selected.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada")[:1])
     assert held.texts.ids.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada"))
@@ -255,8 +255,8 @@ def test_codes_keep_their_places_from_item_to_item(task: TaskRecord, filled_stor
     places = []
     for item in items_of(filled_store, task, "ada"):
         opened = work.open_item(filled_store, item.id)
-        at = open_page("relabel", person="ada", **codebook_view.item_view(opened))
-        held = at.session_state[f"relabel_state_{opened.labelling.id}"]
+        at = open_page("code", person="ada", **codebook_view.item_view(opened))
+        held = at.session_state[f"code_state_{opened.labelling.id}"]
         ids = np.array(sentence_ids(filled_store, [item]))
         places.append([column["name"] for column in columns_data(held, ids)["columns"]])
         work.finish_item(filled_store, item.id)
@@ -349,8 +349,8 @@ def test_the_bar_in_relabel_is_about_the_item_that_is_shown(
     opened = work.open_item(filled_store, second.id)
     uncode(filled_store, opened, second)
     view = {"view": "Edit", "labelling": opened.labelling.name, "filter": "Selection"}
-    at = open_page("relabel", person="ada", selection=str(opened.selection_id), **view)
-    held = at.session_state[f"relabel_state_{opened.labelling.id}"]
+    at = open_page("code", person="ada", selection=str(opened.selection_id), **view)
+    held = at.session_state[f"code_state_{opened.labelling.id}"]
     assert held.heading.startswith("item 2 of 3")
     skip(at, second, "one has no section")
     states = [item.state for item in items_of(filled_store, task, "ada")]
@@ -364,8 +364,8 @@ def test_an_item_with_a_change_that_is_not_saved_is_not_done(
     opened = work.open_item(filled_store, first.id)
     uncode(filled_store, opened, first)
     view = {"view": "Edit", "labelling": opened.labelling.name, "filter": "Selection"}
-    at = open_page("relabel", person="ada", selection=str(opened.selection_id), **view)
-    editing = at.session_state[f"relabel_state_{opened.labelling.id}"]
+    at = open_page("code", person="ada", selection=str(opened.selection_id), **view)
+    editing = at.session_state[f"code_state_{opened.labelling.id}"]
     editing.unsaved = Unsaved(ShownChange(lambda p: op.unassign(p, p.ids[:1])), "no answer")
     skip(at, first, "one has no section")
     assert items_of(filled_store, task, "ada")[0].state is ItemState.STARTED

@@ -10,44 +10,47 @@ from typing import Any
 
 from themescope.core.registry import Registry
 from themescope.db.access import Right
-from themescope.webapp.shared.pages import DATA, EVALUATE, EXPLORE, LABEL, MENU, MODELS, PageCard, Place
+from themescope.webapp.shared.pages import CODE, LAB, MENU, PROJECT, RESULTS, THEMES, PageCard, Place
 
 
-def _page(id: str, icon: str, place: Place | None, summary: str, keys: bool = True, **more: Any) -> PageCard:
-    """Return the card of a page; without a place, the header links it. ``keys`` is whether it has view state."""
-    title, package = "Data" if id == "corpora" else id.capitalize(), f"themescope.webapp.features.{id}"
+def _page(
+    id: str, icon: str, place: Place | None, summary: str, title: str = "", package: str = "", keys: bool = True,
+    **more: Any,
+) -> PageCard:  # fmt: skip
+    """Return the card of a page; without a place, the header links it.
+
+    The page is the module ``page`` of the ``package``, or another one of it as "package.module". ``keys`` is whether it
+    has view state.
+    """
+    title, module = title or id.capitalize(), package or id
+    if "." not in module:
+        module += ".page"
+    package = f"themescope.webapp.features.{module.partition('.')[0]}"
     return PageCard(
-        id=id, title=title, summary=summary, factory=f"{package}.page", keys=f"{package}:KEYS" if keys else "",
-        icon=f":material/{icon}:", group=place.title if place else MENU, documentation=f"pages.html#{title.lower()}",
-        **more,
+        id=id, title=title, summary=summary, factory=f"themescope.webapp.features.{module}",
+        keys=f"{package}:KEYS" if keys else "",
+        icon=f":material/{icon}:", group=place.title if place else MENU,
+        documentation=f"pages.html#{title.lower().replace(' ', '-')}", **more,
     )  # fmt: skip
 
 
 _PAGES = [
     _page("home", "home", None, "A box for your texts, and the projects.", keys=False),
-    _page("corpora", "library_books", DATA, "Import texts and read them."),
-    _page("map", "scatter_plot", EXPLORE, "See sentences as points and select them."),
-    _page("themes", "category", EXPLORE, "Find the themes of sentences."),
-    _page("selections", "select_all", EXPLORE, "Read, label, compare, export and share selected sentences."),
-    _page("search", "search", EXPLORE, "Find projects, articles, sentences, themes, models, pages and documentation."),
-    _page("relabel", "edit_note", LABEL, "Correct the clusters of sentences."),
-    _page("codebook", "menu_book", LABEL, "Define what belongs into each cluster, with rules and examples."),
-    _page("tasks", "assignment", LABEL, "Give articles to people and follow their work."),
-    _page("agreement", "handshake", LABEL, "Measure how far labellings agree."),
-    _page("estimates", "percent", LABEL, "Estimate how much of a project has a code."),
-    _page(
-        "compare", "leaderboard", EVALUATE, "Score methods on a benchmark and test their differences.", sections=True
-    ),
-    _page("triplets", "change_history", EVALUATE, "Sample triplets, inspect them and review them.", sections=True),
-    _page(
-        "errors",
-        "bug_report",
-        EVALUATE,
-        "Collect what models get wrong, and code it by its causes.",
-        False,
-        sections=True,
-    ),
-    _page("train", "model_training", MODELS, "Train models and look them up.", sections=True),
+    _page("texts", "library_books", PROJECT, "Read the texts, edit them, and take out what a project has."),
+    _page("import", "upload_file", PROJECT, "Add texts as a project or a wave.", package="texts.importing", keys=False),
+    _page("themes", "category", THEMES, "Find the themes of units."),
+    _page("map", "scatter_plot", THEMES, "See units as points and select them."),
+    _page("selections", "select_all", THEMES, "Read, label, compare, export and share selected sentences."),
+    _page("search", "search", THEMES, "Find projects, articles, sentences, themes, models, pages and documentation."),
+    _page("code", "edit_note", CODE, "Code units and correct themes.", package="coding"),
+    _page("codebook", "menu_book", CODE, "Define the codes, with rules and examples."),
+    _page("tasks", "assignment", CODE, "Give units to people and follow their work."),
+    _page("agreement", "handshake", RESULTS, "Measure how far people agree."),
+    _page("estimates", "percent", RESULTS, "Estimate how much of a project has a code."),
+    _page("compare", "leaderboard", LAB, "Score methods on a benchmark and test their differences."),
+    _page("triplets", "change_history", LAB, "Sample triplets, inspect them and review them."),
+    _page("errors", "bug_report", LAB, "Collect what models get wrong, and code it by its causes.", keys=False),
+    _page("train", "model_training", LAB, "Train models and look them up."),
     _page("jobs", "work_history", None, "Follow, cancel and retry background jobs."),
     _page("people", "group", None, "Add people and set their roles.", right=Right.MANAGE),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import Request
@@ -10,12 +11,15 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.shared.pages import by_place
+from themescope.webapp.shared.pages import CORPUS, by_place
 
 _EARLIER = {
-    "home": "", "projects": "corpora", "import": "corpora", "cluster": "themes", "labels": "relabel",
-    "notebook": "errors", "error-notebook": "errors",
+    "home": "", "data": "texts", "corpora": "texts", "projects": "texts", "explore": "map", "cluster": "themes",
+    "label": "code", "labels": "code", "relabel": "code", "notebook": "errors", "error-notebook": "errors",
+    "evaluate": "compare", "models": "train", "research": "compare",
 }  # fmt: skip
+_RENAMED = {"corpora_": "texts_", "relabel_": "code_"}
+"""Prefixes of the view of a page → those of today."""
 _GONE = {"summaries": "summaries", "paper_tables": "paper-tables", "paper-tables": "paper-tables"}
 """Addresses of pages that are gone → what Home is asked to say about them (``features.home.page``)."""
 _IDS = {card.id: card.id for card in REGISTRY if card.id != "home"}
@@ -29,6 +33,20 @@ def addresses() -> Mapping[str, str]:
     return titles | _EARLIER | dict.fromkeys(_GONE, "") | _IDS
 
 
+def today(page: str, query: str) -> tuple[str, str]:
+    """Return path and query of a page for those of an address that an earlier version wrote."""
+    view = [(_name_of_today(name), value) for name, value in parse_qsl(query, keep_blank_values=True)]
+    page = _PAGES[page]
+    if page == "texts" and ("texts_view", "Import") in view:
+        page = "import"
+    return page, urlencode([(name, value) for name, value in view if page != "import" or name == CORPUS])
+
+
+def _name_of_today(name: str) -> str:
+    old = next((old for old in _RENAMED if name.startswith(old)), "")
+    return _RENAMED[old] + name.removeprefix(old) if old else name
+
+
 _PAGES = addresses()
 
 
@@ -40,8 +58,8 @@ class _OtherAddress(StringConvertor):
 
 async def _redirect(request: Request) -> Response:
     asked = request.path_params["address"].strip("/").lower()
-    query = f"gone={_GONE[asked]}" if asked in _GONE else request.url.query
-    return RedirectResponse(f"/{_PAGES[asked]}{'?' * bool(query)}{query}")
+    page, query = ("", f"gone={_GONE[asked]}") if asked in _GONE else today(asked, request.url.query)
+    return RedirectResponse(f"/{page}{'?' * bool(query)}{query}")
 
 
 register_url_convertor("other_address", _OtherAddress())

@@ -148,9 +148,8 @@ def project() -> CorpusRecord | None:
         nothing(
             "No project yet.",
             "Import a Wikipedia dump, Markdown, HTML, JSON lines, a table or plain text.",
-            "corpora",
+            "import",
             "Import texts",
-            {"view": "Import"},
         )
     return found
 

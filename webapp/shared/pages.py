@@ -103,9 +103,6 @@ class PageCard(Card):
     keys: str = ""
     """``"module:NAME"`` of the page's :class:`PageKeys`; empty for a page without view state."""
 
-    sections: bool = False
-    """Whether the page is about texts that are divided into sections. Other projects have it in the place Research."""
-
     documentation: str = ""
     """Page and section of the documentation site, such as ``maps.html#computation``; empty for its start page."""
 
@@ -137,33 +134,29 @@ class Place:
     icon: str
 
 
-DATA = Place("Data", ":material/library_books:")
-EXPLORE = Place("Explore", ":material/explore:")
-LABEL = Place("Label", ":material/edit_note:")
-EVALUATE = Place("Evaluate", ":material/leaderboard:")
-MODELS = Place("Models", ":material/model_training:")
-RESEARCH = Place("Research", ":material/science:")
-"""Place of the pages about texts with sections in a project whose texts have none."""
+PROJECT = Place("Project", ":material/library_books:")
+THEMES = Place("Themes", ":material/bubble_chart:")
+CODE = Place("Code", ":material/edit_note:")
+RESULTS = Place("Results", ":material/bar_chart:")
+LAB = Place("Lab", ":material/science:")
 MORE = Place("More", ":material/extension:")
 """Place of pages of plug-ins that name no place."""
-PLACES = (DATA, EXPLORE, LABEL, EVALUATE, MODELS, RESEARCH, MORE)
+PLACES = (PROJECT, THEMES, CODE, RESULTS, LAB, MORE)
 MENU = "Menu"
-"""Group of the pages that belong to no place and are linked from the header: Home, Jobs and People."""
+"""Group of the pages that belong to no place and are linked from the logo or the header: Home, Jobs and People."""
 _GROUPS = {place.title: place for place in PLACES}
 
 
-def place_of(card: PageCard, sections: bool = True) -> Place | None:
-    """Return the place of a page in a project with or without ``sections``; None for a page of the menu."""
-    if card.sections and not sections:
-        return RESEARCH
+def place_of(card: PageCard) -> Place | None:
+    """Return the place of a page; None for a page of the menu."""
     return None if card.group == MENU else _GROUPS.get(card.group, MORE)
 
 
-def by_place(cards: Iterable[PageCard], sections: bool = True) -> dict[Place, list[PageCard]]:
-    """Return the places that have pages in a project with or without ``sections``, in their order, with the pages."""
+def by_place(cards: Iterable[PageCard]) -> dict[Place, list[PageCard]]:
+    """Return the places that have pages, in their order, with the pages."""
     found: dict[Place, list[PageCard]] = {place: [] for place in PLACES}
     for card in cards:
-        place = place_of(card, sections)
+        place = place_of(card)
         if place is not None:
             found[place].append(card)
     return {place: pages for place, pages in found.items() if pages}

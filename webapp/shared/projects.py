@@ -39,12 +39,6 @@ def current_id() -> int:
     return found.id if found is not None else 0
 
 
-def has_sections() -> bool:
-    """Return whether texts of the current project are divided into sections; True without a project."""
-    found = current()
-    return found is None or found.has_sections
-
-
 def open_named(name: str, asked: bool) -> None:
     """Set the current project of a run; "" for the one to show where none is named.
 

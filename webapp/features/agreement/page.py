@@ -38,9 +38,9 @@ scopes = results.scopes(projects.current_id())
 if not scopes:
     nothing(
         "No labellings yet.",
-        "Create a labelling on the Relabel page. Agreement compares two or more labellings of the same text.",
-        "relabel",
-        "Open Relabel",
+        "Create a labelling on the page Code. Agreement compares two or more labellings of the same text.",
+        "code",
+        "Open Code",
     )
 else:
     scope = by_name("Labelled text", scopes, SCOPE, lambda found: found.name)

@@ -132,7 +132,7 @@ def show(scope: TextScope, found: LabellingGroup, which: str) -> None:
         begin = adjudication.from_adjudication(ids, which == BOTH, scope.gold_id)
         made = attempt(lambda: starts.begin(queries.store(), new, begin))
         if made is not None:
-            switch_page("relabel", {**compare_queries.edit_view(made.name), "filter": "Uncertain"})
+            switch_page("code", {**compare_queries.edit_view(made.name), "filter": "Uncertain"})
     st.caption(_start(result, which))
     _methods(found)
 
@@ -258,8 +258,8 @@ def _disputed(found: LabellingGroup, result: Adjudication, which: str) -> None:
     )
     own = next((rater for rater in found.people if rater.labelling and rater.labelling.owner == current_person()), None)
     page_link(
-        "relabel",
-        "Review disagreements in Relabel",
+        "code",
+        "Review disagreements",
         icon=":material/edit_note:",
         view=compare_queries.disagreement_view((own or found.people[0]).name),
     )
@@ -288,7 +288,7 @@ def _start(result: Adjudication, which: str) -> str:
         if which == BOTH
         else ""
     )
-    end = " Everyone can resolve them on the Relabel page. The labellings above do not change."
+    end = " Everyone can resolve them on the page Code. The labellings above do not change."
     unclear = int(result.unclear.sum())
     if isinstance(result.model, CodeModel):
         return (

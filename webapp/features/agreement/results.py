@@ -154,9 +154,9 @@ def show(scope: TextScope, found: LabellingGroup) -> None:
     if len(found.people) < 2:
         nothing(
             "Agreement needs two labellings.",
-            "Ask someone else to label the same text on the Relabel page, preferably blind.",
-            "relabel",
-            "Open Relabel",
+            "Ask someone else to label the same text on the page Code, preferably blind.",
+            "code",
+            "Open Code",
         )
         _pairs(scope, found, which)
         posterior.show_replacement(found)

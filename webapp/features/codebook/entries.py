@@ -61,7 +61,7 @@ from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.results.compare_queries import edit_view
 from themescope.webapp.shared.text import ago, count, file_name, plain
 
-READ_ONLY = "This labelling is read-only for you. Make your own copy on the Relabel page to change it."
+READ_ONLY = "This labelling is read-only for you. Make your own copy on the page Code to change it."
 
 
 @dataclass
@@ -155,9 +155,9 @@ def show(state: CodebookState) -> None:
     if not listed:
         nothing(
             "This labelling has no clusters yet.",
-            "Create clusters on the Relabel page, or import codes in the tab Files.",
-            "relabel",
-            "Open Relabel",
+            "Create clusters on the page Code, or import codes in the tab Files.",
+            "code",
+            "Open Code",
             edit_view(state.record.name),
         )
         return
@@ -196,7 +196,7 @@ def _gold_items(state: CodebookState) -> None:
         state.apply(make)
 
     with st.expander(f"Gold items ({len(items)})", icon=":material/school:"):
-        st.caption("Sentences with their right code, for tasks. Choose them in Relabel, or use the examples.")
+        st.caption("Sentences with their right code, for tasks. Choose them on the page Code, or use the examples.")
         if new:
             st.button(
                 f"Use {count(len(new), 'example')} of the codebook", icon=":material/add:",
@@ -246,7 +246,7 @@ def _head(state: CodebookState, listed: list[Code], may_edit: bool) -> str:
                     help=f"{label} your last change of this labelling",
                 )
         st.space("stretch")
-        page_link("relabel", "Open in Relabel", view=edit_view(state.record.name))
+        page_link("code", "Open in Code", view=edit_view(state.record.name))
     written = sum(bool(code.entry) for code in listed)
     about = f"{count(len(listed), 'code')}, {written:,} with a codebook entry"
     st.caption(plain(f"{about} · Saved: {state.saved}" if state.saved else about))

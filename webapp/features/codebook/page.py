@@ -15,7 +15,7 @@ if not labellings:
         "No labellings yet.",
         "A codebook describes the clusters of a labelling. Create a labelling, or import a project of NVivo, ATLAS.ti "
         "or MAXQDA below.",
-        "relabel",
+        "code",
         "New labelling",
         {"view": "New labelling"},
     )

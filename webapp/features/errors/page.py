@@ -40,7 +40,7 @@ def _show(shown: CorpusRecord) -> None:
     if errors is None:
         nothing(
             "No failures yet.",
-            "Press O in Triplets or Relabel, use “Collect as errors” in Compare, in Agreement or for a selection, or "
+            "Press O in Triplets or Code, use “Collect as errors” in Compare, in Agreement or for a selection, or "
             "draw a random sample of failures above.",
         )
         return
@@ -54,7 +54,7 @@ def _show(shown: CorpusRecord) -> None:
         if may(Right.LABEL) and st.button("Code them", type="primary", icon=":material/edit_note:", key="errors_code"):
             record = attempt(lambda: service.coding_of(queries.store(), errors, current_person()))
             if record is not None:
-                switch_page("relabel", {"corpus": errors.name, **edit_view(record.name)})
+                switch_page("code", {"corpus": errors.name, **edit_view(record.name)})
         for page, label in (("themes", "Find kinds"), ("agreement", "Agreement"), ("estimates", "Shares")):
             page_link(page, label, view={"corpus": errors.name}, key=f"errors_to_{page}")
         st.caption(f"{count(errors.sentences, 'failure')}, {len(coded):,} coded by you", width="content")

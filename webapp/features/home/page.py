@@ -52,7 +52,7 @@ def box(known: Sequence[CorpusRecord]) -> None:
             )  # fmt: skip
             if files:
                 input_files.hand_over(files)
-                switch_page("corpora", {"view": "Import"})
+                switch_page("import")
             _samples({corpus.name for corpus in known})
 
 
@@ -94,10 +94,10 @@ def listed(found: Sequence[CorpusRecord]) -> None:
         units = count(corpus.sentences, corpus.unit.value)
         about = units if is_list(corpus) else f"{count(corpus.articles, 'text')}, {units}"
         with st.container(horizontal=True, vertical_alignment="center"):
-            page_link("corpora", plain(corpus.name), view={"corpus": corpus.name}, key=f"home-project-{corpus.id}")
+            page_link("texts", plain(corpus.name), view={"corpus": corpus.name}, key=f"home-project-{corpus.id}")
             st.caption(f"{about} · {ago(times[corpus.id])}")
     if found:
-        page_link("corpora", "All projects", view={"view": "All projects"})
+        page_link("texts", "All projects", view={"view": "All projects"})
     else:
         st.caption("No project yet.")
 

@@ -177,7 +177,7 @@ def _details(panel: ListPanel) -> None:
                 help="Lists the nearest neighbours of this sentence and rings them on the map.",
             )  # fmt: skip
             page_link(
-                "corpora", "Read the article", icon=":material/menu_book:", view={"article": panel.scene.article(row)}
+                "texts", "Read the article", icon=":material/menu_book:", view={"article": panel.scene.article(row)}
             )
 
 

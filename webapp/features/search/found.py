@@ -71,7 +71,7 @@ def link_of(kind: str, result: Result) -> Link:
     if kind == "Projects":
         return Link("home", here)
     view = {**here, "view": "Read", "article": result.article}
-    return Link("corpora", view | ({"sentence": str(result.sentence)} if result.sentence else {}))
+    return Link("texts", view | ({"sentence": str(result.sentence)} if result.sentence else {}))
 
 
 def _theme_view(result: Result) -> dict[str, str]:
@@ -215,14 +215,14 @@ def matching(words: Sequence[str], project: CorpusRecord | None) -> Listed:
 
 def _actions(project: CorpusRecord | None) -> Iterator[Action]:
     if may(Right.MANAGE):
-        yield "Import files", "New project, or a wave of this one", Link("corpora", {"view": "Import"})
+        yield "Import files", "New project, or a wave of this one", Link("import")
         yield "Find themes in a new list", "Paste or upload sentences", Link("themes", {"view": "New list"})
     if project is None:
         return
     yield from _of_results(project)
     if may(Right.LABEL):
         yield from _of_labels(project)
-    yield "Report, bundle and dataset", "Files of the whole project", Link("corpora", {"view": "All projects"})
+    yield "Report, bundle and dataset", "Files of the whole project", Link("texts", {"view": "All projects"})
 
 
 def _of_results(project: CorpusRecord) -> Iterator[Action]:
@@ -249,16 +249,16 @@ def _of_labels(project: CorpusRecord) -> Iterator[Action]:
     if analyses and codebook_view.can_correct(analyses[0]):
         correct = partial(codebook_view.correct, analyses[0])
         yield "Correct the themes", "Opens your labelling of the newest result", Link(do=correct)
-    yield "New labelling", "From themes, sections, labels or nothing", Link("relabel", {"view": "New labelling"})
-    yield "Import labels", "Tables, and exports of other programs", Link("relabel", {"view": "New labelling"})
+    yield "New labelling", "From themes, sections, labels or nothing", Link("code", {"view": "New labelling"})
+    yield "Import labels", "Tables, and exports of other programs", Link("code", {"view": "New labelling"})
     yield "New task", "Give sentences to people", Link("tasks", {"view": "New task"})
     actor = current_actor()
     known = [one for one in compare_queries.labellings(project.id) if one.editable_by(current_person(), actor.role)]
     for record in sorted(known, key=compare_queries.precedence)[:1]:
         name, view = shorten(record.name, _NAME_CHARS), {"labelling": record.name}
-        undo = Link("relabel", view | {"view": "Edit"}, do=partial(_undo, record))
+        undo = Link("code", view | {"view": "Edit"}, do=partial(_undo, record))
         yield f"Undo my last change in “{name}”", "Opens the labelling", undo
-        yield f"Label the rest of “{name}”", "Predicts codes", Link("relabel", view | {"view": "Label the rest"})
+        yield f"Label the rest of “{name}”", "Predicts codes", Link("code", view | {"view": "Label the rest"})
 
 
 def _undo(record: LabellingRecord) -> None:

@@ -87,7 +87,7 @@ def no_sections(corpus: CorpusRecord) -> None:
     advice = "A triplet compares sentences of two sections of an article; these texts are not divided into sections."
     link = f"Triplets of {other.name}" if other is not None else "Import articles with sections"
     view = {"corpus": other.name} if other is not None else {"view": "Import"}
-    nothing(f"“{corpus.name}” has no sections.", advice, "triplets" if other is not None else "corpora", link, view)
+    nothing(f"“{corpus.name}” has no sections.", advice, "triplets" if other is not None else "texts", link, view)
 
 
 def form(corpus: CorpusRecord) -> None:

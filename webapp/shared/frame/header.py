@@ -56,8 +56,6 @@ def search_key_setting() -> None:
 
 _HOME = "home"
 _NAME_CHARS, _SEARCHED = 28, 8
-_LINKS = (("New project", ":material/add:", "Import"), ("All projects", ":material/list:", "All projects"))
-"""Label, icon and view of the page Data."""
 _GONE = "It may have been deleted or renamed, or it is not shared with you."
 _LISTED: dict[str, str] = {"view": "All projects"}
 _LONGEST = 120
@@ -66,15 +64,14 @@ _SWITCH, _FIND = "frame_project", "frame_find_project"
 
 def sidebar(cards: Mapping[str, PageCard], current: PageCard) -> None:
     """Draw the links to Home and to the places; a place opens at the page that was open in it last."""
-    sections = projects.has_sections()
-    here, visited = place_of(current, sections), st.session_state.setdefault(navigation.VISITED, {})
+    here, visited = place_of(current), st.session_state.setdefault(navigation.VISITED, {})
     if here is not None:
         visited[here.title] = current.id
     with st.sidebar, st.container(key="frame-places", gap="xxsmall"):
         home = cards.get(_HOME)
         if home is not None:
             _link(home, home.title, home.icon, current.id == _HOME)
-        for place, pages in by_place(cards.values(), sections).items():
+        for place, pages in by_place(cards.values()).items():
             named = {card.id: card for card in pages}
             card = named.get(visited.get(place.title, ""), pages[0])
             _link(card, place.title, place.icon, place == here)
@@ -82,8 +79,7 @@ def sidebar(cards: Mapping[str, PageCard], current: PageCard) -> None:
 
 def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None:
     """Draw the breadcrumb with the title of the page and the menu, and below the links to the pages of its place."""
-    sections = projects.has_sections()
-    place = place_of(current, sections)
+    place = place_of(current)
     row: dict[str, Any] = {"horizontal": True, "vertical_alignment": "center", "gap": "xxsmall", "wrap": False}
     with st.container(key="frame-header", **row):
         with st.container(key="frame-breadcrumb", **row):
@@ -99,7 +95,7 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
         # Runs the page again when the browser turns light or dark: Streamlit redraws its own elements only.
         draw_component("theme_watch", key="theme_watch", on_theme_change=lambda: None)
         draw_component("tab_focus", key="tab_focus")  # keeps the keyboard on a tab that is drawn anew
-    pages = by_place(cards.values(), sections).get(place, []) if place is not None else []
+    pages = by_place(cards.values()).get(place, []) if place is not None else []
     if len(pages) > 1:
         with st.container(key="frame-tabs", horizontal=True, gap="xxsmall", wrap=False):
             for card in pages:
@@ -110,7 +106,7 @@ def missing(page: str) -> bool:
     """Draw, in place of the page, what the link to it names and does not exist; return whether there is such."""
     if name := projects.unknown():
         what = f"There is no project called “{shorten(name, _LONGEST)}”."
-        nothing(what, _GONE + " Choose another one in the menu at the top.", "corpora", "All projects", _LISTED)
+        nothing(what, _GONE + " Choose another one in the menu at the top.", "texts", "All projects", _LISTED)
         return True
     kind, name = navigation.missing()
     if kind:
@@ -189,9 +185,11 @@ def switcher() -> None:
                 st.caption(f"and {count(len(found) - _SEARCHED, 'more project')}")
             elif listed and not found:
                 st.caption("No project matches.")
-            for name, icon, view in _LINKS if listed else _LINKS[:1]:
-                if navigation.page_link("corpora", name, icon=icon, view={"view": view}, key=f"{_SWITCH}_{view}"):
-                    st.rerun()
+            navigation.page_link("import", "New project", icon=":material/add:", key=f"{_SWITCH}_import")
+            if listed and navigation.page_link(
+                "texts", "All projects", icon=":material/list:", view=_LISTED, key=f"{_SWITCH}_list"
+            ):
+                st.rerun()
 
 
 def _entry(corpus: CorpusRecord, is_current: bool) -> bool:
@@ -490,14 +488,14 @@ def _imported(record: CorpusRecord, job: JobRecord | None) -> None:
     of, unit = "" if is_list(record) else f" of {count(record.articles, 'article')}", record.unit.value
     st.caption(f"{count(record.sentences, unit)}{of}{_took(job)}")
     page_link(
-        "corpora",
+        "texts",
         f"Read the {f'{unit}s' if is_list(record) else 'articles'}",
         view={"view": "Read", "corpus": record.name},
     )
     skipped, changed = (sum(record.report.get(name, {}).values()) for name in ("skipped", "changed"))
     if skipped or changed:
         st.caption(f"{skipped:,} left out, {changed:,} changed")
-        page_link("corpora", "Import report", view={"view": "All projects", "details": record.name})
+        page_link("texts", "Import report", view={"view": "All projects", "details": record.name})
 
 
 def _embedded(record: CorpusRecord, job: JobRecord | None) -> None:

@@ -262,7 +262,7 @@ def code(text: str) -> str:
     return text.replace("`", "'")
 
 
-# Labelling tasks for pages: those of a project and of a person, and opening items in Relabel
+# Labelling tasks for pages: those of a project and of a person, and opening items on the page Code
 
 PLANNED = "tasks_planned_sample"
 """Key of the session with a sample that the form of a new task begins with."""
@@ -324,14 +324,14 @@ def _title(item: ItemRecord, article: ArticleRecord) -> str:
 
 
 def open_item(item_id: int) -> None:
-    """Open an item in Relabel, as the working set of the person's labelling; an error stays on this page."""
+    """Open an item on the page Code, as the working set of the person's labelling; an error stays on this page."""
     opened = attempt(lambda: work.open_item(queries.store(), item_id))
     if opened is not None:
-        switch_page("relabel", item_view(opened))
+        switch_page("code", item_view(opened))
 
 
 def item_view(opened: OpenItem) -> dict[str, str]:
-    """Return the view of the Relabel page with the sentences of an item."""
+    """Return the view of the page Code with the sentences of an item."""
     return dict(compare_queries.selection_view(opened.labelling.name, opened.selection_id))
 
 
@@ -385,4 +385,4 @@ def correct(analysis: Analysis, article_id: int | None = None) -> NoReturn:
     if record is None:
         new = NewLabelling(analysis.corpus.id, name, person, Sharing.OWN, False, article_id)
         record = starts.begin(queries.store(), new, starts.from_themes(analysis.run.id))
-    switch_page("relabel", {"corpus": analysis.corpus.name, **compare_queries.edit_view(record.name)})
+    switch_page("code", {"corpus": analysis.corpus.name, **compare_queries.edit_view(record.name)})

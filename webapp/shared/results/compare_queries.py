@@ -371,9 +371,9 @@ def clusterer_title(id: str) -> str:
 
 
 EDIT = "Edit"
-"""The tab of the Relabel page on which a labelling is edited."""
+"""The tab of the page Code on which a labelling is edited."""
 DIFFERS_FROM_PEOPLE = "Differs from other people"
-"""The filter of the Relabel page for sentences that other labellings assign elsewhere."""
+"""The filter of the page Code for sentences that other labellings assign elsewhere."""
 
 
 def labellings(corpus_id: int | None = None, deleted: bool = False) -> list[LabellingRecord]:
@@ -396,21 +396,21 @@ def corrected(corpus_id: int) -> LabellingRecord | None:
 
 
 def edit_view(labelling: str) -> Mapping[str, str]:
-    """Return the view of the Relabel page in which a labelling is edited."""
+    """Return the view of the page Code in which a labelling is edited."""
     return {"labelling": labelling, "view": EDIT}
 
 
 def disagreement_view(labelling: str) -> Mapping[str, str]:
-    """Return the view of the Relabel page for the sentences that other labellings assign elsewhere."""
+    """Return the view of the page Code for the sentences that other labellings assign elsewhere."""
     return {**edit_view(labelling), "filter": DIFFERS_FROM_PEOPLE}
 
 
 SELECTION = "Selection"
-"""The filter of the Relabel page for the sentences of a stored selection."""
+"""The filter of the page Code for the sentences of a stored selection."""
 
 
 def selection_view(labelling: str, selection_id: int) -> Mapping[str, str]:
-    """Return the view of the Relabel page in which the sentences of a stored selection are the working set."""
+    """Return the view of the page Code in which the sentences of a stored selection are the working set."""
     return {**edit_view(labelling), "filter": SELECTION, "selection": str(selection_id)}
 
 

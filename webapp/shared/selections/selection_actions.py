@@ -131,15 +131,15 @@ def _outcome(of: Panel) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", border=True):
         st.markdown(f":material/check_circle: {plain(said)}.", width="stretch")
-        page_link("relabel", "Open in Relabel", view=compare_queries.edit_view(labelling), key=of.name("open"))
+        page_link("code", "Open in Code", view=compare_queries.edit_view(labelling), key=of.name("open"))
 
 
 def _relabel(of: Panel) -> None:
-    target = _choose_labelling(of, "Labelling", "relabel")
-    if st.button("Open", type="primary", icon=":material/edit_note:", key=of.name("relabel")):
+    target = _choose_labelling(of, "Labelling", "code")
+    if st.button("Open", type="primary", icon=":material/edit_note:", key=of.name("code")):
         opened = attempt(lambda: (_labelling(of, target), selections.store(of.selection)))
         if opened is not None:
-            switch_page("relabel", compare_queries.selection_view(opened[0].name, opened[1].id))
+            switch_page("code", compare_queries.selection_view(opened[0].name, opened[1].id))
 
 
 def _failures(of: Panel) -> list[CollectedFailure]:

@@ -27,8 +27,8 @@ from themescope.jobs.common.language_models.requests import Endpoint
 from themescope.jobs.services.labelling import codebook, files, starts, tables
 from themescope.jobs.services.labelling.codebook import from_codes
 from themescope.jobs.services.table_files import csv_text, excel_bytes
-from themescope.webapp.features.relabel import NEW, learning
-from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.coding import NEW, learning
+from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import input_files, people, projects, queries
 from themescope.webapp.shared.choose import closed, project
 from themescope.webapp.shared.components import attempt, confirm, download, draw_table
@@ -55,7 +55,7 @@ def form() -> None:
         return
     left, right = st.columns(2)
     with right:
-        article = choose_article(chosen, f"relabel_new_article_{chosen.id}", whole_first=is_list(chosen))
+        article = choose_article(chosen, f"code_new_article_{chosen.id}", whole_first=is_list(chosen))
     options: dict[str, starts.Begin] = {}
     if article is not None:
         for partition in compare_queries.partitions(article, chosen.created):
@@ -75,7 +75,7 @@ def form() -> None:
         start = st.selectbox("Start from", list(options), help="You edit a copy; the original does not change.")
     with right:
         title = article.title if article else chosen.name
-        key = f"relabel_new_name_{chosen.id}_{article.id if article else 0}"
+        key = f"code_new_name_{chosen.id}_{article.id if article else 0}"
         name = st.text_input("Name", value=title[:120], key=key, max_chars=_MAX_NAME)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sharing, blind, several = _access()
@@ -91,7 +91,7 @@ def create(new: NewLabelling, start: starts.Begin) -> None:
     with st.spinner("Reading sentences …"):
         record = attempt(lambda: starts.begin(queries.store(), new, start))
     if record is not None:
-        switch_page("relabel", compare_queries.edit_view(record.name))
+        switch_page("code", compare_queries.edit_view(record.name))
 
 
 def _access() -> tuple[Sharing, bool, bool]:
@@ -183,7 +183,7 @@ def _downloads(record: LabellingRecord) -> None:
 
 def _settings(state: RelabelState) -> None:
     record = state.record
-    with st.form(f"relabel_settings_{record.id}", border=False):
+    with st.form(f"code_settings_{record.id}", border=False):
         name = st.text_input("Name", value=record.name, max_chars=200)
         sharing = st.selectbox(
             "Access", list(_ACCESS), index=list(_ACCESS).index(record.kind), format_func=_ACCESS.__getitem__
@@ -196,7 +196,7 @@ def _settings(state: RelabelState) -> None:
             if several != before and not attempt(lambda: [state.session.do(allow_several(state.partition, several))]):
                 return
             if queries.write(lambda w: saved.append(_save(w, record, name or "", Sharing(sharing), blind))):
-                switch_page("relabel", compare_queries.edit_view(saved[0].name))
+                switch_page("code", compare_queries.edit_view(saved[0].name))
     if st.button("Delete labelling …", icon=":material/delete:", type="tertiary"):
         about = f"**{plain(record.name)}** and its history will be deleted. You can restore them in the tab “{NEW}”."
         delete = partial(queries.write, lambda w: w.labellings.delete(record.id, current_person()))
@@ -220,7 +220,7 @@ def deleted_labellings() -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"{plain(record.name)} :gray[· deleted {ago(record.deleted)}]")
                 st.space("stretch")
-                if st.button("Restore", key=f"relabel_restore_{record.id}", icon=":material/restore:"):
+                if st.button("Restore", key=f"code_restore_{record.id}", icon=":material/restore:"):
                     _restore(record)
 
 
@@ -250,7 +250,7 @@ def whole_labelling() -> None:
         lines, source = file.getvalue().decode("utf-8", errors="replace").split("\n"), file.name
         record = attempt(lambda: files.import_lines(queries.store(), corpus.id, lines, source))
         if record is not None:
-            switch_page("relabel", compare_queries.edit_view(record.name))
+            switch_page("code", compare_queries.edit_view(record.name))
 
 
 def labels() -> None:
@@ -267,13 +267,13 @@ def labels() -> None:
             "CSV, TSV, Excel, OpenDocument or JSON file, or a ZIP file of one for each annotator",
             type=list(_FILE_TYPES),
             max_upload_size=MOST_BYTES // 1_000_000,
-            key="relabel_import_file",
+            key="code_import_file",
         )
-        chosen = choose_article(corpus, "relabel_import_article")
+        chosen = choose_article(corpus, "code_import_article")
         article = chosen.id if chosen is not None else None
         if file is None:
             return
-        path = str(input_files.keep_one("relabel_import_sheet", file))
+        path = str(input_files.keep_one("code_import_sheet", file))
         sheet = attempt(lambda: _read(path))
         if sheet is None:
             return
@@ -282,7 +282,7 @@ def labels() -> None:
             "Include duplicates", help="A text that occurs several times applies to every sentence with that text."
         )
         several = st.toggle(
-            "Several codes per sentence", key="relabel_import_several",
+            "Several codes per sentence", key="code_import_several",
             help="Of several rows for one sentence, the codes of all are kept. Otherwise they contradict each other.",
         )  # fmt: skip
         found = attempt(lambda: tables.plans(queries.store(), corpus.id, article, sheet, columns, together, several))
@@ -304,7 +304,7 @@ def labels() -> None:
         if st.button("Import labels", icon=":material/edit:", disabled=not skip, type="primary"):
             made = attempt(lambda: tables.begin(queries.store(), new, found, file.name, machine))
             if made:
-                switch_page("relabel", compare_queries.edit_view(made[0].name))
+                switch_page("code", compare_queries.edit_view(made[0].name))
 
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=4)
@@ -317,9 +317,7 @@ def _columns(sheet: Sheet) -> tables.LabelColumns:
 
     def choose(place: int, label: str, default: str) -> str:
         index = names.index(default) if default in names else 0
-        chosen = columns[place].selectbox(
-            label, names, index=index, format_func=str, key=f"relabel_import_column_{place}"
-        )
+        chosen = columns[place].selectbox(label, names, index=index, format_func=str, key=f"code_import_column_{place}")
         return "" if chosen == _NO_COLUMN else chosen
 
     columns = st.columns(5)
@@ -373,12 +371,12 @@ def scheme() -> None:
         if corpus is None or closed("Labelling", Right.LABEL):
             return
         st.caption("Clusters with their themes and codebook entries, as exported. All sentences begin unassigned.")
-        file = st.file_uploader("Scheme", type=list(codebook.READ_FILES), max_upload_size=_MAX_MB, key="relabel_scheme")
-        chosen = choose_article(corpus, "relabel_scheme_article")
+        file = st.file_uploader("Scheme", type=list(codebook.READ_FILES), max_upload_size=_MAX_MB, key="code_scheme")
+        chosen = choose_article(corpus, "code_scheme_article")
         article = chosen.id if chosen is not None else None
         if file is None:
             return
-        path = input_files.keep_one("relabel_scheme_kept", file)
+        path = input_files.keep_one("code_scheme_kept", file)
         found = attempt(lambda: codebook.read_codes(path))
         if found is None:
             return
@@ -402,7 +400,7 @@ _POLL_S = 1.5
 
 def show_model_coding(state: RelabelState) -> None:
     """Draw the newest result, and the form for another one."""
-    folded = st.expander(TITLE, icon=":material/smart_toy:", key=f"relabel_coding_{state.record.id}", on_change="rerun")
+    folded = st.expander(TITLE, icon=":material/smart_toy:", key=f"code_coding_{state.record.id}", on_change="rerun")
     if not folded.open:
         return
     with folded:
@@ -412,7 +410,7 @@ def show_model_coding(state: RelabelState) -> None:
         )
         running = [job for job in queries.active_jobs({KIND}) if job.args.get("labelling") == state.record.name]
         if running:
-            st.fragment(lambda: active(running, f"relabel_coding_{state.record.id}"), run_every=_POLL_S)()
+            st.fragment(lambda: active(running, f"code_coding_{state.record.id}"), run_every=_POLL_S)()
         _newest(state)
         model = codebook_view.endpoint()
         if model is not None:
@@ -420,7 +418,7 @@ def show_model_coding(state: RelabelState) -> None:
 
 
 def _form(state: RelabelState, model: Endpoint) -> None:
-    key = f"relabel_coding_{state.record.id}"
+    key = f"code_coding_{state.record.id}"
     left, middle, right = st.columns([2, 1, 1])
     sentences = left.segmented_control(
         "Sentences to code", list(_SENTENCES), default=LABELLED, required=True, format_func=_SENTENCES.__getitem__,
@@ -487,7 +485,7 @@ def _newest(state: RelabelState) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         page_link(
-            "relabel", plain(found["labelling"]), icon=":material/edit_note:",
+            "code", plain(found["labelling"]), icon=":material/edit_note:",
             view=compare_queries.edit_view(found["labelling"]),
         )  # fmt: skip
         page_link("agreement", "Compare with people", icon=":material/handshake:")

@@ -1,4 +1,4 @@
-"""Dialogs of the Relabel page, and the questions about a labelling.
+"""Dialogs of the page Code, and the questions about a labelling.
 
 That of re-clustering divides one cluster, the selection or the unassigned sentences, or moves all sentences that nobody
 placed; everything else stays as it is. Its preview shows what would be done, in one step that can be undone.
@@ -25,10 +25,10 @@ from themescope.core.types import Ids
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.assistance import METHOD
 from themescope.jobs.services.search import MOST_WITH_VECTORS
-from themescope.webapp.features.relabel import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, Asking, queries, toolbar
-from themescope.webapp.features.relabel.actions import clusters_of_selection, dispatch
-from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, status_text
+from themescope.webapp.features.coding import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, Asking, queries, toolbar
+from themescope.webapp.features.coding.actions import clusters_of_selection, dispatch
+from themescope.webapp.features.coding.editing import RelabelState
+from themescope.webapp.features.coding.toolbar import ASSETS, SCRIPTS, WORDS, status_text
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import attempt, draw_component
@@ -38,7 +38,7 @@ from themescope.webapp.shared.text import count, plain, shorten
 
 def edit_entry(state: RelabelState) -> None:
     """Draw the form of the entry that the panel shows, in its dialog."""
-    number = int(st.session_state.get("relabel_codebook_choice", 0))
+    number = int(st.session_state.get("code_codebook_choice", 0))
     if number not in state.partition.clusters:
         st.info("That cluster no longer exists.")
         return
@@ -97,7 +97,7 @@ def _merge(state: RelabelState) -> None:
         return
     largest = max(chosen, key=lambda n: sizes[n])
     target = st.selectbox("Keep name and colour of", chosen, index=chosen.index(largest), format_func=label)
-    reason = st.text_input("Reason (optional)", max_chars=_MAX_REASON, key="relabel_dialog_reason")
+    reason = st.text_input("Reason (optional)", max_chars=_MAX_REASON, key="code_dialog_reason")
     if st.button("Merge clusters", type="primary", icon=":material/merge:"):
         state.apply(lambda p: op.merge(p, chosen, target), reason or "")
         _close(state)
@@ -120,7 +120,7 @@ def _recluster(state: RelabelState) -> None:
 
 
 def _group(state: RelabelState) -> None:
-    how = st.segmented_control("Group", [CHOSEN, SIMILAR], default=CHOSEN, key="relabel_grouping", required=True)
+    how = st.segmented_control("Group", [CHOSEN, SIMILAR], default=CHOSEN, key="code_grouping", required=True)
     if _suggested_groups(state) if how == SIMILAR else _chosen_group(state):
         _close(state)
 
@@ -133,15 +133,15 @@ def _chosen_group(state: RelabelState) -> bool:
 
     own = sorted(clusters_of_selection(state))
     ordered = [cluster.number for cluster in hierarchy.in_order(p)]
-    chosen = st.multiselect("Clusters", ordered, default=own, format_func=label, key=f"relabel_grouping_clusters_{own}")
+    chosen = st.multiselect("Clusters", ordered, default=own, format_func=label, key=f"code_grouping_clusters_{own}")
     themes = [number for number in ordered if p.clusters[number].parent is None and number not in chosen]
     theme = st.selectbox(
-        "Theme", [_NEW, *themes], format_func=lambda n: "A new theme" if n == _NEW else label(n), key="relabel_theme"
+        "Theme", [_NEW, *themes], format_func=lambda n: "A new theme" if n == _NEW else label(n), key="code_theme"
     )
     name = ""
     if theme == _NEW:
         suggested = free_name(p, "Theme")
-        name = st.text_input("Name of the theme", value=suggested, max_chars=NAME_LIMIT, key="relabel_theme_name") or ""
+        name = st.text_input("Name of the theme", value=suggested, max_chars=NAME_LIMIT, key="code_theme_name") or ""
     st.caption(
         "The clusters become sub-themes and keep their sentences. A theme among them takes its sub-themes along, "
         "because there are two levels."
@@ -166,7 +166,7 @@ def _suggested_groups(state: RelabelState) -> bool:
         st.caption(f"Groups are suggested where {_FEWEST} clusters or more are in no theme.")
         return False
     usual = max(round(k / _IN_A_THEME), 2)
-    number = int(st.slider("Number of themes", 2, k - 1, usual, key=f"relabel_groups_{k}")) if k > _FEWEST else 2
+    number = int(st.slider("Number of themes", 2, k - 1, usual, key=f"code_groups_{k}")) if k > _FEWEST else 2
     groups = queries.suggested_groups(state, number)
     st.caption(
         "Ward’s criterion on the centres of the clusters that are in no theme. Single clusters stay as they are."
@@ -183,7 +183,7 @@ def _group_name(state: RelabelState, place: int, group: ClusterGroup, number: in
     sizes, known = state.partition.sizes(), state.partition.clusters
     with st.container(border=True):
         title = f"Theme {place + 1} · {count(len(group.numbers), 'cluster')}"
-        key = f"relabel_groups_{state.session.snapshot.step}_{number}_{place}"
+        key = f"code_groups_{state.session.snapshot.step}_{number}_{place}"
         name = st.text_input(title, value=group.name, max_chars=NAME_LIMIT, key=key) or group.name
         with st.container(gap="xxsmall"):
             for n in group.numbers:
@@ -224,7 +224,7 @@ def _recluster_part(state: RelabelState) -> bool:
     if len(state.selected) > 1:
         default = SELECTION
     options = [ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND]
-    name = st.segmented_control("Re-cluster", options, default=default, key="relabel_scope", required=True)
+    name = st.segmented_control("Re-cluster", options, default=default, key="code_scope", required=True)
     if name == AROUND:
         return _around(state)
     if name == UNASSIGNED_SENTENCES:
@@ -264,16 +264,16 @@ def _parts(state: RelabelState, ids: Ids, whole: tuple[int, ...] = ()) -> bool:
 def _settings(sentences: int) -> tuple[int | None, str]:
     left, middle, right = st.columns([3, 3, 4], vertical_alignment="bottom")
     how = left.segmented_control(
-        "Number of clusters", [GIVEN, AUTOMATIC], default=GIVEN, key="relabel_number_of_parts", required=True
+        "Number of clusters", [GIVEN, AUTOMATIC], default=GIVEN, key="code_number_of_parts", required=True
     )
     most = min(_MOST_PARTS, sentences)
     k = None
     if how != AUTOMATIC:
-        k = int(middle.number_input("Clusters", 2, most, 2, key="relabel_parts"))
+        k = int(middle.number_input("Clusters", 2, most, 2, key="code_parts"))
     titles = {card.id: card.title for card in clusterers()}
     ids = list(titles)
     place = ids.index("iclust")
-    return k, right.selectbox("Clusterer", ids, index=place, format_func=titles.__getitem__, key="relabel_clusterer")
+    return k, right.selectbox("Clusterer", ids, index=place, format_func=titles.__getitem__, key="code_clusterer")
 
 
 def _names(state: RelabelState, whole: tuple[int, ...], parts: Sequence[ClusterPart]) -> list[str]:
@@ -283,9 +283,7 @@ def _names(state: RelabelState, whole: tuple[int, ...], parts: Sequence[ClusterP
     for place, part in enumerate(parts):
         with st.container(border=True):
             default = own.name if whole and place == 0 else free_name(known, part.name)
-            key = (
-                f"relabel_part_name_{state.session.snapshot.step}_{whole}_{len(parts)}_{place}_{part.ids[:3].tolist()}"
-            )
+            key = f"code_part_name_{state.session.snapshot.step}_{whole}_{len(parts)}_{place}_{part.ids[:3].tolist()}"
             title = f"Cluster {place + 1} · {count(len(part.ids), 'sentence')} · {part.name}"
             names.append(st.text_input(title, value=default, max_chars=NAME_LIMIT, key=key) or default)
             with st.container(gap="xxsmall"):
@@ -344,7 +342,7 @@ def _close(state: RelabelState) -> None:
     st.rerun()
 
 
-# View Questions of the Relabel page: the program asks, and single keys answer
+# View Questions of the page Code: the program asks, and single keys answer
 
 _DEFAULT_BUDGET, _MOST_BUDGET = 50, 10_000
 _MAX_ASKED_TEXT, _MAX_EXAMPLE, _MAX_ASKED_NAME, _MAX_CONTRADICTIONS = 1_500, 240, 80, 10
@@ -362,12 +360,12 @@ def show_questions(state: RelabelState) -> None:
     with left:
         if chosen is not None:
             given = len(answers(state.partition))
-            budget = int(st.session_state.get(f"relabel_budget_{state.record.id}", _DEFAULT_BUDGET))
+            budget = int(st.session_state.get(f"code_budget_{state.record.id}", _DEFAULT_BUDGET))
             question = chosen.ask(state.partition) if given < budget else None
             if given >= budget:
                 chosen.question = None
-            key = f"relabel_questions_{state.record.id}"
-            with st.container(border=True, key="relabel_questions"):
+            key = f"code_questions_{state.record.id}"
+            with st.container(border=True, key="code_questions"):
                 draw_component(
                     "questions",
                     ASSETS,
@@ -399,7 +397,7 @@ def _questions_settings(state: RelabelState) -> Asking | None:
             "To which cluster does the least certain sentence belong? When all are placed: which clusters are one?"
         )
         st.number_input(
-            "Budget", 1, _MOST_BUDGET, _DEFAULT_BUDGET, step=10, key=f"relabel_budget_{state.record.id}",
+            "Budget", 1, _MOST_BUDGET, _DEFAULT_BUDGET, step=10, key=f"code_budget_{state.record.id}",
             help="Number of answers, by all people, after which the questions end.",
         )  # fmt: skip
         # In blind work the best model asks, since a question shows no labels.
@@ -503,7 +501,7 @@ def _option(kind: str, key: str, label: str, disabled: bool = False) -> dict[str
 
 def _progress(state: RelabelState) -> None:
     given = len(answers(state.partition))
-    budget = int(st.session_state.get(f"relabel_budget_{state.record.id}", _DEFAULT_BUDGET))
+    budget = int(st.session_state.get(f"code_budget_{state.record.id}", _DEFAULT_BUDGET))
     with st.container(border=True, gap="xsmall"):
         st.progress(min(given / budget, 1.0), f"{given:,} of {count(budget, 'answer')}")
         standing = questions.standing_answers(state.session.steps)
@@ -541,7 +539,7 @@ def _contradictions(state: RelabelState) -> None:
                         st.button(
                             "Take back",
                             icon=":material/undo:",
-                            key=f"relabel_questions_back_{state.record.id}_{contradiction.answer}_{key}",
+                            key=f"code_questions_back_{state.record.id}_{contradiction.answer}_{key}",
                             on_click=_take_back,
                             args=(state, key),
                         )

@@ -1,4 +1,4 @@
-"""Queries of the Relabel page.
+"""Queries of the page Code.
 
 The cached functions take as their key what tells the sentences of a labelling, and the digest of a model.
 """
@@ -231,13 +231,13 @@ def changes_of(step_id: int) -> ChangeSet:
 
 
 if TYPE_CHECKING:
-    from themescope.webapp.features.relabel.editing import RelabelState
+    from themescope.webapp.features.coding.editing import RelabelState
 
 _PAIRS = 10
 """Number of suggested merges that are listed at most, besides those that were dismissed."""
 
 
-_STATE = "themescope.webapp.features.relabel.editing.RelabelState"
+_STATE = "themescope.webapp.features.coding.editing.RelabelState"
 _OF_MODEL: dict[str | type[Any], Callable[[Any], Any]] = {
     _STATE: lambda state: (getattr(model_of(state), "digest", ""), state.record.id, state.record.members)
 }

@@ -1,4 +1,4 @@
-"""Relabel page: correct the clusters of sentences, with undo, history and conflict handling; its History tab."""
+"""Code page: correct the clusters of sentences, with undo, history and conflict handling; its History tab."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import streamlit as st
 
 from themescope.core.labelling.changes import ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
 from themescope.core.labelling.partition import UNASSIGNED, EntryKind
-from themescope.webapp.features.relabel import (
+from themescope.webapp.features.coding import (
     HISTORY,
     LABELLING,
     NEW,
@@ -24,8 +24,8 @@ from themescope.webapp.features.relabel import (
     step_summary,
     workspace,
 )
-from themescope.webapp.features.relabel.editing import RelabelState, relabel_state
-from themescope.webapp.features.relabel.toolbar import status_text
+from themescope.webapp.features.coding.editing import RelabelState, relabel_state
+from themescope.webapp.features.coding.toolbar import status_text
 from themescope.webapp.shared import people, projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab
 from themescope.webapp.shared.results import compare_queries
@@ -65,7 +65,7 @@ def show_history(state: RelabelState) -> None:
         ),
         hide_index=True,
         height="content" if len(listed) < 10 else 380,
-        key=f"relabel_history_table_{state.record.id}_{len(steps)}_{len(listed)}",
+        key=f"code_history_table_{state.record.id}_{len(steps)}_{len(listed)}",
         on_select="rerun",
         selection_mode="single-row",
         column_config={name: st.column_config.Column(width=width) for name, width in _WIDTHS.items()},
@@ -89,7 +89,7 @@ def _filtered(steps: Sequence[Step]) -> list[Step]:
     names = sorted({step.person for step in steps})
     person = left.selectbox("Who", [_EVERYONE, *(name or people.UNNAMED for name in names)])
     operation = middle.selectbox("Operation", [_ALL_OPERATIONS, *sorted({step.operation for step in steps})])
-    search = (right.text_input("Search", key="relabel_history_search", icon=":material/search:") or "").casefold()
+    search = (right.text_input("Search", key="code_history_search", icon=":material/search:") or "").casefold()
     return [
         step
         for step in steps
@@ -201,7 +201,7 @@ labellings = sorted(compare_queries.labellings(projects.current_id()), key=compa
 st.html(STYLE)
 chosen = None
 if labellings:
-    with st.container(key="relabel_labelling"):
+    with st.container(key="code_labelling"):
         chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name, label_visibility="collapsed")
 views = {EDIT: workspace.show, REST: show_rest, HISTORY: show_history, SETTINGS: settings.show}
 view, tab = open_tab([*views, NEW], VIEW)
@@ -218,7 +218,7 @@ with tab:
         nothing(
             "No labellings yet.",
             "Start from a clustering, from sections or from unassigned sentences.",
-            "relabel",
+            "code",
             NEW,
             {"view": NEW},
         )

@@ -1,4 +1,4 @@
-"""The Relabel page."""
+"""The Code page."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from themescope.webapp.map_view.geometry import Units
 
 
-# URL keys of the Relabel page, and the records that its session state holds
+# URL keys of the page Code, and the records that its session state holds
 
 HISTORY, REST, SETTINGS, NEW = "History", "Label the rest", "Files and settings", "New labelling"
 """Tabs beside :data:`EDIT`."""
 
-KEYS = PageKeys("relabel")
+KEYS = PageKeys("code")
 VIEW = KEYS.url("view")
 LABELLING = KEYS.url("labelling", record="labelling")
 LAYOUT = KEYS.url("layout")
@@ -38,14 +38,14 @@ SELECTION = KEYS.url("selection")
 """Id of the stored selection that is the working set of the filter “Selection”."""
 SEARCH = KEYS.url("search")
 MATCH = KEYS.url("match")
-DIALOG_CLUSTER = "relabel_dialog_cluster"
+DIALOG_CLUSTER = "code_dialog_cluster"
 CLUSTER_VIEW = KEYS.url("clusters")
 """What the layout Clusters shows."""
-CODEBOOK = "relabel_codebook"
+CODEBOOK = "code_codebook"
 
 THEMES, MERGES, OUTLIERS, QUESTIONS = "Themes", "Merge suggestions", "Outliers", "Questions"
 """Views of the layout Clusters."""
-TASK_BAR_ERROR = "relabel_task_bar_error"
+TASK_BAR_ERROR = "code_task_bar_error"
 FINISH_KEY = "Ctrl+Enter"
 UNCERTAIN = "Uncertain"
 """The filter for sentences that are marked as uncertain."""

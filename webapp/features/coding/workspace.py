@@ -1,4 +1,4 @@
-"""Edit tab of the Relabel page: toolbar, filters, three layouts of the same selection, and the bar of a task."""
+"""Edit tab of the page Code: toolbar, filters, three layouts of the same selection, and the bar of a task."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.tasks import making, work
 from themescope.jobs.services.tasks.work import uncoded
-from themescope.webapp.features.relabel import (
+from themescope.webapp.features.coding import (
     FILTER,
     ITEM,
     KEYS,
@@ -42,8 +42,8 @@ from themescope.webapp.features.relabel import (
     step_summary,
     toolbar,
 )
-from themescope.webapp.features.relabel.actions import UNSEEN
-from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.coding.actions import UNSEEN
+from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import people
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import model_notes, nothing
@@ -72,7 +72,7 @@ class _Work:
 
 def _work(state: RelabelState) -> _Work | None:
     """Return the task of the labelling with the item that the address names, whose only sentence is selected."""
-    if st.session_state.pop("relabel_task_bar_end", ""):
+    if st.session_state.pop("code_task_bar_end", ""):
         switch_page("tasks")
     task = codebook_view.of_labelling(state.record)
     if task is None:
@@ -96,7 +96,7 @@ def _task_bar(state: RelabelState, work: _Work) -> None:
     if error := st.session_state.pop(TASK_BAR_ERROR, ""):
         st.error(plain(error), icon=":material/error:")
     task, item = work.task, work.item
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key="relabel_task_bar"):
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="code_task_bar"):
         where = "" if state.views and item is not None else f" · {plain(_where(work.own, item))}"
         st.markdown(f":material/assignment: **{plain(task.record.name)}**{where}", width="stretch")
         if task.record.closed is not None:
@@ -106,12 +106,12 @@ def _task_bar(state: RelabelState, work: _Work) -> None:
             if left:
                 st.caption(f"{count(left, 'sentence')} without a code", width="content")
                 with st.popover("Skip", icon=":material/skip_next:"):
-                    key = f"relabel_task_bar_reason_{item.id}"
+                    key = f"code_task_bar_reason_{item.id}"
                     st.text_input("Why is there no code?", key=key, max_chars=500)
                     st.button(
-                        "Skip, next", key=f"relabel_task_bar_skip_{item.id}", on_click=_skip, args=(state, task, item),
+                        "Skip, next", key=f"code_task_bar_skip_{item.id}", on_click=_skip, args=(state, task, item),
                     )  # fmt: skip
-        elif st.button("My tasks", icon=":material/list:", key="relabel_task_bar_tasks"):
+        elif st.button("My tasks", icon=":material/list:", key="code_task_bar_tasks"):
             switch_page("tasks")
 
 
@@ -127,7 +127,7 @@ def _where(own: list[ItemRecord], item: ItemRecord | None) -> str:
 
 
 def _skip(state: RelabelState, task: Task, item: ItemRecord) -> None:
-    reason = str(st.session_state.get(f"relabel_task_bar_reason_{item.id}", "")).strip()
+    reason = str(st.session_state.get(f"code_task_bar_reason_{item.id}", "")).strip()
     toolbar.dispatch_waiting(state)  # keys that were pressed just before
     if item.id != state.item:
         st.session_state[TASK_BAR_ERROR] = UNSEEN
@@ -145,7 +145,7 @@ def _next(state: RelabelState, task: Task, item: ItemRecord, reason: str = "") -
     try:
         following = work.finish_item(records.store(), item.id, reason)
         if following is None:
-            st.session_state["relabel_task_bar_end"] = task.record.name
+            st.session_state["code_task_bar_end"] = task.record.name
         else:
             view = codebook_view.item_view(work.open_item(records.store(), following.id))
             state.clear_selection()
@@ -189,14 +189,14 @@ def show(state: RelabelState) -> None:
             owner = f"This labelling belongs to **{people.shown(state.record.owner)}**. " if not viewer else ""
             st.markdown(f":material/lock: {owner}{why}", width="stretch")
             if not viewer and st.button(
-                "Make my own copy", type="primary", icon=":material/content_copy:", key="relabel_make_copy"
+                "Make my own copy", type="primary", icon=":material/content_copy:", key="code_make_copy"
             ):
                 record, person = state.record, people.current_person()
                 name, article = f"{record.name} ({person or people.UNNAMED})", record.article_id
                 new = NewLabelling(record.corpus_id, name, person, Sharing.OWN, record.blind, article)
                 made = attempt(lambda: starts.begin(records.store(), new, starts.from_labelling(record.id)))
                 if made is not None:
-                    switch_page("relabel", compare_queries.edit_view(made.name))
+                    switch_page("code", compare_queries.edit_view(made.name))
     layout, view = _controls(state)
     # A container of its own, so that messages do not move the widgets below to other places in the page.
     with st.container(gap=None):
@@ -267,7 +267,7 @@ def _choose_model(state: RelabelState) -> None:
     chosen = st.selectbox(
         "Suggestions from",
         [*models, NO_MODEL],
-        key=f"relabel_model_{state.record.id}",
+        key=f"code_model_{state.record.id}",
         help="The model suggests a cluster for every sentence. Nothing changes until you accept a suggestion.",
     )
     state.model_id = models[chosen].id if chosen in models else None
@@ -294,7 +294,7 @@ def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], v
     ):
         state.offer(ids[:1], state.queue.name)  # a key settles it
     draw(state, ids)
-    with st.container(key="relabel_shown"):
+    with st.container(key="code_shown"):
         st.caption(f"Showing {len(ids):,} of {count(len(state.partition.ids), 'sentence')}.")
 
 
@@ -305,7 +305,7 @@ def messages(state: RelabelState) -> None:
     """Draw the change that conflicts with another one, or that the store refused."""
     found = state.conflict
     if found is not None:
-        with st.container(border=True, key="relabel_conflict"):
+        with st.container(border=True, key="code_conflict"):
             st.warning(f"**Edit conflict.** {plain(found.message)}", icon=":material/merge:")
             for conflict in found.sentences[:_MAX_CONFLICTS]:
                 st.text(shorten(state.session.texts.get(conflict.sentence, ""), _MAX_CONFLICT_TEXT))
@@ -349,7 +349,7 @@ def show_sentence_card(state: RelabelState) -> None:
     if texts.several_articles:
         parts.append(texts.articles[place])
     line = " · ".join(plain(part) for part in (*parts, *([note] if note else [])))
-    card = st.expander(f"Sentence {line}", key="relabel_sentence_card", on_change="rerun")
+    card = st.expander(f"Sentence {line}", key="code_sentence_card", on_change="rerun")
     if not card.open:
         return
     with card, st.container(gap="xxsmall"):

@@ -18,7 +18,7 @@ from themescope.core.types import Floats, Ids
 from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.labelling import codebook_view
@@ -47,7 +47,7 @@ def offer(state: RelabelState, *, hint: bool = True) -> None:
             )
             st.button(
                 "Add them, unassigned",
-                key="relabel_extend",
+                key="code_extend",
                 on_click=state.travel,
                 args=(lambda session: session.extend(), "There are no further sentences."),
                 help="A step that can be undone.",
@@ -80,7 +80,7 @@ def show(state: RelabelState) -> None:
     if waves and state.notice:
         st.warning(plain(state.notice), icon=":material/info:")
     for place, wave in enumerate(waves):
-        with st.container(border=True, key=f"relabel_wave_{wave.record.id}"):
+        with st.container(border=True, key=f"code_wave_{wave.record.id}"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(
                     f"**New in “{plain(wave.record.wave)}”:** {count(len(wave.ids), 'sentence')} without a label. "
@@ -89,7 +89,7 @@ def show(state: RelabelState) -> None:
                 )
                 if place == 0 and state.session.undo_state.undoable:
                     st.button(
-                        "Undo", icon=":material/undo:", shortcut=UNDO_KEY, key="relabel_wave_undo",
+                        "Undo", icon=":material/undo:", shortcut=UNDO_KEY, key="code_wave_undo",
                         disabled=state.read_only, on_click=state.travel,
                         args=(LabellingSession.undo, "There is nothing to undo."),
                         help=plain(shorten(state.last_summary, _MAX_TEXT)) or "Takes back your last step.",
@@ -114,7 +114,7 @@ def _open(partition: Partition, record: PredictionRecord) -> _Wave:
 def _candidate(state: RelabelState, wave: _Wave, keys: bool) -> None:
     """Draw the first new theme; keys create or dismiss it."""
     name, ids = wave.candidates[0]
-    key = f"relabel_wave_{wave.record.id}_{ids[0]}"
+    key = f"code_wave_{wave.record.id}_{ids[0]}"
     more = len(wave.candidates) - 1
     st.markdown(
         f":material/new_releases: Possible new theme: **{plain(name)}**, {count(len(ids), 'sentence')}"
@@ -166,11 +166,11 @@ def _predicted(state: RelabelState, wave: _Wave) -> None:
     best = wave.probabilities.max(axis=1)
     codes = np.array(wave.record.codes)[wave.probabilities.argmax(axis=1)]
     fits = ~np.isin(wave.ids, wave.record.report["unusual"])
-    least = st.slider("Least probability", 0.0, 1.0, 0.8, 0.01, key=f"relabel_wave_least_{wave.record.id}")
+    least = st.slider("Least probability", 0.0, 1.0, 0.8, 0.01, key=f"code_wave_least_{wave.record.id}")
     sure = np.flatnonzero((best >= least) & fits & np.isin(codes, list(names)))
     st.button(
         f"Assign the {count(len(sure), 'sentence')} that are at least so sure", icon=":material/playlist_add_check:",
-        key=f"relabel_wave_assign_{wave.record.id}", disabled=state.read_only or not len(sure),
+        key=f"code_wave_assign_{wave.record.id}", disabled=state.read_only or not len(sure),
         on_click=_assign, args=(state, wave.ids[sure], codes[sure], wave.record.model),
         help="One step that can be undone. The sentences count as placed by a machine.",
     )  # fmt: skip

@@ -1,13 +1,13 @@
-"""The Corpora page."""
+"""The pages Texts and Import."""
 
 from themescope.webapp.shared.pages import PageKeys
 
-# URL keys of the Corpora page
+# URL keys of the Texts page
 
-READ, LISTING, IMPORT_VIEW = "Read", "All projects", "Import"
+READ, LISTING = "Read", "All projects"
 """Tabs."""
 
-KEYS = PageKeys("corpora")
+KEYS = PageKeys("texts")
 VIEW = KEYS.url("view")
 SEARCH = KEYS.url("search")
 ARTICLE = KEYS.url("article", record="document")
@@ -15,4 +15,4 @@ SENTENCE = KEYS.url("sentence")
 """Id of the sentence that the reader scrolls to."""
 DETAILS = KEYS.url("details", record="project")
 
-BUNDLE_ROUND = "corpora_bundle_round"
+BUNDLE_ROUND = "texts_bundle_round"

@@ -30,15 +30,15 @@ from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.session import Conflict, LabellingSession
-from themescope.webapp.features.relabel import queries as page_queries
+from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import current_person, shown
 from themescope.webapp.shared.text import count
 
 if TYPE_CHECKING:
-    from themescope.webapp.features.relabel import Asking
+    from themescope.webapp.features.coding import Asking
 
-from themescope.webapp.features.relabel import (
+from themescope.webapp.features.coding import (
     ITEM,
     LEAST_CERTAIN,
     NEEDS_MODEL,
@@ -417,7 +417,7 @@ class RelabelState:
 
     def _visit(self, queue: Queue, sentence: int | None) -> list[int]:
         """Record a sentence, by default the selected one, as visited; return the visited ones in order."""
-        key = f"relabel_visited_{self.record.id}_{self.browser_session}_{queue.name}"
+        key = f"code_visited_{self.record.id}_{self.browser_session}_{queue.name}"
         visited: list[int] = st.session_state.setdefault(key, [])
         if sentence is None and len(self.selected):
             sentence = int(self.selected[0])
@@ -428,7 +428,7 @@ class RelabelState:
 
 def relabel_state(record: LabellingRecord) -> RelabelState:
     """Return the state of this browser session for a labelling and the person who is present now."""
-    key, person = f"relabel_state_{record.id}", current_person()
+    key, person = f"code_state_{record.id}", current_person()
     held = st.session_state.get(key)
     if not isinstance(held, RelabelState) or held.session.person != person:
         held = RelabelState(LabellingSession(queries.store(), record.id, person))

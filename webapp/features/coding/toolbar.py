@@ -1,4 +1,4 @@
-"""Beside the sentences of the Relabel page: actions with their keys, the save status, people, and the codebook."""
+"""Beside the sentences of the page Code: actions with their keys, the save status, people, and the codebook."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from themescope.core.labelling.operations import Operation
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Partition
 from themescope.core.labelling.suggestions import usual_limit
 from themescope.core.types import Ids
-from themescope.webapp.features.relabel import (
+from themescope.webapp.features.coding import (
     CLUSTER_VIEW,
     CODEBOOK,
     FINISH_KEY,
@@ -33,8 +33,8 @@ from themescope.webapp.features.relabel import (
     Make,
     queries,
 )
-from themescope.webapp.features.relabel import queries as page_queries
-from themescope.webapp.features.relabel.actions import (
+from themescope.webapp.features.coding import queries as page_queries
+from themescope.webapp.features.coding.actions import (
     ACTIONS,
     CLUSTERS_PER_KEY_PAGE,
     NEXT_KEY_PAGE,
@@ -46,7 +46,7 @@ from themescope.webapp.features.relabel.actions import (
     dispatch,
     sub_themes_of_selection,
 )
-from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import people
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component, draw_table
@@ -97,7 +97,7 @@ WORDS = {
 
 def show(state: RelabelState) -> None:
     """Draw the toolbar and who else is present."""
-    with st.container(border=True, key="relabel_toolbar"):
+    with st.container(border=True, key="code_toolbar"):
         draw_component(
             "toolbar",
             ASSETS,
@@ -111,7 +111,7 @@ def show(state: RelabelState) -> None:
 
 
 def _key(state: RelabelState) -> str:
-    return f"relabel_toolbar_{state.record.id}"
+    return f"code_toolbar_{state.record.id}"
 
 
 def dispatch_waiting(state: RelabelState) -> None:
@@ -264,7 +264,7 @@ def show_codebook(state: RelabelState) -> None:
     with st.container(border=True, key=CODEBOOK, gap="xsmall"):
         clusters, current = code_clusters(state.partition), current_cluster(state)
         numbers = sorted(clusters)
-        key = f"relabel_codebook_choice_{state.record.id}_{current.number if current else 0}"
+        key = f"code_codebook_choice_{state.record.id}_{current.number if current else 0}"
         number = st.selectbox(
             "Codebook entry of",
             numbers,
@@ -272,7 +272,7 @@ def show_codebook(state: RelabelState) -> None:
             format_func=lambda n: clusters[n].name,
             key=key,
         )
-        st.session_state["relabel_codebook_choice"] = number
+        st.session_state["code_codebook_choice"] = number
         code = Code(clusters[number], entry_of(state.partition, number))
         st.html(entry_html(code, state.partition, state.session.texts))
         if not state.read_only:
@@ -312,7 +312,7 @@ def _open(state: RelabelState, number: int) -> None:
     state.dialog = "codebook"
 
 
-# Layout Clusters of the Relabel page: themes and sub-themes, suggested merges, outliers and questions
+# Layout Clusters of the page Code: themes and sub-themes, suggested merges, outliers and questions
 
 CLUSTER_WORDS = {
     "tree": "Themes and sub-themes",
@@ -369,7 +369,7 @@ def _themes(state: RelabelState) -> None:
         nothing("No clusters yet.", "Select sentences and press N, or press Alt+G to cluster them.")
         return
     stale = queries.stale_names(state)
-    draw_component("tree", ASSETS, *SCRIPTS, data=tree_data(state, stale), key=f"relabel_tree_{state.record.id}")
+    draw_component("tree", ASSETS, *SCRIPTS, data=tree_data(state, stale), key=f"code_tree_{state.record.id}")
     _names(state, stale)
     chosen = [number for number in state.clusters.numbers if number in state.partition.clusters]
     if chosen:
@@ -525,7 +525,7 @@ def _outliers(state: RelabelState, ids: Ids) -> None:
     usual = float(np.clip(max(usual_limit(density), np.quantile(known, 0.01)), low, high))
     limit = st.slider(
         "Similarity below", round(low, 2), round(high, 2) + 0.01, round(usual, 2), 0.01,
-        key=f"relabel_outlier_limit_{state.record.id}_{state.model_id}",
+        key=f"code_outlier_limit_{state.record.id}_{state.model_id}",
         help="A sentence is an outlier if its mean cosine to the ten most similar sentences is below this limit. At "
         "first the limit is the first quartile minus 1.5 times the interquartile range, or the lowest 1 %.",
     )  # fmt: skip
@@ -557,8 +557,8 @@ def _outlier_table(state: RelabelState, ids: Ids, density: npt.NDArray[np.float6
         }
     )
     with st.container(horizontal=True):
-        select = st.button("Select all", icon=":material/select_all:", key="relabel_outlier_limit_all")
-        clear = st.button("Clear selection", icon=":material/deselect:", key="relabel_outlier_limit_none")
+        select = st.button("Select all", icon=":material/select_all:", key="code_outlier_limit_all")
+        clear = st.button("Clear selection", icon=":material/deselect:", key="code_outlier_limit_none")
     if select or clear:
         state.select(ids if select else ids[:0], IN_OUTLIERS)
         st.rerun()
@@ -568,7 +568,7 @@ def _outlier_table(state: RelabelState, ids: Ids, density: npt.NDArray[np.float6
 def _selectable(state: RelabelState, listed: Ids, frame: pd.DataFrame, method: str, **options: Any) -> None:
     """Draw a table with a row for each of the sentences ``listed``; its ticked rows are the selection."""
     # Another key for other sentences: Streamlit keeps the numbers of the ticked rows under a key.
-    key = f"relabel_table_{state.record.id}_{state.generation}_{state.session.snapshot.step}_{hash(listed.tobytes())}"
+    key = f"code_table_{state.record.id}_{state.generation}_{state.session.snapshot.step}_{hash(listed.tobytes())}"
 
     def tick() -> None:
         rows = st.session_state[key]["selection"]["rows"]

@@ -21,7 +21,7 @@ from themescope.jobs.kinds import bundles
 from themescope.jobs.kinds import exports as export_dataset
 from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.report.project import report_file
-from themescope.webapp.features import corpora
+from themescope.webapp.features import texts
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import attempt, confirm, download, succeeds
 from themescope.webapp.shared.job_status import submit
@@ -40,7 +40,7 @@ def menu(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Sente
     """Draw the menu that corrects a text, or removes the article or its wave; admins only."""
     if not may(Right.MANAGE):
         return
-    opened = st.popover("Edit", icon=":material/edit:", key="corpora_edit", on_change="rerun")
+    opened = st.popover("Edit", icon=":material/edit:", key="texts_edit", on_change="rerun")
     if not opened.open:
         return
     with opened:
@@ -74,10 +74,10 @@ def _correction(corpus: CorpusRecord, sentences: Sequence[Sentence], wanted: int
     by_id = {s.id: s for s in sentences}
     chosen = st.selectbox(
         corpus.unit.value.capitalize(), list(by_id), index=list(by_id).index(wanted) if wanted in by_id else 0,
-        format_func=lambda id: shorten(by_id[id].text, 80), key=f"corpora_edit_sentence_{wanted}",
+        format_func=lambda id: shorten(by_id[id].text, 80), key=f"texts_edit_sentence_{wanted}",
         help="Type to search.",
     )  # fmt: skip
-    text = st.text_area("Corrected text", by_id[chosen].text, key=f"corpora_edit_text_{chosen}")
+    text = st.text_area("Corrected text", by_id[chosen].text, key=f"texts_edit_text_{chosen}")
 
     def save() -> None:
         _done(lambda: corpus_edits.correct_text(queries.store(), corpus.id, chosen, text, current_person()))
@@ -174,10 +174,10 @@ def exports(corpus: CorpusRecord) -> None:
             chosen = st.multiselect(
                 "Models with their vectors", [model.name for model in able], disabled=not able, width=420,
                 placeholder="none" if able else "no model has embedded this corpus",
-                key=f"corpora_bundle_models_{corpus.id}",
+                key=f"texts_bundle_models_{corpus.id}",
             )  # fmt: skip
             labellings = st.toggle(
-                "Include labellings with history", value=True, key=f"corpora_bundle_labellings_{corpus.id}"
+                "Include labellings with history", value=True, key=f"texts_bundle_labellings_{corpus.id}"
             )
             args = {"labellings": labellings, "models": chosen}
             _create("bundle", "Create bundle", ":material/inventory_2:", corpus, args)
@@ -231,13 +231,13 @@ def _fetch(corpus: CorpusRecord, what: str, folder: str, counted: str) -> None:
 def import_form() -> None:
     """Draw the form that shows the content of a bundle and imports it."""
     with st.expander("Import bundle", icon=":material/inventory_2:"):
-        turn = st.session_state.get(corpora.BUNDLE_ROUND, 0)
-        if input_files.choose_server_path("Source", f"corpora_bundle_source_{turn}"):
-            text = (st.text_input("Path of the bundle file", key=f"corpora_bundle_path_{turn}") or "").strip()
+        turn = st.session_state.get(texts.BUNDLE_ROUND, 0)
+        if input_files.choose_server_path("Source", f"texts_bundle_source_{turn}"):
+            text = (st.text_input("Path of the bundle file", key=f"texts_bundle_path_{turn}") or "").strip()
             path = input_files.server_path(text) if text else None
         else:
-            file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"corpora_bundle_file_{turn}")
-            path = None if file is None else input_files.keep_one("corpora_bundle_kept", file)
+            file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"texts_bundle_file_{turn}")
+            path = None if file is None else input_files.keep_one("texts_bundle_kept", file)
         if path is None:
             return
         about = attempt(lambda: _contents(path))
@@ -252,11 +252,11 @@ def import_form() -> None:
             f"{count(len(about.labellings), 'labelling')}{by}" + (f" · vectors of {plain(models)}" if models else "")
         )
         free = queries.usable_corpus_name(about.corpus.name)
-        name = st.text_input("Project name", value=free, key=f"corpora_bundle_name_{path}")
+        name = st.text_input("Project name", value=free, key=f"texts_bundle_name_{path}")
         if st.button("Import bundle", type="primary", icon=":material/download:", disabled=not (name or "").strip()):
             args = {"file": str(path), "corpus": (name or "").strip()}
             if submit("import-bundle", args, f"Import bundle “{args['corpus']}”"):
-                st.session_state[corpora.BUNDLE_ROUND] = st.session_state.get(corpora.BUNDLE_ROUND, 0) + 1
+                st.session_state[texts.BUNDLE_ROUND] = st.session_state.get(texts.BUNDLE_ROUND, 0) + 1
                 st.rerun()
 
 

@@ -28,8 +28,8 @@ from themescope.jobs.common.models import REPORTED, corpus_shares, splitting_lan
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.corpus_edits import IMPORTED_DIGEST, REMOVED_WAVES
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features import corpora as state
-from themescope.webapp.features.corpora import edits
+from themescope.webapp.features import texts as state
+from themescope.webapp.features.texts import edits
 from themescope.webapp.shared import forms, queries
 from themescope.webapp.shared.choose import clickable, nothing
 from themescope.webapp.shared.components import download, draw_component, draw_table
@@ -76,10 +76,10 @@ def actions(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Se
                     "Cluster this article",
                     icon=":material/bubble_chart:",
                     type="primary",
-                    key=f"corpora_cluster_{article.id}",
+                    key=f"texts_cluster_{article.id}",
                 )
                 ordered = st.toggle(
-                    "Use the order of the sentences", value=True, key=f"corpora_cluster_ordered_{article.id}",
+                    "Use the order of the sentences", value=True, key=f"texts_cluster_ordered_{article.id}",
                     help="In a running text, neighbouring sentences often share a theme. Rows of a list have no order.",
                 )  # fmt: skip
             if clicked and queue_job(lambda: pipeline.cluster_article(queries.store(), corpus, article, ordered)):
@@ -110,7 +110,7 @@ def _result(corpus: CorpusRecord, article: ArticleRecord, analysis: Analysis, ru
         order = " · uses the order of the sentences" if analysis.run.config["settings"].get("order") else ""
         st.caption(f"by {plain(analysis.model.name)}{order}", width="content")
         st.space("stretch")
-        correct_button("Open in Relabel", analysis, article.id)
+        correct_button("Open in Code", analysis, article.id)
         found = [
             record
             for record in queries.maps(corpus.id)
@@ -375,7 +375,7 @@ def browse(corpus: CorpusRecord) -> None:
                 height=min(_LIST_HEIGHT, _ROW_HEIGHT * (len(found) + 1) + 2),
                 on_select="rerun",
                 selection_mode="single-cell",
-                key=f"corpora_articles_{corpus.id}-{hash(tuple(a.id for a in found))}",
+                key=f"texts_articles_{corpus.id}-{hash(tuple(a.id for a in found))}",
             )
             cells = event["selection"]["cells"]
             if cells:

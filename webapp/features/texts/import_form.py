@@ -55,7 +55,7 @@ def form() -> None:
     target = choose(key)
     if target is None:
         _about_new(paths, first, key)
-    known: dict[Path, dict[str, Any]] = st.session_state.setdefault(f"corpora_import_plans_{key}", {})
+    known: dict[Path, dict[str, Any]] = st.session_state.setdefault(f"texts_import_plans_{key}", {})
     listing = st.container()
     path = _opened(paths, glances, key) if glances else paths[0]
     plan = _plan(path, target)
@@ -104,7 +104,7 @@ def _plan(path: Path, target: str | None) -> dict[str, Any] | None:
     chosen = (
         _columns(path, target)
         if "table" in card.tags
-        else TableColumns(config_fields(card.config_class(), f"corpora_import_reader_{card.id}_{_key([path])}"))
+        else TableColumns(config_fields(card.config_class(), f"texts_import_reader_{card.id}_{_key([path])}"))
     )
     config = None if chosen is None else checked(card.config_class(), chosen.settings)
     if chosen is None or config is None:
@@ -174,7 +174,7 @@ def _list(paths: Sequence[Path], glances: Sequence[_Glance], known: Mapping[Path
             "State": list(map(state, paths, glances)),
             "Begins with": [glance.begins or glance.problem for glance in glances],
         },
-        f"corpora_import_list_{key}",
+        f"texts_import_list_{key}",
         lambda row: st.session_state.update({_look(key): row}),
         height="content" if len(paths) <= _LISTED else _LIST_PX,
     )
@@ -197,7 +197,7 @@ def _opened(paths: Sequence[Path], glances: Sequence[_Glance], key: int) -> Path
 
 
 def _look(key: int) -> str:
-    return f"corpora_import_look_{key}"
+    return f"texts_import_look_{key}"
 
 
 def _columns(path: Path, target: str | None) -> TableColumns | None:
@@ -209,7 +209,7 @@ def _columns(path: Path, target: str | None) -> TableColumns | None:
         return None
     if file is None:
         return TableColumns({})
-    key = f"corpora_import_columns_{_key([path])}"
+    key = f"texts_import_columns_{_key([path])}"
     read = table_form(file, key)
     if read is None:
         return None
@@ -235,8 +235,8 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
     if target is None:
         args |= {
             "corpus": name,
-            "language": st.session_state[f"corpora_import_language_{key}"],
-            "unit": st.session_state[f"corpora_import_unit_{key}"].value,
+            "language": st.session_state[f"texts_import_language_{key}"],
+            "unit": st.session_state[f"texts_import_unit_{key}"].value,
         }
         job = submit("import-corpus", args, f"Import {name}")
     else:
@@ -247,14 +247,14 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
             follow(lambda: [enqueue(queries.store(), "place-wave", placing, after=job.id)])
         elif not st.session_state.get("corpora_only_import"):
             follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
-        st.session_state["corpora_import_round"] = turn + 1
+        st.session_state["texts_import_round"] = turn + 1
         for used in ("corpora_uploaded", input_files.HANDED_OVER):
             st.session_state.pop(used, None)
 
 
 def _round() -> int:
     """Return the number of imports queued in this session; each one empties the form."""
-    turn: int = st.session_state.get("corpora_import_round", 0)
+    turn: int = st.session_state.get("texts_import_round", 0)
     return turn
 
 
@@ -268,9 +268,9 @@ def _files() -> tuple[Path, ...]:
             on_click=lambda: st.session_state.pop(input_files.HANDED_OVER, None),
         )
         return _unpacked(st.session_state[input_files.HANDED_OVER])
-    if input_files.choose_server_path("Source", f"corpora_import_source_{turn}"):
+    if input_files.choose_server_path("Source", f"texts_import_source_{turn}"):
         path = st.text_input(
-            "Path of a file or folder", key=f"corpora_import_path_{turn}", placeholder="/data/wiki.xml.bz2"
+            "Path of a file or folder", key=f"texts_import_path_{turn}", placeholder="/data/wiki.xml.bz2"
         )
         return _on_server(path) if path and path.strip() else ()
     files = st.file_uploader(
@@ -278,7 +278,7 @@ def _files() -> tuple[Path, ...]:
         type=list(suffixes()),
         accept_multiple_files=True,
         max_upload_size=MOST_BYTES // 1_000_000,
-        key=f"corpora_import_files_{turn}",
+        key=f"texts_import_files_{turn}",
         help="The files of a ZIP archive are read one by one, unless it is the folder of a Hugging Face dataset. "
         "Import larger files by their path on the server or with the command line.",
     )
@@ -333,14 +333,14 @@ def _about_new(paths: Sequence[Path], first: Path, key: int) -> None:
     if len(paths) > 1 and not whole_folder:
         stem += f" and {count(len(paths) - 1, 'more file', 'more files')}"
     left, middle, right = st.columns([4, 2, 3])
-    left.text_input("Project name", value=queries.usable_corpus_name(stem), key=f"corpora_import_name_{key}")
+    left.text_input("Project name", value=queries.usable_corpus_name(stem), key=f"texts_import_name_{key}")
     known = sorted(LANGUAGES, key=language_name)
     middle.selectbox(
         "Language",
         known,
         index=known.index(_language(str(first))),
         format_func=language_name,
-        key=f"corpora_import_language_{key}",
+        key=f"texts_import_language_{key}",
         help="Determines how sentences are split. Detected from the first articles.",
     )
     right.segmented_control(
@@ -349,7 +349,7 @@ def _about_new(paths: Sequence[Path], first: Path, key: int) -> None:
         default=CodingUnit.SENTENCE,
         required=True,
         format_func=lambda unit: unit.value.capitalize(),
-        key=f"corpora_import_unit_{key}",
+        key=f"texts_import_unit_{key}",
         help="What is clustered and labelled. A paragraph is a turn in a transcript. Rows of a table that contain "
         "sentences stay as they are.",
     )
@@ -364,7 +364,7 @@ def _format(path: Path) -> str:
         ids,
         index=ids.index(found),
         format_func=lambda id: REGISTRY.get(id).title,
-        key=f"corpora_import_format_{_key([path])}",
+        key=f"texts_import_format_{_key([path])}",
     )
 
 
@@ -422,13 +422,13 @@ def _code(text: str) -> str:
 
 def chosen_target(key: int) -> str | None:
     """Return the project to which the files are added; None for a new one."""
-    chosen: str | None = st.session_state.get(f"corpora_import_target_{key}")
+    chosen: str | None = st.session_state.get(f"texts_import_target_{key}")
     return chosen
 
 
 def name_key(key: int) -> str:
     """Return the key of the name of the new project, or of the wave."""
-    return f"corpora_import_{'name' if chosen_target(key) is None else 'wave'}_{key}"
+    return f"texts_import_{'name' if chosen_target(key) is None else 'wave'}_{key}"
 
 
 def choose(key: int) -> str | None:
@@ -442,7 +442,7 @@ def choose(key: int) -> str | None:
             "Project",
             [None, *projects],
             format_func=lambda name: "New project" if name is None else f"Add to “{name}”",
-            key=f"corpora_import_target_{key}",
+            key=f"texts_import_target_{key}",
             help="Files that are added change nothing that is there: labels, vectors and maps stay.",
         )
     chosen = chosen_target(key)
@@ -457,12 +457,12 @@ def _about_wave(corpus: str, key: int) -> None:
     record = queries.read(lambda r: r.corpora.by_name(corpus))
     number = max(len(waves_of(record)), 1) + 1
     left.text_input(
-        "Wave", value=f"wave {number}", key=f"corpora_import_wave_{key}",
+        "Wave", value=f"wave {number}", key=f"texts_import_wave_{key}",
         help="Its articles have this name in the column “wave”; those that are there already have “wave 1”.",
     )  # fmt: skip
-    right.date_input("Date (optional)", value=None, key=f"corpora_import_date_{key}")
+    right.date_input("Date (optional)", value=None, key=f"texts_import_date_{key}")
     st.toggle(
-        "Leave out duplicates", key=f"corpora_import_omit_{key}",
+        "Leave out duplicates", key=f"texts_import_omit_{key}",
         help="Rows whose id (column “id”) or text the project has already. Off: they are added, and counted in the "
         "report.",
     )  # fmt: skip
@@ -493,10 +493,10 @@ def _coming(args: dict[str, Any], sizes: list[int], sentences: int) -> str:
 
 def wave_arguments(key: int) -> dict[str, Any]:
     """Return the arguments of the job that adds the wave, besides those of an import."""
-    date = st.session_state[f"corpora_import_date_{key}"]
+    date = st.session_state[f"texts_import_date_{key}"]
     return {
         "corpus": chosen_target(key),
         "wave": st.session_state[name_key(key)].strip(),
         "date": date.isoformat() if date else "",
-        "duplicates": OMIT if st.session_state[f"corpora_import_omit_{key}"] else KEEP,
+        "duplicates": OMIT if st.session_state[f"texts_import_omit_{key}"] else KEEP,
     }

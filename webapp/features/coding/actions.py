@@ -28,8 +28,8 @@ from themescope.core.types import Ids
 from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.session import place_of
-from themescope.webapp.features.relabel import LABELLING, MERGES, OUTLIERS, READ_ONLY
-from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.coding import LABELLING, MERGES, OUTLIERS, READ_ONLY
+from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.map_view.parts import part_of
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.labelling import failures
@@ -384,7 +384,7 @@ def _collect(state: RelabelState) -> None:
             suggested = state.partition.clusters[other].name
             placed[id] += f"; {name} suggests {suggested} (margin {found.margin[row]:.2f})"
     source = f"labelling {state.record.name}"
-    about = (failure_service.SENTENCE, source, placed, f"relabel?{urlencode({LABELLING: state.record.name})}")
+    about = (failure_service.SENTENCE, source, placed, f"code?{urlencode({LABELLING: state.record.name})}")
     models = (name,) if name else ()
     failures.collect(
         state.record.corpus_id,

@@ -26,9 +26,9 @@ from themescope.jobs.kinds import triplets
 from themescope.jobs.services.labelling import metrics
 from themescope.jobs.services.labelling.metrics import LearnedMetric
 from themescope.jobs.services.search import MOST_WITH_VECTORS, models_for, vectors_of
-from themescope.webapp.features.relabel import queries as cluster_queries
-from themescope.webapp.features.relabel import queries as page_queries
-from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.coding import queries as cluster_queries
+from themescope.webapp.features.coding import queries as page_queries
+from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import fine_tunable, nothing, one_model
 from themescope.webapp.shared.components import attempt, draw_table
@@ -82,7 +82,7 @@ def _other_labellings(record: LabellingRecord) -> list[str]:
     return st.multiselect(
         "Also use",
         names,
-        key=f"relabel_train_others_{record.id}",
+        key=f"code_train_others_{record.id}",
         help="Labellings of the same corpus. Pairs of sentences on which people contradict each other are not used.",
     )
 
@@ -109,7 +109,7 @@ def _contradictions(found: triplets.TrainingLabels) -> None:
 def _form(
     record: LabellingRecord, labellings: Sequence[str], training: int, held_out: Sequence[TripletSetRecord]
 ) -> None:
-    key = f"relabel_train_{record.id}"
+    key = f"code_train_{record.id}"
     name = st.text_input("Name of the triplet set", value=f"{record.name} labels"[:_MAX_NAME], key=f"{key}_name")
     models, sets = {m.name: m for m in fine_tunable(queries.models())}, {s.name: s for s in held_out}
     left, right = st.columns(2)
@@ -195,9 +195,7 @@ def _unplaced_effect(record: LabellingRecord, before: ModelRecord, after: ModelR
     try:
         found = effect_on_unplaced(record, before, after)
     except LookupError:
-        if st.button(
-            "Compare on unplaced sentences", key=f"relabel_train_rest_{after.id}", icon=":material/play_arrow:"
-        ):
+        if st.button("Compare on unplaced sentences", key=f"code_train_rest_{after.id}", icon=":material/play_arrow:"):
             _embed(record, (before.name, after.name))
         return
     if found is not None:
@@ -274,7 +272,7 @@ METHOD = "language model"
 def show_naming(state: RelabelState) -> None:
     """Draw suggestions that wait, and the form for new ones."""
     folded = st.expander(
-        codebook_view.TITLE, icon=":material/auto_awesome:", key=f"relabel_naming_{state.record.id}", on_change="rerun"
+        codebook_view.TITLE, icon=":material/auto_awesome:", key=f"code_naming_{state.record.id}", on_change="rerun"
     )
     if not folded.open:
         return
@@ -291,13 +289,13 @@ def show_naming(state: RelabelState) -> None:
             default=list(cluster_queries.stale_names(state)),
             format_func=lambda number: clusters[number].name,
             placeholder="all clusters",
-            key=f"relabel_to_name_{state.record.id}_{step}",
+            key=f"code_to_name_{state.record.id}_{step}",
             help="Suggested: the clusters of which more than a quarter of the sentences has changed since they were "
             "named.",
         )
         materials = materials_of_partition(state.partition, state.session.texts, chosen or sorted(clusters))
         target = {"labelling": state.record.name, "numbers": chosen}
-        codebook_view.consent(target, materials, model, f"relabel_naming_{state.record.id}")
+        codebook_view.consent(target, materials, model, f"code_naming_{state.record.id}")
 
 
 def _suggestions(state: RelabelState) -> None:
@@ -319,7 +317,7 @@ def _suggestions(state: RelabelState) -> None:
     )
     st.markdown(f"Suggestions by {plain(job.result['model'])}:")
     edited = st.data_editor(
-        frame, hide_index=True, disabled=["Cluster", "Suggestion", "Remark"], key=f"relabel_suggested_names_{job.id}"
+        frame, hide_index=True, disabled=["Cluster", "Suggestion", "Remark"], key=f"code_suggested_names_{job.id}"
     )
     used = {row["number"]: row["name"] for row, use in zip(fresh, edited["Use"], strict=True) if use}
     st.button("Use names", icon=":material/done_all:", disabled=not used, on_click=_use, args=(state, used))
@@ -346,7 +344,7 @@ class _Result:
 
 def show_metric(state: RelabelState) -> None:
     """Draw the form that learns a metric, and what it would change."""
-    key = f"relabel_metric_{state.record.id}"
+    key = f"code_metric_{state.record.id}"
     folded = st.expander(TITLE, icon=":material/bolt:", key=f"{key}_open", on_change="rerun")
     if not folded.open:
         return
@@ -364,10 +362,10 @@ def show_metric(state: RelabelState) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f":material/check_circle: This labelling uses **{plain(model.name)}**.", width="stretch")
                 corpus = queries.read(lambda r: r.corpora.get(state.record.corpus_id).name)
-                if may(Right.MANAGE) and st.button("Compute a map", icon=":material/map:", key="relabel_metric_map"):
+                if may(Right.MANAGE) and st.button("Compute a map", icon=":material/map:", key="code_metric_map"):
                     submit("project", {"corpus": corpus, "model": model.name})
                 if st.button(
-                    "Stop using it", icon=":material/close:", key="relabel_metric_stop", disabled=state.read_only
+                    "Stop using it", icon=":material/close:", key="code_metric_stop", disabled=state.read_only
                 ):
                     state.apply(metrics.stop, keep_selection=True)
                     st.rerun()
@@ -448,7 +446,7 @@ def _use_form(state: RelabelState, result: _Result) -> None:
     move = st.toggle(
         f"Re-cluster around the placed sentences too: {count(changed, 'sentence')} would move",
         value=False,
-        key=f"relabel_metric_move_{state.record.id}",
+        key=f"code_metric_move_{state.record.id}",
         help="Placed sentences and those marked as uncertain stay. One undo restores everything.",
     )
     if not may(Right.MANAGE):
@@ -463,5 +461,5 @@ def _use_form(state: RelabelState, result: _Result) -> None:
         page_queries.forget_models()
         after = result.after if move else None
         state.apply(lambda p: metrics.use(p, model, result.learned, after), keep_selection=True)
-        st.session_state.pop(f"relabel_metric_{state.record.id}_result", None)
+        st.session_state.pop(f"code_metric_{state.record.id}_result", None)
         st.rerun()

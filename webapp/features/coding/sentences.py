@@ -1,4 +1,4 @@
-"""Sentences in view of the Relabel page: filters and search, and the layouts Columns and Map.
+"""Sentences in view of the page Code: filters and search, and the layouts Columns and Map.
 
 On the map, what the filter or the search leaves out is grey, so that the distribution of what was found is seen.
 Colours are those of the clusters, or of the themes. A lasso is one of the toolbar's actions, so that a key that is
@@ -23,12 +23,12 @@ from themescope.core.types import Ids, Points
 from themescope.jobs.services.labelling.agreement import names_of
 from themescope.jobs.services.labelling.starts import labels_on
 from themescope.jobs.services.selections import NO_THEME, SelectedSentences
-from themescope.webapp.features.relabel import NEEDS_MODEL, NONE_SELECTED, UNCERTAIN, PlottedMap, Queue
-from themescope.webapp.features.relabel import SELECTION as SELECTION_ID
-from themescope.webapp.features.relabel import queries as page_queries
-from themescope.webapp.features.relabel.actions import clusters_with_keys
-from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, appearance, palette
+from themescope.webapp.features.coding import NEEDS_MODEL, NONE_SELECTED, UNCERTAIN, PlottedMap, Queue
+from themescope.webapp.features.coding import SELECTION as SELECTION_ID
+from themescope.webapp.features.coding import queries as page_queries
+from themescope.webapp.features.coding.actions import clusters_with_keys
+from themescope.webapp.features.coding.editing import RelabelState
+from themescope.webapp.features.coding.toolbar import ASSETS, SCRIPTS, WORDS, appearance, palette
 from themescope.webapp.map_view import component, geometry
 from themescope.webapp.map_view.component import Canvas
 from themescope.webapp.map_view.geometry import Grid
@@ -81,7 +81,7 @@ def show_map(state: RelabelState, ids: Ids) -> None:
             found = sentences_of(state, state.selected)
             listing = sentence_view.Listing(found, np.arange(len(found.ids)))
             only = int(state.selected[0]) if len(state.selected) == 1 else -1
-            sentence_view.show(listing, f"relabel_map_list_{state.record.id}", _HEIGHT, only)
+            sentence_view.show(listing, f"code_map_list_{state.record.id}", _HEIGHT, only)
 
 
 def sentences_of(state: RelabelState, ids: Ids) -> SelectedSentences:
@@ -108,7 +108,7 @@ def sentences_of(state: RelabelState, ids: Ids) -> SelectedSentences:
 def _view(state: RelabelState, canvas: Canvas) -> None:
     """Draw the map; hovering reruns this fragment only."""
     choice: MapState = st.session_state.setdefault(
-        f"relabel_map_choice_{state.record.id}_{state.browser_session}", MapState()
+        f"code_map_choice_{state.record.id}_{state.browser_session}", MapState()
     )
     choice.ids = state.selected
     component.view(canvas, choice)
@@ -123,9 +123,9 @@ def _coordinates(state: RelabelState) -> tuple[Ids, Points] | None:
     if not options:
         return None
     with st.container(horizontal=True, vertical_alignment="center"):
-        chosen = st.selectbox("Map", options, key=f"relabel_map_{record.id}", label_visibility="collapsed")
+        chosen = st.selectbox("Map", options, key=f"code_map_{record.id}", label_visibility="collapsed")
         if any(cluster.parent is not None for cluster in state.partition.clusters.values()):
-            st.toggle("Colour by theme", key=f"relabel_level_{record.id}")
+            st.toggle("Colour by theme", key=f"code_level_{record.id}")
     if chosen in maps:
         found = queries.map_points(maps[chosen].id)
         return found.sentence_ids, found.points
@@ -173,7 +173,7 @@ def canvas_of(state: RelabelState, ids: Ids, points: Points, others: Points = _N
 
 def _colouring(state: RelabelState, ids: Ids) -> Colouring:
     p = state.partition
-    if st.session_state.get(f"relabel_level_{state.record.id}"):
+    if st.session_state.get(f"code_level_{state.record.id}"):
         p = at_theme_level(p)
     sizes = p.sizes()
     kept = sorted(sorted(p.clusters, key=lambda n: -sizes[n])[:MAX_CATEGORIES])
@@ -196,7 +196,7 @@ _MAX_TEXT, _MAX_NOTE, _MAX_SUGGESTION = 700, 120, 40
 def show_columns(state: RelabelState, ids: Ids) -> None:
     """Draw the sentences ``ids`` in columns. What is done there arrives with the actions of the toolbar."""
     state.views = ("columns",)
-    data, key = columns_data(state, ids), f"relabel_columns_{state.record.id}"
+    data, key = columns_data(state, ids), f"code_columns_{state.record.id}"
     draw_component("columns", ASSETS, *SCRIPTS, data=data, key=key)
 
 

@@ -24,11 +24,11 @@ from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.relabel import new_sentences
-from themescope.webapp.features.relabel import queries as page_queries
-from themescope.webapp.features.relabel.actions import UNSEEN
-from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.workspace import messages
+from themescope.webapp.features.coding import new_sentences
+from themescope.webapp.features.coding import queries as page_queries
+from themescope.webapp.features.coding.actions import UNSEEN
+from themescope.webapp.features.coding.editing import RelabelState
+from themescope.webapp.features.coding.workspace import messages
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import attempt, download, draw_table
@@ -45,7 +45,7 @@ _BATCH, _RANDOM_SHARE = 40, 0.25
 _KEYS = "123456789"
 _LISTED, _MAX_TEXT = 200, 400
 _POLL_S = 1.5
-_SHOWN, _NOTICE = "relabel_rest_shown", "relabel_rest_notice"
+_SHOWN, _NOTICE = "code_rest_shown", "code_rest_notice"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +84,7 @@ def show(state: RelabelState) -> None:
         ) and submit(KIND, {"labelling": state.record.name}, f"Label the rest of “{state.record.name}”"):
             st.rerun()
     if running:
-        st.fragment(lambda: active(running, f"relabel_rest_{state.record.id}"), run_every=_POLL_S)()
+        st.fragment(lambda: active(running, f"code_rest_{state.record.id}"), run_every=_POLL_S)()
     if record is None:
         nothing(
             "No predictions yet.",
@@ -145,7 +145,7 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
         f"Probabilities are off by {100 * report.calibration_error:.0f} points on average."
     )
     page_link("estimates", "Estimate shares", view={"labellings": [state.record.name]})
-    threshold = st.slider("Least probability", 0.0, 1.0, 0.5, 0.01, key=f"relabel_rest_least_{state.record.id}")
+    threshold = st.slider("Least probability", 0.0, 1.0, 0.5, 0.01, key=f"code_rest_least_{state.record.id}")
     _, accuracy = report.at(threshold)
     enough = int((found.probabilities.max(1) >= threshold).sum()) if len(found.ids) else 0
     share = enough / max(len(found.ids), 1)
@@ -168,7 +168,7 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
         figure.update_layout(
             height=220, margin={"t": 10, "b": 40, "l": 50, "r": 10}, xaxis_title="Labels", yaxis_title="Accuracy"
         )
-        st.plotly_chart(figure, key=f"relabel_rest_curve_{found.record.id}")
+        st.plotly_chart(figure, key=f"code_rest_curve_{found.record.id}")
 
 
 def _confusions(found: _Predicted, names: dict[int, str]) -> None:
@@ -211,17 +211,17 @@ def _next(state: RelabelState, found: _Predicted) -> None:
             st.button(
                 plain(name), type="primary", icon=":material/check:", shortcut="Enter",
                 disabled=best not in clusters or state.read_only, on_click=_place, args=(state, id, best, method),
-                key=f"relabel_rest_confirm_{id}",
+                key=f"code_rest_confirm_{id}",
             )  # fmt: skip
             st.button(
                 "Skip", icon=":material/skip_next:", shortcut="0", on_click=_skip, args=(state, id),
-                key=f"relabel_rest_skip_{id}",
+                key=f"code_rest_skip_{id}",
             )  # fmt: skip
         with st.container(horizontal=True):
             for code, key in zip_longest(codes, _KEYS[: len(codes)]):
                 st.button(
                     plain(clusters[code].name), shortcut=key, disabled=state.read_only, on_click=_place,
-                    args=(state, id, code, method), key=f"relabel_rest_{id}_{code}",
+                    args=(state, id, code, method), key=f"code_rest_{id}_{code}",
                 )  # fmt: skip
     st.caption(
         f"A quarter of each round of {_BATCH} is drawn at random, which keeps the measured quality honest; the others "
@@ -231,7 +231,7 @@ def _next(state: RelabelState, found: _Predicted) -> None:
 
 def _queue(state: RelabelState, found: _Predicted) -> list[tuple[int, str]]:
     """Return the open sentences of this round with the reason of each; a round is made once for each prediction."""
-    key = f"relabel_rest_round_{found.record.id}"
+    key = f"code_rest_round_{found.record.id}"
     if key not in st.session_state and len(found.ids):
         x = _vectors(state, found)
         unsure, sampled = next_sentences(found.probabilities, x, _BATCH, _RANDOM_SHARE, found.record.id)
@@ -268,7 +268,7 @@ def _place(state: RelabelState, id: int, code: int, method: str) -> None:
 
 def _skip(state: RelabelState, id: int) -> None:
     record = _newest(state)
-    key = f"relabel_rest_round_{record.id if record else 0}"
+    key = f"code_rest_round_{record.id if record else 0}"
     st.session_state[key] = [pair for pair in st.session_state.get(key, []) if pair[0] != id]
 
 
@@ -301,7 +301,7 @@ def _list(state: RelabelState, found: _Predicted) -> None:
             new = NewLabelling(record.corpus_id, name, current_person(), article_id=record.article_id)
             made = attempt(lambda: starts.begin(queries.store(), new, starts.from_predictions(record.id)))
             if made is not None:
-                switch_page("relabel", compare_queries.edit_view(made.name))
+                switch_page("code", compare_queries.edit_view(made.name))
 
 
 def _csv(found: _Predicted, names: dict[int, str]) -> str:
