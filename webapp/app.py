@@ -21,8 +21,8 @@ from themescope.webapp.shared.pages import PageCard
 _ICON = str(ASSETS / "icon.svg")
 _HOME = "home"
 
-st.set_page_config(page_title="Themescope", page_icon=_ICON, layout="wide", initial_sidebar_state=236)
-st.logo(str(ASSETS / "logo.svg"), size="large", icon_image=_ICON)
+st.set_page_config(page_title="Themescope", page_icon=_ICON, layout="wide", initial_sidebar_state="auto")
+st.logo(_ICON, size="large")
 st.html(ASSETS / "style.css")
 
 

@@ -1,24 +1,24 @@
 """Keys of the session and the URL: with the page's prefix, and those of the URL declared once per page."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from themescope.core.errors import DuplicateNameError, UnknownNameError
-from themescope.webapp import features
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.pages import PageKeys
 
-FEATURES = Path(features.__file__).parent
 WRITTEN = re.compile(r"""(?:\bkey=|session_state(?:\[|\.get\(|\.pop\(|\.setdefault\())["']([^"']*)""")
 """A key that is written where it is used."""
 IN_ADDRESS = re.compile(r"""query_params(?:\[|\.get\(|\.pop\()["']""")
 
 
-@pytest.mark.parametrize("page", [card.id for card in REGISTRY if card.keys])
+PAGES = {card.id: card.script.parent for card in REGISTRY if card.keys}
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_keys_of_a_page_begin_with_its_id(page: str) -> None:
-    for path in sorted((FEATURES / page).glob("*.py")):
+    for path in sorted(PAGES[page].glob("*.py")):
         text = path.read_text(encoding="utf-8")
         assert [key for key in WRITTEN.findall(text) if not key.startswith(f"{page}_")] == [], path
         assert not IN_ADDRESS.search(text), path

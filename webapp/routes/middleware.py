@@ -104,8 +104,8 @@ SECURITY_HEADERS = {
 HTTPS_ONLY = "max-age=31536000; includeSubDomains"
 """Value of ``Strict-Transport-Security`` over HTTPS: a year, in which browsers do not ask this host without it."""
 MEDIA = "/media/"
-FILES = ("/static/", "/app/static/", "/docs/")
-"""Paths of the files of Streamlit, of the application and of the documentation, which are the same for everybody."""
+FILES = ("/app/static/", "/docs/")
+"""Paths of the files of the application and of the documentation, which are the same for everybody."""
 """Start of the paths of downloads and pictures of open pages."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 FOREIGN_HOST = (

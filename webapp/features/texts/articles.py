@@ -106,7 +106,7 @@ def _live(article: ArticleRecord, known: tuple[int, ...]) -> None:
 def _result(corpus: CorpusRecord, article: ArticleRecord, analysis: Analysis, running: bool) -> Clusters:
     with st.container(horizontal=True, vertical_alignment="center"):
         label = f"Show {count(len(analysis.themes), 'cluster')}"
-        shown = st.toggle(label, value=True, key=f"corpora_show_clusters_{analysis.run.id}")
+        shown = st.toggle(label, value=True, key=f"texts_show_clusters_{analysis.run.id}")
         order = " · uses the order of the sentences" if analysis.run.config["settings"].get("order") else ""
         st.caption(f"by {plain(analysis.model.name)}{order}", width="content")
         st.space("stretch")
@@ -421,7 +421,7 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
             st.link_button("Source", article.url, icon=":material/open_in_new:", type="tertiary")
         st.space("stretch")
         inside = st.text_input(
-            "Find in text", key="corpora_find_in_text", placeholder="find in text", label_visibility="collapsed"
+            "Find in text", key="texts_find_in_text", placeholder="find in text", label_visibility="collapsed"
         )
         edits.menu(corpus, article, sentences, _wanted_sentence())
     of_article(corpus, article, sentences)
@@ -432,7 +432,7 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
         st.caption(_eligibility(len(kept), len(usable), rules))
     _selectable(corpus, article, sections, sentences, (inside or "").strip())
     marks = Marks(None if plain_list else usable, inside or "", _wanted_sentence(), clusters)
-    draw_component("reader", _ASSETS, data=reader_data(sections, sentences, marks), key="corpora_reader")
+    draw_component("reader", _ASSETS, data=reader_data(sections, sentences, marks), key="texts_reader")
 
 
 def _selectable(
@@ -442,7 +442,7 @@ def _selectable(
     sentences: Sequence[Sentence],
     inside: str,
 ) -> None:
-    shut = st.popover("Select sentences", icon=":material/select_all:", key="corpora_selectable", on_change="rerun")
+    shut = st.popover("Select sentences", icon=":material/select_all:", key="texts_selectable", on_change="rerun")
     if not shut.open:
         return
     with shut:
@@ -457,7 +457,7 @@ def _selectable(
             selections.offer_button(f"Select all ({len(every):,})", corpus.id, lambda: every, origin)
             return
         titles = {s.position: s.title or LEAD for s in sections}
-        position = st.selectbox("Section", list(titles), format_func=titles.__getitem__, key="corpora_selected_section")
+        position = st.selectbox("Section", list(titles), format_func=titles.__getitem__, key="texts_selected_section")
         own = [s.id for s in sentences if s.section == position]
         origin = Origin("section", (f"section {titles[position]}", article.title))
         selections.offer_button(f"Select section ({len(own):,})", corpus.id, lambda: own, origin)

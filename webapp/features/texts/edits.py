@@ -123,7 +123,7 @@ def _draw(corpus: CorpusRecord, edit: CorpusEditRecord) -> None:
         if edit.undone is not None:
             st.caption(f"undone {ago(edit.undone)}", width="content")
         else:
-            st.button("Undo", icon=":material/undo:", key=f"corpora_undo_{edit.id}", type="tertiary",
+            st.button("Undo", icon=":material/undo:", key=f"texts_undo_{edit.id}", type="tertiary",
                       on_click=_undo, args=(corpus, edit))  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def reports(corpus: CorpusRecord) -> None:
                 name,
                 partial(report_file, queries.store(), corpus, known, suffix),
                 file,
-                key=f"corpora_report{suffix}",
+                key=f"texts_report{suffix}",
                 **more,
             )
         st.caption("Data, themes, map, shares by column with intervals, labels, methods and limits in one file.")
@@ -195,7 +195,7 @@ def exports(corpus: CorpusRecord) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             labels = st.selectbox(
                 "Labels", [_NONE, *([_THEMES] if themes else []), *names], width=420,
-                format_func=lambda choice: str(names.get(choice, choice)), key=f"corpora_dataset_labels_{corpus.id}",
+                format_func=lambda choice: str(names.get(choice, choice)), key=f"texts_dataset_labels_{corpus.id}",
             )  # fmt: skip
             args = {"labelling": names.get(labels, ""), "themes": labels == _THEMES}
             _create("dataset", "Create dataset", ":material/dataset:", corpus, args)
@@ -204,7 +204,7 @@ def exports(corpus: CorpusRecord) -> None:
 
 def _create(what: str, label: str, icon: str, corpus: CorpusRecord, args: dict[str, Any]) -> None:
     st.space("stretch")
-    key = f"corpora_{what}_create_{corpus.id}"
+    key = f"texts_{what}_create_{corpus.id}"
     if st.button(label, icon=icon, key=key):
         title = f"{what.capitalize()} of “{corpus.name}”"
         if submit(f"export-{what}", {"corpus": corpus.name, **args}, title):

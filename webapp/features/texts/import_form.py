@@ -90,7 +90,7 @@ def form() -> None:
             args=(args, key, _round()),
         )
         if target is None:
-            st.toggle("Only import", key="corpora_only_import", help=_ONLY_IMPORT)
+            st.toggle("Only import", key="texts_only_import", help=_ONLY_IMPORT)
 
 
 def _plan(path: Path, target: str | None) -> dict[str, Any] | None:
@@ -130,7 +130,7 @@ class _Glance:
 
 def _glances(paths: Sequence[Path]) -> list[_Glance]:
     """Return what the files are; each version of a file is looked at once in a session."""
-    known: dict[tuple[Path, int], _Glance] = st.session_state.setdefault("corpora_glances", {})
+    known: dict[tuple[Path, int], _Glance] = st.session_state.setdefault("texts_glances", {})
     sized = [(path, _size(path)) for path in paths]
     readers: dict[Path, str] = {}
     for path, size in sized:
@@ -245,10 +245,10 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
         if target is not None:
             placing = {"corpus": target, "wave": name}
             follow(lambda: [enqueue(queries.store(), "place-wave", placing, after=job.id)])
-        elif not st.session_state.get("corpora_only_import"):
+        elif not st.session_state.get("texts_only_import"):
             follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
         st.session_state["texts_import_round"] = turn + 1
-        for used in ("corpora_uploaded", input_files.HANDED_OVER):
+        for used in ("texts_uploaded", input_files.HANDED_OVER):
             st.session_state.pop(used, None)
 
 
@@ -284,7 +284,7 @@ def _files() -> tuple[Path, ...]:
     )
     if not files:
         return ()
-    return _unpacked(input_files.keep_once("corpora_uploaded", tuple(file.file_id for file in files), files))
+    return _unpacked(input_files.keep_once("texts_uploaded", tuple(file.file_id for file in files), files))
 
 
 def _unpacked(paths: Sequence[Path]) -> tuple[Path, ...]:

@@ -1,4 +1,4 @@
-"""Frame of every page: places in the sidebar, the breadcrumb with the project, links to the pages of the place."""
+"""Frame of every page: places at the left; above, the project, the pages of the place, search, jobs and person."""
 
 from __future__ import annotations
 
@@ -78,28 +78,23 @@ def sidebar(cards: Mapping[str, PageCard], current: PageCard) -> None:
 
 
 def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None:
-    """Draw the breadcrumb with the title of the page and the menu, and below the links to the pages of its place."""
+    """Draw one row: the project, links to the pages of the place, search, jobs, and the menu of the person."""
     place = place_of(current)
+    pages = by_place(cards.values()).get(place, []) if place is not None else []
     row: dict[str, Any] = {"horizontal": True, "vertical_alignment": "center", "gap": "xxsmall", "wrap": False}
     with st.container(key="frame-header", **row):
-        with st.container(key="frame-breadcrumb", **row):
+        with st.container(key="frame-project", **row):
             switcher()
-            if place is not None and place.title != current.title:
-                _separator()
-                st.html(f'<span class="frame-place">{escape(place.title)}</span>', width="content")
-            _separator()
             st.title(current.title, anchor=False)
+        with st.container(key="frame-tabs", **row):
+            for card in pages if len(pages) > 1 else []:
+                _link(card, card.title, "", card == current)
         search_button(current.id)
         tray(current.id)
         menu(cards, current, actor)
         # Runs the page again when the browser turns light or dark: Streamlit redraws its own elements only.
         draw_component("theme_watch", key="theme_watch", on_theme_change=lambda: None)
         draw_component("tab_focus", key="tab_focus")  # keeps the keyboard on a tab that is drawn anew
-    pages = by_place(cards.values()).get(place, []) if place is not None else []
-    if len(pages) > 1:
-        with st.container(key="frame-tabs", horizontal=True, gap="xxsmall", wrap=False):
-            for card in pages:
-                _link(card, card.title, "", card == current)
 
 
 def missing(page: str) -> bool:
@@ -114,10 +109,6 @@ def missing(page: str) -> bool:
         what = f"There {verb} no {kind} called “{shorten(name, _LONGEST)}” in this project."
         nothing(what, _GONE, page, "Open the page without it")
     return bool(kind)
-
-
-def _separator() -> None:
-    st.html('<span class="frame-separator" aria-hidden="true">›</span>', width="content")
 
 
 def _link(card: PageCard, label: str, icon: str, is_current: bool) -> None:
