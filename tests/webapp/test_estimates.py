@@ -11,10 +11,15 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.estimates.survey import DRAWN, ROWS, survey
 from tests.webapp.hands import press, words_of
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.task_items import DistributionPlan
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.estimates.study import open_study
+from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.tasks import making
+from themescope.jobs.services.tasks.making import TaskForm
 
 Open = Callable[..., AppTest]
 
@@ -69,10 +74,28 @@ def test_planner_regression_and_methods_of_a_code(copy_home: CopyHome, home: Pat
     assert "prediction-powered inference" in section.value and f"People labelled {DRAWN} units" in section.value
 
 
-def test_without_labels_the_page_leads_to_a_task(sqlite_store: Store, open_page: Open) -> None:
+def test_an_empty_place_shows_the_steps_of_a_study_and_the_next_one(sqlite_store: Store, open_page: Open) -> None:
     add_corpus(sqlite_store, "Towns", 2)
+    for page in ("estimates", "agreement"):
+        at = open_page(page)
+        assert not at.exception and [button.label for button in at.button if button.key == "next-step"] == [
+            "Write the codebook"
+        ]
+        assert "Needs a codebook" in words_of(at) and "Needs the codings of two people" in words_of(at)
+
+
+def test_the_steps_follow_what_people_have_done(sqlite_store: Store, open_page: Open) -> None:
+    corpus = add_corpus(sqlite_store, "Towns", 2)
+    codes = starts.begin(sqlite_store, NewLabelling(corpus.id, "Codes", "Ada"), starts.from_nothing)
     at = open_page("estimates")
-    assert not at.exception and "No labels yet" in words_of(at)
+    assert next(button.label for button in at.button if button.key == "next-step") == "Draw a sample"
+    plan = DistributionPlan(("Ada",), 1.0, 1)
+    with sqlite_store.reading() as r:
+        articles = tuple(article.id for article in r.corpora.articles(corpus.id))
+    making.make(sqlite_store, TaskForm(corpus.id, "T", "Ada", articles, plan, start_id=codes.id))
+    at = open_page("estimates")
+    assert next(button.label for button in at.button if button.key == "next-step") == "Code"
+    assert words_of(at).count(":material/check_circle:") == 2
 
 
 def test_labels_that_were_not_sampled_are_said_to_be(copy_home: CopyHome, home: Path, open_page: Open) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -16,14 +16,15 @@ from streamlit.delta_generator import DeltaGenerator
 from themescope.core.errors import ThemescopeError
 from themescope.core.models import REGISTRY
 from themescope.core.paths import lacks_packages
-from themescope.core.records.stored import CorpusRecord, ModelRecord, Role
+from themescope.core.records.stored import CorpusRecord, ModelRecord, Role, Sharing
 from themescope.core.text.languages import Shares
 from themescope.db.access import Right
 from themescope.db.store import Unit
+from themescope.jobs.common.labelled import MODEL
 from themescope.jobs.common.models import NOT_STORED, WITHIN_ARTICLE, language_note, within_article
 from themescope.webapp.shared import people, projects, queries
 from themescope.webapp.shared.components import clickable_table, confirm
-from themescope.webapp.shared.navigation import View, page_link, write_parameter
+from themescope.webapp.shared.navigation import View, is_open, offered, page_link, switch_page, write_parameter
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import distinct, plain
 
@@ -163,6 +164,62 @@ def nothing(what: str, advice: str, page: str = "", link: str = "", view: View |
         if page:
             page_link(page, link, view=view)
         st.space("small")
+
+
+class Step(NamedTuple):
+    """A step of a study, as an empty place shows it."""
+
+    title: str
+    sentence: str
+    """What a person does in it."""
+    done: bool
+    page: str
+    view: View | None = None
+    needs: str = ""
+    """What is missing before the step is possible; "" if it is."""
+
+
+def study_steps() -> list[Step]:
+    """Return the steps from texts to shares in the current project, the same in every place."""
+    corpus_id = projects.current_id()
+    with queries.store().reading() as r:
+        labellings = r.labellings.list(corpus_id)
+        people = [one for one in labellings if one.origin.get("from") != MODEL]
+        tasks = [r.tasks.items(task.id) for task in r.tasks.list(corpus_id)]
+        labelled = any(r.predictions.newest(one.id) for one in people)
+    coders = max((len({item.person for item in items if item.done}) for items in tasks), default=0)
+    gold = any(one.kind is Sharing.GOLD for one in people)
+    finished = any(items and all(item.done for item in items) for items in tasks)
+    return [
+        Step("Write the codebook", "The codes, with a rule for each.", bool(people), "codebook"),
+        Step("Draw a sample", "Units at random, given to one or several people.", bool(tasks), "tasks",
+             {"view": "New task"}, "" if people else "Needs a codebook."),
+        Step("Code", "Each person gives the units of the sample their codes.", finished, "tasks",
+             None, "" if tasks else "Needs a sample."),
+        Step("Compare", "How far people agree; settle what they disagree on.", gold, "agreement",
+             None, "" if coders > 1 else "Needs the codings of two people."),
+        Step("Label the rest", "The machine codes all other units, and its error is measured.", labelled, "code",
+             {"view": "Label the rest"}, "" if coders else "Needs coded units."),
+    ]  # fmt: skip
+
+
+def steps(found: Sequence[Step]) -> None:
+    """Draw an empty place as its numbered steps; the first one that is left to do and possible is the primary button.
+
+    A step of the page that is open has no button, unless it names a view: the page itself shows how to do it.
+    """
+    following = next((step for step in found if not step.done and not step.needs), None)
+    with st.container(border=True, key="steps"):
+        for number, step in enumerate(found, 1):
+            with st.container(horizontal=True, vertical_alignment="center", key=f"item-step-{number}"):
+                mark = ":green[:material/check_circle:]" if step.done else f"**{number}**"
+                about = step.sentence if step.done or not step.needs else step.needs
+                st.markdown(f"{mark} **{plain(step.title)}** :gray[· {plain(about)}]", width="stretch")
+                here = is_open(step.page) and step.view is None
+                if step is not following or here or not offered(step.page):
+                    continue
+                if st.button(plain(step.title), type="primary", icon=":material/arrow_forward:", key="next-step"):
+                    switch_page(step.page, step.view)
 
 
 def method_title(method: str) -> str:

@@ -5,8 +5,7 @@ import streamlit as st
 from themescope.db.label_records import HIDDEN
 from themescope.webapp.features.agreement import SCOPE, results
 from themescope.webapp.features.agreement.results import TextScope
-from themescope.webapp.shared import projects
-from themescope.webapp.shared.choose import by_name, nothing
+from themescope.webapp.shared.choose import by_name, nothing, project, steps, study_steps
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.text import plain
@@ -34,14 +33,12 @@ def results_of(scope: TextScope) -> None:
         results.show(scope, results.group(scope, found, chosen))
 
 
-scopes = results.scopes(projects.current_id())
-if not scopes:
-    nothing(
-        "No labellings yet.",
-        "Create a labelling on the page Code. Agreement compares two or more labellings of the same text.",
-        "code",
-        "Open Code",
-    )
+current = project()
+scopes = results.scopes(current.id) if current is not None else []
+if current is None:
+    pass
+elif not scopes:
+    steps(study_steps())
 else:
     scope = by_name("Labelled text", scopes, SCOPE, lambda found: found.name)
     if scope.hidden:

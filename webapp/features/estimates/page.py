@@ -20,7 +20,7 @@ from themescope.jobs.services.estimates.study import Study, columns_of, groups_o
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.estimates import ALL, BY, CODE, DIFFERENCE, EVERY, LABELLINGS, PARTS, SHARES, SHOW, more
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import bound, nothing, project, segment
+from themescope.webapp.shared.choose import bound, nothing, project, segment, steps, study_steps
 from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.results import compare_queries
@@ -41,13 +41,7 @@ def show(corpus: CorpusRecord) -> None:
     records = compare_queries.labellings(corpus.id)
     people = [record for record in records if record.origin.get("from") != MODEL]
     if not people:
-        nothing(
-            "No labels yet.",
-            "Give a random sample of the sentences to people as a task. Shares in the whole project follow from it.",
-            "tasks",
-            "Make a task",
-            {"view": "New task"},
-        )
+        steps(study_steps())
         return
     study = _study_of(people, [record for record in records if record.origin.get("from") == MODEL])
     if study is None:
@@ -110,7 +104,8 @@ def _study_of(people: Sequence[LabellingRecord], machines: Sequence[LabellingRec
     try:
         return _opened(ids, of.get(machine), _stamp((*ids, of.get(machine, ids[0]))))
     except DataError as error:
-        nothing("No estimates yet.", str(error), "tasks", "Make a task with a random sample", {"view": "New task"})
+        st.caption(plain(error))
+        steps(study_steps())
         return None
 
 
