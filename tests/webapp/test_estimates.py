@@ -89,7 +89,7 @@ def test_the_steps_follow_what_people_have_done(sqlite_store: Store, open_page: 
     codes = starts.begin(sqlite_store, NewLabelling(corpus.id, "Codes", "Ada"), starts.from_nothing)
     at = open_page("estimates")
     assert next(button.label for button in at.button if button.key == "next-step") == "Draw a sample"
-    plan = DistributionPlan(("Ada",), 1.0, 1)
+    plan = DistributionPlan(("Ada",), 0.0, 1)
     with sqlite_store.reading() as r:
         articles = tuple(article.id for article in r.corpora.articles(corpus.id))
     making.make(sqlite_store, TaskForm(corpus.id, "T", "Ada", articles, plan, start_id=codes.id))
