@@ -1,4 +1,4 @@
-"""Search of everything in a store: projects, articles, sentences, models, and themes that were found."""
+"""Search of everything in a store: projects, texts, units, models, and themes that were found."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class HitGroup:
     """The results of one kind, the best ones first."""
 
     kind: str
-    """"Projects", "Articles", "Sentences", "Models" or "Themes"."""
+    """"Projects", "Texts", "Units", "Models" or "Themes"."""
     results: list[Result] = field(default_factory=list)
     count: int = 0
     """Number of results, at most ``COUNTED`` + 1, which stands for more."""
@@ -78,7 +78,7 @@ def group_of(kind: str, results: Sequence[Result], shown: int = SHOWN) -> HitGro
 def _projects(store: Store, words: Sequence[str]) -> HitGroup:
     with store.reading() as r:
         found = [c for c in r.corpora.list() if holds_all(c.name, words)]
-    return group_of("Projects", [Result(c.name, f"{c.sentences:,} sentences", c.name) for c in found])
+    return group_of("Projects", [Result(c.name, f"{c.sentences:,} units", c.name) for c in found])
 
 
 def _models(store: Store, words: Sequence[str]) -> HitGroup:
@@ -96,7 +96,7 @@ def _themes(store: Store, words: Sequence[str]) -> HitGroup:
         project = corpora[run.config["corpus_id"]]
         for theme in run.config["themes"]:
             if holds_all(str(theme["name"]), words):
-                size = f"{int(theme['size']):,} sentences of {project}"
+                size = f"{int(theme['size']):,} units of {project}"
                 found.setdefault((project, theme["name"]), Result(str(theme["name"]), size, project))
     return group_of("Themes", list(found.values()))
 
@@ -115,7 +115,7 @@ def _texts(store: Store, words: Sequence[str], corpus_id: int) -> list[HitGroup]
         owners = r.corpora.articles_by_id([sentence.article_id for sentence in sentences[:SHOWN]])
     articles = [_article(article, corpora) for article in titles[:SHOWN]]
     texts = [_sentence(sentence, owners[sentence.article_id], corpora) for sentence in sentences[:SHOWN]]
-    return [HitGroup("Articles", articles, len(titles)), HitGroup("Sentences", texts, len(sentences))]
+    return [HitGroup("Texts", articles, len(titles)), HitGroup("Units", texts, len(sentences))]
 
 
 def _here_first(
@@ -131,7 +131,7 @@ def _here_first(
 
 def _article(article: ArticleRecord, corpora: dict[int, CorpusRecord]) -> Result:
     project = corpora[article.corpus_id].name
-    return Result(article.title, f"{article.sentences:,} sentences in {project}", project, article.title)
+    return Result(article.title, f"{article.sentences:,} units in {project}", project, article.title)
 
 
 def _sentence(sentence: Any, article: ArticleRecord, corpora: dict[int, CorpusRecord]) -> Result:

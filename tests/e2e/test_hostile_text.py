@@ -41,7 +41,7 @@ FIXED = {
     *("token_hash", "verdict"),
 }
 """Columns that the program fills itself: words of fixed sets, digests, and keys of other rows."""
-WITHOUT_TEXTS = {"train", "themes", "search"}
+WITHOUT_TEXTS = {"train", "themes"}
 """Pages that show no text of the store at first: forms, and tables that this store has none of."""
 OPENS = "[role=tab], summary, [data-testid=stPopover] button"
 

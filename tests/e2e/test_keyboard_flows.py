@@ -249,3 +249,22 @@ def shortcuts_can_be_switched_off(page: Page, labelled: App) -> None:
     expect(page.locator(".toolbar .heading")).to_have_text("Assign 2 sentences to")
     assert steps(labelled) == before
     expect(page.get_by_role("heading", name="Code", level=1)).to_be_visible()
+
+
+def test_the_search_dialog_opens_over_a_page_finds_and_closes(page: Page, filled: App) -> None:
+    open_page(page, f"{filled.url}/texts?corpus={CORPUS}", "Texts")
+    at_rest(page)
+    page.keyboard.press("/")
+    dialog = page.get_by_role("dialog", name="Search")
+    expect(dialog.get_by_role("option", name=re.compile("New task"))).to_be_visible()
+    page.keyboard.type("danube course")
+    expect(dialog.get_by_role("option", name=re.compile("Danube Course paragraph")).first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("danube course")
+    expect(dialog.locator("mark").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("texts_sentence="))
+    expect(page.get_by_role("heading", name="Danube")).to_be_visible()

@@ -20,6 +20,8 @@ from themescope.webapp.routes.addresses import ROUTES, addresses
             "/code?corpus=A&code_labelling=Mine&code_view=Edit",
         ),
         ("/explore", "/map"),
+        ("/search?corpus=A&search_q=gold+rush&search_in=Words", "/?find=gold+rush&corpus=A"),
+        ("/search", "/?find="),
         ("/label", "/code"),
         ("/Results", "/agreement"),
         ("/lab", "/compare"),

@@ -16,10 +16,10 @@ from themescope.webapp.shared.pages import CORPUS, by_place
 _EARLIER = {
     "home": "", "data": "texts", "corpora": "texts", "projects": "texts", "explore": "map", "cluster": "themes",
     "label": "code", "labels": "code", "relabel": "code", "notebook": "errors", "error-notebook": "errors",
-    "evaluate": "compare", "models": "train", "research": "compare",
+    "evaluate": "compare", "models": "train", "research": "compare", "search": "",
 }  # fmt: skip
-_RENAMED = {"corpora_": "texts_", "relabel_": "code_"}
-"""Prefixes of the view of a page → those of today."""
+_RENAMED = {"corpora_": "texts_", "relabel_": "code_", "search_q": "find"}
+"""Beginnings of names in the view of a page → those of today."""
 _GONE = {"summaries": "summaries", "paper_tables": "paper-tables", "paper-tables": "paper-tables"}
 """Addresses of pages that are gone → what Home is asked to say about them (``features.home.page``)."""
 _IDS = {card.id: card.id for card in REGISTRY if card.id != "home"}
@@ -36,6 +36,8 @@ def addresses() -> Mapping[str, str]:
 def today(page: str, query: str) -> tuple[str, str]:
     """Return path and query of a page for those of an address that an earlier version wrote."""
     view = [(_name_of_today(name), value) for name, value in parse_qsl(query, keep_blank_values=True)]
+    if page == "search":
+        return "", urlencode({"find": "", **{name: value for name, value in view if name in (CORPUS, "find")}})
     page = _PAGES[page]
     if page == "texts" and ("texts_view", "Import") in view:
         page = "import"

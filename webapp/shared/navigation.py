@@ -35,8 +35,6 @@ _LAST, _TARGET, _NAMED = "navigation_last", "navigation_target", "navigation_nam
 was found."""
 _VIEWS, _OWNER = "navigation_views", "navigation_owner"
 """Session keys: the views of the pages of other projects, and the project whose views the session holds."""
-SEARCHED_FROM = "navigation_searched_from"
-"""Session key: the page from which the Search page was opened."""
 VISITED = "navigation_visited"
 """Session key: the page that was open last in each place of the navigation."""
 

@@ -23,6 +23,7 @@ from themescope.jobs.services.pipeline import PipelineStep, remaining_s
 from themescope.webapp.shared import job_status, navigation, people, projects, queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component, toast_error
+from themescope.webapp.shared.frame import search
 from themescope.webapp.shared.job_status import FOLLOWED, elapsed, no_worker
 from themescope.webapp.shared.labelling.codebook_view import correct_button
 from themescope.webapp.shared.navigation import offered, open_project, page_link
@@ -30,23 +31,6 @@ from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, PageCard, by_p
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, duration, plain, shorten, time_left
-
-SEARCH = "search"
-"""Id of the Search page."""
-_BUTTON = "search_key_button"
-
-
-def search_button(current: str) -> None:
-    """Draw the button, which opens the Search page or, if that is open, focuses its box."""
-    if not navigation.offered(SEARCH):
-        return
-    here = current == SEARCH
-    draw_component(
-        "search_key", data={"here": here, "label": "Search"}, key=_BUTTON, width="content", on_open_change=lambda: None
-    )
-    if not here and (st.session_state.get(_BUTTON) or {}).get("open"):
-        st.session_state[navigation.SEARCHED_FROM] = current
-        navigation.switch_page(SEARCH)
 
 
 def search_key_setting() -> None:
@@ -89,7 +73,7 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
         with st.container(key="frame-tabs", **row):
             for card in pages if len(pages) > 1 else []:
                 _link(card, card.title, "", card == current)
-        search_button(current.id)
+        search.dialog()
         tray(current.id)
         menu(cards, current, actor)
         # Runs the page again when the browser turns light or dark: Streamlit redraws its own elements only.
@@ -498,7 +482,6 @@ def _embedded(record: CorpusRecord, job: JobRecord | None) -> None:
     st.caption(f"{count(int(done['sentences']), 'sentence')}{sample} by {plain(done.get('model', ''))}{_took(job)}")
     if done.get("cut_off"):
         st.caption(f"The model read only the beginning of {count(int(done['cut_off']), 'sentence')}.")
-    page_link("search", "Search by meaning", view={"corpus": record.name, "in": "Meaning"})
 
 
 def _themed(record: CorpusRecord, job: JobRecord | None) -> None:

@@ -1,4 +1,7 @@
-"""Results of a search, with the links that open them, as the component of the page draws them."""
+"""Search dialog of every page: finds projects, texts, units, themes, codes and pages, and does actions.
+
+The component of the header draws the button, the dialog and its keys. While somebody types, only this part runs.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ import streamlit as st
 
 from themescope.core.columns import ColumnType
 from themescope.core.errors import DataError
+from themescope.core.labelling.operations import Origin
 from themescope.core.paths import default_models
 from themescope.core.records.stored import CorpusRecord, LabellingRecord, ModelRecord
 from themescope.core.types import Ids
@@ -29,22 +33,31 @@ from themescope.jobs.services.everything import (
     words_of,
 )
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.search import find_similar
-from themescope.webapp.shared import queries
+from themescope.jobs.services.search import find_similar, preload
+from themescope.webapp.shared import projects, queries
+from themescope.webapp.shared.components import attempt, draw_component, succeeds
 from themescope.webapp.shared.labelling import codebook_view
-from themescope.webapp.shared.navigation import SEARCHED_FROM, offered, offered_cards
+from themescope.webapp.shared.navigation import is_open, offered, offered_cards, switch_page
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
 from themescope.webapp.shared.people import current_actor, current_person, may
 from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import count, shorten
 
+FIND = "find"
+"""Parameter of the address: what the dialog, which is open then, searches for."""
+BOX = "search"
+"""Session key of the component."""
+_ASKED, _CHOSEN, _LISTED = "search_asked", "search_chosen", "search_listed"
+"""Session keys: the query to answer; the number of an answer and the place in it that was chosen; the last answer."""
 _INDEX = "searchindex.js"
 _ICONS = {
     "Actions": "bolt",
     "Projects": "folder",
-    "Articles": "article",
-    "Sentences": "format_quote",
+    "Texts": "article",
+    "Units": "format_quote",
     "Themes": "category",
+    "Codes": "sell",
     "Models": "model_training",
     "Pages": "web_asset",
     "Documentation": "menu_book",
@@ -70,7 +83,7 @@ def link_of(kind: str, result: Result) -> Link:
         return Link("themes", {**here, "view": "Results", **_theme_view(result)})
     if kind == "Projects":
         return Link("home", here)
-    view = {**here, "view": "Read", "article": result.article}
+    view = {**here, "article": result.article}
     return Link("texts", view | ({"sentence": str(result.sentence)} if result.sentence else {}))
 
 
@@ -81,6 +94,23 @@ def _theme_view(result: Result) -> dict[str, str]:
         if analysis.corpus.name == result.project and result.title in names:
             return {"result": analysis.name, "theme": f"{names.index(result.title) + 1}. {result.title}"}
     return {}
+
+
+def codes(words: Sequence[str], corpus: CorpusRecord | None) -> tuple[HitGroup, list[Link]]:
+    """Return the codes of the codings of a project that this person sees, by name, those of their own coding first."""
+    known = compare_queries.labellings(corpus.id) if corpus is not None else []
+    known = sorted((one for one in known if "run_id" not in one.origin), key=compare_queries.precedence)
+    found: dict[str, tuple[Result, Link]] = {}
+    for record in known[:_CODINGS]:
+        for code in queries.read(lambda r, id=record.id: r.labellings.clusters(id)).values():
+            if holds_all(code.name, words):
+                found.setdefault(code.name, (Result(code.name, record.name), _codebook(record)))
+    group = group_of("Codes", [result for result, _ in found.values()])
+    return group, [link for _, link in found.values()][: len(group.results)]
+
+
+def _codebook(record: LabellingRecord) -> Link:
+    return Link("codebook", {"labelling": record.name})
 
 
 def pages(words: Sequence[str]) -> tuple[HitGroup, list[Link]]:
@@ -122,7 +152,7 @@ def _read(path: Path, changed: int) -> list[tuple[str, str, str]]:
 
 
 _NEAREST = 20
-_TEXT_CHARS, _DETAIL_CHARS = 300, 140
+_TEXT_CHARS, _DETAIL_CHARS, _CODINGS = 300, 140, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +183,15 @@ def by_words(text: str, corpus: CorpusRecord | None) -> list[Listed]:
         return []
     stored = find_everything(queries.store(), text, corpus.id if corpus else 0)
     found = [Listed(group, [link_of(group.kind, result) for result in group.results]) for group in stored]
-    others = [Listed(*pages(words)), Listed(*documentation(words))]
+    if corpus is not None and any(listed.group.kind == "Units" for listed in found) and offered(selections.PAGE):
+        origin = Origin("search", (f"search “{text.strip()}”", "all words"))
+        select = Link(
+            selections.PAGE, {CORPUS: corpus.name},
+            do=lambda: selections.offer(corpus.id, sentence_ids(text, corpus), origin),
+        )  # fmt: skip
+        every = Result(f"Select the {corpus.unit.value}s with “{text.strip()}”", "On the map")
+        found.append(Listed(group_of("Actions", [every]), [select]))
+    others = [Listed(*codes(words, corpus)), Listed(*pages(words)), Listed(*documentation(words))]
     return [*found, *(listed for listed in others if listed.links)]
 
 
@@ -181,8 +219,8 @@ def by_meaning(text: str, corpus: CorpusRecord, model: ModelRecord) -> list[List
         )
         for m in matches
     ]
-    group = group_of("Sentences", results, _NEAREST)
-    return [Listed(group, [link_of("Sentences", result) for result in group.results])] if results else []
+    group = group_of("Units", results, _NEAREST)
+    return [Listed(group, [link_of("Units", result) for result in group.results])] if results else []
 
 
 def embedded_by(corpus: CorpusRecord | None) -> ModelRecord | None:
@@ -195,34 +233,31 @@ def embedded_by(corpus: CorpusRecord | None) -> ModelRecord | None:
         return next((model for model in models if r.embeddings.have(model.id, corpus.id)), None)
 
 
-# Actions on the current project that the search box finds and does, those of the page that was open before first
+# Actions on the current project that the dialog finds and does
 
-KIND = "Actions"
 _SHOWN, _COLUMNS, _NAME_CHARS = 12, 8, 60
 Action = tuple[str, str, Link]
 """Title, what it does, and what is opened or called."""
 
 
 def matching(words: Sequence[str], project: CorpusRecord | None) -> Listed:
-    """Return the actions that contain all words; without words, all of them."""
-    before = st.session_state.get(SEARCHED_FROM, "")
+    """Return the actions that contain all words, those of the open page first; without words, all of them."""
     known = [one for one in _actions(project) if not one[2].page or offered(one[2].page)]
     found = [one for one in known if holds_all(f"{one[0]} {one[1]}", words)]
-    found.sort(key=lambda one: one[2].page != before)
-    group: HitGroup = group_of(KIND, [Result(title, about) for title, about, _ in found], _SHOWN)
+    found.sort(key=lambda one: not one[2].page or not is_open(one[2].page))
+    group: HitGroup = group_of("Actions", [Result(title, about) for title, about, _ in found], _SHOWN)
     return Listed(group, [link for _, _, link in found[:_SHOWN]])
 
 
 def _actions(project: CorpusRecord | None) -> Iterator[Action]:
     if may(Right.MANAGE):
-        yield "Import files", "New project, or a wave of this one", Link("import")
-        yield "Find themes in a new list", "Paste or upload sentences", Link("themes", {"view": "New list"})
+        yield "Add texts", "New project, or a wave of this one", Link("import")
+        yield "Paste texts", "One per line", Link("home")
     if project is None:
         return
     yield from _of_results(project)
     if may(Right.LABEL):
         yield from _of_labels(project)
-    yield "Report, bundle and dataset", "Files of the whole project", Link("texts", {"view": "All projects"})
 
 
 def _of_results(project: CorpusRecord) -> Iterator[Action]:
@@ -238,7 +273,7 @@ def _of_results(project: CorpusRecord) -> Iterator[Action]:
     steps = pipeline.steps_of(queries.store(), project.name)
     if any(step.active for step in steps):
         stop = partial(pipeline.cancel_pipeline, queries.store(), project.name)
-        yield "Cancel the jobs of this project", "Import, vectors, themes and map", Link("jobs", do=stop)
+        yield "Cancel the jobs of this project", "Import, themes and map", Link("jobs", do=stop)
     elif not all(step.ready for step in steps):
         begin = partial(pipeline.queue_pipeline, queries.store(), project.name, project.language)
         yield "Find themes and draw the map", "Queues what is missing", Link("themes", {"view": "Results"}, do=begin)
@@ -248,19 +283,70 @@ def _of_labels(project: CorpusRecord) -> Iterator[Action]:
     analyses = compare_queries.analyses(project.id)
     if analyses and codebook_view.can_correct(analyses[0]):
         correct = partial(codebook_view.correct, analyses[0])
-        yield "Correct the themes", "Opens your labelling of the newest result", Link(do=correct)
-    yield "New labelling", "From themes, sections, labels or nothing", Link("code", {"view": "New labelling"})
-    yield "Import labels", "Tables, and exports of other programs", Link("code", {"view": "New labelling"})
-    yield "New task", "Give sentences to people", Link("tasks", {"view": "New task"})
+        yield "Correct the themes", "Opens your coding of the newest result", Link(do=correct)
+    yield "New coding", "From themes, codes or nothing", Link("code", {"view": "New labelling"})
+    yield "New task", "Give units to people", Link("tasks", {"view": "New task"})
     actor = current_actor()
     known = [one for one in compare_queries.labellings(project.id) if one.editable_by(current_person(), actor.role)]
     for record in sorted(known, key=compare_queries.precedence)[:1]:
         name, view = shorten(record.name, _NAME_CHARS), {"labelling": record.name}
         undo = Link("code", view | {"view": "Edit"}, do=partial(_undo, record))
-        yield f"Undo my last change in “{name}”", "Opens the labelling", undo
+        yield f"Undo my last change in “{name}”", "Opens the coding", undo
         yield f"Label the rest of “{name}”", "Predicts codes", Link("code", view | {"view": "Label the rest"})
 
 
 def _undo(record: LabellingRecord) -> None:
     if LabellingSession(queries.store(), record.id, current_person()).undo() is None:
         raise DataError(f"You changed nothing in “{record.name}” that could be undone.")
+
+
+# --- dialog -----------------------------------------------------------------------------------------------------------
+
+
+@st.fragment
+def dialog() -> None:
+    """Draw the button with the dialog; answer what somebody typed, and open or do what they chose."""
+    _open_chosen()
+    asked = st.session_state.pop(_ASKED, None)
+    data: dict[str, Any] = {"label": "Search", "find": st.query_params.get(FIND)}
+    if asked is not None:
+        data |= _answer(str(asked.get("text") or ""), bool(asked.get("meaning")), asked.get("number"))
+    draw_component("search", data=data, key=BOX, width="content", on_query_change=_typed, on_open_change=_choose)
+
+
+def _typed() -> None:
+    """Keep the query of the dialog for the answer; a callback."""
+    st.session_state[_ASKED] = (st.session_state.get(BOX) or {}).get("query")
+
+
+def _choose() -> None:
+    """Keep what was chosen of an answer; a callback."""
+    st.session_state[_CHOSEN] = (st.session_state.get(BOX) or {}).get("open")
+
+
+def _answer(text: str, meaning: bool, number: object) -> dict[str, Any]:
+    """Return what a query finds, as the component draws it, and keep where it leads."""
+    project = projects.current()
+    model = embedded_by(project)
+    if model is not None:
+        preload(queries.store(), model)
+    if meaning and project is not None and model is not None:
+        found = attempt(lambda: by_meaning(text, project, model)) or []
+    else:
+        acts = matching(words_of(text), project)
+        found = [*([acts] if acts.links else []), *by_words(text, project)]
+    st.session_state[_LISTED] = number, [link for one in found for link in one.links]
+    groups = [one.data() for one in found]
+    return {"number": number, "groups": groups, "by_meaning": model is not None, "marked": not meaning}
+
+
+def _open_chosen() -> None:
+    """Do what the chosen result does, and open its page; an error stays on this one."""
+    chosen = st.session_state.pop(_CHOSEN, None) or {}
+    number, links = st.session_state.get(_LISTED, (None, []))
+    place = chosen.get("place")
+    if chosen.get("number") != number or not isinstance(place, int) or not 0 <= place < len(links):
+        return
+    link: Link = links[place]
+    if (link.do is None or succeeds(link.do)) and link.page:
+        switch_page(link.page, link.view)
