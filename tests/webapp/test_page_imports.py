@@ -8,7 +8,7 @@ SCRIPT = f"""
 import ast, importlib, pkgutil, sys
 from themescope.webapp import features
 for module in pkgutil.walk_packages(features.__path__, "themescope.webapp.features."):
-    if not module.name.endswith(".page"):
+    if module.name not in {{card.factory for card in features.REGISTRY}}:
         importlib.import_module(module.name)
 for card in features.REGISTRY:
     script = ast.parse(card.script.read_text(encoding="utf-8"))
