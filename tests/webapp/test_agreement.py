@@ -194,7 +194,7 @@ def test_two_coders_of_the_same_units_and_their_gold_labelling(sqlite_store: Sto
         state_of = r.labellings.snapshot(r.labellings.by_name("Pilot gold").id).partition
     assert [c.name for _, c in sorted(state_of.clusters.items())] == [*CODES]
     assert state_of.uncertain.sum() == (state_of.numbers == UNASSIGNED).sum() == DISPUTED
-    at = open_page("code", labelling="Pilot gold", view="Edit", filter="Uncertain", person="Anna")
+    at = open_page("code", labelling="Pilot gold", surface="Code", filter="Uncertain", person="Anna")
     held = next(at.session_state[key] for key in at.session_state if key.startswith("code_state_"))
     assert held.selected.tolist() == [held.texts.ids[0]], "the first open one waits for a key"
     keys = [cluster.name for cluster in clusters_with_keys(held)]

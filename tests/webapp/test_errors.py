@@ -91,7 +91,7 @@ def test_every_page_opens_on_a_list_of_failures(filled_store: Store, open_page: 
         assert not at.exception, page
     for view, query in (("Read", {}), ("Details", {"details": made.corpus.name})):
         assert not open_page("texts", corpus=made.corpus.name, view=view, **query).exception
-    for view in ("Edit", "Files and settings", "Label the rest"):
+    for view in ("", "Files", "Settings", "Learn from it", "Label the rest"):
         assert not open_page("code", corpus=made.corpus.name, view=view, labelling=record.name).exception, view
     assert not open_page("tasks", corpus=made.corpus.name, view="New task").exception
 

@@ -10,7 +10,7 @@ from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from themescope.db.store import Store
 from themescope.webapp.features.codebook import FILES
-from themescope.webapp.features.coding import NEW
+from themescope.webapp.features.coding import FILES as CODING_FILES
 
 Open = Callable[..., AppTest]
 
@@ -46,7 +46,7 @@ def test_rows_with_several_labels_and_without_a_sentence_are_listed(filled_store
     first, second, *_ = texts(filled_store)
     rows = [(first.upper(), '["river", "water"]', "done"), (second, "[]", "done"), ("x", "NA", "")]
     content = "text\tlabel\tstatus\n" + "".join("\t".join(row) + "\n" for row in rows)
-    at = open_page("code", view=NEW)
+    at = open_page("code", view=CODING_FILES)
     at.file_uploader(key="code_import_file").set_value(("labels.tsv", content.encode(), "text/plain")).run()
     shown = plain_words_of(at)
     assert not at.exception and "1 sentence with several codes, all of which are kept" in shown
@@ -58,7 +58,7 @@ def test_annotators_of_a_table_become_labellings(filled_store: Store, open_page:
     first, second, *_ = texts(filled_store)
     rows = [(first, "river", "water"), (second, "river", "river")]
     content = "text\tada\tbea\n" + "".join("\t".join(row) + "\n" for row in rows)
-    at = open_page("code", view=NEW)
+    at = open_page("code", view=CODING_FILES)
     at.file_uploader(key="code_import_file").set_value(("labels.tsv", content.encode(), "text/plain")).run()
     assert "Each annotator has a labelling. 1 sentence with different codes" in plain_words_of(at)
     press(at, "Import labels")

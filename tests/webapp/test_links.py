@@ -20,10 +20,10 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.features.coding import LABELLING, NEW, VIEW
+from themescope.webapp.features.coding import LABELLING, NEW, SURFACE, VIEW
 from themescope.webapp.shared import navigation, projects
 from themescope.webapp.shared.pages import PageKeys
-from themescope.webapp.shared.results.compare_queries import EDIT, edit_view
+from themescope.webapp.shared.results.compare_queries import SORT, edit_view
 
 Open = Callable[..., AppTest]
 WEBAPP = Path(__file__).parents[2] / "webapp"
@@ -198,7 +198,8 @@ def test_an_item_of_a_task_opens_its_labelling_on_its_tab(two: Store, open_page:
     at = open_page("code", corpus=CORPUS, labelling=other, view=NEW, filter="Uncertain", search="word")
     follow(at, "tasks", corpus=CORPUS)
     follow(at, "code", corpus=CORPUS, **edit_view(target))
-    assert choice(at, LABELLING).value == target and at.session_state[VIEW] == EDIT
+    assert choice(at, LABELLING).value == target and VIEW not in at.session_state
+    assert at.session_state[SURFACE] == SORT
     assert at.selectbox(key="code_filter").value == "All sentences" and not at.text_input(key="code_search").value
 
 

@@ -16,7 +16,7 @@ from themescope.db.store import Store
 from themescope.jobs.common.language_models.coding import agreed_digest, materials_of_partition
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.coding import SETTINGS
+from themescope.webapp.features.coding import LEARN
 
 __all__ = ["analysed"]
 Open = Callable[..., AppTest]
@@ -90,7 +90,7 @@ def test_after_a_merge_only_its_cluster_is_to_be_named(
     first, second, *others = sorted(session.partition.clusters)
     assert others
     session.do(op.merge(session.partition, [first, second], first))
-    at = opened(open_page("code", labelling="Danube", view=SETTINGS), f"code_naming_{labelling.id}")
+    at = opened(open_page("code", labelling="Danube", view=LEARN), f"code_naming_{labelling.id}")
     assert next(box for box in at.multiselect if box.label == "Clusters to name").value == [first]
     next(box for box in at.checkbox if box.label.startswith("Send these texts")).check().run()
     next(b for b in at.button if b.label == SEND).click().run()
@@ -106,9 +106,9 @@ def test_after_a_merge_only_its_cluster_is_to_be_named(
         w.labellings.rename(labelling.id, "Upper Danube", "")
     new = NewLabelling(labelling.corpus_id, "Danube", "", Sharing.SHARED, False, labelling.article_id)
     other = starts.begin(filled_store, new, starts.from_sections)
-    at = opened(open_page("code", labelling="Danube", view=SETTINGS), f"code_naming_{other.id}")
+    at = opened(open_page("code", labelling="Danube", view=LEARN), f"code_naming_{other.id}")
     assert not [b for b in at.button if b.label == "Use names"], "another labelling has the name now"
-    at = opened(open_page("code", labelling="Upper Danube", view=SETTINGS), f"code_naming_{labelling.id}")
+    at = opened(open_page("code", labelling="Upper Danube", view=LEARN), f"code_naming_{labelling.id}")
     next(b for b in at.button if b.label == "Use names").click().run()
     session.sync()
     assert session.partition.clusters[first].name == "Rivers" and session.steps[-1].summary == "1 cluster renamed"

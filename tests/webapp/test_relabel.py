@@ -23,7 +23,7 @@ from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.coding import FILTER
 from themescope.webapp.features.coding.actions import ACTIONS, dispatch
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.features.coding.toolbar import toolbar_data
+from themescope.webapp.features.coding.toolbar import bar_data, toolbar_data
 from themescope.webapp.shared.choose import BROKEN
 from themescope.webapp.shared.results.compare_queries import selection_view
 
@@ -95,7 +95,7 @@ def test_what_is_selected_on_the_map_is_read_beside_it(
 def test_a_selection_is_the_working_set(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     with filled_store.writing() as w:
         kept = w.selections.add(selected(1, [5, 9, 40], Origin("search", ("x",))))
-    at = open_page("code", **{f"relabel_{key}": value for key, value in selection_view("Danube", kept.id).items()})
+    at = open_page("code", **selection_view("Danube", kept.id))
     assert "Showing 2 of 24 sentences" in words_of(at)
     assert "Selection" not in open_page("code").selectbox(key=FILTER).options
 
@@ -115,7 +115,7 @@ def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingReco
         (step,) = r.label_steps.list(labelling.id)
     assert now.numbers[now.rows(ids)].tolist() == [1, 1]
     assert (step.selection_method, step.summary) == ("in the table", "2 sentences → Introduction")
-    assert toolbar_data(state)["status"] == {"text": "Saved · 2 sentences → Introduction", "state": "saved"}
+    assert bar_data(state)["status"] == {"text": "Saved · 2 sentences → Introduction", "state": "saved"}
     press(at, labelling, "U")
     with filled_store.reading() as r:
         assert r.labellings.snapshot(labelling.id).partition.to_bytes() == first.to_bytes()
@@ -157,13 +157,8 @@ def test_hostile_names_and_notes_are_words(filled_store: Store, labelling: Label
     ids = session.partition.members(2)
     session.do(op.rename(session.partition, 2, HOSTILE), HOSTILE, HOSTILE)
     session.do(op.note(session.partition, ids, HOSTILE))
-    for view, layout in (
-        ("Edit", "Columns"),
-        ("Edit", "Map"),
-        ("History", "Columns"),
-        ("Files and settings", "Columns"),
-    ):
-        at = open_page("code", view=view, layout=layout)
+    for view in ({"layout": "Columns"}, {"layout": "Map"}, {"view": "History"}, {"view": "Settings"}):
+        at = open_page("code", **view)
         select(at, labelling, ids[:1].tolist())
         at.run()
         assert BROKEN not in words_of(at)

@@ -51,7 +51,7 @@ def placed(copy_home: CopyHome, home: Path) -> tuple[Store, LabellingRecord]:
 
 
 def settings(open_page: Open, record: LabellingRecord) -> AppTest:
-    at = open_page("code", view="Files and settings", labelling=record.name)
+    at = open_page("code", view="Learn from it", labelling=record.name)
     assert not at.exception
     return at
 

@@ -33,7 +33,7 @@ def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened(open_page: Open, record: LabellingRecord) -> AppTest:
     """The tab with the form of the metric open."""
-    at = open_page("code", view="Files and settings", labelling=record.name)
+    at = open_page("code", view="Learn from it", labelling=record.name)
     at.session_state[f"code_metric_{record.id}_open"] = True
     at.run()
     assert not at.exception
@@ -67,7 +67,7 @@ def test_a_metric_is_learned_used_and_stopped(
     model = metrics.model_in_use(store, used.partition)
     assert model is not None and model.name == f"Metric of mine on {MODEL}" and used.steps[-1].operation == "metric"
     assert f"This labelling uses **{plain(model.name)}**" in words_of(at)
-    edit = open_page("code", view="Edit", labelling=record.name)
+    edit = open_page("code", surface="Sort", labelling=record.name)
     assert next(s for s in edit.selectbox if s.label == "Suggestions from").value == model.name
     click(at, "Stop using it")
     stopped = state_of(store, record)

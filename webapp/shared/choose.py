@@ -60,12 +60,12 @@ def one_of(label: str, options: Sequence[str], param: str, default: str = "", he
     return value
 
 
-def segment(label: str, options: Mapping[str, str], param: str, default: str = "", help: str = "") -> str:
+def segment(label: str, options: Mapping[str, str], param: str, default: str = "", help: str = "", **more: Any) -> str:
     """Choose one of ``options`` (id → title) in a segmented control; see :func:`one_of`."""
     value, key = _held(param, list(options), default if default in options else next(iter(options)), named=True)
     titles = {id: plain(title) for id, title in options.items()}
     st.segmented_control(
-        label, list(options), key=key, required=True, format_func=titles.__getitem__, help=help or None
+        label, list(options), key=key, required=True, format_func=titles.__getitem__, help=help or None, **more
     )
     return value
 

@@ -16,8 +16,8 @@ if not labellings:
         "A codebook describes the clusters of a labelling. Create a labelling, or import a project of NVivo, ATLAS.ti "
         "or MAXQDA below.",
         "code",
-        "New labelling",
-        {"view": "New labelling"},
+        "New coding",
+        {"view": "New coding"},
     )
     entries.project_import()
 else:

@@ -26,11 +26,15 @@ if TYPE_CHECKING:
 
 # URL keys of the page Code, and the records that its session state holds
 
-HISTORY, REST, SETTINGS, NEW = "History", "Label the rest", "Files and settings", "New labelling"
-"""Tabs beside :data:`EDIT`."""
+HISTORY, REST, FILES, SETTINGS = "History", "Label the rest", "Files", "Settings"
+LEARN, NEW = "Learn from it", "New coding"
+"""What the menu of a coding opens in place of a surface."""
 
 KEYS = PageKeys("code")
+SURFACE = KEYS.url("surface")
+"""The open surface: Code, Sort or Table."""
 VIEW = KEYS.url("view")
+"""What the menu has opened; "" for a surface."""
 LABELLING = KEYS.url("labelling", record="labelling")
 LAYOUT = KEYS.url("layout")
 FILTER = KEYS.url("filter")

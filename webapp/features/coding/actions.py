@@ -3,6 +3,10 @@
 The browser numbers actions and sends them again until they are acknowledged (``actions.js``). Buttons of
 Streamlit are not suitable here: a timer of the page sends a pending press along with its own message, so that one press
 counts twice; and two presses that arrive while the page is being drawn are merged into one.
+
+What a browser shows and what an action changes are the same: an action names the units that were on the screen
+(``ids``) and the clusters in which they were shown (``was``: a number of each, or one number for all). If they are
+elsewhere now, nothing is written, and the page says so.
 """
 
 from __future__ import annotations
@@ -58,7 +62,13 @@ TOP_LEVEL = -1
 NO_MERGE = "No merge is suggested."
 UNSEEN = "Nothing was written: this is not what was shown when you pressed the key. Press it again if it fits."
 DIFFERENT = "This question was answered already, or the labelling has changed. Here is the present one."
-IN_COLUMNS, DRAGGED, LASSO, CLICKED_ON_MAP = "in the columns", "dragged", "by lasso on the map", "on the map"
+IN_LIST, IN_COLUMNS, DRAGGED, LASSO, CLICKED_ON_MAP = (
+    "in the list",
+    "in the columns",
+    "dragged",
+    "by lasso on the map",
+    "on the map",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +133,22 @@ def dispatch(state: RelabelState, message: Any) -> None:
             handler = HANDLERS.get(str(action.get("kind")))
             if action["number"] > state.acknowledged:
                 state.acknowledged = int(action["number"])
-                if handler is not None:
+                if handler is not None and _aim(state, action):
                     handler(state, action)
+
+
+def _aim(state: RelabelState, action: Mapping[str, Any]) -> bool:
+    """Select the units that an action names; False, with a notice, if they are not as the browser showed them."""
+    if "ids" not in action or "was" not in action:
+        return True
+    ids, was = ids_of(action["ids"]), action["was"]
+    shown = np.full(len(ids), was, np.int64) if is_int(was) else ids_of(was)
+    p = state.partition
+    if len(shown) != len(ids) or not np.isin(ids, p.ids).all() or (p.numbers[p.rows(ids)] != shown).any():
+        state.notice = UNSEEN
+        return False
+    state.select(ids, str(action.get("method", IN_LIST)))
+    return True
 
 
 def clusters_with_keys(state: RelabelState) -> list[Cluster]:

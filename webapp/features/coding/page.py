@@ -1,8 +1,8 @@
-"""Code page: correct the clusters of sentences, with undo, history and conflict handling; its History tab."""
+"""Page Code: the surfaces Code, Sort and Table on one coding, and what the menu of the coding opens; its history."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,25 +11,30 @@ import streamlit as st
 
 from themescope.core.labelling.changes import ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
 from themescope.core.labelling.partition import UNASSIGNED, EntryKind
+from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.webapp.features.coding import (
+    FILES,
     HISTORY,
     LABELLING,
+    LEARN,
     NEW,
     REST,
     SETTINGS,
+    SURFACE,
     VIEW,
     queries,
     rest,
     settings,
     step_summary,
+    toolbar,
     workspace,
 )
 from themescope.webapp.features.coding.editing import RelabelState, relabel_state
-from themescope.webapp.features.coding.toolbar import status_text
 from themescope.webapp.shared import people, projects
-from themescope.webapp.shared.choose import by_name, nothing, open_tab
+from themescope.webapp.shared.choose import by_name, nothing, segment, steps, study_steps
+from themescope.webapp.shared.navigation import write_parameter
 from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.results.compare_queries import EDIT
+from themescope.webapp.shared.results.compare_queries import CODE, SORT, TABLE
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
 STYLE = Path(__file__).parent / "assets" / "layout.css"
@@ -42,15 +47,10 @@ _WIDTHS = {"When": 120, "Who": 110, "Change": 350, "Sentences": 85, "Selected": 
 
 def show_history(state: RelabelState) -> None:
     """Draw filters, the steps, and the details of the chosen one."""
-    state.session.sync()
     steps = state.session.steps
     if not steps:
         nothing("No changes yet.", "Every change is listed here with its author and time.")
         return
-    st.caption(plain(status_text(state)))
-    if state.notice:
-        st.info(plain(state.notice), icon=":material/info:")
-        state.notice = ""
     listed = _filtered(steps)[::-1][:_MAX_ROWS]
     event = st.dataframe(
         pd.DataFrame(
@@ -195,30 +195,89 @@ def show_rest(state: RelabelState) -> None:
     settings.show_model_coding(state)
 
 
+def show_files(state: RelabelState | None) -> None:
+    """Draw the downloads of the coding, if there is one, and the imports."""
+    if state is not None:
+        settings.show_files(state)
+    settings.labels()
+    settings.whole_labelling()
+    settings.scheme()
+
+
+def show_new() -> None:
+    """Draw the form of a new coding, and the deleted ones."""
+    settings.form()
+    settings.deleted_labellings()
+
+
 # --- page -------------------------------------------------------------------------------------------------------------
 
-labellings = sorted(compare_queries.labellings(projects.current_id()), key=compare_queries.precedence)
-st.html(STYLE)
-chosen = None
-if labellings:
-    with st.container(key="code_labelling"):
-        chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name, label_visibility="collapsed")
-views = {EDIT: workspace.show, REST: show_rest, HISTORY: show_history, SETTINGS: settings.show}
-view, tab = open_tab([*views, NEW], VIEW)
-with tab:
-    if view == NEW:
-        settings.form()
-        settings.whole_labelling()
-        settings.labels()
-        settings.scheme()
-        settings.deleted_labellings()
-    elif chosen is not None:
-        views[view](relabel_state(chosen))
+SURFACES: dict[str, Callable[[RelabelState], None]] = {
+    CODE: workspace.show,
+    SORT: workspace.show,
+    TABLE: workspace.show,
+}
+OF_A_CODING: dict[str, Callable[[RelabelState], None]] = {
+    REST: show_rest,
+    HISTORY: show_history,
+    FILES: show_files,
+    SETTINGS: settings.show,
+    LEARN: settings.show_learning,
+}
+
+
+def open_view(name: str) -> None:
+    """Open what the menu offers in place of the surface; "" for the surface again."""
+    st.session_state[VIEW] = name
+    write_parameter(VIEW, [name] if name else [])
+
+
+def first_surface(record: LabellingRecord) -> str:
+    """Return the surface on which a coding opens: units are coded one by one, clusters are sorted."""
+    return CODE if "task" in record.origin or record.kind is Sharing.GOLD else SORT
+
+
+@st.fragment
+def draw() -> None:
+    """Draw the page; every action of a surface draws it anew."""
+    found = sorted(compare_queries.labellings(projects.current_id()), key=compare_queries.precedence)
+    view = str(st.session_state.get(VIEW, ""))
+    if not found:
+        _without_coding(view)
+        return
+    view = view if view in OF_A_CODING or view == NEW else ""
+    with st.container(key="code_bar", horizontal=True, vertical_alignment="center"):
+        left = st.container(key="code_surfaces", width="content")
+        record = by_name("Coding", found, LABELLING, lambda one: one.name, label_visibility="collapsed", width=260)
+        state = relabel_state(record)
+        state.sync()
+        with left:
+            surfaces = {name: name for name in SURFACES}
+            surface = segment("Surface", surfaces, SURFACE, first_surface(record), label_visibility="collapsed")
+        toolbar.show_bar(state)
+        chosen = st.menu_button("⋯", [*OF_A_CODING, NEW], key=f"code_menu_{record.id}", help="More about this coding")
+    if chosen is not None:
+        open_view(chosen)
+        view = chosen
+    if view:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.subheader(view, anchor=False)
+            st.space("stretch")
+            st.button(f"Back to {surface}", icon=":material/arrow_back:", on_click=open_view, args=("",))
+        show_new() if view == NEW else OF_A_CODING[view](state)
     else:
-        nothing(
-            "No labellings yet.",
-            "Start from a clustering, from sections or from unassigned sentences.",
-            "code",
-            NEW,
-            {"view": NEW},
-        )
+        SURFACES[surface](state)
+
+
+def _without_coding(view: str) -> None:
+    if view == NEW:
+        show_new()
+    elif view == FILES:
+        show_files(None)
+    else:
+        steps(study_steps())
+        st.button("New coding", icon=":material/add:", on_click=open_view, args=(NEW,))
+
+
+st.html(STYLE)
+draw()

@@ -143,28 +143,33 @@ _SEVERAL_HELP = (
 _ACCESS = {**ACCESS, Sharing.GOLD: "Everyone (gold labelling)"}
 
 
+def show_files(state: RelabelState) -> None:
+    """Draw the downloads of a coding."""
+    _downloads(state.record)
+
+
 def show(state: RelabelState) -> None:
-    """Draw the tab."""
+    """Draw where a coding comes from, and its settings."""
     record = state.record
     origin = record.origin.get("name") or record.origin.get("from", "")
     st.markdown(
-        f"{count(record.sentences, 'sentence')} · created by {people.shown(record.owner)} {ago(record.created)} · "
+        f"{count(record.sentences, 'unit')} · created by {people.shown(record.owner)} {ago(record.created)} · "
         f"started from {plain(origin)} · {count(len(state.session.steps), 'step')}"
     )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        with st.popover("Download", icon=":material/download:"):
-            _downloads(record)
-        with st.popover("Settings", icon=":material/settings:"):
-            _settings(state)
+    _settings(state)
+
+
+def show_learning(state: RelabelState) -> None:
+    """Draw what can be learned from a coding: names of its codes, a metric and a model."""
     learning.show_naming(state)
     learning.show_metric(state)
-    learning.show(record)
+    learning.show(state.record)
 
 
 def _downloads(record: LabellingRecord) -> None:
     store = queries.store()
     with st.container(horizontal=True, vertical_alignment="center"):
-        download("Whole labelling", lambda: files.export_lines(store, record.id), "labelling.jsonl")
+        download("Whole coding", lambda: files.export_lines(store, record.id), "labelling.jsonl")
         excel = partial(excel_bytes, title="labels")
         rows = partial(files.rows, store, record.id)
         table_files(record.corpus_id, "labelling", lambda: (files.HEADER, rows()), excel, json=False)
@@ -173,11 +178,10 @@ def _downloads(record: LabellingRecord) -> None:
         download("Scheme as CSV", lambda: codebook.written(store, record.id, "csv"), "scheme.csv")
         download("Scheme as JSON", lambda: codebook.written(store, record.id, "json"), "scheme.json")
     st.caption(
-        "The whole labelling (JSON lines) contains every step and its author, and can be imported in the tab "
-        f"“{NEW}”. The tables contain the current state and the columns of the sentences; in CSV and XLSX, cells "
-        "that a spreadsheet would run as a formula are escaped. Files for Label Studio and doccano have all codes of a "
-        "sentence. A scheme has the clusters with their themes, sizes and codebook entries, and can be the start of "
-        "another labelling."
+        "The whole coding (JSON lines) has every step and its author. Tables have the present codes and the columns of "
+        "the units; in CSV and XLSX, cells that a spreadsheet would run as a formula are escaped. Files for Label "
+        "Studio and doccano have all codes of a unit. A scheme has the codes with their sizes and codebook entries, "
+        "and another coding can start from it."
     )
 
 
@@ -197,10 +201,10 @@ def _settings(state: RelabelState) -> None:
                 return
             if queries.write(lambda w: saved.append(_save(w, record, name or "", Sharing(sharing), blind))):
                 switch_page("code", compare_queries.edit_view(saved[0].name))
-    if st.button("Delete labelling …", icon=":material/delete:", type="tertiary"):
-        about = f"**{plain(record.name)}** and its history will be deleted. You can restore them in the tab “{NEW}”."
+    if st.button("Delete coding …", icon=":material/delete:", type="tertiary"):
+        about = f"**{plain(record.name)}** and its history will be deleted. You can restore them under {NEW}."
         delete = partial(queries.write, lambda w: w.labellings.delete(record.id, current_person()))
-        confirm("Delete this labelling?", about, "Delete labelling", delete)
+        confirm("Delete this coding?", about, "Delete coding", delete)
 
 
 def _save(w: Unit, record: LabellingRecord, name: str, kind: Sharing, blind: bool) -> LabellingRecord:

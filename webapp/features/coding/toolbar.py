@@ -106,8 +106,52 @@ def show(state: RelabelState) -> None:
             key=_key(state),
             on_actions_change=lambda: dispatch_waiting(state),
         )
-    state.notice = ""
     _presence(state)
+
+
+def show_bar(state: RelabelState) -> None:
+    """Draw the save status, undo and redo; the bar sends the actions of all parts of the page."""
+    key = f"code_bar_{state.record.id}"
+    draw_component(
+        "coding_bar",
+        ASSETS,
+        "actions.js",
+        data=bar_data(state),
+        key=key,
+        on_actions_change=lambda: dispatch(state, (st.session_state.get(key) or {}).get("actions")),
+    )
+    state.notice = ""
+
+
+_BAR_WORDS = {
+    "saving": "Saving …",
+    "late": "Not saved yet: the server does not answer. Your changes are kept here and sent again.",
+    "lost": "The connection was lost. Check your last change, and repeat it if it is missing.",
+    "undo": "Undo",
+    "redo": "Redo",
+    "keys": "Keys",
+    "undo_help": "Undo your last change, also after a reload",
+    "redo_help": "Redo the change that you undid last",
+    "keys_help": "Keyboard shortcuts",
+    "hint": "Keys are off while you type in a field. Press Esc or click to close this list.",
+}
+
+
+def bar_data(state: RelabelState) -> dict[str, Any]:
+    """Return what the browser needs to draw the bar."""
+    undo_state = state.session.undo_state
+    return {
+        "session": state.browser_session,
+        "acknowledged": state.acknowledged,
+        "status": {"text": status_text(state), "state": "failed" if state.unsaved or state.conflict else "saved"},
+        "notice": state.notice,
+        "words": _BAR_WORDS,
+        "undo": _BAR_WORDS["undo_help"] if undo_state.undoable else "",
+        "redo": _BAR_WORDS["redo_help"] if undo_state.redoable else "",
+        "keys": [
+            (action.key, action.help) for action in ACTIONS if not action.hidden_when_blind or not state.record.blind
+        ],
+    }
 
 
 def _key(state: RelabelState) -> str:

@@ -174,10 +174,8 @@ _MAX_LABELLINGS = 4
 _CLEAR_MARGIN = 0.1
 
 
-@st.fragment
 def show(state: RelabelState) -> None:
-    """Draw the tab, up to date with what others have committed."""
-    state.sync()
+    """Draw the sentences, the toolbar and the task."""
     bar, task = st.container(), _work(state)
     state.heading = _where(task.own, task.item) if task is not None and task.item is not None else ""
     state.views = ()

@@ -116,10 +116,13 @@ class ActionView {
     actionQueue.listeners.delete(this.onQueue);
   }
 
-  show(data, setState) {
+  // With `setState`, the view delivers the actions of all views of the page.
+  show(data, setState = null) {
     this.data = data;
-    actionQueue.deliver = (message) => setState("actions", message);
-    actionQueue.owner = this.root;
+    if (setState) {
+      actionQueue.deliver = (message) => setState("actions", message);
+      actionQueue.owner = this.root;
+    }
     actionQueue.acknowledge(data.session, data.acknowledged);
     if (data.views) {
       actionQueue.turns.set("keys", { turn: data.turn, root: this.root });

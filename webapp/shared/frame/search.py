@@ -284,13 +284,14 @@ def _of_labels(project: CorpusRecord) -> Iterator[Action]:
     if analyses and codebook_view.can_correct(analyses[0]):
         correct = partial(codebook_view.correct, analyses[0])
         yield "Correct the themes", "Opens your coding of the newest result", Link(do=correct)
-    yield "New coding", "From themes, codes or nothing", Link("code", {"view": "New labelling"})
+    yield "New coding", "From themes, codes or nothing", Link("code", {"view": "New coding"})
+    yield "Import labels", "Tables, and exports of other programs", Link("code", {"view": "Files"})
     yield "New task", "Give units to people", Link("tasks", {"view": "New task"})
     actor = current_actor()
     known = [one for one in compare_queries.labellings(project.id) if one.editable_by(current_person(), actor.role)]
     for record in sorted(known, key=compare_queries.precedence)[:1]:
         name, view = shorten(record.name, _NAME_CHARS), {"labelling": record.name}
-        undo = Link("code", view | {"view": "Edit"}, do=partial(_undo, record))
+        undo = Link("code", view | {"surface": "Sort"}, do=partial(_undo, record))
         yield f"Undo my last change in “{name}”", "Opens the coding", undo
         yield f"Label the rest of “{name}”", "Predicts codes", Link("code", view | {"view": "Label the rest"})
 

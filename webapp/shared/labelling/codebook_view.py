@@ -332,7 +332,8 @@ def open_item(item_id: int) -> None:
 
 def item_view(opened: OpenItem) -> dict[str, str]:
     """Return the view of the page Code with the sentences of an item."""
-    return dict(compare_queries.selection_view(opened.labelling.name, opened.selection_id))
+    view = compare_queries.selection_view(opened.labelling.name, opened.selection_id)
+    return {**view, "surface": compare_queries.CODE}
 
 
 def of_labelling(record: LabellingRecord) -> Task | None:

@@ -370,8 +370,8 @@ def clusterer_title(id: str) -> str:
     return CLUSTERERS.get(id).title if id in CLUSTERERS else id
 
 
-EDIT = "Edit"
-"""The tab of the page Code on which a labelling is edited."""
+CODE, SORT, TABLE = "Code", "Sort", "Table"
+"""Surfaces of the page Code: one unit at a time, clusters with their units, and a table."""
 DIFFERS_FROM_PEOPLE = "Differs from other people"
 """The filter of the page Code for sentences that other labellings assign elsewhere."""
 
@@ -396,13 +396,13 @@ def corrected(corpus_id: int) -> LabellingRecord | None:
 
 
 def edit_view(labelling: str) -> Mapping[str, str]:
-    """Return the view of the page Code in which a labelling is edited."""
-    return {"labelling": labelling, "view": EDIT}
+    """Return the view of the page Code in which the clusters of a labelling are corrected."""
+    return {"labelling": labelling, "surface": SORT}
 
 
 def disagreement_view(labelling: str) -> Mapping[str, str]:
     """Return the view of the page Code for the sentences that other labellings assign elsewhere."""
-    return {**edit_view(labelling), "filter": DIFFERS_FROM_PEOPLE}
+    return {"labelling": labelling, "surface": TABLE, "filter": DIFFERS_FROM_PEOPLE}
 
 
 SELECTION = "Selection"
@@ -411,7 +411,7 @@ SELECTION = "Selection"
 
 def selection_view(labelling: str, selection_id: int) -> Mapping[str, str]:
     """Return the view of the page Code in which the sentences of a stored selection are the working set."""
-    return {**edit_view(labelling), "filter": SELECTION, "selection": str(selection_id)}
+    return {"labelling": labelling, "surface": TABLE, "filter": SELECTION, "selection": str(selection_id)}
 
 
 @dataclass(frozen=True, slots=True)
