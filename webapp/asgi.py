@@ -5,19 +5,21 @@ from pathlib import Path
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from themescope.webapp.routes import addresses, api, documentation, first_page, sign_in, status
+from themescope.webapp.routes import addresses, api, documentation, sign_in, status
+from themescope.webapp.routes.first_page import FirstPage
 from themescope.webapp.routes.middleware import Compression, HostCheck, SecurityHeaders, SessionCheck, server_error
 from themescope.webapp.routes.status import RequestMetrics
 
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=[*status.ROUTES, *sign_in.ROUTES, *documentation.ROUTES, *api.ROUTES, *addresses.ROUTES, *first_page.ROUTES],
+    routes=[*status.ROUTES, *sign_in.ROUTES, *documentation.ROUTES, *api.ROUTES, *addresses.ROUTES],
     middleware=[
         Middleware(RequestMetrics),
         Middleware(SecurityHeaders),
         Middleware(HostCheck),
         Middleware(SessionCheck),
         Middleware(Compression),
+        Middleware(FirstPage),
     ],
     exception_handlers={Exception: server_error},
 )

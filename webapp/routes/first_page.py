@@ -16,9 +16,11 @@ import streamlit
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import Match, Route, Router
+from starlette.types import Receive, Scope, Send
 
 from themescope.webapp.features import REGISTRY
+from themescope.webapp.routes.status import Wrapper
 from themescope.webapp.shared.components import ASSETS
 from themescope.webapp.shared.pages import place_of
 
@@ -79,7 +81,15 @@ def _compressed(path: Path) -> bytes:
     return gzip.compress(path.read_bytes(), _LEVEL, mtime=0)
 
 
-ROUTES = [
-    Route("/static/{path:path}", file),
-    *(Route(f"/{'' if id == 'home' else id}", page) for id in REGISTRY.ids()),
-]
+_ROUTER = Router(
+    [Route("/static/{path:path}", file), *(Route(f"/{'' if id == 'home' else id}", page) for id in REGISTRY.ids())]
+)
+
+
+class FirstPage(Wrapper):
+    """Answers for the pages and for Streamlit's files, whose routes Streamlit does not let others have."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what :data:`_ROUTER` knows, and pass on everything else."""
+        known = scope["type"] == "http" and any(route.matches(scope)[0] is Match.FULL for route in _ROUTER.routes)
+        await (_ROUTER if known else self._app)(scope, receive, send)
