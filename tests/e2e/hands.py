@@ -101,11 +101,12 @@ def turn_to(page: Page, name: str) -> None:
         with menu(page) as opened:
             opened.get_by_role("link", name=name, exact=True).click()
             expect(page.get_by_role("heading", name=name, exact=True, level=1)).to_be_visible()
+    elif place is None:
+        page.get_by_test_id("stLogoLink").first.click()
     else:
         tab = page.locator(".st-key-frame-tabs").get_by_role("link", name=name, exact=True)
         if not tab.is_visible():  # in another place; the link of the open one would load its page anew
-            title = place.title if place is not None else name
-            page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
+            page.get_by_test_id("stSidebar").get_by_role("link", name=place.title, exact=True).click()
             heading = page.get_by_role("heading", level=1).filter(has_text=re.compile(f"^{re.escape(name)}$"))
             expect(tab.or_(heading).first).to_be_visible()
         if not page.get_by_role("heading", name=name, exact=True, level=1).is_visible():

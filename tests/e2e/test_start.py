@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from tests import environments
 from tests.e2e.conftest import ROOT, answers, environment_for, free_port, stop, wait_for
 from tests.e2e.hands import open_page, turn_to, using
-from themescope.webapp.shared.pages import PLACES, RESEARCH
+from themescope.webapp.shared.pages import PLACES
 
 
 @pytest.fixture
@@ -57,8 +57,6 @@ def the_demo_appears(page: Page, url: str) -> None:
     open_page(page, f"{url}/jobs", "Jobs")
     sidebar = page.get_by_test_id("stSidebar")
     for place in PLACES[:-1]:
-        if place is RESEARCH:  # of projects without sections
-            continue
         expect(sidebar.get_by_role("link", name=place.title, exact=True)).to_be_visible()
     turn_to(page, "Home")
     expect(page.locator(".st-key-jobs_tray").get_by_text(re.compile(r"^\d+ jobs?"))).to_be_visible()

@@ -31,7 +31,7 @@ _FOREVER = "public, immutable, max-age=31536000"
 _COMPRESSED = (".js", ".css", ".json", ".svg", ".html", ".txt", ".map")
 _STYLE = """
 .first-page{position:fixed;inset:0;display:flex;flex-direction:column;align-items:center;justify-content:center;gap:1rem;
-font:15px/1.5 "Source Sans",system-ui,sans-serif;background:#fdfcf9;color:#1f2a33}
+font:15px/1.5 system-ui,sans-serif;background:#fdfcf9;color:#1f2a33}
 .first-page img{width:15rem;height:3.2rem}.first-page p{margin:0}
 .first-page i{width:15rem;height:3px;border-radius:2px;background:linear-gradient(90deg,#0b6b6b33,#0b6b6b,#0b6b6b33)
 0/200% 100%;animation:first-page 1.4s linear infinite}

@@ -47,14 +47,11 @@ _SWITCH, _FIND = "frame_project", "frame_find_project"
 
 
 def sidebar(cards: Mapping[str, PageCard], current: PageCard) -> None:
-    """Draw the links to Home and to the places; a place opens at the page that was open in it last."""
+    """Draw the links to the places; a place opens at the page that was open in it last. The logo leads to Home."""
     here, visited = place_of(current), st.session_state.setdefault(navigation.VISITED, {})
     if here is not None:
         visited[here.title] = current.id
     with st.sidebar, st.container(key="frame-places", gap="xxsmall"):
-        home = cards.get(_HOME)
-        if home is not None:
-            _link(home, home.title, home.icon, current.id == _HOME)
         for place, pages in by_place(cards.values()).items():
             named = {card.id: card for card in pages}
             card = named.get(visited.get(place.title, ""), pages[0])
@@ -76,9 +73,6 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
         search.dialog()
         tray(current.id)
         menu(cards, current, actor)
-        # Runs the page again when the browser turns light or dark: Streamlit redraws its own elements only.
-        draw_component("theme_watch", key="theme_watch", on_theme_change=lambda: None)
-        draw_component("tab_focus", key="tab_focus")  # keeps the keyboard on a tab that is drawn anew
 
 
 def missing(page: str) -> bool:
