@@ -24,7 +24,7 @@ from themescope.webapp.routes.status import Wrapper
 from themescope.webapp.shared.components import ASSETS
 from themescope.webapp.shared.pages import place_of
 
-_STATIC = Path(streamlit.__file__).parent / "static"
+_STATIC = Path(streamlit.__file__).resolve().parent / "static"
 _LEVEL, _LEAST = 9, 1_000
 _FOREVER = "public, immutable, max-age=31536000"
 """Names of Streamlit's files contain a digest of their content."""
