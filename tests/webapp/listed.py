@@ -5,7 +5,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-LIST = "themescope_sentence_view"
+LIST = "themescope_units"
 
 
 def listing(at: AppTest) -> dict[str, Any]:
@@ -15,5 +15,5 @@ def listing(at: AppTest) -> dict[str, Any]:
 
 
 def listed(at: AppTest) -> list[dict[str, Any]]:
-    """Return the sentences of the groups that were sent: id, text, place, theme and note."""
+    """Return the sentences of the groups that were sent: id, text, sub, tag and note."""
     return [row for rows in listing(at).get("groups", {}).values() for row in rows]

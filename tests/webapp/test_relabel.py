@@ -83,13 +83,15 @@ def test_what_is_selected_on_the_map_is_read_beside_it(
     at.run()
     assert [row["id"] for row in listed(at)] == ids[3:6].tolist()
     row = listed(at)[0]
-    assert row["text"] == "Danube lead paragraph 1 sentence 1 has some words." and row["theme"] == "Introduction"
-    assert row["place"] == "Danube › Introduction"
+    assert row["text"] == "Danube lead paragraph 1 sentence 1 has some words." and row["tag"] == {
+        "name": "Introduction"
+    }
+    assert row["sub"] == "Danube › Introduction"
     with filled_store.writing() as w:
         w.labellings.share(labelling.id, Sharing.SHARED, True, "")
     select(at, labelling, ids[3:4].tolist())
     at.run()
-    assert listed(at)[0]["place"] == "Danube", "sections would bias blind work"
+    assert listed(at)[0]["sub"] == "Danube", "sections would bias blind work"
 
 
 def test_a_selection_is_the_working_set(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:

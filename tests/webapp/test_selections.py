@@ -13,7 +13,7 @@ from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
 from themescope.webapp.features import map, selections
-from themescope.webapp.shared.selections import sentence_view
+from themescope.webapp.shared import unit_list
 
 Open = Callable[..., AppTest]
 SEARCH = Origin("search", ("search “nile”", "all articles"))
@@ -37,7 +37,7 @@ def test_a_link_opens_the_sentences_with_their_origin(kept: int, open_page: Open
     said = plain_words_of(at)
     assert not at.exception and "6 sentences" in said and "search “nile” · all articles" in said
     assert [row["id"] for row in listed(at)] == [*range(25, 31)]
-    assert listed(at)[0]["text"].startswith("Nile lead paragraph 0") and listed(at)[0]["place"] == "Nile › Introduction"
+    assert listed(at)[0]["text"].startswith("Nile lead paragraph 0") and listed(at)[0]["sub"] == "Nile › Introduction"
     assert "The Nile" in [b.label for b in at.button]
     at.text_input(key="selections_panel-search").set_value("sentence 1").run()
     assert [row["id"] for row in listed(at)] == [26, 28, 30] and listing(at)["mark"] == "sentence 1"
@@ -125,12 +125,12 @@ def test_viewers_read_and_export_only(kept: int, filled_store: Store, open_page:
 
 
 def test_long_lists_are_sent_in_groups_that_the_browser_asks_for(filled_store: Store) -> None:
-    found = sentence_view.Listing(_read(filled_store), np.arange(72), mark="x")
-    first = sentence_view.view_data(found)
+    found = unit_list.of_sentences(_read(filled_store), np.arange(72), mark="x")
+    first = unit_list.view_data(found)
     assert first["total"] == 72 and list(first["groups"]) == ["0"] and len(first["groups"]["0"]) == 40
-    sent = sentence_view.Sent(first["digest"], (1, 7))
-    assert {n: len(rows) for n, rows in sentence_view.view_data(found, sent)["groups"].items()} == {"0": 40, "1": 32}
-    assert list(sentence_view.view_data(found, sentence_view.Sent("another", (1,)))["groups"]) == ["0"]
+    sent = unit_list.Sent(first["list"], (1, 7))
+    assert {n: len(rows) for n, rows in unit_list.view_data(found, sent)["groups"].items()} == {"0": 40, "1": 32}
+    assert list(unit_list.view_data(found, unit_list.Sent("another", (1,)))["groups"]) == ["0"]
 
 
 def _read(store: Store) -> object:

@@ -33,12 +33,12 @@ from themescope.webapp.map_view import component, geometry
 from themescope.webapp.map_view.component import Canvas
 from themescope.webapp.map_view.geometry import Grid
 from themescope.webapp.map_view.scene import MAX_CATEGORIES, Colouring, MapState, Scene
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import queries, unit_list
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.results.compare_queries import DIFFERS_FROM_PEOPLE, SELECTION
-from themescope.webapp.shared.selections import selections, sentence_view
+from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import count, plain, shorten
 
 _HEIGHT = 350
@@ -79,9 +79,9 @@ def show_map(state: RelabelState, ids: Ids) -> None:
         else:
             st.markdown(f"**{plain(count(len(state.selected), 'sentence'))} selected**")
             found = sentences_of(state, state.selected)
-            listing = sentence_view.Listing(found, np.arange(len(found.ids)))
+            units = unit_list.of_sentences(found, np.arange(len(found.ids)))
             only = int(state.selected[0]) if len(state.selected) == 1 else -1
-            sentence_view.show(listing, f"code_map_list_{state.record.id}", _HEIGHT, only)
+            unit_list.show(units, f"code_map_list_{state.record.id}", _HEIGHT, only)
 
 
 def sentences_of(state: RelabelState, ids: Ids) -> SelectedSentences:

@@ -13,11 +13,10 @@ from themescope.core.labelling.operations import digest_of_ids
 from themescope.core.types import Ids
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.selections import SelectedSentences, SelectionComparison
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import queries, unit_list
 from themescope.webapp.shared.components import draw_table
-from themescope.webapp.shared.selections import selection_actions, selections, sentence_view
+from themescope.webapp.shared.selections import selection_actions, selections
 from themescope.webapp.shared.selections.selections import Panel
-from themescope.webapp.shared.selections.sentence_view import Listing
 from themescope.webapp.shared.text import count, plain, shorten
 
 SENTENCES, WORDS, COMPARE = "Sentences", "Sections and words", "Compare"
@@ -83,8 +82,8 @@ def _sentences(panel: Panel) -> None:
         keep = np.isin(found.ids[rows], queries.sentence_ids_with(panel.selection.corpus_id, wanted))
         rows, notes = rows[keep], [note for note, kept in zip(notes, keep, strict=True) if kept] if notes else ()
         st.caption(f"{count(len(rows), 'sentence')} with “{plain(wanted)}”")
-    listing = Listing(found, rows, notes, wanted)
-    sentence_view.show(listing, f"{panel.key}-sentences", panel.height, panel.focus, panel.on_pick)
+    units = unit_list.of_sentences(found, rows, notes, wanted)
+    unit_list.show(units, f"{panel.key}-sentences", panel.height, panel.focus, panel.on_pick)
 
 
 # ---------------------------------------------------------------- words and composition

@@ -1,0 +1,344 @@
+// One list of units of any length, for Sort, Table, search results and the drawer of the map. The server sends groups of
+// rows; a group that comes into view and is not here is requested. Where units can be selected, a bar says what can be
+// done with them; what is pushed to the queue names the units that are on the screen and where they are shown.
+const ROW_HEIGHT = 26; // pixels, for rows that were not drawn yet
+const STEPS = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 20, PageUp: -20, Home: -1e9, End: 1e9 };
+
+class UnitList {
+  constructor(root) {
+    this.root = root;
+    root.classList.add("unit_list");
+    this.box = make("div", "scroll", "", { tabindex: "0", role: "listbox" });
+    this.bar = make("div", "bar", "", { role: "toolbar" });
+    this.bar.hidden = true;
+    root.append(this.box, this.bar);
+    this.groups = new Map();
+    this.selected = new Set();
+    this.moved = new Map(); // units whose new place the server has not shown yet
+    this.at = 0;
+    this.onFocus = () => {};
+    // Groups of the list are requested together, when scrolling has stopped.
+    this.seen = new Set();
+    this.observer = new IntersectionObserver((entries) => this.inView(entries), { root: this.box, rootMargin: "300px" });
+    this.box.addEventListener("click", (event) => this.click(event));
+    this.box.addEventListener("keydown", (event) => this.navigate(event) && (event.preventDefault(), event.stopPropagation()));
+    this.box.addEventListener("dragstart", (event) => this.drag(event));
+  }
+
+  show(data, send) {
+    const list = this.list !== data.list, fresh = this.digest !== data.digest, shown = this.ids?.[this.at];
+    this.data = data;
+    this.send = send;
+    this.list = data.list;
+    this.digest = data.digest;
+    if (fresh || data.ids) this.ids = data.ids ?? new Array(data.total); // else the ids of the rows that are here
+    this.root.classList.toggle("compact", Boolean(data.select));
+    if (data.height) this.root.style.height = `${data.height}px`;
+    this.box.setAttribute("aria-label", data.label);
+    if (data.select) this.box.setAttribute("aria-multiselectable", "true");
+    if (fresh) this.groups.clear();
+    for (const [number, rows] of Object.entries(data.groups)) {
+      this.groups.set(Number(number), rows);
+      if (!data.ids) rows.forEach((row, place) => (this.ids[Number(number) * data.per + place] = row.id));
+    }
+    this.place = new Map([...this.ids.entries()].map(([place, id]) => [id, place]));
+    if (list) {
+      this.selected.clear();
+      this.moved.clear();
+      this.from = undefined;
+    }
+    for (const id of this.selected) if (!this.place.has(id)) this.selected.delete(id);
+    if (!window.themescopeActions?.actions.length) this.moved.clear(); // what was refused is where it was
+    if (fresh || this.blocks === undefined) this.layOut();
+    if (list) this.box.scrollTop = 0;
+    this.blocks.forEach((block, number) => this.fill(block, number));
+    // In place of a unit that left the list, the next one has the focus.
+    const wanted = list || this.wanted !== data.focus ? this.place.get(data.focus) : this.place.get(shown);
+    this.wanted = data.focus;
+    this.goTo(wanted ?? (list ? 0 : this.at), list || fresh);
+    this.root.dataset.ready = data.digest;
+  }
+
+  layOut() {
+    this.observer.disconnect();
+    this.seen.clear();
+    const count = Math.ceil(this.ids.length / this.data.per), top = this.box.scrollTop;
+    this.blocks = Array.from({ length: count }, (_, number) => make("div", "block", "", { "data-number": String(number), role: "presentation" }));
+    this.box.replaceChildren(...this.blocks);
+    if (!count) this.box.append(make("p", "empty", this.data.empty));
+    this.blocks.forEach((block, number) => this.fill(block, number));
+    this.box.scrollTop = top;
+    for (const block of this.blocks) this.observer.observe(block);
+  }
+
+  fill(block, number) {
+    const rows = this.groups.get(number), wanted = rows ? `${this.digest} ${this.data.mark}` : "";
+    if (block.dataset.filled === wanted) return;
+    block.dataset.filled = wanted;
+    const size = Math.min(this.data.per, this.ids.length - number * this.data.per);
+    block.style.minHeight = rows ? "" : `${size * ROW_HEIGHT}px`;
+    block.style.containIntrinsicSize = `auto ${size * ROW_HEIGHT}px`;
+    block.replaceChildren(...(rows || []).map((row, place) => this.row(row, number * this.data.per + place)));
+  }
+
+  row({ id, text, sub, tag, note, mark }, place) {
+    const about = { role: "option", "data-item": "", "data-id": String(id), "aria-setsize": String(this.ids.length) };
+    const item = make("div", "unit", "", { ...about, id: `unit-${id}`, "aria-posinset": String(place + 1), dir: "auto" });
+    if (this.data.select) {
+      item.draggable = true;
+      item.append(make("span", "tick", "", { "aria-hidden": "true" }));
+    }
+    const words = make("span", "text"), line = make("span", "line");
+    if (mark) words.append(make("b", "mark", mark));
+    highlight(words, text, [this.data.mark]);
+    line.append(words);
+    if (note) line.append(make("span", "note", note));
+    if (tag) {
+      const theme = make("span", "tag", tag.name, { title: tag.name });
+      if (tag.colour) theme.prepend(swatch("span", tag));
+      line.append(theme);
+    }
+    item.append(line);
+    if (sub) item.append(make("span", "sub", sub, { title: sub }));
+    this.paint(item, id);
+    return item;
+  }
+
+  paint(item, id = Number(item.dataset.id)) {
+    item.classList.toggle("on", this.selected.has(id));
+    item.classList.toggle("leaving", this.moved.has(id));
+    item.setAttribute("aria-selected", String(this.data.select ? this.selected.has(id) : id === this.ids[this.at]));
+  }
+
+  repaint() {
+    for (const item of this.box.querySelectorAll(".unit")) this.paint(item);
+    this.drawBar();
+  }
+
+  // --- focus and selection ---
+
+  // Moves the focus to a place of the list; a row that was not drawn yet scrolls into view by its group.
+  goTo(place, silent = false) {
+    const last = this.ids.length - 1;
+    this.at = Math.max(0, Math.min(last, place));
+    const id = this.ids[this.at], group = Math.floor(this.at / this.data.per);
+    for (const item of this.box.querySelectorAll(".unit.current")) item.classList.remove("current");
+    const item = this.box.querySelector(`[data-id="${id}"]`);
+    item?.classList.add("current");
+    if (id === undefined) this.box.removeAttribute("aria-activedescendant");
+    else this.box.setAttribute("aria-activedescendant", `unit-${id}`);
+    if (!silent || this.wanted === id) (item ?? this.blocks[group])?.scrollIntoView({ block: "nearest" });
+    this.repaint();
+    clearTimeout(this.telling);
+    this.telling = setTimeout(() => this.onFocus(id), silent ? 0 : 160);
+  }
+
+  step(by) {
+    let place = this.at;
+    const end = Math.max(0, Math.min(this.ids.length - 1, place + by));
+    while (place !== end) {
+      place += Math.sign(by);
+      if (Math.abs(place - this.at) >= Math.abs(by) && !this.moved.has(this.ids[place])) break;
+      if (place === end) break;
+    }
+    return place;
+  }
+
+  navigate(event) {
+    const { key, shiftKey, altKey } = event, held = event.ctrlKey || event.metaKey;
+    if (altKey || !this.ids.length) return false;
+    const { select } = this.data, id = this.ids[this.at];
+    if (select && held && key.toLowerCase() === "a") this.select(this.ids, true);
+    else if (held) return false;
+    else if (STEPS[key] !== undefined && !(shiftKey && key.length === 1)) {
+      const from = this.at;
+      this.goTo(this.step(STEPS[key]));
+      if (select && shiftKey) this.select(this.ids.slice(Math.min(from, this.at), Math.max(from, this.at) + 1), true);
+    } else if (select && key === " ") this.toggle(this.at, shiftKey);
+    else if (key === "Enter" && this.send) this.send("pick", { digest: this.digest, id });
+    else if (select && key === "Escape" && this.selected.size) this.clear();
+    else return false;
+    return true;
+  }
+
+  click(event) {
+    const item = event.target.closest(".unit");
+    if (!item) return;
+    const place = this.place.get(Number(item.dataset.id));
+    this.box.focus({ preventScroll: true });
+    if (this.data.select) this.toggle(place, event.shiftKey);
+    this.goTo(place);
+    if (!this.data.select && this.send) this.send("pick", { digest: this.digest, id: this.ids[place] });
+  }
+
+  toggle(place, range) {
+    const id = this.ids[place], from = this.from;
+    this.from = place;
+    if (range && from !== undefined) this.select(this.ids.slice(Math.min(from, place), Math.max(from, place) + 1), true);
+    else this.select([id], !this.selected.has(id));
+  }
+
+  select(ids, on) {
+    for (const id of ids) {
+      if (on && !this.moved.has(id)) this.selected.add(id);
+      else this.selected.delete(id);
+    }
+    this.repaint();
+  }
+
+  clear() {
+    this.selected.clear();
+    this.from = undefined;
+    this.repaint();
+  }
+
+  // Selected units in the order of the list; without any, the one that has the focus.
+  aimed() {
+    const ids = this.selected.size ? this.ids.filter((id) => this.selected.has(id)) : [this.ids[this.at]];
+    return ids.filter((id) => id !== undefined && !this.moved.has(id));
+  }
+
+  was(ids) {
+    const { was } = this.data;
+    if (typeof was === "number") return was;
+    const found = ids.map((id) => was[this.place.get(id)]);
+    return found.every((number) => number === found[0]) ? found[0] : found;
+  }
+
+  // Pushes an action on what is aimed at; units that get another place are not aimed at until the server has shown it.
+  act(kind, about = {}, moves = false) {
+    const ids = this.aimed();
+    if (!ids.length) return;
+    actionQueue.push({ kind, ...about, ids, was: this.was(ids) });
+    if (!moves) return;
+    for (const id of ids) this.moved.set(id, true);
+    const alone = !this.selected.size;
+    this.selected.clear();
+    if (alone || this.moved.has(this.ids[this.at])) this.goTo(this.next());
+    else this.repaint();
+  }
+
+  next() {
+    for (const by of [1, -1]) {
+      for (let place = this.at; place >= 0 && place < this.ids.length; place += by) {
+        if (!this.moved.has(this.ids[place])) return place;
+      }
+    }
+    return this.at;
+  }
+
+  drag(event) {
+    const item = event.target.closest?.(".unit");
+    if (!item || !this.data.select) return event.preventDefault();
+    const id = Number(item.dataset.id);
+    if (!this.selected.has(id)) this.goTo(this.place.get(id), true);
+    const ids = this.selected.has(id) ? this.aimed() : [id];
+    window.themescopeDragged = { ids, was: this.was(ids) };
+    event.dataTransfer.setData("text/plain", "");
+    event.dataTransfer.effectAllowed = "move";
+  }
+
+  // --- the bar of a selection ---
+
+  drawBar() {
+    const { bar } = this.data, size = this.selected.size;
+    if (!bar) return;
+    this.bar.hidden = !size && !this.picker && !this.naming;
+    if (this.bar.hidden || this.picker || this.naming) return;
+    this.bar.setAttribute("aria-label", bar.label);
+    const label = make("b", "", bar.selected.replace("{}", size.toLocaleString("en")));
+    this.bar.replaceChildren(label, ...bar.actions.map((action) => this.barButton(action)), make("span", "space"));
+    this.bar.append(this.barButton({ kind: "clear", label: bar.clear, key: "Esc" }));
+  }
+
+  barButton({ kind, label, key, moves }) {
+    const button = make("button", "", "", { "data-action": kind, "aria-keyshortcuts": key });
+    button.append(make("span", "", label), make("kbd", "", key));
+    button.addEventListener("click", () => this.press(kind, moves));
+    return button;
+  }
+
+  press(kind, moves) {
+    if (kind === "clear") return this.clear();
+    if (kind === "assign") return this.pick((cluster) => this.act("assign", { cluster }, true));
+    if (kind === "create") return this.create();
+    this.act(kind, {}, moves);
+  }
+
+  // Chooses a code by its name; the first one that has the letters is taken with Enter.
+  pick(done, label = this.data.bar.move) {
+    const field = make("input", "", "", { "aria-label": label, placeholder: label, role: "combobox", "aria-expanded": "true" });
+    const list = make("div", "targets", "", { role: "listbox", "aria-label": label });
+    const close = () => {
+      this.picker = null;
+      this.box.focus({ preventScroll: true });
+      this.drawBar();
+    };
+    const take = (number) => {
+      close();
+      done(number);
+    };
+    const draw = () => {
+      const typed = field.value.trim().toLowerCase();
+      const found = this.data.targets.filter((target) => target.name.toLowerCase().includes(typed));
+      list.replaceChildren(...found.slice(0, 60).map((target, place) => {
+        const option = make("div", place ? "" : "first", "", { role: "option", "aria-selected": String(!place), "data-item": "" });
+        option.append(swatch("span", target), make("span", "", target.name));
+        if (target.key) option.append(make("kbd", "", target.key));
+        option.addEventListener("pointerdown", (event) => (event.preventDefault(), take(target.number)));
+        return option;
+      }));
+      this.first = found[0];
+    };
+    for (const type of ["keydown", "keypress", "keyup"]) field.addEventListener(type, (event) => event.stopPropagation());
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && this.first) take(this.first.number);
+      else if (event.key === "Escape") close();
+      else return;
+      event.preventDefault();
+    });
+    field.addEventListener("input", draw);
+    field.addEventListener("blur", () => this.picker === field && close());
+    draw();
+    this.picker = field;
+    this.bar.hidden = false;
+    this.bar.replaceChildren(field, list);
+    field.focus();
+  }
+
+  // The field has the focus before the server has made the code: the next letters are its name.
+  create() {
+    const ids = this.selected.size ? this.aimed() : [];
+    actionQueue.push(ids.length ? { kind: "create", ids, was: this.was(ids) } : { kind: "create" });
+    for (const id of ids) this.moved.set(id, true);
+    this.selected.clear();
+    const { bar } = this.data, save = (name) => actionQueue.push({ kind: "name_created", name });
+    const field = nameField("", bar.created, save, () => {
+      this.naming = null;
+      this.goTo(this.next());
+    });
+    field.placeholder = bar.created;
+    this.naming = field;
+    this.bar.hidden = false;
+    this.bar.replaceChildren(field, make("small", "", bar.naming));
+    this.repaint();
+    field.focus();
+  }
+
+  // --- groups ---
+
+  inView(entries) {
+    for (const entry of entries) {
+      const number = Number(entry.target.dataset.number);
+      if (entry.isIntersecting) this.seen.add(number);
+      else this.seen.delete(number);
+    }
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.request(), 80);
+  }
+
+  request() {
+    const wanted = [...this.seen].filter((number) => !this.groups.has(number)).sort((a, b) => a - b);
+    if (wanted.length) this.send("groups", { list: this.list, wanted: wanted.slice(0, 8) });
+  }
+}
