@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,7 +23,17 @@ from themescope.core.protocols import SILENT, Report
 from themescope.core.sentence_model import BASE, EncoderLike, ModelLike, SentenceModel, encoder, load, vectors_of
 from themescope.core.tasks.density import dense_groups
 from themescope.core.tasks.theme_counts import Curves, theme_stability
-from themescope.core.tasks.themes import COMPARED, FoundThemes, Theme, by_size, described, features
+from themescope.core.tasks.themes import (
+    COMPARED,
+    FoundThemes,
+    Level,
+    Theme,
+    by_size,
+    described,
+    divided,
+    features,
+    theme_tree,
+)
 from themescope.core.tasks.waves import Assigned, ThemeCentres
 from themescope.core.text.sentence_lists import Sentences, read_sentences
 from themescope.core.types import Floats, Index, Labels, Matrix, Points
@@ -40,7 +51,8 @@ class Themes(FoundThemes):
     """Themes of the sentences that were given; they do not change, and methods return new ones.
 
     Row i of ``labels`` and ``margins`` belongs to sentence i that was given; one that was left out has the label -1 and
-    the margin NaN. Methods take a theme by its label or by its name.
+    the margin NaN. Methods take a theme by its label or by its name. The themes are one level of a hierarchy, whose
+    other levels join or divide them: :meth:`level`.
 
     Examples
     --------
@@ -71,10 +83,47 @@ class Themes(FoundThemes):
     def __repr__(self) -> str:
         return f"<Themes: {len(self.themes)} themes of {len(self._rows):,} sentences>"
 
-    def to_frame(self) -> pd.DataFrame:
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """Number of themes of each level, ascending; that of these themes is at the place ``len(coarser)``."""
+        return tuple(len(level.themes) for level in self._every_level)
+
+    def level(self, number: int) -> Themes:
+        """Return the themes of another level, counted from 0 at the fewest themes (or from -1 at the most).
+
+        Each theme of a level lies inside one theme of every level with fewer themes. ``suggested`` is the number of the
+        level that was found first. Themes that were merged, or whose sentences were moved, have their own level only.
+
+        Raises :class:`.ConfigError` if there is no such level.
+
+        Examples
+        --------
+        >>> from themescope import find_themes
+        >>> themes = find_themes([f"{noun} {i}" for noun in ("river", "opera", "tax") for i in "abcdefgh"], k=3)
+        >>> themes.levels[themes.suggested]
+        3
+        >>> [len(themes.level(number).themes) for number in range(len(themes.levels))] == list(themes.levels)
+        True
+        """
+        every = self._every_level
+        if not -len(every) <= number < len(every):
+            raise ConfigError(f"There is no level {number}; these themes have {len(every)}, counted from 0.")
+        place = number % len(every)
+        now = every[place]
+        return replace(
+            self, labels=now.labels, themes=now.themes, margins=now.margins,
+            coarser=every[:place], finer=every[place + 1 :],
+        )  # fmt: skip
+
+    @property
+    def _every_level(self) -> tuple[Level, ...]:
+        return (*self.coarser, Level(self.labels, self.themes, self.margins), *self.finer)
+
+    def to_frame(self, levels: bool = False) -> pd.DataFrame:
         """Return a pandas DataFrame with the columns sentence, theme (label), name and margin, a row per sentence.
 
-        It has the index of the pandas object that was given. Raises :class:`.MissingExtraError` without pandas.
+        With ``levels``, a column for each level follows, with the names of its themes: level_0 has the fewest. The
+        table has the index of the pandas object that was given. Raises :class:`.MissingExtraError` without pandas.
         """
         pandas = optional_module("pandas", "A table of themes", "pandas", "notebook")
         names = [*(theme.name for theme in self.themes), None]  # the last one is that of the label -1
@@ -84,8 +133,18 @@ class Themes(FoundThemes):
             "name": [names[label] for label in self.labels],
             "margin": self.margins,
         }
+        if levels:
+            columns |= self.level_names()
         frame: pd.DataFrame = pandas.DataFrame(columns, index=self.index)
         return frame
+
+    def level_names(self) -> dict[str, list[str | None]]:
+        """Return level_0, level_1 … → the name of the theme of each sentence at this level, None if it has none."""
+        found: dict[str, list[str | None]] = {}
+        for number, level in enumerate(self._every_level):
+            names = [*(theme.name for theme in level.themes), None]  # the last one is that of the label -1
+            found[f"level_{number}"] = [names[label] for label in level.labels]
+        return found
 
     def predict(self, sentences: Sentences, text: str | None = None) -> Assigned:
         """Return the themes of new sentences with calibrated probabilities.
@@ -166,37 +225,48 @@ class Themes(FoundThemes):
             [theme.words for theme, own in zip(found, given, strict=True) if not own], given,
         ))  # fmt: skip
         listed = [replace(theme, name=own or next(free)) for theme, own in zip(found, given, strict=True)]
-        plain = replace(self, labels=labels[different.place], margins=margins[different.place], reason="")
+        plain = replace(
+            self, labels=labels[different.place], margins=margins[different.place], reason="",
+            coarser=(), finer=(), suggested=0,
+        )  # fmt: skip
         return plain.placed(listed, self._rows, len(self.sentences)).rename({})
 
     def hierarchy(self) -> Floats:
         """Return the (k - 1, 4) tree of themes for ``scipy.cluster.hierarchy.dendrogram``.
 
-        Themes are joined by the average cosine distance of their centres (UPGMA).
+        It joins themes by Ward's criterion on the directions of their centres, as the levels with fewer themes do.
         """
-        from scipy.cluster.hierarchy import linkage
-
-        tree: Floats = linkage(self._centres.centres, "average", metric="cosine")
-        return tree
+        return theme_tree(self._features(), self.different_labels)
 
     def stability(self, samples: int = 10, seed: int = 0, report: Report = SILENT) -> Floats:
         """Return the (k,) stability of each theme, 0…1 (:func:`.theme_stability`).
 
-        Different sentences are grouped again in random samples of 70 %, as the themes were found; a theme that is found
-        in every sample has 1. Values below .5 are those of themes that dissolve, above .75 of stable ones (Hennig
-        2007). Each sample takes as long as finding themes. Raises :class:`.DataError` where the model is missing.
+        Different sentences are grouped again in random samples of 70 %, as the themes were found, and joined or divided
+        as on this level; a theme that is found in every sample has 1. Values below .5 are those of themes that
+        dissolve, above .75 of stable ones (Hennig 2007). Each sample takes as long as finding themes. Raises
+        :class:`.DataError` where the model is missing.
         """
+        from scipy.cluster.hierarchy import cut_tree
+
         if self.by_density and not isinstance(self.encoder, SentenceModel):
             raise DataError("Dense groups depend on their model. Load the themes with it: Themes.load(folder, model).")
         compared = np.sort(np.random.default_rng(seed).permutation(self.usual)[:COMPARED])
-        x, k = self._features()[compared], len(set(self.different_labels[compared].tolist()))
+        x, found = self._features()[compared], self.level(self.suggested)
+        first, k = (len({*one.different_labels[compared].tolist()}) for one in (found, self))
+        own = len(self.coarser)
 
         def regroup(rows: Index, number: int) -> Labels:
+            part, every = x[rows], np.arange(len(rows))
             if isinstance(self.encoder, SentenceModel) and self.by_density:
-                groups = dense_groups(x[rows], self.encoder.calibration, number, SILENT)
-                return np.zeros(len(rows), np.int32) if groups is None else groups.labels
-            found: Labels = CLUSTERERS.build(self.clusterer).fit_predict(x[rows], min(k, len(rows)), number)
-            return found
+                dense = dense_groups(part, self.encoder.calibration, number, SILENT)
+                groups = np.zeros(len(rows), np.int32) if dense is None else dense.labels
+            else:
+                groups = CLUSTERERS.build(self.clusterer).fit_predict(part, min(first, len(rows)), number)
+            if own < self.suggested and groups.max() >= k:
+                return np.asarray(cut_tree(theme_tree(part, groups), k).ravel()[groups], np.int32)
+            if own > self.suggested:
+                return next(iter(divided(part, groups, every, every[:0], self.clusterer, number)), groups)
+            return groups
 
         return theme_stability(self.different_labels[compared], regroup, samples, seed, report)
 
@@ -229,6 +299,8 @@ class Themes(FoundThemes):
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         arrays: dict[str, Any] = {"labels": self.labels, "margins": self.margins, "usual": self.usual}
+        for number, level in enumerate((*self.coarser, *self.finer)):
+            arrays |= {f"labels-{number}": level.labels, f"margins-{number}": level.margins}
         x: Any = self.vectors
         parts = ("data", "indices", "indptr") if sparse.issparse(x) else ()
         write_tensors(target / _ARRAYS, arrays | ({p: getattr(x, p) for p in parts} or {"vectors": x}))
@@ -239,7 +311,9 @@ class Themes(FoundThemes):
             "interval": self.interval, "compared": self.compared, "shared": self.shared, "order": self.order,
             "context": self.context, "by_density": self.by_density, "distinct": self.distinct,
             "frequent": self.frequent, "sentences": self.sentences, "left_out": dict(self.left_out),
-            "clusterer": self.clusterer,
+            "clusterer": self.clusterer, "suggested": self.suggested,
+            "coarser": [[asdict(theme) for theme in level.themes] for level in self.coarser],
+            "finer": [[asdict(theme) for theme in level.themes] for level in self.finer],
         }  # fmt: skip
         write_json(target / _FILE, {"format": _FORMAT, "values": values, "shape": x.shape} | named)
 
@@ -261,13 +335,17 @@ class Themes(FoundThemes):
         if found.get("format") != _FORMAT:
             raise damaged(source, f"it has format {found.get('format')!r:.50}, not {_FORMAT}")
         try:
-            values = {"context": False} | found["values"]  # which those of development versions lack
+            # What themes of earlier versions lack.
+            values = {"context": False, "coarser": [], "finer": [], "suggested": 0} | found["values"]
             x = arrays["vectors"] if "vectors" in arrays else sparse.csr_array(
                 tuple(arrays[name] for name in ("data", "indices", "indptr")), shape=tuple(found["shape"])
             )  # fmt: skip
-            values["themes"] = tuple(
-                Theme(t["name"], tuple(t["words"]), t["size"], tuple(t["central"])) for t in values["themes"]
-            )
+            values["themes"], numbers = _themes(values["themes"]), count()
+            for name in ("coarser", "finer"):
+                values[name] = tuple(
+                    Level(arrays[f"labels-{number}"], _themes(themes), arrays[f"margins-{number}"])
+                    for themes, number in zip(values[name], numbers, strict=False)
+                )
             curves: dict[str, Any] = {
                 key: value if key == "sentences" else tuple(value) for key, value in values["curves"].items()
             }
@@ -293,10 +371,17 @@ class Themes(FoundThemes):
 
     def placed(self, themes: Sequence[Theme], rows: Index, given: int) -> Themes:
         """Return the themes of sentences that are ``rows`` of ``given`` items."""
-        labels, margins = np.full(given, -1, np.int32), np.full(given, np.nan, np.float32)
-        labels[rows], margins[rows] = self.labels, self.margins
-        moved = [replace(theme, central=tuple(rows[list(theme.central)].tolist())) for theme in themes]
-        return replace(self, labels=labels, margins=margins, themes=tuple(moved))
+
+        def moved(level: Level) -> Level:
+            labels, margins = np.full(given, -1, np.int32), np.full(given, np.nan, np.float32)
+            labels[rows], margins[rows] = level.labels, level.margins
+            central = [tuple(rows[list(theme.central)].tolist()) for theme in level.themes]
+            themes = [replace(theme, central=own) for theme, own in zip(level.themes, central, strict=True)]
+            return Level(labels, tuple(themes), margins)
+
+        now = moved(Level(self.labels, tuple(themes), self.margins))
+        coarser, finer = tuple(map(moved, self.coarser)), tuple(map(moved, self.finer))
+        return replace(self, **{f.name: getattr(now, f.name) for f in fields(Level)}, coarser=coarser, finer=finer)
 
     def _place(self, theme: int | str) -> int:
         """Return the label of a theme that is named by its label or name."""
@@ -337,6 +422,10 @@ class Themes(FoundThemes):
     @cached_property
     def _centres(self) -> ThemeCentres:
         return ThemeCentres(self.vectors, self.different_labels.tolist())
+
+
+def _themes(listed: Sequence[Mapping[str, Any]]) -> tuple[Theme, ...]:
+    return tuple(Theme(t["name"], tuple(t["words"]), t["size"], tuple(t["central"])) for t in listed)
 
 
 def _reference(model: SentenceModel) -> dict[str, Any]:

@@ -74,3 +74,15 @@ def match_clusters(first: Labels, second: Labels) -> Matching:
         np.flatnonzero(aligned != first).astype(np.int64),
         aligned,
     )
+
+
+def same_clusters(first: Labels, second: Labels) -> dict[int, int]:
+    """Return cluster → cluster of the second (n,) labels for those of the first that have the same items."""
+    assigned = (first != UNASSIGNED) & (second != UNASSIGNED)
+    ones, others = (np.bincount(labels[labels != UNASSIGNED], minlength=1) for labels in (first, second))
+    pairs, sizes = np.unique(np.stack([first[assigned], second[assigned]]), axis=1, return_counts=True)
+    return {
+        one: other
+        for one, other, size in zip(*pairs.tolist(), sizes.tolist(), strict=True)
+        if size == ones[one] == others[other]
+    }

@@ -152,6 +152,15 @@ class NamedTheme(Described):
 
 
 @dataclass(frozen=True, slots=True)
+class ThemeLevel(Described):
+    """A level of a hierarchy of themes: each theme lies inside one theme of every level with fewer."""
+
+    run_id: int
+    themes: int
+    """Number of themes."""
+
+
+@dataclass(frozen=True, slots=True)
 class ThemeRun(Described):
     """Themes found in a corpus."""
 
@@ -164,6 +173,10 @@ class ThemeRun(Described):
     created: datetime
     themes: list[NamedTheme]
     """Largest first."""
+    level: int = 0
+    """Place of these themes among the levels."""
+    levels: list[ThemeLevel] = field(default_factory=list)
+    """Nested levels of the same result, each a run of its own, the one with the fewest themes first."""
 
 
 @dataclass(frozen=True, slots=True)

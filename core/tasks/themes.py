@@ -18,11 +18,12 @@ from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibratio
 from themescope.core.clustering.repeats import DistinctTexts, distinct_texts
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError
+from themescope.core.metrics.matching import same_clusters
 from themescope.core.models.composite.hybrid import concatenate_with_tfidf, position_rows
 from themescope.core.protocols import Report, SubReport
 from themescope.core.tasks.density import dense_groups
-from themescope.core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, suggest
-from themescope.core.types import Float32, Ids, Labels, Matrix, Sentence
+from themescope.core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, silhouette, suggest
+from themescope.core.types import Float32, Floats, Ids, Labels, Matrix, Sentence
 
 FEWEST, MOST = 4, 100_000
 """Minimum and maximum number of sentences of a list; ``benchmarks/large_list.py`` measures 100,000."""
@@ -85,6 +86,16 @@ class Theme:
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """Themes that join or divide others; label c is ``themes[c]``, in order of falling size."""
+
+    labels: Labels
+    themes: tuple[Theme, ...]
+    margins: Float32
+    """(n,) as in :class:`FoundThemes`."""
+
+
+@dataclass(frozen=True, slots=True)
 class FoundThemes:
     """Result of finding themes; themes are in order of falling size, and label c is ``themes[c]``."""
 
@@ -115,6 +126,12 @@ class FoundThemes:
     """Numbers of the different texts without frequent answers, which are themes of their own, ascending."""
     frequent: tuple[tuple[int, int], ...]
     """Row and number of copies of the most frequent texts that occur more than once."""
+    coarser: tuple[Level, ...]
+    """Levels that join these themes, the one with the fewest first: each theme lies inside one of every level."""
+    finer: tuple[Level, ...]
+    """Levels that divide these themes, the one with the fewest first."""
+    suggested: int
+    """Number of the level that was found first, counted from 0 at the fewest themes; the others follow from it."""
 
 
 def find_themes(
@@ -203,11 +220,112 @@ def find_themes(
         reason += f" Of the {len(exact):,} sentences, many have the same text: {answers}{more} {which} besides."
         interval = interval[0] + len(own), interval[1] + len(own)
         curves = replace(curves, ks=tuple(number + len(own) for number in curves.ks))
+    report.progress(0.97, 1, "joining and dividing the themes")
+
+    def level(nested: Labels) -> Level:
+        nested = by_size(nested, points.counts, int(nested.max()) + 1)
+        found, margins = described(texts, x, nested, points, config.words, config.central)
+        return Level(nested[points.place], _with_known_names(found, nested, themes, labels), margins[points.place])
+
+    alone = np.unique(labels[own])
+    coarser = tuple(level(nested) for nested in joined(x, labels, compared, alone))
+    finer = tuple(level(nested) for nested in divided(x, labels, compared, alone, config.clusterer, seed))
     usual = np.unique(different.place[np.isin(points.place, usual)])
     return FoundThemes(
         labels[points.place], themes, margins[points.place], curves, "" if config.k else reason, interval,
         len(compared), shared, order, plain is not None, groups is not None, m, usual, different.frequent(_FREQUENT),
+        coarser, finer, len(coarser),
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------- levels
+
+_FEWEST_JOINED, _MOST_JOINED = 0.3, 0.6
+"""Least and largest number of themes of a level, as a share of those that it joins."""
+_JOINED_AGAIN = 10
+"""Least number of joined themes that are joined once more."""
+_PARTS, _MOST_PARTS = 2, 6
+"""Parts of a theme of mean size, and maximum number of parts."""
+
+
+def theme_tree(x: Matrix, labels: Labels) -> Floats:
+    """Return the (k - 1, 4) tree that joins the k themes of (n,) ``labels``, for ``scipy.cluster.hierarchy``.
+
+    ``x`` are :func:`features`. Themes are joined by Ward's criterion on the directions of their centres.
+    """
+    from scipy.cluster.hierarchy import linkage
+
+    unit: Any = unit_rows(x)
+    membership = np.zeros((len(labels), int(labels.max()) + 1))
+    membership[np.arange(len(labels)), labels] = 1.0
+    tree: Floats = linkage(unit_rows(np.asarray(unit.T @ membership).T), "ward")
+    return tree
+
+
+def joined(x: Matrix, labels: Labels, compared: Ids, alone: Ids) -> list[Labels]:
+    """Return the (m,) labels of one or two levels that join themes by their tree, the one with the fewest first.
+
+    A level has the number of themes whose silhouette on the rows ``compared`` is largest, between 30 % and 60 % of the
+    level below. Themes in ``alone`` are joined with none. Less than three others are not joined.
+    """
+    from scipy.cluster.hierarchy import cut_tree
+
+    others = np.setdiff1d(np.arange(int(labels.max()) + 1), alone)
+    inside = compared[np.isin(labels[compared], others)]
+    levels: list[Labels] = []
+    k, known = len(others), np.searchsorted(others, labels[inside]).astype(np.int32)
+    if k < 3:
+        return levels
+    tree, part = theme_tree(x[inside], known), x[inside]
+    while k >= (_JOINED_AGAIN if levels else 3):
+        numbers = range(max(2, round(_FEWEST_JOINED * k)), max(3, int(_MOST_JOINED * k) + 1))
+        cuts = [cut_tree(tree, number).ravel().astype(np.int32) for number in numbers]
+        best = max(cuts, key=lambda cut: silhouette(part, cut[known], int(cut.max()) + 1))
+        k = int(best.max()) + 1
+        place = np.empty(int(labels.max()) + 1, np.int32)
+        place[others], place[alone] = best, np.arange(k, k + len(alone))
+        levels.insert(0, place[labels])
+        if len(levels) == 2:
+            break
+    return levels
+
+
+def divided(x: Matrix, labels: Labels, compared: Ids, alone: Ids, clusterer: str, seed: int) -> list[Labels]:
+    """Return the (m,) labels of a level that divides themes; none if no theme can be divided.
+
+    The clusterer divides the ``compared`` rows of each theme, one of mean size into two parts; the rows of parts with
+    less than :data:`FEWEST` of them, and the other rows, join the nearest part. Themes in ``alone`` are not divided.
+    """
+    k, found = int(labels.max()) + 1, labels.copy()
+    mean = len(compared) / max(k - len(alone), 1)
+    last = k
+    for theme in np.setdiff1d(np.arange(k), alone).tolist():
+        every, inside = np.flatnonzero(labels == theme), compared[labels[compared] == theme]
+        wanted = min(round(_PARTS * len(inside) / mean), _MOST_PARTS, len(inside) // FEWEST)
+        if wanted < 2:
+            continue
+        parts = CLUSTERERS.build(clusterer).fit_predict(x[inside], wanted, seed)
+        large = np.flatnonzero(np.bincount(parts) >= FEWEST)
+        if len(large) < 2:
+            continue
+        kept = np.isin(parts, large)
+        rows, known = np.searchsorted(every, inside[kept]), np.searchsorted(large, parts[kept]).astype(np.int32)
+        place = extended_labels(x[every], rows, known, len(large))
+        found[every] = np.where(place == 0, theme, last - 1 + place)
+        last += len(large) - 1
+    return [found] if last > k else []
+
+
+def _with_known_names(
+    themes: Sequence[Theme], labels: Labels, known: Sequence[Theme], known_labels: Labels
+) -> tuple[Theme, ...]:
+    """Return themes of (m,) ``labels`` of which those that are also among the ``known`` ones are the same there."""
+    same = same_clusters(labels, known_labels)
+    new = [place for place in range(len(themes)) if place not in same]
+    taken = [known[other].name for other in same.values()]
+    names = made_unique([themes[place].name for place in new], [themes[place].words for place in new], taken)
+    named = {place: replace(themes[place], name=name) for place, name in zip(new, names, strict=True)}
+    return tuple(named[place] if place in named else known[same[place]] for place in range(len(themes)))
 
 
 def _named_by_texts(themes: Sequence[Theme], texts: Mapping[int, str]) -> tuple[Theme, ...]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from themescope.core.errors import ConflictError, DataError, DuplicateNameError, UnknownNameError
+from themescope.core.metrics.matching import same_clusters
 from themescope.core.records.stored import Json, MapRecord, ModelRecord, RunRecord, ScoreRecord
 from themescope.core.types import BenchmarkItem, Ids, Labels, Split
 from themescope.db import tables as t
@@ -100,14 +101,24 @@ class Runs(ResultRepository[RunRecord]):
         return self._matching(**references, kind=kind, corpus_id=corpus_id)
 
     def themes(self, corpus_id: int | None = None, whole: bool = False) -> builtins.list[RunRecord]:
-        """Return the runs that found themes in corpora that are there (in one), oldest first.
+        """Return the runs that found themes in corpora that are there (in one), oldest first, without other levels.
 
         With ``whole``, the clusterings of single articles are left out.
         """
         ready = {*self.connection.scalars(sa.select(t.corpus.c.id).where(t.corpus.c.ready))}
         wanted = ready if corpus_id is None else ready & {corpus_id}
         found = [run for run in self.list(kind=THEMES) if run.config.get("corpus_id") in wanted]
+        found = [run for run in found if "level_of" not in run.config]
         return [run for run in found if not (whole and run.config.get("article"))]
+
+    def levels(self, run: RunRecord) -> builtins.list[RunRecord]:
+        """Return the levels of the themes of a run, itself among them, the one with the fewest themes first.
+
+        Each theme lies inside one theme of every level with fewer. Results of earlier versions have one level.
+        """
+        first = run.config.get("level_of", run.id)
+        found = [one for one in self.list(kind=THEMES) if first in (one.id, one.config.get("level_of"))]
+        return sorted(found, key=lambda one: int(one.config.get("level", 0)))
 
     def get(self, id: int) -> RunRecord:
         """Return a run; raise ``UnknownNameError`` if there is none."""
@@ -177,7 +188,24 @@ class Runs(ResultRepository[RunRecord]):
         return [i for i, theme in enumerate(config["themes"]) if theme["size"] > gone[i]]
 
     def set_themes(self, run_id: int, themes: Sequence[Mapping[str, Any]], **about: Any) -> None:
-        """Replace what people and language models gave the themes of a run: all but sizes and central sentences."""
+        """Replace what people and language models gave the themes of a run: all but sizes and central sentences.
+
+        Themes that another level has, too, change there unless it has another theme of the new name.
+        """
+        self._set_themes(run_id, themes, about)
+        own = self._all_labels(run_id)
+        for level in self.levels(self.get(run_id)):
+            if level.id == run_id:
+                continue
+            found, same = level.config["themes"], same_clusters(self._all_labels(level.id), own)
+            taken = {theme["name"] for place, theme in enumerate(found) if place not in same}
+            new = {place: themes[other] for place, other in same.items() if themes[other]["name"] not in taken}
+            self._set_themes(level.id, [new.get(place, theme) for place, theme in enumerate(found)], {})
+
+    def _all_labels(self, run_id: int) -> Labels:
+        return np.concatenate([np.empty(0, np.int32), *self.labels(run_id).values()])
+
+    def _set_themes(self, run_id: int, themes: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
         stored = super().get(run_id).config
         every = [*stored["themes"]]
         for number, theme in zip(self._numbers(stored, run_id), themes, strict=True):
@@ -235,10 +263,10 @@ class Runs(ResultRepository[RunRecord]):
         return found
 
     def of_article(self, article_id: int) -> builtins.list[RunRecord]:
-        """Return the runs with labels for the sentences of an article, oldest first."""
+        """Return the runs with labels for the sentences of an article, oldest first, without other levels of themes."""
         labelled = sa.select(t.assignment.c.run_id).where(t.assignment.c.article_id == article_id)
         query = self._select().where(t.run.c.id.in_(labelled)).order_by(t.run.c.id)
-        return self._records(query)
+        return [run for run in self._records(query) if "level_of" not in run.config]
 
     def article_values(self, run_ids: Iterable[int] | Ids, metric: str) -> dict[int, tuple[Ids, Values, Ids]]:
         """Return run id → ascending article ids, values of ``metric``, and numbers of items, each of shape (n,).

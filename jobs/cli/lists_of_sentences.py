@@ -149,11 +149,13 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     sheet, kept, texts = _read(Path(source), options)
     encoder, bar = _model(shell, method, options["precision"]), _BarReport(Bar("Find themes", quiet=shell.json))
     found = themes_of(texts, encoder, config, seed, bar, options["in_order"], lists=method == DEFAULT)
+    levels = found.level_names()
+    known = [(label + 1, found.themes[label].name) for label in found.labels.tolist()]
     rows = [
-        (sheet.numbers[row], *sheet.rows[row], int(label) + 1, found.themes[label].name, round(float(margin), 4))
-        for row, label, margin in zip(kept, found.labels, found.margins, strict=True)
+        (sheet.numbers[row], *sheet.rows[row], *theme, round(float(margin), 4), *names)
+        for row, theme, margin, *names in zip(kept, known, found.margins, *levels.values(), strict=True)
     ]
-    header = distinct_names(("row", *sheet.columns, "theme", "name", "margin"))
+    header = distinct_names(("row", *sheet.columns, "theme", "name", "margin", *levels))
     with whole(out) as partial:
         partial.write_bytes(_TABLE_FILES[out.suffix.lower()](header, rows))
     themes = [{"theme": i, "name": t.name, "size": t.size} for i, t in enumerate(found.themes, 1)]
@@ -177,6 +179,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
             "reason": found.reason,
             "order": found.order,
             "context": found.context,
+            "levels": found.levels,
             "themes": themes,
             "seconds": seconds,
         }

@@ -280,7 +280,7 @@ REGISTRY = Registry(
             source="Slonim et al. 2005 (Iclust); Grootendorst 2022 (class-based tf-idf)",
             factory="themescope.jobs.kinds.themes:find_themes_of_corpus",
             config="themescope.jobs.kinds.themes:FindThemesConfig",
-            revision=9,
+            revision=10,
             pages=("themes",),
         ),
         JobCard(

@@ -25,6 +25,7 @@ from themescope.core.records.stored import (
     LabellingRecord,
     MapRecord,
     ModelRecord,
+    RunRecord,
 )
 from themescope.core.types import Ids, Matrix, Split
 from themescope.db.records import MapPoints
@@ -240,7 +241,6 @@ class _Placing:
             if run is None or model is None:
                 return None
             before = r.runs.labels(run.id)
-            ids, margins = r.runs.margins(run.id, Split.TEST)
             sentences = r.corpora.sentences_of([article.id for article in self.articles])
         if any(article.id in before for article in self.articles):
             return None
@@ -252,31 +252,41 @@ class _Placing:
         assigned = ThemeCentres(old[rows], numbers[rows]).assign(vectors)
         compared = np.sort(random.permutation(len(numbers))[:_OLD])
         found = _new_themes([s.text for s in wave], vectors, old[compared], assigned, self.seed)
-        themes, labels = self._with_new(run.config["themes"], assigned.labels, found, [s.id for s in wave])
-        every = np.concatenate([numbers, labels])
-        own, other = mean_cosines(stacked([old, vectors]), every, len(themes))
-        new_margins = (own - other)[len(numbers) :].astype(np.float32)
+        every = np.concatenate([numbers, assigned.labels])
         ends = np.cumsum([article.sentences for article in self.articles])[:-1]
-        parts = dict(zip([a.id for a in self.articles], np.split(labels.astype(np.int32), ends), strict=True))
-        # The texts that are repeated among the earlier sentences tell nothing of all of them.
-        known = {key: value for key, value in run.config.items() if key not in ("distinct", "frequent")}
-        config = {
-            **known, "themes": themes, "sentences": len(every), "continues": run.id, "wave": self.wave["name"],
-            "sampled_from": run.config.get("sampled_from", len(numbers)) + len(wave),
-        }  # fmt: skip
+        with store.reading() as r:
+            levels = sorted(r.runs.levels(run), key=lambda level: level.id != run.id)
+            had = {level.id: (r.runs.labels(level.id), *r.runs.margins(level.id, Split.TEST)) for level in levels}
+        runs: list[dict[str, Any]] = []
+        for level in levels:
+            labels_before, ids, margins = had[level.id]
+            known = np.concatenate(list(labels_before.values())).astype(np.int64)
+            nearest = assigned.labels if level.id == run.id else _inside(every, known, old, vectors, rows)
+            themes, labels = self._with_new(level.config["themes"], nearest, found, [s.id for s in wave])
+            own, other = mean_cosines(stacked([old, vectors]), np.concatenate([known, labels]), len(themes))
+            parts = dict(zip([a.id for a in self.articles], np.split(labels.astype(np.int32), ends), strict=True))
+            # The texts that are repeated among the earlier sentences tell nothing of all of them.
+            config = {key: value for key, value in level.config.items() if key not in ("distinct", "frequent")} | {
+                "themes": themes, "sentences": len(known) + len(wave), "continues": level.id,
+                "wave": self.wave["name"],
+                "sampled_from": run.config.get("sampled_from", len(numbers)) + len(wave),
+            }  # fmt: skip
+            every_margin = np.concatenate([margins, (own - other)[len(known) :].astype(np.float32)])
+            runs.append({
+                "kind": THEMES, "digest": work_digest(KINDS.get(KIND), run=level.digest, wave=self.wave["added"]),
+                "model_id": model.id, "clusterer": run.clusterer, "config": config, "seed": self.seed,
+                "assignments": labels_before | parts,
+                "margins": {Split.TEST: (np.concatenate([ids, [s.id for s in wave]]), every_margin)},
+            })  # fmt: skip
         with self.context.writing() as w:
-            stored = w.runs.add(
-                kind=THEMES, digest=work_digest(KINDS.get(KIND), run=run.digest, wave=self.wave["added"]),
-                model_id=model.id, clusterer=run.clusterer, config=config, seed=self.seed,
-                seconds=time.monotonic() - begun, assignments=before | parts,
-                margins={Split.TEST: (np.concatenate([ids, [s.id for s in wave]]),
-                                      np.concatenate([margins, new_margins]))},
-            )  # fmt: skip
-        return {
-            "run_id": stored.id,
-            "continues": run.id,
-            "new": [t["name"] for t in themes[len(run.config["themes"]) :]],
-        }
+            first: RunRecord | None = None
+            for values in runs:
+                values["config"] |= {} if first is None else {"level_of": first.id}
+                stored = w.runs.add(**values, seconds=time.monotonic() - begun)
+                first = first or stored
+        assert first is not None
+        new = first.config["themes"][len(run.config["themes"]) :]
+        return {"run_id": first.id, "continues": run.id, "new": [theme["name"] for theme in new]}
 
     def _with_new(
         self,
@@ -297,6 +307,23 @@ class _Placing:
         for number, size in zip(*np.unique(labels, return_counts=True), strict=True):
             themes[number]["size"] += int(size)
         return themes, labels
+
+
+def _inside(every: Ids, known: Ids, old: Matrix, vectors: Matrix, rows: Ids) -> Ids:
+    """Return the themes of another level for the sentences of a wave: inside those that they have, or around them.
+
+    ``every`` are the themes of all (n + m) sentences, of which (n,) ``known`` are those of the other level; of these,
+    ``rows`` represent the themes.
+    """
+    from themescope.core.tasks.waves import ThemeCentres
+
+    fits = np.zeros((int(every.max()) + 1, int(known.max()) + 1))
+    fits[every[: len(known)], known] = 1.0
+    nearest = fits[every[len(known) :]]
+    if (fits.sum(axis=1) > 1).any():  # a level that divides themes
+        found = ThemeCentres(old[rows], known[rows]).assign(vectors)
+        nearest[:, found.themes] *= 1.0 + found.probabilities
+    return np.asarray(nearest.argmax(axis=1))
 
 
 def _evenly(numbers: Ids, random: np.random.Generator, most: int) -> Ids:

@@ -2,7 +2,8 @@
 
 The result of finding themes is a run of kind "themes" with the labels by article, the margin of every sentence, and in
 ``config`` the names, curves and reason. The labels are deleted with the corpus. With the argument ``article`` they are
-the clusters of one article. In a corpus with waves, themes continue those of an earlier result where they match.
+the clusters of one article. In a corpus with waves, themes continue those of an earlier result where they match. Each
+other level of the hierarchy is a run of its own, which names that of the result (:meth:`.Runs.levels`).
 
 For names, the job sends what a person agreed to, which the digest ``texts`` identifies, to the endpoint that was shown,
 or nothing. Bad, slow or hostile answers never make it fail: such a theme keeps its name, and the result says why.
@@ -22,8 +23,9 @@ from themescope.core.clustering.generated_names import GeneratedName, NameState,
 from themescope.core.config import config_from_dict, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.metrics.matching import same_clusters
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
-from themescope.core.types import Sentence, Split
+from themescope.core.types import Labels, Sentence, Split
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
@@ -45,7 +47,7 @@ from themescope.jobs.common.vectors import embed_articles, method_of, rows_of
 from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
-    from themescope.core.tasks.themes import FoundThemes
+    from themescope.core.tasks.themes import FoundThemes, Theme
 
 KIND = "themes"
 LIST = "list"
@@ -190,21 +192,17 @@ class _Work:
         seconds: float,
         kept: Mapping[int, Mapping[str, Any]],
     ) -> RunRecord:
-        """Store labels, margins and names of the themes; those in ``kept`` have the names of earlier themes."""
+        """Store labels, margins and names of the themes, and the other levels.
+
+        Themes in ``kept`` have the names of earlier ones, on every level that has the same theme.
+        """
         ids = np.array([s.id for s in sentences], dtype=np.int64)
         owners = np.array([s.article_id for s in sentences], dtype=np.int64)
-        described = [{**asdict(t), "central": ids[list(t.central)].tolist()} for t in themes.themes]
-        names = [str(theme["name"]) for theme in kept.values()]
-        new = [place for place in range(len(described)) if place not in kept]
-        free = made_unique([described[p]["name"] for p in new], [described[p]["words"] for p in new], names)
-        for place, name in zip(new, free, strict=True):
-            described[place]["name"] = name
-        for place, theme in kept.items():
-            described[place] |= {key: theme[key] for key in _NAMES if key in theme}
+        own = len(themes.coarser)
+        described = _described(themes.themes, ids, kept)
         config = {
             "corpus_id": self.corpus.id,
             "settings": settings,
-            "themes": described,
             "curves": asdict(themes.curves),
             "reason": themes.reason,
             "interval": list(themes.interval),
@@ -212,24 +210,49 @@ class _Work:
             "compared": themes.compared,
             "distinct": themes.distinct,
             "usual": len(themes.usual),
-            "frequent": [
-                {"id": int(ids[row]), "count": copies, "theme": int(themes.labels[row])}
-                for row, copies in themes.frequent
-            ],
             "sampled_from": self.corpus.sentences,
         } | ({"article": self.article, "title": self.articles[0].title} if self.article else {})
-        with self.context.writing() as w:
+
+        def add(labels: Labels, margins: np.ndarray, digest: str, about: Mapping[str, Any]) -> RunRecord:
+            frequent = [
+                {"id": int(ids[row]), "count": copies, "theme": int(labels[row])} for row, copies in themes.frequent
+            ]
             return w.runs.add(
                 kind=KIND,
-                digest=self.digest,
+                digest=digest,
                 model_id=self.model.id,
                 clusterer=settings["clusterer"],
-                config=config,
+                config=config | {"frequent": frequent} | about,
                 seed=self.seed,
                 seconds=seconds,
-                assignments={a.id: themes.labels[owners == a.id] for a in self.articles if a.sentences},
-                margins={Split.TEST: (ids, themes.margins)},
+                assignments={a.id: labels[owners == a.id] for a in self.articles if a.sentences},
+                margins={Split.TEST: (ids, margins)},
             )
+
+        with self.context.writing() as w:
+            sizes = [len(level.themes) for level in (*themes.coarser, themes, *themes.finer)]
+            about = {"themes": described, "level": own, "levels": sizes}
+            stored = add(themes.labels, themes.margins, self.digest, about)
+            for place, level in enumerate((*themes.coarser, *themes.finer)):
+                same = same_clusters(level.labels, themes.labels)
+                number, known = place + (place >= own), {t: described[other] for t, other in same.items()}
+                about = {"themes": _described(level.themes, ids, known), "level": number, "level_of": stored.id}
+                digest = work_digest(KINDS.get("find-themes"), result=self.digest, level=number)
+                add(level.labels, level.margins, digest, about)
+        return stored
+
+
+def _described(themes: Sequence[Theme], ids: np.ndarray, kept: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return themes as they are stored, with the ids of their central sentences, and with names in ``kept``."""
+    described = [{**asdict(t), "central": ids[list(t.central)].tolist()} for t in themes]
+    names = [str(theme["name"]) for theme in kept.values()]
+    new = [place for place in range(len(described)) if place not in kept]
+    free = made_unique([described[p]["name"] for p in new], [described[p]["words"] for p in new], names)
+    for place, name in zip(new, free, strict=True):
+        described[place]["name"] = name
+    for place, theme in kept.items():
+        described[place] |= {key: theme[key] for key in _NAMES if key in theme}
+    return described
 
 
 def _result(run: RunRecord, corpus: CorpusRecord, model: ModelRecord, cached: bool) -> dict[str, Any]:
@@ -243,6 +266,7 @@ def _result(run: RunRecord, corpus: CorpusRecord, model: ModelRecord, cached: bo
         "sentences": run.config["sentences"],
         "distinct": run.config.get("distinct", run.config["sentences"]),
         "k": len(run.config["themes"]),
+        "levels": run.config.get("levels", [len(run.config["themes"])]),
         "reason": run.config["reason"],
         "interval": run.config.get("interval"),  # results of earlier versions have none
         "themes": [{"name": theme["name"], "size": theme["size"]} for theme in run.config["themes"]],

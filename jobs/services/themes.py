@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from themescope.core.errors import UnknownNameError
-from themescope.core.records.answers import NamedTheme, ThemeRun
+from themescope.core.records.answers import NamedTheme, ThemeLevel, ThemeRun
 from themescope.core.records.stored import RunRecord
 from themescope.core.types import Ids, Split
 from themescope.db.repositories.runs import THEMES
@@ -37,11 +37,26 @@ def theme_arrays(r: Unit, run_id: int) -> tuple[Ids, Ids, np.ndarray]:
     return ids, themes, margins
 
 
+def level_names(r: Unit, run: RunRecord, ids: Ids) -> dict[str, list[str]]:
+    """Return level_0, level_1 … → the theme of each of (n,) sentences, by name, at this level of a result.
+
+    Level 0 has the fewest themes. "" is that of a sentence without a theme.
+    """
+    found: dict[str, list[str]] = {}
+    for number, level in enumerate(r.runs.levels(run)):
+        own, themes, _ = theme_arrays(r, level.id)
+        names = [*(str(theme["name"]) for theme in level.config["themes"]), ""]
+        of = dict(zip(own.tolist(), themes.tolist(), strict=True))
+        found[f"level_{number}"] = [names[of.get(id, -1)] for id in ids.tolist()]
+    return found
+
+
 def theme_run(r: Unit, run: RunRecord) -> ThemeRun:
     """Return the themes of a run with their subtitles."""
     config = run.config
     first = [i for theme in config["themes"] for i in theme["central"][:1]]
     texts = {i: sentence.text for i, sentence in r.corpora.sentences_by_id(np.array(first, np.int64)).items()}
+    levels = r.runs.levels(run)
     themes = [
         NamedTheme(
             number=number,
@@ -61,4 +76,6 @@ def theme_run(r: Unit, run: RunRecord) -> ThemeRun:
         reason=str(config["reason"]),
         created=run.created,
         themes=themes,
+        level=[level.id for level in levels].index(run.id),
+        levels=[ThemeLevel(level.id, len(level.config["themes"])) for level in levels],
     )

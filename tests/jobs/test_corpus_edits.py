@@ -88,7 +88,7 @@ def test_a_removed_wave_is_out_of_everything_and_undo_brings_all_of_it_back(stor
         wave = r.corpora.sentence_ids(corpus.id, 1)
         (map_record,) = r.maps.list()
         column = next(c for c in r.columns.list(corpus.id) if c.name == "wave")
-        run = r.runs.list(kind="themes")[-1]
+        run = r.runs.themes()[-1]
         made = provenance_of(r, opened(store).record, state)
     edit = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
     assert (edit.kind, edit.sentences, edit.labels, edit.person) == (EditKind.WAVE, 50, 10, "ann")
@@ -190,11 +190,11 @@ def test_the_name_of_a_removed_wave_can_be_used_again(store: Store, tmp_path: Pa
 def test_names_of_themes_are_kept_while_a_wave_is_removed(store: Store) -> None:
     corpus = corpus_of(store)
     with store.writing() as w:
-        run = w.runs.list(kind="themes")[-1]
+        run = w.runs.themes()[-1]
         w.runs.rename_theme(run.id, 0, "Homes")
     edit = corpus_edits.remove_wave(store, corpus.id, "spring", "ann")
     with store.writing() as w:
-        kept = w.runs.list(kind="themes")[-1]
+        kept = w.runs.themes()[-1]
         assert kept.id == run.id and kept.config["themes"][0]["name"] == "Homes" and len(kept.config["themes"]) == 3
         w.runs.rename_theme(run.id, 1, "Trains")
     corpus_edits.undo(store, corpus.id, edit.id, "ann")

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from tests.homes import CopyHome, MakeHome
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
+from themescope.core.metrics.matching import same_clusters
 from themescope.core.types import Split
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
@@ -92,6 +93,34 @@ def test_themes_are_found_once(listed: Store) -> None:
     assert margins.min() > 0
     central = run.config["themes"][0]["central"]
     assert {labels[ids.tolist().index(i)] for i in central} == {0}
+
+
+def test_levels_are_results_with_the_names_that_people_gave(listed: Store, tmp_path: Path) -> None:
+    ends = ("castle and garden", "children and school")
+    said = [
+        f"{text.format(end)} {letter}"
+        for number, text in zip((6, 6, 3), THEMES.values(), strict=True)
+        for end in ends[: number // 3]
+        for letter in "bcdfgh"[:number]
+    ]
+    (tmp_path / "words.csv").write_text("\n".join(["text", *said]), encoding="utf-8")
+    do(listed, "import-list", file=str(tmp_path / "words.csv"), corpus="W", column="text")
+    result = do(listed, "find-themes", corpus="W", model="M", settings={"k": 3})
+    with listed.writing() as w:
+        (run,) = w.runs.themes()
+        levels = w.runs.levels(run)
+        assert result["levels"] == [len(level.config["themes"]) for level in levels] and result["levels"][-1] > 3
+        assert [w.runs.levels(level) for level in levels] == [levels] * len(levels) and run in levels
+        (last,) = w.runs.labels(levels[-1].id).values()
+        (own,) = w.runs.labels(run.id).values()
+        names = {level.id: [theme["name"] for theme in level.config["themes"]] for level in levels}
+        same = same_clusters(last, own)
+        w.runs.rename_theme(run.id, 0, "Mine")
+        now = [theme["name"] for theme in w.runs.get(levels[-1].id).config["themes"]]
+    assert np.unique(np.stack([own, last]), axis=1).shape[1] == result["levels"][-1]
+    assert now == ["Mine" if same.get(place) == 0 else name for place, name in enumerate(names[levels[-1].id])], (
+        "a theme that no level divides has one name"
+    )
 
 
 def test_the_order_counts_in_a_text_and_not_in_a_list(listed: Store, tmp_path: Path) -> None:

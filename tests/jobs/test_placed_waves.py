@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,7 @@ def test_codes_are_predictions_and_what_is_new_is_a_named_candidate(copy_home: C
 def test_themes_are_continued_in_a_result_of_their_own(copy_home: CopyHome, home: Path) -> None:
     store = copy_home(home)
     with store.reading() as r:
-        (old,) = r.runs.list(kind="themes")
+        (old,) = r.runs.themes()
         before, corpus = r.runs.labels(old.id), r.corpora.by_name("C")
     assert (
         without_waves(corpus, old.config["sampled_from"], "result")
@@ -162,7 +163,7 @@ def test_themes_are_continued_in_a_result_of_their_own(copy_home: CopyHome, home
     )
     result = do(store, "place-wave", corpus="C")["themes"]
     with store.reading() as r:
-        earlier, new = r.runs.list(kind="themes")
+        earlier, new = r.runs.themes()
         after = r.runs.labels(new.id)
         ids, margins = r.runs.margins(new.id, Split.TEST)
     assert earlier == old and (result["run_id"], result["continues"]) == (new.id, old.id)
@@ -174,13 +175,21 @@ def test_themes_are_continued_in_a_result_of_their_own(copy_home: CopyHome, home
     sizes = np.bincount(np.concatenate(list(after.values())))
     assert sizes.tolist() == [theme["size"] for theme in themes] and sizes[3] > 15
     assert without_waves(corpus, new.config["sampled_from"], "result") == ""
+    with store.reading() as r:
+        levels, earlier = r.runs.levels(new), r.runs.levels(old)
+        placed = [np.concatenate(list(r.runs.labels(level.id).values())) for level in levels]
+    assert [len(level.config["themes"]) for level in levels] == [len(level.config["themes"]) + 1 for level in earlier]
+    assert len(levels) > 1 and new in levels
+    assert [level.config["continues"] for level in levels] == [level.id for level in earlier]
+    for above, below in pairwise(placed):
+        assert np.unique(np.stack([above, below]), axis=1).shape[1] == below.max() + 1
     assert do(store, "place-wave", corpus="C")["themes"] is None
 
 
 def test_a_later_clustering_continues_the_themes_that_it_finds_again(copy_home: CopyHome, home: Path) -> None:
     store = copy_home(home)
     with store.writing() as w:
-        (old,) = w.runs.list(kind="themes")
+        (old,) = w.runs.themes()
         for place, name in enumerate(("First", "Second", "Third")):
             w.runs.rename_theme(old.id, place, name)
     result = do(store, "find-themes", corpus="C", model=MODEL, settings={"k": 4, "subsamples": 1})

@@ -75,13 +75,21 @@ def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None
 
 def test_themes_of_sentences_in_one_line(sqlite_store: Store, tmp_path: Path) -> None:
     texts = [
-        f"{start} number {i}." for start in ("Wind farms disturb birds", "A curfew lowers crime") for i in range(8)
+        f"{start} in {town}."
+        for start in ("Wind farms disturb birds", "A curfew lowers crime", "The orchestra plays music")
+        for town in ("York", "Bath", "Ely", "Leeds", "Ripon", "Truro", "Wells", "Derby")
     ]
     with worker_thread(sqlite_store), served(APP) as address, themescope.Client(address) as client:
-        run = client.themes(texts, corpus="claims", k=2, language="en", model="static-wikipedia")
-        assert run.sentences == len(texts) and sorted(theme.size for theme in run.themes) == [8, 8]
+        run = client.themes(texts, corpus="claims", k=3, language="en", model="static-wikipedia")
+        assert run.sentences == len(texts) and [theme.size for theme in run.themes] == [8, 8, 8]
         members = {member.sentence.text: member.theme for member in client.theme_members(run.id)}
-        assert [members[text] for text in texts] == [members[texts[0]]] * 8 + [members[texts[8]]] * 8
+        assert [members[text] for text in texts] == [members[text] for text in texts[::8] for _ in range(8)]
+        assert run.levels[run.level].run_id == run.id and [level.themes for level in run.levels] == [2, 3]
+        joined = client.theme_run(run.levels[0].run_id)
+        assert (joined.level, joined.levels) == (0, run.levels) and [theme.size for theme in joined.themes] == [16, 8]
+        assert [found.id for found in client.theme_runs(run.corpus_id)] == [run.id]
+        inside = {(members[m.sentence.text], m.theme) for m in client.theme_members(joined.id)}
+        assert len(inside) == 3, "each theme of a level lies inside one of the level above"
         assert client.rename_theme(run.id, 1, "Curfews").themes[1].name == "Curfews"
         with pytest.raises(RequestError, match="A corpus called 'claims' exists already"):
             client.themes(texts, corpus="claims")

@@ -82,7 +82,8 @@ def themes() -> Fingerprint:
     curves = dataclasses.asdict(found.curves)
     measured = [value for name in sorted(curves) if isinstance(curves[name], list | tuple) for value in curves[name]]
     names = [theme.name for theme in found.themes]
-    return [partition(found.labels), *names, *found.interval, *numbers(found.margins), *numbers(measured)]
+    levels = [partition(level.labels) for level in (*found.coarser, *found.finer)]
+    return [partition(found.labels), *names, *found.interval, *numbers(found.margins), *numbers(measured), *levels]
 
 
 def compared() -> Fingerprint:

@@ -15,8 +15,9 @@ def themes_of(labels: list[int]) -> FoundThemes:
     curves, margins = Curves((), (), (), (), 0), np.zeros(len(found), np.float32)
     n = len(found)
     return FoundThemes(
-        found, listed, margins, curves, "", (1, len(listed)), n, 0.0, 0.0, False, False, n, np.arange(n), ()
-    )
+        found, listed, margins, curves, "", (1, len(listed)), n, 0.0, 0.0, False, False, n, np.arange(n), (),
+        coarser=(), finer=(), suggested=0,
+    )  # fmt: skip
 
 
 def test_a_theme_that_is_found_again_has_its_place_and_a_new_one_a_free_place() -> None:
