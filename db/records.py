@@ -40,18 +40,6 @@ class TripletSections:
 
 
 @dataclass(frozen=True, slots=True)
-class TripletMeasures:
-    """Lengths and distances of the sentences of a split's triplets; row i of every (n,) array is triplet i."""
-
-    ids: Ids
-    articles: Ids
-    words: Ids
-    """Words of the shortest of the three sentences; of a set of kind "titles", of the pivot."""
-    distance: Ids
-    """Paragraphs between the pivot and the sentence of its own section; -1 where that is a title."""
-
-
-@dataclass(frozen=True, slots=True)
 class MapPoints:
     """The points of a map: (n,) sentence ids and (n, 2) coordinates."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
@@ -137,39 +136,9 @@ def margins_of_batch(model: Comparing, batch: TripletBatch) -> npt.NDArray[np.fl
     return model.distances(pivots, negatives) - model.distances(pivots, positives)
 
 
-# Analysis of triplet accuracy: by slice, by article, by pair of section titles, by correctness, and by margin
+# Analysis of triplet accuracy: by article, by pair of section titles, and by margin
 
 RESAMPLES = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """Triplets whose value is between ``low`` and ``high`` inclusive; without upper bound if ``high`` is None."""
-
-    low: int
-    high: int | None
-    triplets: int
-    accuracy: Estimate
-    """Its ``n`` counts articles; a single article has no interval."""
-
-
-def accuracy_slices(values: Ids, margins: npt.ArrayLike, groups: Ids, starts: Sequence[int]) -> list[Slice]:
-    """Return the accuracy of n triplets by slices of whole-number ``values`` (n,) that begin at ascending ``starts``.
-
-    ``margins`` (n,) above 0 are correct, an exact tie counts ½; ``groups`` (n,) are article ids, and intervals resample
-    articles (2,000 times). Empty slices and values below the first start are omitted. Raises :class:`DataError` if the
-    columns differ in length.
-    """
-    correct = correctness(np.asarray(margins, dtype=np.float32))
-    if not len(values) == len(correct) == len(groups):
-        raise DataError("Slices need a value, a margin and an article for every triplet.")
-    found = []
-    for low, after in zip(starts, [*starts[1:], None], strict=True):
-        inside = values >= low if after is None else (values >= low) & (values < after)
-        if inside.any():
-            estimate = bootstrap_mean(correct[inside], groups[inside], RESAMPLES)
-            found.append(Slice(low, None if after is None else after - 1, int(inside.sum()), estimate))
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,41 +241,6 @@ def section_pairs(own: Codes, other: Codes, titles: Sequence[str], margins: npt.
 
 def _alphabetical(a: str, b: str) -> tuple[str, str]:
     return (a, b) if (a.casefold(), a) <= (b.casefold(), b) else (b, a)
-
-
-Mask = npt.NDArray[np.bool_]
-
-
-class CorrectnessFilter(StrEnum):
-    """Condition on the correctness of the models."""
-
-    ANY = "any"
-    ALL = "all"
-    NONE = "none"
-    DIFFER = "differ"
-    AGAINST = "against"
-    """The first model is right and the second wrong."""
-
-
-def correctness_mask(condition: CorrectnessFilter, margins: npt.ArrayLike) -> Mask:
-    """Return an (n,) mask of triplets that meet the condition, from (m, n) margins (NaN if missing).
-
-    A model is right above 0 and wrong below; an exact tie is neither. A triplet without any margin is never selected.
-    Raises :class:`DataError` without models, or with fewer than two for ``AGAINST``.
-    """
-    values = np.asarray(margins, dtype=np.float32)
-    if values.ndim != 2 or len(values) < (2 if condition is CorrectnessFilter.AGAINST else 1):
-        raise DataError("Choose the models to filter by.")
-    return np.asarray(_CONDITIONS[condition](values > 0, values < 0, np.isfinite(values)), dtype=bool)
-
-
-_CONDITIONS: dict[CorrectnessFilter, Callable[[Mask, Mask, Mask], npt.ArrayLike]] = {
-    CorrectnessFilter.ANY: lambda right, wrong, known: right.any(axis=0),
-    CorrectnessFilter.ALL: lambda right, wrong, known: known.any(axis=0) & (right | ~known).all(axis=0),
-    CorrectnessFilter.NONE: lambda right, wrong, known: known.any(axis=0) & ~right.any(axis=0),
-    CorrectnessFilter.DIFFER: lambda right, wrong, known: right.any(axis=0) & wrong.any(axis=0),
-    CorrectnessFilter.AGAINST: lambda right, wrong, known: right[0] & wrong[1],
-}
 
 
 _CUT = 0.005

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from themescope.core.registry import Card, Registry
 
 TAGS = {
+    "usual": "Learns from a corpus and is worth a try: offered first where a model is trained.",
     "pretrained": "Learns nothing; built from pretrained word vectors or a pretrained encoder.",
     "stateless": "Embeds with its default settings without having been fitted.",
     "english": "Built on English word vectors or an English encoder; exceptions: word_tables.english_only.",
@@ -140,6 +141,7 @@ _CARDS = (
         "A BiLSTM with attention, trained so that sentences of the same section are close to each other.",
         "section 3.2",
         "trains-on-labels",
+        "usual",
     ),
     _triplet_network(
         "triplets-titles",
@@ -310,7 +312,7 @@ _CARDS = (
         "closer: learned in seconds from triplets, or from the labels of a labelling.",
         "Zadeh, Hosseini and Sra 2016, Geometric Mean Metric Learning; regularised to the identity: this project",
         factory="linear_metric:LinearMetric",
-        tags=("needs-models", "any-models", "needs-triplets", "learns-metric"),
+        tags=("needs-models", "any-models", "needs-triplets", "learns-metric", "usual"),
     ),
     _card(
         "static-encoder",
@@ -320,7 +322,7 @@ _CARDS = (
         "This project; after Arora et al. 2017, A Simple but Tough-to-Beat Baseline for Sentence Embeddings, and "
         "Khosla et al. 2020, Supervised Contrastive Learning",
         factory="static_encoder:StaticEncoder",
-        tags=("needs-sections", "accepts-teacher", "english", "one-core"),
+        tags=("needs-sections", "accepts-teacher", "english", "one-core", "usual"),
     ),
     _card(
         "minilm",
@@ -348,7 +350,7 @@ _CARDS = (
         "This project; after Reimers and Gurevych 2019, Sentence-BERT, and Khosla et al. 2020, Supervised Contrastive "
         "Learning",
         factory="thematic_encoder.model:ThematicEncoder",
-        tags=("encoder", "needs-sections", "english"),
+        tags=("encoder", "needs-sections", "english", "usual"),
         revision=2,
     ),
     _card(

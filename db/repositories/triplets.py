@@ -23,7 +23,6 @@ from themescope.db import tables as t
 from themescope.db.records import (
     SentencePlaces,
     TripletCard,
-    TripletMeasures,
     TripletReview,
     TripletSections,
     TripletSetRecord,
@@ -99,46 +98,6 @@ def looked_up(table: _Table, wanted: Ids) -> _Codes:
         return np.zeros(len(wanted), np.int32)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[at] == wanted, codes[at], 0).astype(np.int32)
-
-
-def measures(connection: Connection, kind: str, rows: TripletRows) -> TripletMeasures:
-    """Return lengths and distances of n triplets; words are counted by the spaces between them."""
-    parts = [rows.pivots] if kind == "titles" else [rows.pivots, rows.positives, rows.negatives]
-    ids, words, paragraphs = _lengths(connection, np.concatenate(parts))
-    if not len(ids):
-        nothing = np.empty(0, np.int64)
-        return TripletMeasures(nothing, nothing, nothing, nothing)
-    at = [np.minimum(np.searchsorted(ids, part), len(ids) - 1) for part in parts]
-    shortest = np.min([words[places] for places in at], axis=0)
-    apart = np.full(len(rows.ids), -1) if kind == "titles" else np.abs(paragraphs[at[0]] - paragraphs[at[1]])
-    return TripletMeasures(rows.ids, rows.articles, shortest, apart)
-
-
-def _lengths(connection: Connection, sentence_ids: Ids) -> tuple[Ids, Ids, Ids]:
-    """Return the ascending ids of existing sentences, their numbers of words, and their paragraphs in the article."""
-    c = t.sentence.c
-    words = sa.func.length(c.text) - sa.func.length(sa.func.replace(c.text, " ", "")) + 1
-    query = sa.select(c.id, c.article_id * PLACES + c.section, c.paragraph, words)
-    found = [np.empty((4, 0), np.int64)]
-    for chunk in id_chunks(sentence_ids):
-        found.append(np.stack(id_columns(connection.execute(query.where(within(connection, c.id, chunk))), 4)))
-    ids, places, paragraphs, lengths = np.concatenate(found, axis=1)
-    order = np.argsort(ids, kind="stable")
-    return ids[order], lengths[order], (paragraphs + _before(connection, places))[order]
-
-
-def _before(connection: Connection, places: Ids) -> Ids:
-    """Return the number of paragraphs before each section of ``places`` (n,), summed over all articles in it."""
-    c = t.sentence.c
-    place = (c.article_id * PLACES + c.section).label("place")
-    query = sa.select(place, sa.func.max(c.paragraph) + 1).group_by(place)
-    found = [np.empty((2, 0), np.int64)]
-    for chunk in id_chunks(places // PLACES):
-        found.append(np.stack(id_columns(connection.execute(query.where(within(connection, c.article_id, chunk))), 2)))
-    known, sizes = np.concatenate(found, axis=1)
-    order = np.argsort(known, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(sizes[order])])
-    return starts[np.searchsorted(known[order], places)]
 
 
 def sentence_places(connection: Connection, sentence_ids: Ids) -> SentencePlaces:
@@ -332,10 +291,6 @@ class Triplets(NamedRepository[TripletSetRecord]):
     def sections(self, set_id: int, split: Split) -> TripletSections:
         """Return the section titles of the triplets of a split, in the order of :meth:`rows`."""
         return section_titles(self.connection, self.get(set_id).kind, self.rows(set_id, split))
-
-    def measures(self, set_id: int, split: Split) -> TripletMeasures:
-        """Return lengths and distances of the triplets of a split, in the order of :meth:`rows`."""
-        return measures(self.connection, self.get(set_id).kind, self.rows(set_id, split))
 
     def ids(self, set_id: int, split: Split | None = None) -> Ids:
         """Return the ids of the triplets of a split, or of all splits in order."""

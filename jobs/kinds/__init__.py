@@ -155,7 +155,7 @@ REGISTRY = Registry(
             factory="themescope.jobs.kinds.train:train",
             config="themescope.jobs.kinds.train:TrainConfig",
             pages=("triplets", "train"),
-            link=ResultLink("train", {"view": "Models"}, {"model": "model"}),
+            link=ResultLink("train", {}, {"model": "model"}),
         ),
         JobCard(
             id="add-model",
@@ -164,7 +164,7 @@ REGISTRY = Registry(
             factory="themescope.jobs.kinds.train:add_saved_model",
             config="themescope.jobs.kinds.train:AddModelConfig",
             pages=("themes", "train"),
-            link=ResultLink("train", {"view": "Models"}, {"model": "model"}),
+            link=ResultLink("train", {}, {"model": "model"}),
         ),
         JobCard(
             id="embed",

@@ -159,38 +159,6 @@ class TestSections:
             assert len([s for s in said if s.startswith("SELECT")]) == 5
 
 
-class TestMeasures:
-    def test_equal_to_what_the_sentences_say(self, store: Store) -> None:
-        corpus = add_corpus(store)
-        random = np.random.default_rng(0)
-        of_article = sentences_of(store, corpus.id)
-        listed = {s.id: s for article in of_article for s in article}
-        chosen = [random.choice([s.id for s in article], 3).tolist() for article in of_article for _ in range(20)]
-        with store.writing() as w:
-            made = w.triplets.create(corpus.id, "some", "sentences", {}, 0, "d")
-            w.triplets.add(made.id, Split.TEST, rows(*((listed[p].article_id, p, a, b) for p, a, b in chosen)))
-        with store.reading() as r:
-            found = r.triplets.measures(made.id, Split.TEST)
-            assert found.ids.tolist() == r.triplets.rows(made.id, Split.TEST).ids.tolist()
-            assert found.words.tolist() == [min(len(listed[i].text.split()) for i in ids) for ids in chosen]
-            paragraphs = {}  # counted through the article, as its sentences come
-            for article in of_article:
-                seen: dict[tuple[int, int], int] = {}
-                paragraphs |= {s.id: seen.setdefault((s.section, s.paragraph), len(seen)) for s in article}
-            assert found.distance.tolist() == [abs(paragraphs[p] - paragraphs[a]) for p, a, _ in chosen]
-            assert len(r.triplets.measures(made.id, Split.TRAIN).words) == 0
-
-    def test_titles_have_no_distance(self, store: Store) -> None:
-        corpus = add_corpus(store)
-        (a, *_) = sentences_of(store, corpus.id)
-        with store.writing() as w:
-            (_, first, second) = w.corpora.sections(a[0].article_id)
-            made = w.triplets.create(corpus.id, "titles", "titles", {}, 0, "d")
-            w.triplets.add(made.id, Split.TRAIN, rows((a[0].article_id, a[4].id, first.id, second.id)))
-            found = w.triplets.measures(made.id, Split.TRAIN)
-        assert (found.words.tolist(), found.distance.tolist()) == ([len(a[4].text.split())], [-1])
-
-
 class TestCards:
     def test_a_card_tells_everything(self, store: Store) -> None:
         made = add_set(store)

@@ -57,9 +57,8 @@ STATES = [
     ("tasks", {"view": "New task"}),
     ("compare", {"tab": "Pair", "benchmark": SEVERAL}),
     ("compare", {"tab": "Triplet accuracy"}),
-    ("triplets", {"view": "Accuracy", "set": SET}),
-    ("triplets", {"view": "New set"}),
-    ("train", {"view": "Models"}),
+    ("triplets", {"view": "Browse", "set": SET}),
+    ("triplets", {"view": "Sets"}),
     ("themes", {"view": "Results"}),
 ]
 PAPER = """map => getComputedStyle(map).getPropertyValue("--paper").match(/[0-9a-f]{2}/gi)

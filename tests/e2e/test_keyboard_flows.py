@@ -97,7 +97,7 @@ DRAWN_ANEW = """(tab) => {
 
 
 def test_a_tab_keeps_the_focus_when_it_is_drawn_anew(page: Page, filled: App) -> None:
-    open_page(page, f"{filled.url}/triplets?{urlencode({'corpus': CORPUS})}", "Triplets")
+    open_page(page, f"{filled.url}/triplets?{urlencode({'corpus': CORPUS, 'triplets_view': 'Browse'})}", "Triplets")
     at_rest(page)
     tab = page.get_by_role("tab", name="Browse")
     tab_to(page, "Browse")

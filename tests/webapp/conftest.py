@@ -104,15 +104,13 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 def open_page() -> Callable[..., AppTest]:
     """Run the app on one page, with query parameters, which are named without the prefix of the page.
 
-    ``opened`` is the id of a job whose line stands open, ``person`` the name that the user gave.
+    ``person`` is the name that the user gave.
     """
 
-    def run(page: str, opened: int = 0, person: str = "", **query: str) -> AppTest:
+    def run(page: str, person: str = "", **query: str) -> AppTest:
         at = AppTest.from_file(str(APP), default_timeout=PATIENCE_S)
         if person:
             at.session_state["person"] = person
-        if opened:
-            at.session_state[f"job-{opened}"] = True
         if page != "home":
             # As a browser that opens an address; switch_page() would know the addresses only after a run of Home.
             at._page_hash = calc_hash(page)

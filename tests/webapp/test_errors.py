@@ -101,7 +101,7 @@ def test_wrong_triplets_are_collected_where_they_are_browsed(filled_store: Store
         (chosen, *_) = r.triplets.list(1)
         run = next(one for one in r.runs.list(triplet_set_id=chosen.id, kind="triplets"))
         wrong = failures.failing(filled_store, run, "model").ids
-    at = open_page("triplets", corpus=CORPUS, set=chosen.name)
+    at = open_page("triplets", corpus=CORPUS, set=chosen.name, view="Browse")
     press(at, "Collect as error")
     assert not at.exception and len(texts(filled_store)) == 1
     assert texts(filled_store)[0].startswith("Pivot: ") and "\nNegative: " in texts(filled_store)[0]

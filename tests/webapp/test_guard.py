@@ -12,7 +12,7 @@ from themescope.jobs.services.accounts import people
 Open = Callable[..., AppTest]
 FORMS = [
     ("Creating a map", "Create map", "map", {}),
-    ("Building a triplet set", "Build set", "triplets", {"view": "New set"}),
+    ("Building a triplet set", "Build set", "triplets", {"view": "Sets"}),
     ("Building benchmarks", "Build benchmark", "compare", {"tab": "Build a benchmark"}),
 ]
 OFFERS = [
@@ -32,7 +32,8 @@ def ada_manages(filled_store: Store) -> Store:
 def test_forms_are_for_those_who_may_send_them(ada_manages: Store, open_page: Open) -> None:
     for what, send, page, address in FORMS:
         at = open_page(page, **address)
-        at.session_state["map_new_map_False"] = at.session_state["map_new_map_True"] = True
+        for folded in ("map_new_map_False", "map_new_map_True", "triplets_new"):
+            at.session_state[folded] = True
         at.run()
         assert any(f"{what} requires the admin role" in m.value for m in at.markdown)
         assert send not in [b.label for b in at.button]

@@ -222,7 +222,7 @@ def test_a_map_opens_with_its_colour(two: Store, open_page: Open, target: str) -
     ("page", "key", "gone", "first"),
     [
         ("code", "layout", "Table", "Columns"),
-        ("triplets", "view", "Margins", "Browse"),
+        ("triplets", "view", "Margins", "Accuracy"),
         ("compare", "tab", "One article", "Clustering"),
     ],
 )
@@ -231,7 +231,7 @@ def test_a_link_to_what_went_opens_the_first(
 ) -> None:
     at = open_page(page, corpus=CORPUS, **{key: gone})
     shows(at, page, key, first)
-    follow(at, page, corpus=CORPUS, **{key: {"layout": "Map", "view": "Reviews", "tab": "Pair"}[key]})
+    follow(at, page, corpus=CORPUS, **{key: {"layout": "Map", "view": "Sets", "tab": "Pair"}[key]})
     follow(at, "home", corpus=CORPUS)
     shows(follow(at, page, corpus=CORPUS, **{key: gone}), page, key, first)
 

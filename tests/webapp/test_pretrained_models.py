@@ -52,12 +52,12 @@ def test_an_encoder_in_context_is_offered_thematic_encoders_alone(untrained: Sto
 
 
 def test_it_is_listed_before_and_after_it_is_stored(untrained: Store, open_page: Open) -> None:
-    at = open_page("train", view="Models")
+    at = open_page("train")
     table = at.dataframe[0].value
     assert (set(table["Model"]), set(table["Created"])) == (PRETRAINED, {"pretrained"})
     assert not [b for b in at.button if "Delete" in b.label]
     find_model(untrained, DEFAULT)
-    at = open_page("train", view="Models")
+    at = open_page("train")
     table = at.dataframe[0].value
     assert set(table["Model"]) == PRETRAINED
     assert (table["Created"][table["Model"] == DEFAULT_MODEL] != "pretrained").all()

@@ -75,7 +75,7 @@ def test_a_path_outside_is_neither_previewed_nor_imported(sqlite_store: Store, o
     ("page", "query", "label"),
     [
         ("import", {}, "Source"),
-        ("train", {"view": "New model"}, "Model folder on the server"),
+        ("train", {}, "Model folder on the server"),
     ],
 )
 def test_every_form_offers_paths_only_with_folders(
@@ -94,5 +94,5 @@ def test_every_form_offers_paths_only_with_folders(
 
 def words(open_page: Open) -> tuple[AppTest, Any]:
     """The form of a method with word vectors, and their field."""
-    at = open_page("train", view="New model", method="Mean vectors")
+    at = open_page("train", method="Mean vectors")
     return at, next(field for field in at.text_input if field.label == "Word vectors")

@@ -125,7 +125,7 @@ def test_an_admin_sees_people_and_changes_their_roles(shared: Store, open_page: 
     sign_in("ada")
     at = open_page("people", member="val")
     assert "val" in [x.value for x in at.subheader]
-    at.radio(key="people_role_val").set_value(Role.LABELLER).run()
+    at.selectbox(key="people_role_val").set_value(Role.LABELLER).run()
     press(at, "Save")
     with shared.reading() as r:
         assert r.people.role("val") is Role.LABELLER

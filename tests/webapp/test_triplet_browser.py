@@ -14,13 +14,12 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.hands import press, words_of
 from tests.webapp.test_triplet_margins import add_evaluation
-from themescope.core.metrics.triplets import CorrectnessFilter
 from themescope.core.types import Split, TripletRows
 from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
 from themescope.webapp.features.triplets import browser, filters
 from themescope.webapp.features.triplets import queries as page_queries
-from themescope.webapp.features.triplets.filters import ReviewFilter, TripletFilter
+from themescope.webapp.features.triplets.filters import ORDERS, TripletFilter
 from themescope.webapp.features.triplets.queries import EvaluatedModel, Export
 from themescope.webapp.shared import components
 from themescope.webapp.shared.results import triplet_queries
@@ -55,33 +54,25 @@ def test_every_part_of_the_filter_is_what_the_cards_say(filled_store: Store) -> 
         ),
         TripletFilter(article="anub"): lambda c: "anub" in c.article,
         TripletFilter(article="Nile"): lambda c: False,
-        TripletFilter(section="cours"): lambda c: c.pivot_section == "Course",
-        TripletFilter(section="(no", other="hist"): lambda c: (c.pivot_section, c.negative_section) == ("", "History"),
         TripletFilter(pair=("history", "COURSE")): lambda c: (
             {c.pivot_section, c.negative_section} == {"Course", "History"}
         ),
-        TripletFilter(correct=CorrectnessFilter.ALL): lambda c: first[c.id] > 0 and second[c.id] > 0,
-        TripletFilter(correct=CorrectnessFilter.NONE): lambda c: (
-            c.split is TEST and not (first[c.id] > 0 or second[c.id] > 0)
-        ),
-        TripletFilter(correct=CorrectnessFilter.AGAINST, correct_model=MODEL, wrong_model="second"): lambda c: (
-            first[c.id] > 0 > second[c.id]
-        ),
-        TripletFilter(correct=CorrectnessFilter.AGAINST, correct_model=MODEL, wrong_model="gone"): lambda c: False,
-        TripletFilter(margin_model=MODEL, low=-0.25, high=0.5): lambda c: -0.25 <= first[c.id] < 0.5,
-        TripletFilter(margin_model="gone", high=0.0): lambda c: True,
+        TripletFilter(right=(MODEL, "second")): lambda c: first[c.id] > 0 and second[c.id] > 0,
+        TripletFilter(wrong=(MODEL,)): lambda c: first[c.id] < 0,
+        TripletFilter(right=(MODEL,), wrong=("second",)): lambda c: first[c.id] > 0 > second[c.id],
     }  # fmt: skip
     for wanted, holds in asked.items():
         found = filters.ids(chosen, wanted, judges).tolist()
         assert found == [c.id for c in every if holds(c)], wanted
 
 
-@pytest.mark.parametrize(("order", "margins"), [("wrong", [-0.25, 0, 0.5, 1]), ("right", [1, 0.5, 0, -0.25]),
-                                                ("close", [0, -0.25, 0.5, 1])])  # fmt: skip
-def test_orders_by_margin(filled_store: Store, order: str, margins: list[float]) -> None:
+def test_orders_by_margin(filled_store: Store) -> None:
     chosen, judges = judged(filled_store)
-    found = filters.ids(chosen, TripletFilter(margin_model=MODEL, order=order), judges)
-    assert page_queries.margins_at(judges[0], found).tolist() == margins
+    sorted_by = {}
+    for order in ORDERS:
+        found = filters.ids(chosen, TripletFilter(order=order, order_model=MODEL), judges)
+        sorted_by[order] = page_queries.margins_at(judges[0], found).tolist()
+    assert [*sorted_by.values()] == [[-0.25, 0, 0.5, 1], [1, 0.5, 0, -0.25], [0, -0.25, 0.5, 1]]
 
 
 def test_a_verdict_is_stored_and_the_next_triplet_comes(filled_store: Store, open_page: Open) -> None:
@@ -107,17 +98,14 @@ def test_reviews_narrow_the_view(filled_store: Store, open_page: Open) -> None:
         w.reviews.add(chosen.id, ids[0], "Ada", Verdict.BAD)
         w.reviews.add(chosen.id, ids[1], "Bob", Verdict.GOOD)
     reviews, found = page_queries.reviews(chosen), np.array(ids)
-    assert filters.with_reviews(found, reviews, ReviewFilter()).tolist() == ids
-    assert filters.with_reviews(found, reviews, ReviewFilter("reviewed")).tolist() == ids[:2]
-    assert filters.with_reviews(found, reviews, ReviewFilter("unreviewed", "Ada")).tolist() == ids[1:]
-    assert filters.with_reviews(found, reviews, ReviewFilter("bad")).tolist() == ids[:1]
-    assert filters.with_reviews(found, reviews, ReviewFilter("bad", "Bob")).tolist() == []
-    at = open_page("triplets", set=SET, split="test", reviewed="not reviewed")
-    assert "Triplet 1 of 2" in words_of(at) and "Showing only not reviewed" in words_of(at)
-    press(press(at, "Good"), "Good")
+    expected = {"any": ids, "reviewed": ids[:2], "not reviewed by me": ids, "bad": ids[:1], "ambiguous": []}
+    assert {one: filters.with_reviews(found, reviews, one).tolist() for one in expected} == expected
+    at = open_page("triplets", set=SET, split="test", review="not reviewed by me", person="Ada")
+    assert "Triplet 1 of 3" in words_of(at) and "not reviewed by me" in words_of(at)
+    press(press(press(at, "Good"), "Good"), "Good")
     assert "No triplet left" in words_of(at)
-    at = open_page("triplets", set=SET, split="test", reviewed="good", reviewer="Bob", triplet=str(ids[1]))
-    assert "Triplet 1 of 1" in words_of(at) and "judged good by Bob" in words_of(at)
+    at = open_page("triplets", set=SET, split="test", review="good", triplet=str(ids[1]))
+    assert "Triplet " in words_of(at) and "the test split · good" in words_of(at)
 
 
 def test_a_verdict_that_cannot_be_stored_is_told(filled_store: Store, open_page: Open) -> None:

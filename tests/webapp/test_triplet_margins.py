@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from tests.core.models.triplet_network.themes import theme_triplets
 from tests.webapp.choices import choice
 from tests.webapp.filled import MODEL, SET
-from tests.webapp.hands import words_of
+from tests.webapp.hands import jobs_of, words_of
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import save_model
 from themescope.core.models.triplet_network.word_attention import triplet_attention
@@ -23,7 +23,6 @@ from themescope.webapp.features.triplets.browser import roles
 from themescope.webapp.shared.figures import tones
 
 Open = Callable[..., AppTest]
-BY_PAIR = {"view": "Accuracy", "triplets_by": "Section pair", "set": SET}
 NET, JOINED = "small *net*", "joined nets"
 SMALL = {"vocabulary_limit": 50, "hidden": 6, "attention": 4, "threads": 1, "device": "cpu", "epochs": 1}
 
@@ -92,14 +91,29 @@ def test_two_models_are_compared_on_the_triplets_of_both(filled_store: Store, op
     assert "difference −.125" in words_of(at)
 
 
-def test_the_wrong_ones_are_read_by_a_click(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", view="Accuracy", set=SET)
-    next(b for b in at.button if b.label == "Open 1 wrong triplet").click().run()
+def test_accuracy_comes_first_and_leads_to_the_wrong_ones(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", set=SET)
     assert not at.exception and not at.error
-    assert "Triplet 1 of 1" in words_of(at)
-    assert "below 0, lowest margin first" in words_of(at)
+    assert "Accuracy **.750 [.600, .900]** on 4 test triplets: 2 right, 1 wrong, 1 tied" in words_of(at)
+    _, run = evaluated(filled_store)
+    with filled_store.reading() as r:
+        ids, margins = r.runs.margins(run.id, Split.TEST)
+        (worst,) = r.triplets.cards(ids[[margins.argmin()]])
+    assert {worst.pivot, worst.positive, worst.negative} <= {text.value for text in at.text}
+    (primary,) = [b for b in at.button if b.label == "Open 1 wrong triplet"]
+    primary.click().run()
+    assert not at.exception and not at.error
+    assert "Triplet 1 of 1" in words_of(at) and "wrong, lowest margin first" in words_of(at)
     next(b for b in at.button if b.label == "Reset filter").click().run()
     assert "Triplet 1 of 8" in words_of(at)
+
+
+def test_a_set_without_evaluations_offers_one(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        w.models.delete(w.models.by_name(MODEL).id)
+    at = open_page("triplets", set=SET)
+    next(b for b in at.button if b.label.startswith("Evaluate ")).click().run()
+    assert [(args["triplets"], args["split"]) for args in jobs_of(filled_store, "evaluate-triplets")] == [(SET, "test")]
 
 
 @pytest.mark.parametrize(("right", "wrong"), [(MODEL, "second"), ("second", MODEL)])
@@ -107,44 +121,37 @@ def test_what_only_one_model_gets_right_has_an_address_with_both(
     filled_store: Store, open_page: Open, right: str, wrong: str
 ) -> None:
     runs = {MODEL: evaluated(filled_store)[1], "second": add_evaluation(filled_store, "second", [1.0, 1.0, 1.0, -1.0])}
-    at = open_page("triplets", view="Accuracy", set=SET, model=MODEL, second_model="second")
+    at = open_page("triplets", set=SET, model=MODEL, second_model="second")
     at.button(key=f"triplets_read_only_{runs[right].id}").click().run()
     at.run()  # what the page remembers, it does not write into the address again
     assert not at.exception and "Triplet 1 of 1" in words_of(at)
     address = {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
-    assert (address["triplets_correct_model"], address["triplets_wrong_model"]) == (right, wrong)
-    assert (address["triplets_split"], address["triplets_correct"]) == ("test", "one, not another")
+    assert (address["triplets_right"], address["triplets_wrong"]) == (right, wrong)
     elsewhere = open_page("triplets", **address)
     assert "Triplet 1 of 1" in words_of(elsewhere)
     assert words_of(elsewhere) == words_of(at)
 
 
 def test_pairs_of_sections_are_counted_and_read(filled_store: Store, open_page: Open) -> None:
-    frequent = {"triplets_min_triplets": "1", "triplets_min_articles": "1", "triplets_pair_order": "Most frequent"}
-    at = open_page("triplets", **BY_PAIR, **frequent)
+    at = open_page("triplets", set=SET, by="Section pair")
     assert not at.exception and not at.error
     table = at.dataframe[0].value
     assert table["Triplets"].tolist() == [2, 2]
     pairs = {(a, b): accuracy for a, b, accuracy in zip(*(table[c] for c in table.columns[[0, 1, 4]]), strict=True)}
     assert pairs == {("(no heading)", "History"): ".500", ("Course", "History"): ".750"}
-    at = open_page(
-        "triplets",
-        view="Accuracy",
-        triplets_by="Section pair",
-        set=SET,
-        **frequent,
-        triplets_part=["Course", "History"],
-    )
-    next(b for b in at.button if b.label == "Open 2 triplets").click().run()
-    assert "Triplet 1 of 2" in words_of(at)
-    assert "**Course** and **History**" in words_of(at)
-    at = open_page("triplets", set=SET, split="test", pair=["", "History"])
-    assert "Triplet 1 of 2" in words_of(at)
+    at = open_page("triplets", set=SET, by="Article")
+    assert at.dataframe[0].value["Article"].tolist() == ["Danube"]
+    for pair in (["Course", "History"], ["", "History"]):
+        at = open_page("triplets", set=SET, split="test", pair=pair)
+        assert "Triplet 1 of 2" in words_of(at), "a link to a filter opens what it selects"
+    assert "**(no heading)** and **History**" in words_of(at).replace("\\", "")
 
 
 def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], open_page: Open) -> None:
     add_nets(filled_store, nets)
-    at = open_page("triplets", set=SET, attention="true", attention_model=NET)
+    at = open_page("triplets", set=SET, view="Browse")
+    at.session_state[browser.ATTENTION], at.session_state["triplets_attention_model"] = True, NET
+    at.run()
     assert not at.exception and not at.error
     said = words_of(at)
     assert "Attention alone is not an explanation" in said

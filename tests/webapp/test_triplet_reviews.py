@@ -51,12 +51,10 @@ def evaluate(store: Store, model: ModelRecord, on: TripletSetRecord, margins: li
 def test_a_set_without_bad_triplets_is_queued_with_a_training(filled_store: Store, open_page: Open) -> None:
     chosen = review(filled_store)
     net = trained(filled_store, "net", chosen, epochs=2)
-    at = open_page("triplets", view="Reviews", set=SET)
-    said = words_of(at)
-    assert "Excludes triplets: **2** train, **0** validation." in said
-    assert "Kept despite their verdict: 1 test." in said
+    at = open_page("triplets", view="Sets", set=SET)
+    assert "Excludes **2** train and **0** validation triplets. The test split is kept" in words_of(at)
     next(s for s in at.selectbox if s.label == "Retrain").select("net")
-    next(b for b in at.button if b.label == "Build set").click().run()
+    next(b for b in at.button if b.label == "Build cleaned set").click().run()
     assert not at.exception and not at.error
     (clean,) = jobs_of(filled_store, "clean-triplets")
     (train,) = jobs_of(filled_store, "train")
@@ -78,16 +76,16 @@ def test_what_leaving_out_changed_is_shown_with_its_interval(filled_store: Store
     run_here(filled_store, "clean-triplets", {"triplets": SET, "name": "clean"}, quiet=True)
     with filled_store.reading() as r:
         clean = r.triplets.by_name("clean")
-    at = open_page("triplets", view="Reviews", set=SET)
-    assert "2 train, 0 validation, 0 test excluded" in words_of(at) and "nothing to compare with" in words_of(at)
+    at = open_page("triplets", view="Sets", set=SET)
+    assert "2 train, 0 validation, 0 test excluded" in words_of(at) and "No model is trained on both" in words_of(at)
     before, after = trained(filled_store, "net", chosen), trained(filled_store, "net again", clean)
     trained(filled_store, "another", clean, epochs=9)  # other settings: no twin
-    at = open_page("triplets", view="Reviews", set=SET)
+    at = open_page("triplets", view="Sets", set=SET)
     assert "not yet compared with net" in words_of(at)
     margins = [1.0, -1.0, -1.0, 1.0], [1.0, 1.0, -1.0, 1.0]
     for model, listed in zip((before, after), margins, strict=True):
         evaluate(filled_store, model, chosen, listed)
-    at = open_page("triplets", view="Reviews", set=SET)
+    at = open_page("triplets", view="Sets", set=SET)
     assert not at.exception and not at.error
     table = next(d.value for d in at.dataframe if "Model" in d.value.columns)
     assert table["Triplet accuracy"].tolist()[:2] == [".500", ".750"]

@@ -24,7 +24,15 @@ from themescope.jobs.common.labelled import MODEL
 from themescope.jobs.common.models import NOT_STORED, WITHIN_ARTICLE, language_note, within_article
 from themescope.webapp.shared import people, projects, queries
 from themescope.webapp.shared.components import clickable_table, confirm
-from themescope.webapp.shared.navigation import View, is_open, offered, page_link, switch_page, write_parameter
+from themescope.webapp.shared.navigation import (
+    View,
+    current_page,
+    is_open,
+    offered,
+    page_link,
+    switch_page,
+    write_parameter,
+)
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import distinct, plain
 
@@ -220,6 +228,16 @@ def steps(found: Sequence[Step]) -> None:
                     continue
                 if st.button(plain(step.title), type="primary", icon=":material/arrow_forward:", key="next-step"):
                     switch_page(step.page, step.view)
+
+
+def no_sections(corpus: CorpusRecord, why: str) -> None:
+    """Draw the empty state of a project whose texts have no sections, with the step that helps."""
+    other = next((record for record in projects.by_activity(queries.corpora()) if record.has_sections), None)
+    what = f"“{corpus.name}” has no sections."
+    if other is None:
+        nothing(what, f"{why} Import articles with headings.", "import", "Import articles")
+    else:
+        nothing(what, f"{why} “{other.name}” has some.", current_page(), f"Open {other.name}", {"corpus": other.name})
 
 
 def method_title(method: str) -> str:

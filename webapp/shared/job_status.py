@@ -15,12 +15,11 @@ from themescope.jobs.queue import control as commands
 from themescope.webapp.shared import forms, queries
 from themescope.webapp.shared.components import attempt, toast_error
 from themescope.webapp.shared.figures import curve_figure, tones
-from themescope.webapp.shared.text import ago, count, duration, plain, shorten, words
+from themescope.webapp.shared.text import ago, count, duration, plain, words
 
 _LIVE_POLL_S = 1.5
 _LISTED = 20
 _BESIDE = 2  # queued jobs listed on pages other than Jobs
-_ERROR = 110
 _CANCELLED = 3
 _DISMISSED = "jobs_dismissed"
 _BADGES = {
@@ -169,35 +168,26 @@ def _hidden() -> list[int]:
 
 
 def ended(job: JobRecord) -> None:
-    """Draw an ended job as an expander whose content is read when it is opened."""
-    _, colour, icon = _BADGES[job.status]
-    took = f" · {duration(elapsed(job))}" if job.started else ""
-    when = f" · {ago(job.ended)}" if job.ended else ""
-    why = f" :{colour}[· {plain(shorten(job.error, _ERROR))}]" if job.status is JobStatus.FAILED else ""
-    label = f":{colour}[{icon}] {plain(job.title)} :gray[{when}{took}]{why}"
-    line = st.expander(label, key=f"job-{job.id}", on_change="rerun")
-    if line.open:
-        with line:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                badge(job)
-                attempts = f", attempt {job.attempt}" if job.attempt > 1 else ""
-                st.caption(f"Job {job.id}, {plain(words(job.kind)).lower()}{attempts}")
-                st.space("stretch")
-                if job.status is not JobStatus.DONE:
-                    retry_button(job)
-            if job.status is JobStatus.FAILED:
-                st.error(plain(job.error), icon=":material/error:")
-            if job.traceback:
-                with st.popover("Technical details", icon=":material/bug_report:", type="tertiary"):
-                    st.code(job.traceback, language=None)
-            curves(queries.metrics(job.id), key=f"ended-{job.id}")
-            left, right = st.columns(2, gap="medium")
-            with left:
-                st.caption("Arguments")
-                forms.facts_table(job.args)
-            with right:
-                st.caption("Result")
-                forms.facts_table(job.result, ("Name", "Value"))
+    """Draw what an ended job did: its error, curves, arguments and result."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        badge(job)
+        attempts = f", attempt {job.attempt}" if job.attempt > 1 else ""
+        st.markdown(f"**{plain(job.title)}** :gray[· {plain(words(job.kind)).lower()}{attempts}]", width="stretch")
+        if job.status is not JobStatus.DONE:
+            retry_button(job)
+    if job.status is JobStatus.FAILED:
+        st.error(plain(job.error), icon=":material/error:")
+    if job.traceback:
+        with st.popover("Technical details", icon=":material/bug_report:", type="tertiary"):
+            st.code(job.traceback, language=None)
+    curves(queries.metrics(job.id), key=f"ended-{job.id}")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption("Arguments")
+        forms.facts_table(job.args)
+    with right:
+        st.caption("Result")
+        forms.facts_table(job.result, ("Name", "Value"))
 
 
 def retry_button(job: JobRecord) -> None:

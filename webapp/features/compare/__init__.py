@@ -16,6 +16,8 @@ PAIR = "Pair"
 KEYS = PageKeys("compare")
 TAB = KEYS.url("tab")
 BENCHMARK = KEYS.url("benchmark", record="benchmark")
+RUN = KEYS.url("run", record="model")
+"""Model that a link brings along to be run."""
 MODELS = KEYS.url("models", kind=list)
 CLUSTERERS = KEYS.url("clusterers", kind=list)
 OTHERS = KEYS.url("others", kind=list)

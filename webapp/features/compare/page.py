@@ -34,7 +34,7 @@ def missing(benchmark: BenchmarkRecord) -> None:
     best = queries.best_first(corpus_shares(corpus), corpus.id, across=False)
     models = grouped(best, lambda model: model.method)
     left, right = st.columns(2)
-    chosen = left.multiselect("Models", [m.name for m in models], default=preselected(best))
+    chosen = left.multiselect("Models", [m.name for m in models], default=_brought(models) or preselected(best))
     ids = CLUSTERERS.ids()
     paper = [c.id for c in CLUSTERERS if "paper" in c.tags or "no-vectors" in c.tags]
     clusterers = right.multiselect("Clusterers", ids, default=paper, format_func=clusterer_title)
@@ -43,6 +43,11 @@ def missing(benchmark: BenchmarkRecord) -> None:
     clicked = st.button(label, type="primary", icon=":material/play_arrow:", disabled=not wanted)
     if clicked and _queue(benchmark, wanted):
         st.rerun()
+
+
+def _brought(models: Sequence[ModelRecord]) -> list[str]:
+    """Return the model that the address names, if it is one of ``models``."""
+    return [m.name for m in models if m.name == st.session_state.get(compare.RUN)]
 
 
 def combinations(

@@ -74,7 +74,7 @@ def show() -> None:
 def _change(member: members.Member) -> None:
     name = member.person.name
     st.subheader(plain(name or UNNAMED), anchor=False)
-    role = st.radio(
+    role = st.selectbox(
         "Role",
         list(Role),
         index=list(Role).index(member.person.role),
@@ -92,14 +92,13 @@ def _change(member: members.Member) -> None:
 
 
 def _add() -> None:
-    with st.expander("Add user", icon=":material/person_add:"), st.form("add-person", border=False):
-        left, right = st.columns(2)
-        name = left.text_input("Name", max_chars=members.LONGEST_NAME)
-        role = right.selectbox("Role", list(Role), index=1, format_func=_MAY.__getitem__)
-        password = left.text_input(
+    with st.popover("Add user", icon=":material/person_add:"), st.form("add-person", border=False):
+        name = st.text_input("Name", max_chars=members.LONGEST_NAME)
+        role = st.selectbox("Role", list(Role), index=1, format_func=_MAY.__getitem__)
+        password = st.text_input(
             "Initial password", type="password", help="Required only where others can reach the pages."
         )
-        right.caption("To add a user who signs in through an organisation: themescope people add E-MAIL --oidc")
+        st.caption("To add a user who signs in through an organisation: themescope people add E-MAIL --oidc")
         if st.form_submit_button("Add", icon=":material/person_add:"):
             _try(
                 lambda: members.add(

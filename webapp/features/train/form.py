@@ -1,4 +1,4 @@
-"""Training form, generated from the card of a method, and the form that adds a saved model."""
+"""Training form: a method, what it learns from, and the rest under Advanced; and the form that adds a saved model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.models import REGISTRY
 from themescope.core.registry import Card
@@ -15,35 +16,53 @@ from themescope.db.records import TripletSetRecord
 from themescope.jobs.common.models import corpus_shares, method_note
 from themescope.webapp.features import train as state
 from themescope.webapp.shared import input_files, projects, queries
-from themescope.webapp.shared.choose import by_name, fine_tunable, grouped_by_method, nothing, project, with_tag
+from themescope.webapp.shared.choose import (
+    by_name,
+    fine_tunable,
+    grouped_by_method,
+    no_sections,
+    nothing,
+    project,
+    with_tag,
+)
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.results.triplet_queries import split_count
 from themescope.webapp.shared.text import count, duration, plain
 
+_TEXT = {"needs-sentences", "needs-sections"}
+_NUMBERED = "If the name is taken, a number is appended."
+_MORE = "train_more"
+
 
 def form() -> None:
-    """Draw the choice of method, training data and settings, and queue the training."""
-    cards = list(REGISTRY)
+    """Draw the choice of method and training data, with the rest under Advanced, and queue the training."""
     left, right = st.columns(2, gap="medium")
+    button = st.container()
+    advanced = st.expander("Advanced", icon=":material/tune:")
+    usual = sorted(REGISTRY.tagged("usual"), key=lambda card: "needs-sections" not in card.tags)
+    if st.session_state.get(state.METHOD) in {card.title for card in REGISTRY if card not in usual}:
+        st.session_state.setdefault(_MORE, True)
+    more = advanced.toggle("More methods", key=_MORE, help="Baselines and systems of the papers, and combinations.")
     with left:
-        card = by_name("Method", cards, state.METHOD, lambda c: c.title)
-        st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
+        card = by_name("Method", [*usual, *(c for c in REGISTRY if more and c not in usual)], state.METHOD, _title)
+        st.caption(plain(card.summary))
     with right:
-        data = _data(card)
+        data = _data(card, advanced)
     if data is None:
         return
-    with st.form(f"train_form_{card.id}"):
-        left, right = st.columns([3, 1])
+    with advanced:
         source = next(iter(data.values()), "")
-        source = source if isinstance(source, str) else ""
-        given = f"{card.id} on {source}" if source else card.id
-        free = queries.usable_model_name(given)
-        name = left.text_input("Model name", value=free, key=f"train_name_{given}", help=_NUMBERED)
-        seed = right.number_input("Seed", min_value=0, value=0, step=1)
-        values = config_fields(card.config_class(), f"train_settings_{card.id}")
-        if not st.form_submit_button("Train", type="primary", icon=":material/model_training:"):
-            return
+        given = f"{card.id} on {source}" if isinstance(source, str) and source else card.id
+        first, second = st.columns([3, 1])
+        name = first.text_input(
+            "Model name", value=queries.usable_model_name(given), key=f"train_name_{given}", help=_NUMBERED
+        )
+        seed = second.number_input("Seed", min_value=0, value=0, step=1)
+        values = config_fields(card.config_class(), f"train_settings_{card.id}", shown=99)
+        st.caption(f"Source of the method: {plain(card.source)}")
+    if not button.button("Train", type="primary", icon=":material/model_training:"):
+        return
     config = checked(card.config_class(), values)
     if config is None:
         return
@@ -53,24 +72,25 @@ def form() -> None:
         st.rerun()
 
 
-_TEXT = {"needs-sentences", "needs-sections"}
-_NUMBERED = "If the name is taken, a number is appended."
+def _title(card: Card) -> str:
+    return card.title
 
 
-def _data(card: Card) -> dict[str, Any] | None:
+def _data(card: Card, advanced: DeltaGenerator) -> dict[str, Any] | None:
     """Draw the training data fields that the tags of the method require; None if data are missing."""
     if "needs-models" in card.tags:
-        return _bases(card) if "any-models" in card.tags else _networks()
+        return _bases(card, advanced) if "any-models" in card.tags else _networks()
     if "needs-triplets" in card.tags:
         sets = _triplet_sets(card)
         if not sets:
             return None
         chosen = by_name("Training triplets", sets, state.TRIPLETS, lambda s: s.name)
         estimate(card, chosen)
-        validation = _validation(chosen, sets)
-        return None if validation is None else {"triplets": chosen.name, **validation, **_base_model()}
+        with advanced:
+            validation = _validation(chosen, sets)
+            return None if validation is None else {"triplets": chosen.name, **validation, **_base_model()}
     if card.tags & _TEXT:
-        return _running_text(card)
+        return _running_text(card, advanced)
     st.caption("This method needs no training data, only word vectors.")
     return {}
 
@@ -89,12 +109,11 @@ def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> d
     """Choose a set for early stopping if the chosen one has no validation triplets."""
     if split_count(chosen, Split.VALIDATION):
         return {}
-    able = [s for s in sets if split_count(s, Split.VALIDATION)]
+    able = sorted((s for s in sets if split_count(s, Split.VALIDATION)), key=lambda s: s.corpus_id != chosen.corpus_id)
     if not able:
         nothing("Early stopping needs validation triplets; no set has them.", *_BUILD)
         return None
-    able.sort(key=lambda s: s.corpus_id != chosen.corpus_id)
-    return {"validation": by_name("Validation triplets from", able, state.VALIDATION, lambda s: s.name).name}
+    return {"validation": st.selectbox("Validation triplets from", [s.name for s in able])}
 
 
 def _base_model() -> dict[str, Any]:
@@ -127,26 +146,29 @@ def fits(card: Card, record: TripletSetRecord) -> bool:
     return right and split_count(record, Split.TRAIN) > 0
 
 
-def _running_text(card: Card) -> dict[str, Any] | None:
-    """Draw the choice of corpus and, for methods that accept one, of content vectors or of a teacher."""
+def _running_text(card: Card, advanced: DeltaGenerator) -> dict[str, Any] | None:
+    """Draw what the method learns from and, for methods that accept one, content vectors or a teacher."""
     corpus = project()
     if corpus is None:
         return None
-    data: dict[str, Any] = {"corpus": corpus.name}
+    if "needs-sections" in card.tags and not corpus.has_sections:
+        no_sections(corpus, "This method learns from sections.")
+        return None
+    what = "The sections" if "needs-sections" in card.tags else "The sentences"
+    st.markdown(f"Learns from  \n**{what} of {plain(corpus.name)}**: {count(corpus.articles, 'article')}")
+    if "transductive" in card.tags:
+        st.caption("Learns a vector for every sentence, including those of test articles.")
     if note := method_note(card, corpus_shares(corpus)):
         st.warning(plain(note), icon=":material/translate:")
+    data: dict[str, Any] = {"corpus": corpus.name}
     if "accepts-base-model" in card.tags:
-        own = with_tag(queries.models(), "content-vectors")
-        names = [None, *(m.name for m in own)]
-        chosen = st.selectbox("Content vectors", names, format_func=lambda name: name or "Train with this model")
+        own = [None, *(m.name for m in with_tag(queries.models(), "content-vectors"))]
+        chosen = advanced.selectbox("Content vectors", own, format_func=lambda name: name or "Train with this model")
         data |= {"models": [chosen]} if chosen else {}
     if "accepts-teacher" in card.tags:
-        dense = [
-            m.name
-            for m in grouped_by_method(queries.selectable_models())
-            if "sparse" not in REGISTRY.get(m.method).tags
-        ]
-        chosen = st.selectbox(
+        known = grouped_by_method(queries.selectable_models())
+        dense = [m.name for m in known if m.method in REGISTRY and "sparse" not in REGISTRY.get(m.method).tags]
+        chosen = advanced.selectbox(
             "Teacher",
             [None, *dense],
             format_func=lambda name: name or "None",
@@ -154,12 +176,10 @@ def _running_text(card: Card) -> dict[str, Any] | None:
             "The teacher embeds all training articles first, which takes long with a slow model.",
         )
         data |= {"models": [chosen]} if chosen else {}
-    if "transductive" in card.tags:
-        st.caption("Learns a vector for every sentence of the corpus, including test articles.")
     return data
 
 
-def _bases(card: Card) -> dict[str, Any] | None:
+def _bases(card: Card, advanced: DeltaGenerator) -> dict[str, Any] | None:
     """Draw the choice of base models, and of triplets or a corpus if the method needs them."""
     data: dict[str, Any] = {}
     if "needs-triplets" in card.tags:
@@ -178,23 +198,21 @@ def _bases(card: Card) -> dict[str, Any] | None:
         chosen = [st.selectbox("Base model", found)]
     else:
         chosen = st.multiselect("Base models", found, found[:1], help="Several models are concatenated.")
-    text = _running_text(card) if card.tags & _TEXT else {}
+    text = _running_text(card, advanced) if card.tags & _TEXT else {}
     return None if text is None or not chosen else {**data, "models": chosen, **text}
 
 
 def _networks() -> dict[str, Any] | None:
     trained = [m for m in with_tag(queries.models(), "needs-triplets") if m in fine_tunable([m])]
-    titles = [m for m in trained if "title-triplets" in REGISTRY.get(m.method).tags]
-    others = [m for m in trained if m not in titles]
+    titles = [m.name for m in trained if "title-triplets" in REGISTRY.get(m.method).tags]
+    others = [m.name for m in trained if m.name not in titles]
     if not titles or not others:
         nothing(
             "This method concatenates two trained networks.",
             f"Train {'one on section titles' if others else 'one on sentences'} first.",
         )
         return None
-    first = by_name("Network on sentences", others, state.SENTENCE_NETWORK, lambda m: m.name)
-    second = by_name("Network on titles", titles, state.TITLE_NETWORK, lambda m: m.name)
-    return {"models": [first.name, second.name]}
+    return {"models": [st.selectbox("Network on sentences", others), st.selectbox("Network on titles", titles)]}
 
 
 def estimate(card: Card, chosen: TripletSetRecord) -> None:
@@ -215,14 +233,13 @@ def estimate(card: Card, chosen: TripletSetRecord) -> None:
 
 def add_from_folder() -> None:
     """Draw the form that adds a saved model from a folder on the server."""
-    with st.expander("Add saved model", icon=":material/folder_open:"):
-        if not input_files.server_paths_offered():
-            input_files.explain_server_paths()
-            return
-        with st.form("train_add_model"):
-            folder = st.text_input("Model folder on the server")
-            name = st.text_input("Model name", help=_NUMBERED)
-            if st.form_submit_button("Add"):
-                name = queries.usable_model_name(name)
-                if submit("add-model", {"folder": input_files.expanded_path(folder), "name": name}, f"Add {name}"):
-                    st.rerun()
+    if not input_files.server_paths_offered():
+        input_files.explain_server_paths()
+        return
+    with st.form("train_add_model", border=False):
+        folder = st.text_input("Model folder on the server")
+        name = st.text_input("Model name", help=_NUMBERED)
+        if st.form_submit_button("Add"):
+            name = queries.usable_model_name(name)
+            if submit("add-model", {"folder": input_files.expanded_path(folder), "name": name}, f"Add {name}"):
+                st.rerun()

@@ -1,4 +1,4 @@
-"""Train page: the training form, the table of models, and the card of a model with its training data and scores."""
+"""Train page: the training form, the models, and the card of one with its scores."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from themescope.jobs.common.models import NOT_STORED, WITHIN_ARTICLE, base_note,
 from themescope.webapp.features import train
 from themescope.webapp.features.train import form
 from themescope.webapp.shared import choose, forms, queries
-from themescope.webapp.shared.choose import clickable, closed, method_title, nothing, open_tab
+from themescope.webapp.shared.choose import clickable, closed, method_title
 from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.job_status import cancelled, curves, live
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.queries import HEADLINE
 from themescope.webapp.shared.results.compare_queries import clusterer_title
-from themescope.webapp.shared.text import ago, count, plain, score, with_interval, words
+from themescope.webapp.shared.text import ago, count, plain, with_interval, words
 
 
 def show(found: Sequence[ModelRecord]) -> None:
@@ -34,32 +34,24 @@ def show(found: Sequence[ModelRecord]) -> None:
         "Model": [m.name for m in newest],
         "Method": [method_title(m.method) for m in newest],
         "Training data": [sets.get(m.triplet_set_id or -1) or corpora.get(m.corpus_id or -1, "–") for m in newest],
-        "Triplets": [m.metrics.get("training triplets") for m in newest],
         "Validation accuracy": [m.metrics.get("validation accuracy") for m in newest],
         "Created": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in newest],
     }
-    model(clickable(newest, train.MODEL, lambda m: m.name, columns, _COLUMNS))
-
-
-_COLUMNS = {
-    "Triplets": st.column_config.NumberColumn(format="localized"),
-    "Validation accuracy": st.column_config.NumberColumn(format="%.3f"),
-}
+    accuracy = {"Validation accuracy": st.column_config.NumberColumn(format="%.3f")}
+    model(clickable(newest, train.MODEL, lambda m: m.name, columns, accuracy))
 
 
 def model(chosen: ModelRecord) -> None:
-    """Draw the card of a model: method, training data, settings and scores."""
+    """Draw the card of a model: method, scores, and its training, settings and licence behind."""
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.subheader(plain(chosen.name), anchor=False)
-            st.space("stretch")
-            if chosen.id != NOT_STORED:
-                choose.delete_button(
-                    "model",
-                    chosen.name,
-                    "its vectors, clusterings, scores and maps",
-                    lambda r: r.models.delete(chosen.id),
-                )
+            st.subheader(plain(chosen.name), anchor=False, width="stretch")
+            page_link("compare", "Evaluate on Compare", view={"run": chosen.name})
+            if chosen.id != NOT_STORED and may(Right.MANAGE):
+                with st.popover("⋯", help="More", type="tertiary"):
+                    _multilingual(chosen)
+                    along = "its vectors, clusterings, scores and maps"
+                    choose.delete_button("model", chosen.name, along, lambda r: r.models.delete(chosen.id))
         if chosen.method in REGISTRY:
             card = REGISTRY.get(chosen.method)
             st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
@@ -67,32 +59,27 @@ def model(chosen: ModelRecord) -> None:
         limit = WITHIN_ARTICLE if within_article(chosen) else ""
         if base or limit:
             st.caption("  \n".join(plain(text) for text in (base, limit) if text))
+        found = evaluations(chosen)
+        if found:
+            draw_table(pd.DataFrame(found, columns=["Data", "Protocol", "Metric", "Value with 95 % interval", "Items"]))
+        else:
+            st.caption("No evaluations yet.")
         folder = pretrained_folder(chosen)
         if folder is not None and (folder / _CARD).is_file():
             with st.expander("Model card: training, scores, limits, licences", icon=":material/description:"):
                 st.markdown(_without_title((folder / _CARD).read_text(encoding="utf-8")))
-        _multilingual(chosen)
-        if "validation accuracy" in chosen.metrics:
-            with st.container(horizontal=True):
-                for name in _NUMBERS:
-                    if name in chosen.metrics:
-                        value = chosen.metrics[name]
-                        shown = score(value) if "accuracy" in name else forms.fact_text(name, value)
-                        st.metric(plain(words(name).replace("seconds", "time")), shown, width="content", border=True)
-        _evaluations(chosen)
-        trained = queries.training_of(chosen.id)
-        if trained is not None:
-            curves(queries.metrics(trained.id), key=f"train_curves_{chosen.id}")
-        left, right = st.columns(2, gap="medium")
-        with left.expander("Settings", icon=":material/tune:"):
-            forms.facts_table({"seed": chosen.seed, **chosen.config})
-        with right.expander("Training metrics", icon=":material/monitoring:"):
-            forms.facts_table(chosen.metrics, ("Metric", "Value"))
+        with st.expander("Training and settings", icon=":material/monitoring:"):
+            trained = queries.training_of(chosen.id)
+            if trained is not None:
+                curves(queries.metrics(trained.id), key=f"train_curves_{chosen.id}")
+            left, right = st.columns(2, gap="medium")
+            with left:
+                forms.facts_table({"seed": chosen.seed, **chosen.config})
+            with right:
+                forms.facts_table(chosen.metrics, ("Metric", "Value"))
 
 
 def _multilingual(chosen: ModelRecord) -> None:
-    if chosen.id == NOT_STORED:
-        return
     key = f"train_multilingual_{chosen.id}"
 
     def mark() -> None:
@@ -100,7 +87,7 @@ def _multilingual(chosen: ModelRecord) -> None:
 
     st.session_state[key] = chosen.multilingual
     st.toggle(
-        "Multilingual", key=key, on_change=mark, disabled=not may(Right.MANAGE),
+        "Multilingual", key=key, on_change=mark,
         help="The model reads many languages: no warning before it is used on text that is not English, and forms "
         "suggest it first for such text.",
     )  # fmt: skip
@@ -112,18 +99,6 @@ _CARD = "README.md"
 def _without_title(text: str) -> str:
     """Return a document without its title, and with smaller headings."""
     return text.partition("\n")[2].replace("\n## ", "\n##### ")
-
-
-_NUMBERS = ("validation accuracy", "training triplets", "training seconds", "triplets/s")
-
-
-def _evaluations(chosen: ModelRecord) -> None:
-    found = evaluations(chosen)
-    if not found:
-        st.caption("No evaluations yet.")
-        page_link("compare", "Evaluate on Compare")
-        return
-    draw_table(pd.DataFrame(found, columns=["Data", "Protocol", "Metric", "Value with 95 % interval", "Items"]))
 
 
 _UNITS = {"relatedness": "pair", "topics": "document", "summaries": "document"}
@@ -166,14 +141,14 @@ def _how(run: RunRecord) -> str:
 
 live("train")
 cancelled("train")
-view, tab = open_tab(["New model", "Models"], train.VIEW)
-with tab:
-    if view == "Models":
-        models = queries.selectable_models()
-        if models:
-            show(models)
-        else:
-            nothing("No model yet.", "Train one in the tab “New model”. “Mean of word vectors” takes seconds.")
-    elif not closed("Training"):
-        form.form()
+if not closed("Training"):
+    form.form()
+st.subheader("Models", anchor=False)
+models = queries.selectable_models()
+if models:
+    show(models)
+else:
+    st.caption("No model yet.")
+if may(Right.MANAGE):
+    with st.popover("Add saved model", icon=":material/folder_open:"):
         form.add_from_folder()

@@ -1,9 +1,9 @@
-"""Accuracy tab: one table of the triplets of one or two models, by margin, section pair, length or article."""
+"""Accuracy tab: how often a model is right, how far off it is, its worst triplet, and where it is confused."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,9 @@ import streamlit as st
 
 from themescope.core.metrics.statistics import paired_difference
 from themescope.core.metrics.triplets import (
-    CorrectnessFilter,
     MarginHistogram,
     SectionPairs,
-    Slice,
     accuracy_by_article,
-    accuracy_slices,
     correctness,
     margin_histogram,
 )
@@ -24,24 +21,20 @@ from themescope.core.types import Estimate, Ids
 from themescope.db.records import TripletSetRecord
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features import triplets as state
+from themescope.webapp.features.triplets import browser, sets
 from themescope.webapp.features.triplets import queries as page_queries
-from themescope.webapp.features.triplets import sets
-from themescope.webapp.features.triplets.filters import margin_range
-from themescope.webapp.features.triplets.queries import WRONG, margins_figure
+from themescope.webapp.features.triplets.queries import margins_figure
 from themescope.webapp.shared import queries
+from themescope.webapp.shared.choose import by_name, grouped
 from themescope.webapp.shared.components import clickable_table, download, draw_table
-from themescope.webapp.shared.figures import IntervalRow, interval_figure, tones
+from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.results import triplet_queries
-from themescope.webapp.shared.results.triplet_queries import Evaluation, Margins
-from themescope.webapp.shared.text import count, ends, plain, score, shorten, signed, signed_interval, with_interval
+from themescope.webapp.shared.results.triplet_queries import ACCURACY, Evaluation, Margins, best_first
+from themescope.webapp.shared.text import count, plain, score, shorten, signed, signed_interval, with_interval
 
-MARGIN, PAIR, LENGTH, DISTANCE, ARTICLE = (
-    "Margin", "Section pair", "Sentence length", "Paragraph distance", "Article",
-)  # fmt: skip
-"""What the table is by."""
-_LENGTHS, _DISTANCES = (0, 8, 10, 12, 15, 20, 25, 30), (0, 1, 2, 3, 4)
-_ORDERS = {"confused": "Most confused", "frequent": "Most frequent", "errors": "Most errors"}
-_LISTED, _DRAWN, _TITLE, _RESAMPLES = 100, 14, 22, 2_000
+PAIR, ARTICLE = "Section pair", "Article"
+"""What the table of accuracies is by."""
+_LISTED, _RESAMPLES = 100, 2_000
 _LIMITS, _ENOUGH, _FEW = ((20, 3), (10, 3), (10, 2), (5, 2), (5, 1)), 10, 3
 
 
@@ -52,220 +45,146 @@ class AccuracyOf:
     names: tuple[str, ...]
     """What they have in common, such as two section titles."""
     triplets: int
-    articles: int | None = None
-    accuracies: tuple[Estimate | None, ...] = ()
+    articles: int
+    accuracies: tuple[Estimate | None, ...]
     """One for each model; None where it was not evaluated on any of them."""
-    opens: Mapping[str, Any] | None = None
-    """Filter settings that select them in the tab Browse, besides those of the model; None where there are none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Rows of the table."""
-
-    columns: tuple[str, ...]
-    """Titles of the columns with the names."""
-    rows: Sequence[AccuracyOf]
-    about: str
-    """What the table shows, in words."""
-    notes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """Further columns."""
+    opens: Mapping[str, Any]
+    """Filter settings that select them in the tab Browse."""
 
 
 def show(listed: Sequence[TripletSetRecord]) -> None:
-    """Draw the models, what the table is by, the table with its chart, and the buttons that open the triplets."""
-    chosen, shown = sets.choose_with_evaluations(listed)
-    if not shown:
+    """Draw the accuracy with the margins, the worst triplet, and the table of where the model is wrong."""
+    columns = st.columns(3)
+    with columns[0]:
+        chosen = sets.choose_set(listed)
+    found = triplet_queries.evaluations(chosen)
+    if not found:
+        sets.next_steps(chosen)
         return
-    kinds = [MARGIN, PAIR, LENGTH, DISTANCE, ARTICLE] if chosen.kind == "sentences" else [MARGIN, PAIR, LENGTH, ARTICLE]
-    if st.session_state.get(state.BY) not in kinds:
-        st.session_state.pop(state.BY, None)
-    by = st.segmented_control("Accuracy by", kinds, default=MARGIN, required=True, key=state.BY, bind="query-params")
-    if by == MARGIN:
-        found: Parts | None = _by_margin(shown)
-    elif by == PAIR:
-        found = _by_pair(chosen, shown)
-    elif by == ARTICLE:
-        found = _by_article(chosen, shown)
-    else:
-        found = _by_value(chosen, shown, by)
-    if found is not None:
-        _table(found, shown, by)
-    if len(shown) > 1:
-        _two_models(shown[0], shown[1], chosen)
-
-
-def _table(found: Parts, shown: Sequence[Evaluation], by: str) -> None:
-    rows = found.rows[:_LISTED]
-    names = [e.model_name for e in shown] if len(shown) > 1 else ["Accuracy"]
-    columns: dict[str, Sequence[Any]] = {
-        column: [row.names[place] or state.UNTITLED for row in rows] for place, column in enumerate(found.columns)
-    }
-    columns["Triplets"] = [row.triplets for row in rows]
-    if rows and rows[0].articles is not None:
-        columns["Articles"] = [row.articles for row in rows]
-    if rows and rows[0].accuracies:
-        columns |= {name: [with_interval(row.accuracies[i]) for row in rows] for i, name in enumerate(names)}
-    columns |= {name: values[:_LISTED] for name, values in found.notes.items()}
-    lines = [
-        _line(row, estimate, names[place] if len(names) > 1 else "", place)
-        for row in rows[: _DRAWN // len(shown)]
-        for place, estimate in enumerate(row.accuracies)
-        if estimate is not None
-    ]
-    charted = any(line.low is not None for line in lines)
-    left, right = st.columns([3, 2], gap="medium") if charted else (st.container(), None)
-    with left:
-        clickable_table(
-            columns,
-            f"{state.TABLE}_{by}_{'-'.join(str(e.run.id) for e in shown)}_{hash(tuple(row.names for row in rows))}",
-            lambda row: st.query_params.update({state.PART: list(rows[row].names)}),
-            height="content" if len(rows) <= 11 else 420,
-            column_config={name: st.column_config.TextColumn(width=130, alignment="right") for name in names},
-        )
-        cut = f" Showing {_LISTED} of {len(found.rows):,}; export for all." if len(found.rows) > _LISTED else ""
-        opens = " Click a row to open its triplets." if any(row.opens is not None for row in rows) else ""
-        st.caption(f"{found.about}{cut}{opens}")
-        _open(found, shown)
-        download("CSV", lambda: export(found, names), "themescope-triplet-accuracy.csv")
-    if right is not None:
-        with right:
-            figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5, sort=False)
-            st.plotly_chart(figure, key=f"triplets_chart_{by}", config={"displayModeBar": False})
-            st.caption(
-                f"The first {count(len(lines) // len(shown), 'row')} of the table with 95 % bootstrap intervals over "
-                "articles, which do not test the difference between rows. The lowest of many values are partly low by "
-                "chance."
-            )
-
-
-def _line(row: AccuracyOf, found: Estimate, model: str, place: int) -> IntervalRow:
-    """Return a row of the chart; of a single model orange where the interval is below chance."""
-    label = " × ".join(shorten(name or state.UNTITLED, _TITLE) for name in row.names)
-    below = found.n > 1 and found.high < 0.5
-    return IntervalRow(
-        f"{label} · {model}" if model else label, found.value, *ends(found), place if model else WRONG * below
+    with columns[1]:
+        first = by_name("Model", grouped(best_first(found), lambda e: e.model.method), state.MODEL, lambda e: e.name)
+    others = [e for e in found if e.split is first.split and e.run.id != first.run.id]
+    options: list[Evaluation | None] = [None, *others]
+    with columns[2]:
+        second = by_name("Compare with", options, state.SECOND_MODEL, lambda e: "none" if e is None else e.name)
+    shown = [first] if second is None else [first, second]
+    panels = [(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
+    _headline(first, panels[0][2])
+    theme = st.context.theme.type
+    key = f"triplets_chart_margins_{'-'.join(str(e.run.id) for e in shown)}-{theme}"
+    st.plotly_chart(margins_figure(panels, tones(theme)), key=key, config={"displayModeBar": False})
+    beyond = sum(h.below + h.above for _, _, h in panels)
+    st.caption(
+        "A margin is the distance to the other section minus the distance to the same section: below 0 the model is "
+        f"wrong. Median {', '.join(signed(h.median) for _, _, h in panels)}."
+        + (f" {beyond:,} are outside the chart." if beyond else "")
     )
+    if second is not None:
+        _two_models(first, second, chosen)
+    _worst(first, chosen)
+    st.subheader("Where is it wrong?", anchor=False)
+    by = st.segmented_control("Accuracy by", [PAIR, ARTICLE], key=state.BY, bind="query-params")
+    if by == PAIR:
+        _by_pair(chosen, shown)
+    elif by == ARTICLE:
+        _by_article(chosen, shown)
 
 
-def _open(found: Parts, shown: Sequence[Evaluation]) -> None:
-    wanted = tuple(st.query_params.get_all(state.PART))
-    row = next((row for row in found.rows if row.names == wanted and row.opens is not None), None)
-    if row is None or row.opens is None:
-        return
-    settings = {**sets.evaluation_filter(shown[0]), **row.opens}
-    pair = settings.pop(state.PAIR, None)
+def _headline(first: Evaluation, h: MarginHistogram) -> None:
+    record = queries.mean_scores([first.run.id]).get(first.run.id, {}).get(ACCURACY)
+    accuracy = with_interval(record) if record is not None else score((h.right + h.tied / 2) / max(h.n, 1))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(" × ".join(f"**{plain(name or state.UNTITLED)}**" for name in row.names), width="content")
-        label = f"Open {count(row.triplets, 'triplet')}"
-        state.triplets_button(label, row.triplets, settings, name="part", pair=pair, primary=True)
-        if row.accuracies:
-            wrong = settings | {state.MARGIN_MAX: 0.0}
-            state.triplets_button("Open the wrong ones", row.triplets, wrong, name="part_wrong", pair=pair)
+        st.markdown(
+            f"Accuracy **{accuracy}** on {count(h.n, f'{first.split.value} triplet')}: {h.right:,} right, {h.wrong:,} "
+            f"wrong{f', {h.tied:,} tied' if h.tied else ''}; chance is .500.",
+            width="stretch",
+        )
+        settings = _wrong_of(first)
+        state.triplets_button(f"Open {count(h.wrong, 'wrong triplet')}", h.wrong, settings, "wrong", primary=True)
 
 
-def export(found: Parts, names: Sequence[str]) -> str:
+def _wrong_of(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the filter settings for the triplets that a model has wrong, the most wrong first."""
+    return {state.WRONG: [evaluation.model_name], **_ordered(evaluation)}
+
+
+def _ordered(evaluation: Evaluation) -> dict[str, Any]:
+    of = evaluation.model_name
+    return {state.SPLIT: evaluation.split.value, state.ORDER: state.LOWEST, state.ORDER_MODEL: of}
+
+
+def _worst(first: Evaluation, chosen: TripletSetRecord) -> None:
+    ids, values = triplet_queries.margins(first)
+    if not len(ids) or values.min() >= 0:
+        return
+    (card,) = page_queries.cards(chosen, ids[[values.argmin()]])
+    st.subheader("The triplet that it is most wrong about", anchor=False)
+    own, other = (plain(state.heading(title)) for title in (card.pivot_section, card.negative_section))
+    st.caption(
+        f"The pivot is from **{own}**, but the model finds it nearer to **{other}**: its margin is "
+        f"{signed(float(values.min()))}."
+    )
+    browser.card(card, chosen.kind)
+
+
+# ---------------------------------------------------------------- where it is wrong
+
+
+def _table(titles: Sequence[str], rows: Sequence[AccuracyOf], shown: Sequence[Evaluation], about: str) -> None:
+    """Draw the rows; a click opens their triplets, the most wrong first."""
+    names = [e.model_name for e in shown] if len(shown) > 1 else ["Accuracy"]
+    listed = rows[:_LISTED]
+    columns: dict[str, Sequence[Any]] = {
+        title: [row.names[place] or state.UNTITLED for row in listed] for place, title in enumerate(titles)
+    }
+    columns |= {"Triplets": [row.triplets for row in listed], "Articles": [row.articles for row in listed]}
+    columns |= {name: [with_interval(row.accuracies[i]) for row in listed] for i, name in enumerate(names)}
+    clickable_table(
+        columns,
+        f"triplets_table_{'-'.join(str(e.run.id) for e in shown)}_{hash(tuple(row.names for row in listed))}",
+        lambda row: state.open_triplets({**_ordered(shown[0]), **listed[row].opens}),
+        height="content" if len(listed) <= 11 else 420,
+        column_config={name: st.column_config.TextColumn(width=150, alignment="right") for name in names},
+    )
+    cut = f" Showing {_LISTED} of {len(rows):,}; the file has all." if len(rows) > _LISTED else ""
+    st.caption(f"**Click a row** to open its triplets. {about}{cut}")
+    download("CSV", lambda: export(titles, rows, names), "themescope-triplet-accuracy.csv")
+
+
+def export(titles: Sequence[str], rows: Sequence[AccuracyOf], names: Sequence[str]) -> str:
     """Return a CSV of all rows with their intervals, with formulas escaped."""
     measures = ["accuracy", "low", "high"]
     if len(names) > 1:
         measures = [f"{name} {what}" for name in names for what in measures]
-    with_accuracy = any(row.accuracies for row in found.rows)
-    head = (*(column.lower().replace(" ", "_") for column in found.columns), "triplets", "articles")
+    head = (*(title.lower().replace(" ", "_") for title in titles), "triplets", "articles", *measures)
     cells = (
         [
             *row.names, row.triplets, row.articles,
             *(value for e in row.accuracies for value in ((e.value, e.low, e.high) if e else ("", "", ""))),
         ]
-        for row in found.rows
+        for row in rows
     )  # fmt: skip
-    return csv_text((*head, *(measures if with_accuracy else ())), cells)
+    return csv_text(head, cells)
 
 
-def _by_margin(shown: Sequence[Evaluation]) -> Parts:
-    panels = [(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
-    theme = st.context.theme.type
-    key = f"triplets_chart_margins_{'-'.join(str(e.run.id) for e in shown)}-{theme}"
-    st.plotly_chart(margins_figure(panels, tones(theme)), key=key, config={"displayModeBar": False})
-    for name, unit, h in panels:
-        tied = f", {h.tied:,} tied" if h.tied else ""
-        beyond = f" {h.below + h.above:,} are outside the chart." if h.below + h.above else ""
-        st.caption(
-            f"**{plain(name)}**: {count(h.n, 'triplet')} of the {shown[0].split.value} split, {h.wrong:,} "
-            "wrong"
-            f"{tied}. A margin is the distance to the other section minus the distance to the same section, in "
-            f"{plain(unit)}; median {signed(h.median)}, standard deviation {h.spread:.3g}.{beyond}"
-        )
-    first = panels[0][2]
-    label, settings = f"Open {count(first.wrong, 'wrong triplet')}", sets.evaluation_filter(shown[0])
-    state.triplets_button(label, first.wrong, settings | {state.MARGIN_MAX: 0.0}, name="wrong")
-    rows = [
-        AccuracyOf(
-            (margin_range(low, high),),
-            n,
-            opens={k: v for k, v in ((state.MARGIN_MIN, low), (state.MARGIN_MAX, high)) if np.isfinite(v)},
-        )
-        for low, high, n in _bins(first)
-        if n
-    ]
-    shares = [f"{row.triplets / first.n:.2%}" for row in rows]
-    return Parts(("Margin",), rows, f"Margins of {plain(panels[0][0])}; ties are in no row.", {"Share": shares})
-
-
-def _bins(found: MarginHistogram) -> list[tuple[float, float, int]]:
-    edges = found.edges.tolist()
-    inside = list(zip(edges[:-1], edges[1:], found.counts.tolist(), strict=True))
-    return [(-np.inf, edges[0], found.below), *inside, (edges[-1], np.inf, found.above)]
-
-
-# ---------------------------------------------------------------- by section pair
-
-
-def _by_pair(chosen: TripletSetRecord, shown: Sequence[Evaluation]) -> Parts | None:
+def _by_pair(chosen: TripletSetRecord, shown: Sequence[Evaluation]) -> None:
     views = [page_queries.pairs_of(evaluation, chosen) for evaluation in shown]
     pairs = views[0]
-    first, second, third = st.columns([1, 1, 3], vertical_alignment="bottom")
-    least, articles = starting_limits(pairs)
-    least = first.number_input(
-        "Minimum triplets", 1, None, least, key=state.MIN_TRIPLETS, bind="query-params", help="Per pair of titles."
-    )
-    articles = second.number_input(
-        "Minimum articles", 1, None, articles, key=state.MIN_ARTICLES, bind="query-params",
-        help="Pairs in one article have no interval.",
-    )  # fmt: skip
-    order = third.segmented_control(
-        "Sort", list(_ORDERS), default="confused", required=True, format_func=_ORDERS.__getitem__, key=state.PAIR_ORDER,
-        bind="query-params",
-    )  # fmt: skip
+    least, articles = frequent(pairs)
     kept = np.flatnonzero((pairs.counts >= least) & (pairs.articles >= articles))
-    if not len(kept):
-        most = f"{count(int(pairs.counts[0]), 'triplet')}, and none is in more than"
-        widest = count(int(pairs.articles.max()), "article")
-        message = f"No pair is frequent enough: the most frequent has {most} {widest}. Lower the minimums."
-        st.info(message, icon=":material/info:")
-        return None
-    keys: np.ndarray
-    if order == "frequent":
-        keys = -pairs.counts[kept]
-    elif order == "errors":
-        keys = -((1 - pairs.accuracy[kept]) * pairs.counts[kept])
-    else:  # of equally accurate pairs the more frequent comes first
-        keys = np.lexsort((-pairs.counts[kept], pairs.accuracy[kept])).argsort()
-    rows = kept[np.argsort(keys, kind="stable")]
+    # The most confused first; of equally accurate pairs the more frequent one.
+    rows = kept[np.lexsort((-pairs.counts[kept], pairs.accuracy[kept]))]
     about = (
-        f"{count(len(kept), 'pair')} of {len(pairs):,} reach the minimums. Case and spacing of titles are ignored, and "
-        "so is their order."
+        f"The {count(len(kept), 'pair')} of {len(pairs):,} with at least {count(least, 'triplet')} in "
+        f"{count(articles, 'article')}, the most confused first; the lowest of many values are partly low by chance."
     )
-    return Parts(("Section", "Other section"), pair_parts(views, rows), about)
+    _table(("Section", "Other section"), pair_parts(views, rows), shown, about)
 
 
-def starting_limits(pairs: SectionPairs) -> tuple[int, int]:
+def frequent(pairs: SectionPairs) -> tuple[int, int]:
     """Return the strictest of some minimums of triplets and articles that leave enough pairs, or else a few."""
     left = {limits: np.count_nonzero((pairs.counts >= limits[0]) & (pairs.articles >= limits[1])) for limits in _LIMITS}
-    for enough in (_ENOUGH, _FEW):
-        for limits, n in left.items():
-            if n >= enough:
-                return limits
-    return 1, 1
+    return next((limits for enough in (_ENOUGH, _FEW) for limits, n in left.items() if n >= enough), (1, 1))
 
 
 def pair_parts(views: Sequence[SectionPairs], rows: Ids) -> list[AccuracyOf]:
@@ -288,54 +207,7 @@ def pair_parts(views: Sequence[SectionPairs], rows: Ids) -> list[AccuracyOf]:
     ]
 
 
-# ---------------------------------------------------------------- by length, by distance, by article
-
-
-def _by_value(chosen: TripletSetRecord, shown: Sequence[Evaluation], by: str) -> Parts:
-    """Return slices by the length of sentences or by the distance between paragraphs."""
-    starts, unit = (_LENGTHS, "words") if by == LENGTH else (_DISTANCES, "paragraphs")
-    known = page_queries.measures(chosen, shown[0].split)
-    values, parts = known.words if by == LENGTH else known.distance, []
-    for evaluation in shown:
-        row, margins = _on(known.ids, evaluation)
-        parts.append(_slices(evaluation.run.id, by, starts, values[row], margins, known.articles[row]))
-    about = (
-        "Words of the shortest of the three sentences (of a set of titles, of the pivot)."
-        if by == LENGTH
-        else "Paragraphs between the pivot and the sentence of its own section."
-    )
-    rows = [
-        AccuracyOf(
-            (_label(group[0], unit),), group[0].triplets, group[0].accuracy.n, tuple(one.accuracy for one in group)
-        )
-        for group in zip(*parts, strict=True)  # all of the same triplets, so of the same slices
-    ]
-    return Parts((unit.title(),), rows, about)
-
-
-def _on(known: Ids, evaluation: Evaluation) -> tuple[Ids, Margins]:
-    """Return the positions of the triplets of an evaluation among the ids ``known``, and their margins."""
-    ids, margins = triplet_queries.margins(evaluation)
-    _, row, at = np.intersect1d(known, ids, assume_unique=True, return_indices=True)
-    return row, margins[at]
-
-
-@st.cache_data(show_spinner="Computing slices …", max_entries=32)
-def _slices(
-    run_id: int, by: str, starts: tuple[int, ...], _values: Ids, _margins: Margins, _articles: Ids
-) -> list[Slice]:
-    return accuracy_slices(_values, _margins, _articles, starts)
-
-
-def _label(part: Slice, unit: str) -> str:
-    if part.high is None:
-        return f"{part.low} {unit} or more"
-    if part.low == part.high:
-        return f"{count(part.low, unit.removesuffix('s'))}"
-    return f"{part.low} to {part.high} {unit}" if part.low else f"up to {part.high} {unit}"
-
-
-def _by_article(chosen: TripletSetRecord, shown: Sequence[Evaluation]) -> Parts:
+def _by_article(chosen: TripletSetRecord, shown: Sequence[Evaluation]) -> None:
     known = triplet_queries.rows(chosen, shown[0].split)
     found = []
     for evaluation in shown:
@@ -350,13 +222,20 @@ def _by_article(chosen: TripletSetRecord, shown: Sequence[Evaluation]) -> Parts:
         estimates = tuple(
             Estimate(of[article], of[article], of[article], 1) if article in of else None for of in values
         )
-        rows.append(AccuracyOf((title,), int(first.triplets[place]), None, estimates, {state.ARTICLE: f'"{title}"'}))
+        rows.append(AccuracyOf((title,), int(first.triplets[place]), 1, estimates, {state.ARTICLE: f'"{title}"'}))
     quarter, half, most = np.quantile(first.accuracy, [0.25, 0.5, 0.75])
     about = (
-        f"{plain(shown[0].name)} on {count(len(rows), 'article')}: median {score(half)}, interquartile range "
-        f"{score(quarter)} to {score(most)}. Articles with few triplets vary most, by chance alone."
+        f"{count(len(rows), 'article')}: median {score(half)}, interquartile range {score(quarter)} to {score(most)}. "
+        "Articles with few triplets vary most, by chance alone."
     )
-    return Parts(("Article",), rows, about)
+    _table(("Article",), rows, shown, about)
+
+
+def _on(known: Ids, evaluation: Evaluation) -> tuple[Ids, Margins]:
+    """Return the positions of the triplets of an evaluation among the ids ``known``, and their margins."""
+    ids, margins = triplet_queries.margins(evaluation)
+    _, row, at = np.intersect1d(known, ids, assume_unique=True, return_indices=True)
+    return row, margins[at]
 
 
 # ---------------------------------------------------------------- two models
@@ -367,7 +246,6 @@ def _two_models(first: Evaluation, second: Evaluation, chosen: TripletSetRecord)
     right_a, right_b = correctness(a), correctness(b)
     gap = _difference(first.run.id, second.run.id, right_a, right_b, articles)
     of, other = first.model_name, second.model_name
-    st.subheader("Both models", anchor=False)
     left, right = st.columns([3, 2], vertical_alignment="center")
     with left:
         draw_table(
@@ -377,22 +255,16 @@ def _two_models(first: Evaluation, second: Evaluation, chosen: TripletSetRecord)
                 f"{other} wrong": [int(((x > 0.5) & (right_b < 0.5)).sum()) for x in (right_a, 1 - right_a)],
             }
         )
-    with left.container(horizontal=True):
+    with right:
+        st.markdown(
+            f"**{plain(of)}** {score(float(right_a.mean()))}, **{plain(other)}** {score(float(right_b.mean()))}: "
+            f"difference {signed_interval(gap)} (95 % bootstrap interval over {count(gap.n, 'article')})."
+        )
         for ahead, behind, margins in ((first, second, (a, b)), (second, first, (b, a))):
             n = int(((margins[0] > 0) & (margins[1] < 0)).sum())
             label = f"Open {n:,} that only {plain(shorten(ahead.model_name, 24))} gets right"
-            settings = {
-                state.SPLIT: first.split.value,
-                state.CORRECT: CorrectnessFilter.AGAINST.value,
-                state.CORRECT_MODEL: ahead.model_name,
-                state.WRONG_MODEL: behind.model_name,
-            }
-            state.triplets_button(label, n, settings, name=f"only_{ahead.run.id}")
-    right.markdown(
-        f"On {count(len(a), 'common triplet')} **{plain(of)}** has accuracy {score(float(right_a.mean()))}, "
-        f"**{plain(other)}** {score(float(right_b.mean()))}: difference {signed_interval(gap)} (95 % "
-        f"bootstrap interval over {count(gap.n, 'article')})."
-    )
+            settings = {state.RIGHT: [ahead.model_name], **_ordered(behind), state.WRONG: [behind.model_name]}
+            state.triplets_button(label, n, settings, f"only_{ahead.run.id}")
 
 
 @st.cache_data(show_spinner=False, max_entries=32)

@@ -14,27 +14,17 @@ import streamlit as st
 
 from themescope.core.errors import DataError
 from themescope.core.models.triplet_network.word_attention import SentenceAttention, TripletAttention
+from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Ids
 from themescope.db.records import TripletCard, TripletReview, TripletSetRecord, Verdict
 from themescope.jobs.services import failures as service
 from themescope.jobs.services.failures import CollectedFailure
-from themescope.webapp.features.triplets import (
-    ATTENTION,
-    ATTENTION_MODEL,
-    REVIEW_KEYS,
-    SET,
-    TABLE,
-    TRIPLET,
-    filters,
-    heading,
-    queries,
-    sets,
-)
-from themescope.webapp.features.triplets.filters import ReviewFilter, TripletFilter, TripletView
+from themescope.webapp.features.triplets import SET, TRIPLET, filters, heading, queries, sets
+from themescope.webapp.features.triplets.filters import TripletFilter, TripletView
 from themescope.webapp.features.triplets.queries import EvaluatedModel
 from themescope.webapp.shared import components, people
 from themescope.webapp.shared import queries as shared
-from themescope.webapp.shared.choose import by_name, with_tag
+from themescope.webapp.shared.choose import one_model, with_tag
 from themescope.webapp.shared.components import clickable_table, draw_component, draw_table
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.labelling import failures
@@ -83,10 +73,9 @@ def buttons(view: TripletView, at: int) -> None:
             max_chars=2_000,
             persist_state="session",
         )
-    done = int(np.isin(view.candidates, filters.reviewed(view.reviews, view.person)).sum())
-    by = "" if view.person is None else f" by {people.shown(view.person)}"
+    done = int(np.isin(view.candidates, filters.reviewed(view.reviews, filters.JUDGED)).sum())
     st.caption(
-        f"**{done:,} of {len(view.candidates):,}** in this filter reviewed{by}. Keys: G good, B bad, A ambiguous, "
+        f"**{done:,} of {len(view.candidates):,}** in this filter reviewed. Keys: G good, B bad, A ambiguous, "
         "U undo, J next, K previous, O collect as error."
     )
     _reviews(reviews)
@@ -199,67 +188,55 @@ _COLUMNS = {
 
 def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw the filter, and below it one triplet."""
-    left, middle, right = st.columns([4, 4, 4], vertical_alignment="bottom")
-    with left:
-        chosen = sets.choose_set(listed)
-    with middle:
-        split = filters.split()
-    with right:
-        words = filters.words()
-    models = queries.evaluated_models(triplet_queries.evaluations(chosen))
-    reviews = [r for of_triplet in queries.reviews(chosen).values() for r in of_triplet]
-    triplets, by_review = filters.panel(split, words, models, reviews)
-    st.fragment(_one_triplet)(chosen, models, triplets, by_review)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(width=360):
+            chosen = sets.choose_set(listed)
+        models = queries.evaluated_models(triplet_queries.evaluations(chosen))
+        conditions = filters.panel(models)
+    st.fragment(_one_triplet)(chosen, models, conditions)
 
 
-def filtered(
-    chosen: TripletSetRecord, models: Sequence[EvaluatedModel], triplets: TripletFilter, by_review: ReviewFilter
-) -> TripletView:
-    """Return the triplets that pass the filter, with their current reviews."""
-    reviews = queries.reviews(chosen)
-    candidates = filters.ids(chosen, triplets, models)
-    ids = filters.with_reviews(candidates, reviews, by_review)
-    return TripletView(chosen, models, reviews, candidates, ids, by_review.person)
-
-
-def _one_triplet(
-    chosen: TripletSetRecord, models: Sequence[EvaluatedModel], triplets: TripletFilter, by_review: ReviewFilter
-) -> None:
+def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], conditions: TripletFilter) -> None:
     """Draw one triplet and its page of the table; stepping reruns only this fragment."""
-    view = filtered(chosen, models, triplets, by_review)
-    if not len(view.ids):
-        if len(view.candidates):
+    reviews = queries.reviews(chosen)
+    candidates = filters.ids(chosen, conditions, models)
+    ids = filters.with_reviews(candidates, reviews, conditions.review)
+    view = TripletView(chosen, models, reviews, candidates, ids)
+    if not len(ids):
+        if len(candidates):
             st.info("No triplet left: all that match the filter have other reviews.", icon=":material/task_alt:")
         else:
             st.info("No matching triplets. Change or reset the filter.", icon=":material/info:")
         return
     at = view.position()
     first = at // _ROWS * _ROWS
-    page = view.ids[first : first + _ROWS]
+    page = ids[first : first + _ROWS]
     cards = queries.cards(chosen, page)
     margins = {model.name: queries.margins_at(model, page).tolist() for model in models}
     current = cards[at - first]
-    shown = {name: values[at - first] for name, values in margins.items()}
     with st.container(horizontal=True, vertical_alignment="center"):
         # Keys of this position alone: a press that the browser sends again leads to the same triplet, not one further.
         back, forward = f"triplets_step_back_{at}", f"triplets_step_forward_{at}"
-        last = at + 1 >= len(view.ids)
+        last = at + 1 >= len(ids)
         st.button("Previous", back, on_click=view.step, args=(at, at - 1), disabled=at == 0)
         st.button("Next", forward, on_click=view.step, args=(at, at + 1), disabled=last)
-        st.caption(f"Triplet {at + 1:,} of {len(view.ids):,}", width="content")
-        st.space("stretch")
-        batch, one = _batch(view), view.ids[at : at + 1]
-        failures.button("triplet", "Collect as error", chosen.corpus_id, batch, lambda: _failures(view, one))
-        if view.models and len(view.ids) > 1:
-            wrong = partial(_wrong, view)
-            failures.button("triplets", "Collect wrong ones", chosen.corpus_id, batch, lambda: _failures(view, wrong()))
-        queries.buttons(view.chosen, view.models, triplets.split, view.ids)
-    buttons(view, at)
-    components.action_keys(REVIEW_KEYS, TRIPLET, KEYS, {kind: partial(act, view) for kind, act in HANDLERS.items()})
+        st.caption(f"Triplet {at + 1:,} of {len(ids):,}", width="stretch")
+        with st.popover("⋯", help="More"):
+            batch, one = _batch(view), ids[at : at + 1]
+            failures.button("triplet", "Collect as error", chosen.corpus_id, batch, lambda: _failures(view, one))
+            if models and len(ids) > 1:
+                wrong = partial(_wrong, view)
+                failures.button(
+                    "triplets", "Collect wrong ones", chosen.corpus_id, batch, lambda: _failures(view, wrong())
+                )
+            queries.buttons(chosen, models, conditions.split, ids)
     card(current, chosen.kind)
-    model_badges(shown)
-    show_attention(current, roles(chosen.kind))
+    model_badges({name: values[at - first] for name, values in margins.items()})
+    buttons(view, at)
+    acts = {kind: partial(act, view) for kind, act in HANDLERS.items()}
+    components.action_keys("triplets_review_keys", TRIPLET, KEYS, acts)
     _table(view, cards, margins, first)
+    show_attention(current, roles(chosen.kind))
 
 
 def _batch(view: TripletView) -> str:
@@ -316,9 +293,9 @@ def model_badges(margins: Mapping[str, float]) -> None:
     """Draw which models are correct on a triplet, with their margins; NaN where a model was not evaluated."""
     known = {name: margin for name, margin in margins.items() if math.isfinite(margin)}
     if not margins:
-        st.caption("No model is evaluated on this set yet. Evaluate one on the Compare page, tab “Triplet accuracy”.")
+        st.caption("No model is evaluated on this set yet.")
     elif not known:
-        st.caption("Models are evaluated on another split of this set. Choose the split “test” above to see results.")
+        st.caption("Models are evaluated on another split of this set.")
     with st.container(horizontal=True):
         for name, margin in known.items():
             label, colour, icon = outcome(margin)
@@ -342,7 +319,7 @@ def _table(view: TripletView, cards: Sequence[TripletCard], margins: Mapping[str
     known = {name: values for name, values in margins.items() if any(map(math.isfinite, values))}
     heads = {name: f"margin-{place}" for place, name in enumerate(known)}
     columns = {heads[name]: [m if math.isfinite(m) else None for m in values] for name, values in known.items()}
-    key = f"{TABLE}_{view.chosen.id}_{hash(tuple(c.id for c in cards))}"
+    key = f"triplets_table_{view.chosen.id}_{hash(tuple(c.id for c in cards))}"
 
     signs = " Columns of models show margins: positive is correct, negative is wrong." if known else ""
     st.caption(f"Click a row to show the triplet.{signs}")
@@ -370,6 +347,7 @@ def _table(view: TripletView, cards: Sequence[TripletCard], margins: Mapping[str
 # Attention weights of a network on the words of a triplet, beside the effect of deleting each word on the margin
 
 _ASSETS = Path(__file__).parent / "assets"
+ATTENTION = "triplets_attention"
 _FULL_SHADE = 3.0
 """Minimum weight of the darkest shade, as a multiple of a uniform weight, so that small differences look small."""
 _SUPPORTS, _OPPOSES = 2, 1
@@ -377,20 +355,18 @@ _SUPPORTS, _OPPOSES = 2, 1
 
 
 def show_attention(triplet: TripletCard, roles: tuple[str, str, str]) -> None:
-    """Draw a switch, and while it is on, the words of the triplet with their weights."""
+    """Draw the words of the triplet with their weights, when it is opened."""
     models = with_tag(shared.models(), "attention")
-    left, right = st.columns([5, 4], vertical_alignment="center")
-    with left:
-        on = st.toggle(
-            "Show word importance", key=ATTENTION, bind="query-params", disabled=not models,
-            help="Attention weights of a triplet network, and the change of the margin without each word.",
-        )  # fmt: skip
-    if not models:
-        left.caption("No model has attention weights. Train a triplet network on the Train page.")
-    if not on or not models:
-        return
-    with right:
-        model = by_name("Model", models, ATTENTION_MODEL, lambda m: m.name)
+    folded = st.expander("Word importance", icon=":material/format_ink_highlighter:", key=ATTENTION, on_change="rerun")
+    if folded.open:
+        with folded:
+            if models:
+                _attention(triplet, roles, one_model("Model", models, "triplets_attention_model"))
+            else:
+                st.caption("No model has attention weights. Train a triplet network on the page Train.")
+
+
+def _attention(triplet: TripletCard, roles: tuple[str, str, str], model: ModelRecord) -> None:
     try:
         texts = (triplet.pivot, triplet.positive, triplet.negative)
         found = queries.attention(model.artifact, texts, model)
@@ -418,8 +394,7 @@ def show_attention(triplet: TripletCard, roles: tuple[str, str, str]) -> None:
         st.markdown(
             f"{whose} with the size of the change: **{_correlation(found.agreement(name))}** (mean of {plain(each)})"
         )
-    with st.expander("Data table", icon=":material/table:"):
-        draw_table(word_rows(found, roles), height=320)
+    draw_table(word_rows(found, roles), height=320)
 
 
 def attention_data(found: TripletAttention, roles: tuple[str, str, str], theme: Tones) -> dict[str, Any]:

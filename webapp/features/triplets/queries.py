@@ -19,7 +19,7 @@ from plotly.subplots import make_subplots
 from themescope.core.metrics.triplets import MarginHistogram, SectionPairs, section_pairs
 from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Ids, Split, TripletRows
-from themescope.db.records import TripletCard, TripletMeasures, TripletReview, TripletSections, TripletSetRecord
+from themescope.db.records import TripletCard, TripletReview, TripletSections, TripletSetRecord
 from themescope.jobs.services import search
 from themescope.jobs.services.table_files import csv_pieces, json_pieces
 from themescope.webapp.shared import queries
@@ -87,12 +87,6 @@ def sections(chosen: TripletSetRecord, split: Split | None) -> TripletSections:
         np.concatenate([part.other + start for part, start in zip(parts, starts, strict=False)]),
         [title for part in parts for title in part.titles],
     )
-
-
-@st.cache_resource(show_spinner="Measuring sentences …", max_entries=4, hash_funcs=HASHES)
-def measures(chosen: TripletSetRecord, split: Split) -> TripletMeasures:
-    """Return lengths and paragraph distances of the sentences of the triplets of a split."""
-    return queries.read(lambda r: r.triplets.measures(chosen.id, split))
 
 
 @st.cache_resource(show_spinner="Counting section pairs …", max_entries=8, hash_funcs=HASHES)

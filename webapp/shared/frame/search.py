@@ -78,7 +78,7 @@ def link_of(kind: str, result: Result) -> Link:
     """Return where a result of the store leads to."""
     here = {CORPUS: result.project}
     if kind == "Models":
-        return Link("train", {"view": "Models", "model": result.title})
+        return Link("train", {"model": result.title})
     if kind == "Themes":
         return Link("themes", {**here, "view": "Results", **_theme_view(result)})
     if kind == "Projects":
