@@ -360,7 +360,7 @@ def _of_labelling(store: Store, corpus: CorpusRecord, name: str) -> DatasetLabel
     with store.reading() as r:
         record = r.labellings.by_name(name)
         if record.corpus_id != corpus.id:
-            raise DataError(f"The labelling {name!r} is of another corpus than {corpus.name!r}.")
+            raise DataError(f"The coding {name!r} is of another project than {corpus.name!r}.")
         partition = r.labellings.snapshot(record.id).partition
         made = provenance_of(r, record, partition)
     numbers = sorted(partition.clusters)

@@ -80,7 +80,7 @@ def toggle_code(partition: Partition, ids: Ids, code: int, first_number: int) ->
 def _turned(partition: Partition, ids: Ids, code: int, first_number: int, given: bool) -> Operation:
     name = partition.cluster(code).name
     if not allows_several(partition):
-        raise DataError("This labelling has one code per sentence. Allow several codes first, or assign the sentences.")
+        raise DataError("This coding has one code per sentence. Allow several codes first, or assign the sentences.")
     check_codes(partition, [code], "Use")
     ids = np.unique(ids)
     ids = ids[has_code(partition, code)[partition.rows(ids)] != given]

@@ -148,7 +148,7 @@ class Partition:
             return np.empty(0, dtype=np.intp)
         found = np.minimum(np.searchsorted(self.ids, wanted), max(len(self.ids) - 1, 0))
         if not len(self.ids) or (self.ids[found] != wanted).any():
-            raise DataError("Some of these sentences are not part of this labelling. Load the page again.")
+            raise DataError("Some of these sentences are not part of this coding. Load the page again.")
         return found
 
     def members(self, number: int) -> Ids:
@@ -213,14 +213,14 @@ def start(
     order = np.argsort(given, kind="stable")
     given = given[order]
     if len(given) > 1 and (given[1:] == given[:-1]).any():
-        raise DataError("A sentence can occur only once in a labelling; some occur twice.")
+        raise DataError("A sentence can occur only once in a coding; some occur twice.")
     known = {cluster.number: cluster for cluster in clusters}
     if numbers is None:
         placed = np.full(len(given), UNASSIGNED, dtype=np.int64)
     else:
         placed = np.array(numbers if isinstance(numbers, np.ndarray) else list(numbers), dtype=np.int64)[order]
     if not set(np.unique(placed).tolist()) <= {*known, UNASSIGNED}:
-        raise DataError("Some sentences are in a cluster that does not exist in the labelling.")
+        raise DataError("Some sentences are in a cluster that does not exist in the coding.")
     return Partition(given, placed, np.zeros(len(given), dtype=np.bool_), {}, known)
 
 

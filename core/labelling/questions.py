@@ -473,7 +473,7 @@ def answer(state: QuestionState, given: Answer, fresh: int, namer: Namer) -> Ope
     New clusters get numbers from ``fresh`` on. Raises :class:`DataError` if a sentence is not part of the labelling.
     """
     if not all(state.has(sentence) for sentence in given.question.sentences):
-        raise DataError("This question is about sentences that are not part of the labelling. Load the page again.")
+        raise DataError("This question is about sentences that are not part of the coding. Load the page again.")
     key = next_key(state.partition)
     constraints = constraints_of({**state.answers, key: given})
     after = state.partition

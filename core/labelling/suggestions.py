@@ -250,7 +250,7 @@ def recluster(partition: Partition, x: Matrix, fixed: Ids) -> Partition:
     becomes empty. Raises :class:`DataError` where sentences have several codes.
     """
     if combinations(partition):
-        raise DataError("Re-clustering gives each sentence one code, and this labelling has sentences with several.")
+        raise DataError("Re-clustering gives each sentence one code, and this coding has sentences with several.")
     numbers = np.array(sorted(partition.clusters), dtype=np.int64)
     if not len(numbers):
         return partition

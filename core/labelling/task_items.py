@@ -95,7 +95,7 @@ def _loads(total: int, items: int, plan: DistributionPlan) -> npt.NDArray[np.int
     room = int(most.sum())
     if room < total:
         raise DataError(
-            f"The items need {total:,} labellings, but the quotas allow {room:,}: {total - room:,} are missing. "
+            f"The items need {total:,} codings, but the quotas allow {room:,}: {total - room:,} are missing. "
             "Raise a quota, add people, or lower the overlap."
         )
     loads = np.zeros(len(most), dtype=np.int64)

@@ -247,7 +247,7 @@ def _unpacked(type: str, data: bytes, rows: int) -> Any:
     if type == ColumnType.DATE:
         return from_bytes(content, "<i8").view("M8[us]")
     if type == RAW:
-        raise StoreError("The columns of this corpus have no types yet, because its import is not finished.")
+        raise StoreError("The columns of this project have no types yet, because its import is not finished.")
     return from_bytes(content, f"<u{len(content) // max(rows, 1)}").astype(np.int32) - 1
 
 

@@ -160,7 +160,7 @@ class Corpora(NamedRepository[CorpusRecord]):
         newest = self._number(sa.select(sa.func.max(c.id)).where(c.corpus_id == corpus_id))
         oldest = self._number(sa.select(sa.func.min(c.id)).where(c.corpus_id == staged.id))
         if oldest < newest:
-            raise DataError("Other articles were added to this corpus in the meantime. Add the files again.")
+            raise DataError("Other articles were added to this project in the meantime. Add the files again.")
         self._remove(*without)
         start = self.imported_articles(corpus_id)
         places = [{"moved": id, "position": position} for position, id in enumerate(self.article_ids(staged.id), start)]

@@ -112,7 +112,7 @@ class LabelSteps(Repository):
         """
         self._require(Right.MANAGE)
         if self.list(labelling_id, limit=1):
-            raise StoreError("This labelling already has a history, so another one cannot be imported into it.")
+            raise StoreError("This coding already has a history, so another one cannot be imported into it.")
         names = {0: 0}
         state = start
         for old, change_set in log:

@@ -231,10 +231,10 @@ class Labellings(NamedRepository[LabellingRecord]):
         """Raise :class:`StoreError` if a person with this role may not change this labelling."""
         record = self.get(labelling_id)
         if record.deleted is not None:
-            raise StoreError(f"The labelling {record.name!r} has been deleted. Restore it first.")
+            raise StoreError(f"The coding {record.name!r} has been deleted. Restore it first.")
         if not record.editable_by(person, role):
             raise AccessError(
-                f"This labelling belongs to {record.owner or 'the person without a name'}. "
+                f"This coding belongs to {record.owner or 'the person without a name'}. "
                 "Make a copy, or ask its owner to share it."
             )
 

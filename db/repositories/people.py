@@ -130,7 +130,7 @@ class People(Repository):
         Raises ``StoreError`` if the labelling was deleted.
         """
         if self.connection.scalar(sa.select(t.labelling.c.id).where(t.labelling.c.id == labelling_id)) is None:
-            raise StoreError("This labelling or its corpus was deleted. Choose another labelling.")
+            raise StoreError("This coding or its project was deleted. Choose another coding.")
         c = t.label_presence.c
         own = (c.labelling_id == labelling_id) & (c.person == person) & (c.session == session)
         old = (c.labelling_id == labelling_id) & (c.seen < now() - _FORGET_AFTER)

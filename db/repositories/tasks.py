@@ -83,7 +83,7 @@ class Tasks(NamedRepository[TaskRecord]):
         c = t.task_member.c
         free = (c.task_id == task_id) & (c.person == person) & c.labelling_id.is_(None)
         if self.connection.execute(t.task_member.update().where(free).values(labelling_id=labelling_id)).rowcount == 0:
-            raise StoreError("This task already has a labelling of yours. Load the page again.")
+            raise StoreError("This task already has a coding of yours. Load the page again.")
 
     def start(self, item_id: int) -> None:
         """Record that its person works on an item; nothing for one that was started before."""

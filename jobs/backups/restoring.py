@@ -69,7 +69,7 @@ def _check_target(settings: Settings, about: About) -> None:
     if engine != about.engine:
         raise DataError(
             f"This backup is of a store on {_NAMES[about.engine]}, and DATABASE_URL names {_NAMES[engine]}. Restore it "
-            "there, and move corpora between them with themescope export bundle."
+            "there, and move projects between them with themescope export bundle."
         )
     if found := _entries(settings):
         raise DataError(

@@ -198,7 +198,7 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Labelling
             problem = "this line is not part of an exported labelling."
             raise ReadError(path, problem, f"line {number}", "Export it again.") from error
     if not head:
-        raise ReadError(path, "the file is empty.", "", "Export the labelling again.")
+        raise ReadError(path, "the file is empty.", "", "Export the coding again.")
     first = _start(clusters, entries, sentences)
     made = {s.id: s.made_by for s in sentences if s.made_by is not None}
     places = dict(sorted((later | {s.id: s.place for s in sentences}).items()))

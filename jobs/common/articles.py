@@ -23,7 +23,7 @@ def ready_corpus(store: Store, name: str) -> CorpusRecord:
     with store.reading() as r:
         corpus = r.corpora.by_name(name)
     if not corpus.ready:
-        raise DataError(f"Corpus {name!r} is still being imported. Wait for its import to end.")
+        raise DataError(f"Project {name!r} is still being imported. Wait for its import to end.")
     return corpus
 
 

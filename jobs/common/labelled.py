@@ -69,9 +69,9 @@ def models_to_compare(store: Store, record: LabellingRecord, names: Sequence[str
     wanted = [find_model(store, name) for name in names]
     for model in wanted:
         if model not in able:
-            raise DataError(f"“{model.name}” has no vectors of these sentences. Embed the corpus first.")
+            raise DataError(f"“{model.name}” has no vectors of these sentences. Embed the project first.")
     if not able:
-        raise DataError("No model has vectors of these sentences. Compute a map, or embed the corpus, first.")
+        raise DataError("No model has vectors of these sentences. Compute a map, or embed the project, first.")
     across = record.article_id is None and corpus.articles > 1
     return wanted or best_first(store, corpus_shares(corpus), corpus.id, models=able, across=across)[:_MOST_MODELS]
 

@@ -118,7 +118,7 @@ def _label(
     with context.store.reading() as r:
         if not any(topic for topic, _ in r.corpora.topic_counts(corpus.id)):
             raise DataError(
-                f"The documents of corpus {corpus.name!r} have no topics. Import a corpus with topics, such as "
+                f"The documents of project {corpus.name!r} have no topics. Import a project with topics, such as "
                 "Reuters-21578 or 20 Newsgroups."
             )
     begun = time.monotonic()

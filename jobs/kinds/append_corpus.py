@@ -99,7 +99,7 @@ class AppendConfig(ImportConfig):
         if self.date and np.isnat(typed_date(self.date)):
             raise ConfigError(f"{self.named('date')} must be a date such as 2026-11-26, not {self.date!r}.")
         if len(set(self.columns.values())) < len(self.columns):
-            raise ConfigError(f"{self.named('columns')}: two columns of the files have the same column of the corpus.")
+            raise ConfigError(f"{self.named('columns')}: two columns of the files have the same column of the project.")
 
     def title(self) -> str:
         """Return a title with the wave and the corpus."""
@@ -123,7 +123,7 @@ def append_corpus(args: AppendConfig, context: JobContext) -> dict[str, Any]:
     _check_alone(args, context)
     if args.unit not in ("", corpus.unit):
         raise DataError(
-            f"The units of {args.corpus!r} are {corpus.unit.value}s. Leave the unit out, or import a corpus of its own."
+            f"The units of {args.corpus!r} are {corpus.unit.value}s. Leave the unit out, or import a new project."
         )
     language = args.language or corpus.language
     own = replace(as_in_project(context.store, args, corpus), corpus=staged_name(context.job_id), language=language)

@@ -192,7 +192,7 @@ def _store_labellings(bundle: ArchiveReader, context: JobContext, record: Corpus
         with closing(bundle.lines(name)) as lines:
             document = from_lines(lines, name)
         if (listed.name, listed.owner) != (document.about["name"], document.about["owner"]):
-            raise DataError("A labelling of the bundle does not match its manifest. Export it again.")
+            raise DataError("A coding of the bundle does not match its manifest. Export it again.")
         checked.append(_checked(context, document, ids))
     for done, (document, article_id) in enumerate(checked, len(names)):
         report.progress(done, 2 * len(names))
@@ -221,11 +221,11 @@ def _checked(context: JobContext, document: LabellingDocument, ids: Ids) -> tupl
     """Return a labelling with the ids of the stored sentences, and its article if it has only one."""
     start = document.start
     if len(start.ids) and (start.ids[0] < 0 or start.ids[-1] >= len(ids)):
-        raise DataError("A labelling of the bundle refers to missing sentences. Export it again.")
+        raise DataError("A coding of the bundle refers to missing sentences. Export it again.")
     with context.store.reading() as r:
         sentences = r.corpora.sentences_by_id(ids[start.ids])
     if any(sentences[int(ids[place])].text != found.text for place, found in document.places.items()):
-        raise DataError("The sentences of a labelling differ from those of the bundle. Export it again.")
+        raise DataError("The sentences of a coding differ from those of the bundle. Export it again.")
     of = {s.article_id for s in sentences.values()}
     found = moved(document, {place: int(ids[place]) for place in document.places})
     return found, next(iter(of)) if len(of) == 1 else None
@@ -351,7 +351,7 @@ def _with_vectors(store: Store, corpus: CorpusRecord, name: str) -> ModelRecord:
         wanted = {a.id for a in r.corpora.articles(corpus.id, limit=corpus.articles) if a.sentences}
     if not wanted <= have:
         raise DataError(
-            f"{name!r} has vectors of {len(wanted & have):,} of {len(wanted):,} articles. Embed the corpus with it: "
+            f"{name!r} has vectors of {len(wanted & have):,} of {len(wanted):,} articles. Embed the project with it: "
             f"themescope embed {corpus.name!r} --method {name!r}"
         )
     return model
@@ -482,7 +482,7 @@ def _blocks(store: Store, corpus: CorpusRecord, model: ModelRecord) -> Iterator[
                 found = r.embeddings.get(model.id, batch)
             if len(found) < len(batch):
                 raise DataError(
-                    f"The vectors of {model.name!r} were deleted during the export. Embed the corpus again."
+                    f"The vectors of {model.name!r} were deleted during the export. Embed the project again."
                 )
             yield done, [found[id] for id in batch]
             batch, rows = [], 0

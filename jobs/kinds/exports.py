@@ -37,7 +37,7 @@ class ExportDatasetConfig(JobConfig):
     def validate(self) -> None:
         """Check that there is at most one source of labels."""
         if self.labelling and self.themes:
-            raise ConfigError("Labels come from a labelling or from themes, not from both.")
+            raise ConfigError("Labels come from a coding or from themes, not from both.")
 
 
 def export_dataset(args: ExportDatasetConfig, context: JobContext) -> dict[str, Any]:

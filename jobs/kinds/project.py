@@ -215,7 +215,7 @@ def _articles(store: Store, corpus: CorpusRecord, args: ProjectConfig) -> list[A
         found = r.corpora.articles_by_id(args.articles)
         foreign = [i for i in args.articles if i not in found or found[i].corpus_id != corpus.id]
         if foreign:
-            raise DataError(f"Corpus {corpus.name!r} has no article with id {foreign[0]}.")
+            raise DataError(f"Project {corpus.name!r} has no article with id {foreign[0]}.")
         for title in args.titles:
             same = r.corpora.articles_by_title(corpus.id, title)
             if not same:

@@ -292,7 +292,7 @@ class NameThemesConfig(JobConfig):
     def validate(self) -> None:
         """Check that there is a target, and the agreement."""
         if bool(self.run) == bool(self.labelling):
-            raise ConfigError("Name either the result or the labelling whose themes get names.")
+            raise ConfigError("Name either the result or the coding whose themes get names.")
         if not self.send:
             raise ConfigError(f"Nothing was sent: sending the texts to {self.endpoint} needs your agreement.")
 

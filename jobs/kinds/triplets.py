@@ -289,7 +289,7 @@ class LearnConfig(JobConfig):
     def validate(self) -> None:
         """Check that labellings are given."""
         if not self.labellings:
-            raise ConfigError("Choose at least one labelling.")
+            raise ConfigError("Choose at least one coding.")
 
     def title(self) -> str:
         """Return a title with set and labellings."""
@@ -315,7 +315,7 @@ def training_labels(store: Store, names: tuple[str, ...]) -> TrainingLabels:
             placed.append(Placed(state, judged_sentences(r, record, state)))
         records.append(record)
     if len({record.corpus_id for record in records}) > 1:
-        raise DataError("These labellings are of different corpora. Sample one triplet set per corpus.")
+        raise DataError("These codings are of different projects. Sample one triplet set per project.")
     return TrainingLabels(tuple(records), tuple(placed), tuple(contradictions(placed)))
 
 

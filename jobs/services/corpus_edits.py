@@ -69,7 +69,7 @@ def correct_text(store: Store, corpus_id: int, sentence_id: int, text: str, pers
         sentence = w.corpora.sentences_by_id([sentence_id]).get(sentence_id)
         article = None if sentence is None else w.corpora.article(sentence.article_id)
         if sentence is None or article is None or not np.isin(article.id, w.corpora.article_ids(corpus_id)):
-            raise DataError(f"The corpus has no sentence {sentence_id}. Load the page again.")
+            raise DataError(f"The project has no sentence {sentence_id}. Load the page again.")
         if not text:
             raise DataError("The corrected text is empty. To leave a document out, remove it.")
         if len(text) > TEXT_LIMIT:

@@ -317,7 +317,7 @@ def _model(store: Store, corpus_id: int, model_id: int | None) -> ModelRecord:
         models = r.models.list() if model_id is None else [r.models.get(model_id)]
         embedded = [model for model in models if r.embeddings.have(model.id, corpus_id)]
     if not embedded:
-        raise DataError(f"No model has vectors of the corpus {corpus.name!r}. Queue a job of the kind “embed” first.")
+        raise DataError(f"No model has vectors of the project {corpus.name!r}. Queue a job of the kind “embed” first.")
     return best_first(store, corpus_shares(corpus), corpus_id, models=embedded, across=corpus.articles > 1)[0]
 
 

@@ -235,5 +235,5 @@ def inside(session: LabellingSession, selection: Selection) -> Ids:
     """Return the sentences that are part of the labelling; raise :class:`DataError` if there are none."""
     ids: Ids = selection.ids[np.isin(selection.ids, session.partition.ids)]
     if not len(ids):
-        raise DataError(f"None of these sentences is part of “{session.record.name}”. Choose another labelling.")
+        raise DataError(f"None of these sentences is part of “{session.record.name}”. Choose another coding.")
     return ids

@@ -162,7 +162,7 @@ def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, 
     assert [kind for _, kind, _ in steps(app)] == ["do"] * 5 + ["undo"] * 5 + ["redo"] * 5
     conflict(page, other_page, app)
     out_and_in(page, app)
-    expect(other_page.get_by_text("This labelling or its corpus was deleted")).to_be_visible()
+    expect(other_page.get_by_text("This coding or its project was deleted")).to_be_visible()
     assert page.evaluate("window.pwned") is None
     assert page.locator("main img[src=x]").count() == 0
 

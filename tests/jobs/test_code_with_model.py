@@ -117,7 +117,7 @@ def test_the_codes_are_a_labelling_of_a_machine(sqlite_store: Store, labelling: 
     assert reasons == {made.id: "coded by a model, not by a person"}
     section = methods_section(sqlite_store, [mine.id, made.id]).markdown
     assert "1 person made 1 labelling" in section and "The language model “tiny” coded 24 sentences" in section
-    with pytest.raises(DataError, match="labelling of a person"):
+    with pytest.raises(DataError, match="coding of a person"):
         methods_section(sqlite_store, [made.id])
 
 

@@ -54,7 +54,7 @@ def test_a_private_labelling_of_another_person_is_read_and_copied(filled_store: 
     new = NewLabelling(1, "Bob's", "bob", Sharing.OWN, False, article.id)
     record = starts.begin(filled_store, new, starts.from_sections)
     at = open_page("code")
-    assert "This labelling belongs to **bob**" in words_of(at) and "Not saved" not in words_of(at)
+    assert "This coding belongs to **bob**" in words_of(at) and "Not saved" not in words_of(at)
     state = at.session_state[f"code_state_{record.id}"]
     select(at, record, state.partition.ids[:2].tolist())
     at = press(at, record, "N")

@@ -103,7 +103,7 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
         at = open_page(page, person="ben")
         assert not at.exception and empty in words_of(at), page
         at = open_page(page, person="ben", labelling=adas.name)
-        assert not at.exception and f"There is no labelling called “{adas.name}”" in words_of(at), page
+        assert not at.exception and f"There is no coding called “{adas.name}”" in words_of(at), page
     monkeypatch.setattr(compare_queries, "current_person", lambda: "ben")
     found = compare_queries.partitions(articles[0], corpus.created)
     assert "labelling" not in {partition.kind for partition in found}

@@ -118,7 +118,7 @@ def choose_training(partition: Partition, keys: Iterable[str], ids: Sequence[int
         key = known[id].key if id in known else next(fresh)
         found.append(_item_change(partition, TrainingItem(key, id, number, text)))
     if len(known) + sum(made.old is None for made in found) > ITEM_LIMIT:
-        raise DataError(f"A labelling may have {ITEM_LIMIT} gold items.")
+        raise DataError(f"A coding may have {ITEM_LIMIT} gold items.")
     made = [change for change in found if change.old != change.new]
     noun = "gold item" if len(made) == 1 else "gold items"
     return entries(OperationKind.TRAINING, f"{len(made)} {noun}", made)

@@ -75,7 +75,7 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     has any. Raises :class:`DataError` if the labellings have no label of a person, or are of several projects.
     """
     if len({record.corpus_id for record in labellings}) != 1:
-        raise DataError("Estimates are of one project. Choose labellings of the same project.")
+        raise DataError("Estimates are of one project. Choose codings of the same project.")
     corpus = r.corpora.get(labellings[0].corpus_id)
     given = [_labels(r, record) for record in labellings]
     codes = tuple(dict.fromkeys(name for _, _, names in given for name in names))

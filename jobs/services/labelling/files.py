@@ -98,7 +98,7 @@ def _sentences_of(r: Unit, corpus_id: int, document: LabellingDocument) -> tuple
                 break
         else:
             name = r.corpora.get(corpus_id).name
-            raise DataError(f"The corpus {name!r} does not have the sentences of {title!r}. Choose the right corpus.")
+            raise DataError(f"The project {name!r} does not have the sentences of {title!r}. Choose the right project.")
     return names, next(iter(articles)) if len(articles) == 1 else None
 
 
@@ -209,7 +209,7 @@ def sentence_parts(store: Store, ids: Ids, row: Callable[[LocatedSentence, int],
         with store.reading() as r:
             known = sentences_of_ids(r, part)
         if len(known) < len(part):
-            raise StoreError("The corpus was deleted during the export.")
+            raise StoreError("The project was deleted during the export.")
         yield [row(known[id], at) for at, id in enumerate(part, start)]
 
 
@@ -291,7 +291,7 @@ def saved_labels(store: Store, corpus_id: int, article_id: int | None, folder: P
     if len(ids) != len(topics):
         raise DataError(
             f"The model was fitted to {len(topics):,} documents, but there are {len(ids):,} sentences. Choose the "
-            "corpus or the article that it was fitted to, or import the table of get_document_info()."
+            "project or the article that it was fitted to, or import the table of get_document_info()."
         )
     rows = tuple((str(id), names[topic], *_BY, "") for id, topic in zip(ids, topics, strict=True))
     return Sheet(("sentence_id", *_COLUMNS), rows, numbers=tuple(range(1, len(rows) + 1)))

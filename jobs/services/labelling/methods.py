@@ -70,9 +70,9 @@ def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) 
         given = [r.labellings.get(id) for id in labelling_ids]
         records = [record for record in given if record.origin.get("from") != MODEL]
         if not records:
-            raise DataError("Name at least one labelling of a person.")
+            raise DataError("Name at least one coding of a person.")
         if len({record.corpus_id for record in given}) > 1:
-            raise DataError("These labellings are of different corpora. A methods section describes those of one.")
+            raise DataError("These codings are of different projects. A methods section describes those of one.")
         text = coded_text(r, records)
         whole = coded_text(r, given)
         histories = [[s for s in r.label_steps.list(one.id) if s.operation not in NO_LABELLING] for one in records]

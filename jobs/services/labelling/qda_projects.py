@@ -288,7 +288,7 @@ class _Matching:
     def plan(self, name: str, account: ReadAccount) -> ProjectPlan:
         """Return the plan after all texts; ``account``: of the file."""
         if len(self._ids) > starts.MOST_SENTENCES:
-            raise DataError(f"A labelling may have {starts.MOST_SENTENCES:,} sentences; these are {len(self._ids):,}.")
+            raise DataError(f"A coding may have {starts.MOST_SENTENCES:,} sentences; these are {len(self._ids):,}.")
         coded = Counter(id for given in self._by.values() for id in given.codes)
         apart = any(times > 1 for times in coded.values())
         if not apart:

@@ -144,7 +144,7 @@ class LabellingSession:
             corpus = r.corpora.get(self.record.corpus_id)
             of_waves = np.isin(new, added_sentences(r, corpus)).all()
         if len(new) + len(self.partition.ids) > MOST_SENTENCES:
-            raise DataError(f"With {len(new):,} more sentences the labelling would have more than {MOST_SENTENCES:,}.")
+            raise DataError(f"With {len(new):,} more sentences the coding would have more than {MOST_SENTENCES:,}.")
         name = waves_of(corpus)[-1]["name"] if len(new) and of_waves else corpus.name
         return self.do(op.extend(self.partition, new, f"“{name}”")) if len(new) else None
 
@@ -167,7 +167,7 @@ class LabellingSession:
         """
         step = next((step for step in self.steps if step.id == step_id), None)
         if step is None and step_id:
-            raise DataError("This step is not in the history of this labelling.")
+            raise DataError("This step is not in the history of this coding.")
         then = self.at(step_id)
         with self._store.reading() as r:
             there = r.maps.places(then.ids).ids

@@ -44,11 +44,11 @@ def begin(store: Store, new: NewLabelling, initial: Begin) -> LabellingRecord:
     """Create a labelling with an initial state; raise :class:`DataError` if it has no sentences, or too many."""
     partition, origin, labels = initial(store, new)
     if not len(partition.ids):
-        raise DataError("There are no sentences to label. Choose another article or corpus.")
+        raise DataError("There are no sentences to label. Choose another article or project.")
     if len(partition.ids) > MOST_SENTENCES:
         raise DataError(
-            f"{len(partition.ids):,} sentences are too many for one labelling; the maximum is {MOST_SENTENCES:,}. "
-            "Choose an article, or import a part of the corpus."
+            f"{len(partition.ids):,} sentences are too many for one coding; the maximum is {MOST_SENTENCES:,}. "
+            "Choose an article, or import a part of the project."
         )
     with store.writing() as w:
         named = replace(new, name=w.labellings.usable_name(new.name), origin=origin)
@@ -210,7 +210,7 @@ def sentences_of(r: Unit, corpus_id: int, article_id: int | None) -> list[Senten
     corpus = r.corpora.get(corpus_id)
     if corpus.sentences > MOST_SENTENCES:
         raise DataError(
-            f"{corpus.name!r} has {corpus.sentences:,} sentences; the maximum of a labelling is {MOST_SENTENCES:,}. "
+            f"{corpus.name!r} has {corpus.sentences:,} sentences; the maximum of a coding is {MOST_SENTENCES:,}. "
             "Choose one of its articles."
         )
     return [sentence for _, _, found in r.corpora.iterate(corpus.id) for sentence in found]

@@ -426,7 +426,7 @@ class _Planner:
         self._check_clusters()
         rows = len(sheet.rows) - len(missing) - len(ambiguous) - len(contradicting)
         if not rows:
-            raise DataError("No row matches a sentence. Choose other columns, or the right corpus.")
+            raise DataError("No row matches a sentence. Choose other columns, or the right project.")
         problems = (tuple(missing), tuple(ambiguous), tuple(contradicting))
         themes = {name: theme for name, (theme, _) in self._themes.items() if theme}
         about = self._notes, themes, self._makers

@@ -170,9 +170,7 @@ def begin_labelling(store: Store, task_id: int, person: str) -> int:
         if member.labelling_id is not None:
             record = r.labellings.get(member.labelling_id)
             if record.deleted is not None:
-                raise DataError(
-                    f"The labelling {record.name!r} of this task was deleted. Restore it on the Relabel page."
-                )
+                raise DataError(f"The coding {record.name!r} of this task was deleted. Restore it on the page Code.")
             return record.id
         if task.closed is not None:
             raise StoreError(f"The task {task.name!r} is closed. Its maker or an admin can open it again.")

@@ -162,7 +162,7 @@ def test_answers_about_different_clusters_can_come_in_any_order() -> None:
 
 def test_questions_are_refused_for_other_sentences() -> None:
     x, _ = articles((2, 2), 0.1, 0)
-    with pytest.raises(DataError, match="not part of the labelling"):
+    with pytest.raises(DataError, match="not part of the coding"):
         answered(state_of(x, [0, 0, 1, 1]), Question(QuestionKind.PAIR, Effect.MOVE, (0, 77)), YES)
 
 

@@ -191,7 +191,7 @@ def test_labels_of_the_newest_themes(store: Store, tmp_path: Path) -> None:
     assert made["file"].endswith(".zip") and made["sentences"] == 12
     with pytest.raises(ConfigError, match="not from both"):
         do(store, "export-dataset", corpus="few", themes=True, labelling="by section")
-    with pytest.raises(DataError, match="another corpus"):
+    with pytest.raises(DataError, match="another project"):
         do(store, "export-dataset", corpus="few", labelling="by section")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()

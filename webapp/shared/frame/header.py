@@ -75,6 +75,10 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
         menu(cards, current, actor)
 
 
+_WORDS = {"labelling": "coding", "labelled text": "coded text", "document": "text"}
+"""Kinds of records (``UrlKey.record``) → what pages call them."""
+
+
 def missing(page: str) -> bool:
     """Draw, in place of the page, what the link to it names and does not exist; return whether there is such."""
     if name := projects.unknown():
@@ -84,7 +88,7 @@ def missing(page: str) -> bool:
     kind, name = navigation.missing()
     if kind:
         verb = "are" if kind.endswith("s") else "is"
-        what = f"There {verb} no {kind} called “{shorten(name, _LONGEST)}” in this project."
+        what = f"There {verb} no {_WORDS.get(kind, kind)} called “{shorten(name, _LONGEST)}” in this project."
         nothing(what, _GONE, page, "Open the page without it")
     return bool(kind)
 
