@@ -20,15 +20,9 @@ from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import checks, making, work
-from themescope.jobs.services.tasks.work import OpenItem
 from themescope.webapp.features import tasks
-from themescope.webapp.features.coding import ShownChange, Unsaved
-from themescope.webapp.features.coding.actions import UNSEEN, dispatch
-from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.features.coding.queries import neighbours_in_text
-from themescope.webapp.features.coding.sentences import columns_data
 from themescope.webapp.features.tasks import overview
-from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.labelling.codebook_view import Task
 from themescope.webapp.shared.results import compare_queries
 
@@ -53,23 +47,6 @@ def task(filled_store: Store) -> TaskRecord:
 def items_of(store: Store, task: TaskRecord, person: str) -> list[ItemRecord]:
     with store.reading() as r:
         return r.tasks.items(task.id, person)
-
-
-def pressed(held: RelabelState, kind: str, turn: int) -> None:
-    """What a key sends while the page shows the turn."""
-    action = {"kind": kind, "number": held.acknowledged + 1, "turn": turn}
-    dispatch(held, {"session": held.browser_session, "actions": [action]})
-
-
-def uncode(store: Store, opened: OpenItem, item: ItemRecord) -> None:
-    """Take the first sentence of an item out of its cluster."""
-    session = LabellingSession(store, opened.labelling.id, item.person)
-    session.do(op.unassign(session.partition, np.array(sentence_ids(store, [item])[:1])))
-
-
-def skip(at: AppTest, item: ItemRecord, reason: str) -> None:
-    at.text_input(key=f"code_task_bar_reason_{item.id}").set_value(reason)
-    button(at, "Skip, next").click().run()
 
 
 def finish(store: Store, task: TaskRecord, person: str, moved: int) -> None:
@@ -179,30 +156,6 @@ def test_two_people_get_the_same_random_sentences_blind(filled_store: Store, ope
     with filled_store.reading() as r:
         items = r.tasks.items(made.id)
     assert made.blind and len(items) == 8 and len({item.range for item in items}) == 4
-    opened = work.open_item(filled_store, items_of(filled_store, made, "ada")[0].id)
-    at = open_page("code", person="ada", **codebook_view.item_view(opened))
-    assert not at.exception
-    held = at.session_state[f"code_state_{opened.labelling.id}"]
-    assert held.heading.startswith("item 1 of 4"), "the columns draw it with the sentence"
-    assert held.selected.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada")[:1])
-    assert held.texts.ids.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada"))
-    assert held.finish is not None and "1 sentence without a code" in words_of(at)
-    shown = held.turn
-    button(at, "Skip, next").click().run()
-    assert "Say why the item has no code" in words_of(at)
-    skip(at, items_of(filled_store, made, "ada")[0], "two topics")
-    assert held.selected.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada")[1:2])
-    assert held.heading.startswith("item 2 of 4") and [*held.partition.notes.values()] == ["two topics"]
-    pressed(held, "none_fits", shown)
-    assert held.notice == UNSEEN and len(held.partition.notes) == 1, "the key was pressed on the item before"
-    shown = held.turn
-    pressed(held, "none_fits", shown)
-    assert [*held.partition.notes.values()] == ["two topics", "None of the codes fits."]
-    at.run()
-    pressed(held, "uncertain", shown)
-    assert held.partition.uncertain.sum() == 1, "a quick key is for the sentence that is still shown"
-    states = [item.state for item in items_of(filled_store, made, "ada")]
-    assert states == [ItemState.DONE, ItemState.STARTED, ItemState.OPEN, ItemState.OPEN]
 
 
 def test_a_sample_is_stratified_and_restricted(filled_store: Store, open_page: Open) -> None:
@@ -251,29 +204,16 @@ def test_too_large_a_sample_is_refused_with_the_reason(filled_store: Store, open
     assert "4 strata" in at.error[0].value
 
 
-def test_codes_keep_their_places_from_item_to_item(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
-    places = []
-    for item in items_of(filled_store, task, "ada"):
-        opened = work.open_item(filled_store, item.id)
-        at = open_page("code", person="ada", **codebook_view.item_view(opened))
-        held = at.session_state[f"code_state_{opened.labelling.id}"]
-        ids = np.array(sentence_ids(filled_store, [item]))
-        places.append([column["name"] for column in columns_data(held, ids)["columns"]])
-        work.finish_item(filled_store, item.id)
-    assert places[0][0] == "Unassigned" and len(places) == 3 and places[0] == places[1] == places[2]
-
-
 def test_a_sampled_sentence_has_its_neighbours_in_the_article_and_a_row_of_a_list_none(filled_store: Store) -> None:
     with filled_store.reading() as r:
         article = r.corpora.articles(1)[0]
         first, second, third, *_ = r.corpora.sentences(article.id)
-    assert neighbours_in_text(second, 1) == [first.text, third.text]
-    assert neighbours_in_text(first, 1) == ["", second.text]
+    assert neighbours_in_text([second, first], 1) == [(first.text, third.text), ("", second.text)]
     rows = add_corpus(filled_store, "rows", articles=1)
     add_columns(filled_store, rows.id)
     with filled_store.reading() as r:
         (_, row, *_) = r.corpora.sentences(r.corpora.articles(rows.id)[0].id)
-    assert neighbours_in_text(row, rows.id) == ["", ""]
+    assert neighbours_in_text([row], rows.id) == [("", "")]
 
 
 def sentence_ids(store: Store, items: list[ItemRecord]) -> list[int]:
@@ -339,37 +279,6 @@ def test_others_see_progress_but_change_nothing(task: TaskRecord, filled_store: 
         assert not at.exception and len(at.dataframe) == 1
         assert not {b.label for b in at.button} & {"Close task", "Give", "Give these items", "Delete task …"}
         assert tasks.NEW not in [tab.label for tab in at.tabs]
-
-
-def test_the_bar_in_relabel_is_about_the_item_that_is_shown(
-    task: TaskRecord, filled_store: Store, open_page: Open
-) -> None:
-    first, second, _ = items_of(filled_store, task, "ada")
-    work.open_item(filled_store, first.id)
-    opened = work.open_item(filled_store, second.id)
-    uncode(filled_store, opened, second)
-    view = {"surface": "Code", "labelling": opened.labelling.name, "filter": "Selection"}
-    at = open_page("code", person="ada", selection=str(opened.selection_id), **view)
-    held = at.session_state[f"code_state_{opened.labelling.id}"]
-    assert held.heading.startswith("item 2 of 3")
-    skip(at, second, "one has no section")
-    states = [item.state for item in items_of(filled_store, task, "ada")]
-    assert states == [ItemState.STARTED, ItemState.DONE, ItemState.OPEN]
-
-
-def test_an_item_with_a_change_that_is_not_saved_is_not_done(
-    task: TaskRecord, filled_store: Store, open_page: Open
-) -> None:
-    first = items_of(filled_store, task, "ada")[0]
-    opened = work.open_item(filled_store, first.id)
-    uncode(filled_store, opened, first)
-    view = {"surface": "Code", "labelling": opened.labelling.name, "filter": "Selection"}
-    at = open_page("code", person="ada", selection=str(opened.selection_id), **view)
-    editing = at.session_state[f"code_state_{opened.labelling.id}"]
-    editing.unsaved = Unsaved(ShownChange(lambda p: op.unassign(p, p.ids[:1])), "no answer")
-    skip(at, first, "one has no section")
-    assert items_of(filled_store, task, "ada")[0].state is ItemState.STARTED
-    assert "Your last change is not saved" in words_of(at) and editing.unsaved is not None
 
 
 def test_checks_are_made_anew_when_items_are_given_away(

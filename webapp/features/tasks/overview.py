@@ -14,7 +14,6 @@ from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Drift, Order
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.db.access import Right
-from themescope.db.label_records import ItemState
 from themescope.db.store import Unit
 from themescope.jobs.common import labelled
 from themescope.jobs.common.importing.waves import is_list, waves_of
@@ -353,12 +352,12 @@ def _next(task: Task, person: str) -> None:
         return
     title = codebook_view.titles([item])[item.id]
     with st.container(horizontal=True, vertical_alignment="center"):
-        label = "Continue" if item.state is ItemState.STARTED else "Open next item"
+        label = "Continue" if any(one.opened for one in task.of(person)) else "Start"
         if st.button(
             label, type="primary", icon=":material/play_arrow:", key=f"tasks_item_next_{task.record.id}",
             disabled=not may(Right.LABEL), help="You may view, but not label." if not may(Right.LABEL) else None,
         ):  # fmt: skip
-            codebook_view.open_item(item.id)
+            codebook_view.open_task(task.record.id)
         st.caption(f"{plain(title)} · {count(item.sentences, 'sentence')}")
 
 

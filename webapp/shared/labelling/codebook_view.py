@@ -28,7 +28,7 @@ from themescope.db.label_records import ItemRecord, MemberRecord, NewLabelling, 
 from themescope.jobs.common.language_models.coding import ThemeMaterial, agreed_digest, amount
 from themescope.jobs.common.language_models.requests import UNSET, Endpoint
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.tasks import work
+from themescope.jobs.services.tasks import making, work
 from themescope.jobs.services.tasks.work import OpenItem
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import ASSETS, attempt
@@ -334,6 +334,14 @@ def item_view(opened: OpenItem) -> dict[str, str]:
     """Return the view of the page Code with the sentences of an item."""
     view = compare_queries.selection_view(opened.labelling.name, opened.selection_id)
     return {**view, "surface": compare_queries.CODE}
+
+
+def open_task(task_id: int) -> None:
+    """Open the coding of the person in a task, which is made when the person begins; an error stays on this page."""
+    made = attempt(lambda: making.begin_labelling(queries.store(), task_id, current_person()))
+    if made is not None:
+        name = queries.read(lambda r: r.labellings.get(made).name)
+        switch_page("code", compare_queries.unit_view(name))
 
 
 def of_labelling(record: LabellingRecord) -> Task | None:

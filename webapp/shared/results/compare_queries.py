@@ -400,6 +400,11 @@ def edit_view(labelling: str) -> Mapping[str, str]:
     return {"labelling": labelling, "surface": SORT}
 
 
+def unit_view(labelling: str, queue: str = "") -> Mapping[str, str]:
+    """Return the view of the page Code with one unit of a labelling at a time, of its first queue by default."""
+    return {"labelling": labelling, "surface": CODE} | ({"queue": queue} if queue else {})
+
+
 def disagreement_view(labelling: str) -> Mapping[str, str]:
     """Return the view of the page Code for the sentences that other labellings assign elsewhere."""
     return {"labelling": labelling, "surface": TABLE, "filter": DIFFERS_FROM_PEOPLE}
