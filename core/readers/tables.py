@@ -239,6 +239,8 @@ def _csv(source: _Source, tabs: bool = False) -> FileTable:
         raise AmbiguousFileError(path, dialect.doubt, advice=f"Give every row the same number of cells, {_CHOICES}")
     if dialect.quoting == UNQUOTED and not form.quoting and dialect.delimiter != LINES:
         account.notes["quoting"] = UNQUOTED
+    if dialect.delimiter not in (",", LINES):
+        account.notes["delimiter"] = dialect.delimiter.replace("\t", "tab")
     return _headed(source, dialect, _csv_rows(path, chain(sample, text), dialect, bool(form.quoting)))
 
 

@@ -80,6 +80,15 @@ REGISTRY = Registry(
             link=ResultLink("texts", {"view": "Read"}, {"corpus": "corpus"}),
         ),
         JobCard(
+            id="import-codings",
+            title="Import codings",
+            summary="Makes the codes of a REFI-QDA project, or of a table of labels, labellings of a corpus.",
+            factory="themescope.jobs.services.importing:import_codings",
+            config="themescope.jobs.services.importing:ImportCodingsConfig",
+            pages=("texts", "import", "code", "codebook"),
+            link=ResultLink("code", {}, {"labelling": "labelling"}),
+        ),
+        JobCard(
             id="place-wave",
             title="Place a wave",
             summary="Embeds the sentences of a wave, adds them to maps, predicts their codes and finds new themes.",
@@ -252,7 +261,7 @@ REGISTRY = Registry(
             factory="themescope.jobs.kinds.bundles:export_bundle",
             config="themescope.jobs.kinds.bundles:ExportBundleConfig",
             pages=("texts", "import"),
-            link=ResultLink("texts", {"view": "All projects"}, {"details": "corpus"}),
+            link=ResultLink("texts", {"view": "Bundle and dataset"}, {"corpus": "corpus"}),
         ),
         JobCard(
             id="export-dataset",
@@ -261,7 +270,7 @@ REGISTRY = Registry(
             factory="themescope.jobs.kinds.exports:export_dataset",
             config="themescope.jobs.kinds.exports:ExportDatasetConfig",
             pages=("texts", "import"),
-            link=ResultLink("texts", {"view": "All projects"}, {"details": "corpus"}),
+            link=ResultLink("texts", {"view": "Bundle and dataset"}, {"corpus": "corpus"}),
         ),
         JobCard(
             id="import-bundle",

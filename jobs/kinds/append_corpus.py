@@ -22,8 +22,6 @@ from themescope.core.config import option
 from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError
 from themescope.core.labelling.markup import counted
 from themescope.core.readers.account import ReadAccount
-from themescope.core.readers.dataset_folders import files_below
-from themescope.core.readers.formats import detect
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
 from themescope.core.types import CodingUnit, Ids
 from themescope.db.repositories.blocks import packed_blocks
@@ -32,8 +30,7 @@ from themescope.db.sql import now
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.importing.columns import raw_values, typed_column
-from themescope.jobs.common.importing.import_shards import amount_of
-from themescope.jobs.common.importing.reading import call_apart
+from themescope.jobs.common.importing.import_shards import Amount, amounts_of
 from themescope.jobs.common.importing.waves import (
     COUNTS,
     FIRST,
@@ -64,7 +61,6 @@ from themescope.jobs.kinds.import_corpus import (
     remove_import,
 )
 
-_COUNTED_BYTES = 20_000_000
 _LISTED = 1_000
 """Maximum number of duplicates and of values that are listed one by one; all are counted."""
 
@@ -158,18 +154,19 @@ def as_in_project(store: Store, args: AppendConfig, corpus: CorpusRecord) -> App
 def coming(store: Store, args: AppendConfig) -> str:
     """Return how many units the files add to the corpus, and what does not fit, before they are added.
 
-    Files of more than 20 MB are not read in advance. Raises ``ReadError`` for a damaged one.
+    Large files are not read in advance. Raises ``ReadError`` for a damaged one.
     """
     corpus = ready_corpus(store, args.corpus)
-    args = as_in_project(store, args, corpus)
-    sizes = [sum(file.stat().st_size for file in files_below(Path(path))) for path in args.files]
-    if sum(sizes) > _COUNTED_BYTES:
-        return f"Added as {corpus.unit.value}s, as in “{corpus.name}”. Large files are counted when they are read."
-    amounts = [
-        call_apart(Path(path), amount_of, Path(path), own["reader"] or detect(Path(path)), own["settings"],
-                   args.language or corpus.language, corpus.unit)
-        for path, own in args.by_file.items()
-    ]  # fmt: skip
+    by_file = {Path(path): own for path, own in as_in_project(store, args, corpus).by_file.items()}
+    amounts = amounts_of(by_file, args.language or corpus.language, corpus.unit)
+    for one in amounts:
+        if isinstance(one, ReadError):
+            raise one
+    return told_of(store, corpus, args, [one for one in amounts if isinstance(one, Amount)])
+
+
+def told_of(store: Store, corpus: CorpusRecord, args: AppendConfig, amounts: Sequence[Amount]) -> str:
+    """Return how many units are added to a corpus, and which columns do not fit, in words."""
     with store.reading() as r:
         columns = r.columns.list(corpus.id)
     found = {(level, str(args.columns.get(name, name))) for one in amounts for level, name in one.columns}
@@ -178,6 +175,8 @@ def coming(store: Store, args: AppendConfig) -> str:
     units, articles = sum(one.units for one in amounts), sum(one.articles for one in amounts)
     of = f" in {articles:,} documents" if articles > len(args.files) else ""
     told = [f"Adds {counted(units, corpus.unit.value)}{of} to the {corpus.sentences:,} of “{corpus.name}”."]
+    if not all(one.whole for one in amounts):
+        told = [f"Added as {corpus.unit.value}s, as in “{corpus.name}”. Large files are counted when they are read."]
     other = {name for _, name in known} & {name for _, name in found - known}
     for what, names in (
         ("New columns", {name for _, name in found - known} - other),

@@ -44,7 +44,7 @@ VIOLATIONS = """async ([rules, part]) => (await axe.run(
 STATES = [
     *((page, {}) for page in PAGES),
     ("import", {}),
-    ("texts", {"view": "All projects"}),
+    ("texts", {"view": "Import report"}),
     ("map", {"shape": "0_0_65535_0_65535_65535_0_65535"}),
     ("code", {"view": "Edit", "labelling": LABELLING}),
     ("code", {"view": "Edit", "labelling": LABELLING, "layout": "Clusters", "clusters": "Outliers"}),

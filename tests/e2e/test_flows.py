@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import at_rest, open_page
-from tests.webapp.filled import CORPUS as FILLED
+from tests.webapp.filled import MODEL
 from themescope.webapp.features import REGISTRY
 
 CORPUS = "Towns"
@@ -27,12 +27,11 @@ def corpora(app: App) -> list[str]:
 
 def test_phones_show_cards_in_place_of_tables(page: Page, filled: App) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    open_page(page, address(filled, "texts", view="All projects"), "Texts")
-    card = page.locator(".table_cards").get_by_role("button", name=re.compile(f"^{FILLED}"))
-    expect(card).to_contain_text("Sentences72")
+    open_page(page, address(filled, "train"), "Train")
+    card = page.locator(".table_cards").get_by_role("button").filter(has_text=MODEL)
     expect(page.get_by_test_id("stDataFrame").first).to_be_hidden()
     card.click()
-    expect(page).to_have_url(re.compile(f"texts_details={FILLED}"))
+    expect(page).to_have_url(re.compile("train_model="))
     page.set_viewport_size({"width": 1280, "height": 844})
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
     expect(card).to_be_hidden()
@@ -42,8 +41,7 @@ def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, worker: psut
     open_page(page, address(app, "import"), "Import")
     at_rest(page)
     page.locator("input[type=file][multiple]").set_input_files(str(articles_file))
-    expect(page.get_by_text("5 articles of")).to_be_visible()
-    expect(page.get_by_role("combobox", name="Format (detected)")).to_have_value("JSON lines")
+    expect(page.get_by_text(re.compile(r"^30 texts = 570 units · JSON lines"))).to_be_visible()
     name = page.get_by_label("Project name")
     name.fill(CORPUS)
     name.press("Enter")

@@ -19,9 +19,9 @@ import pytest
 from tests.jobs import readings
 from themescope.core.errors import Cancelled, ReadError
 from themescope.core.protocols import SILENT, NullReport, Report
-from themescope.core.readers.formats import sample
+from themescope.core.readers.formats import preview, sample
 from themescope.jobs.common.importing import reading
-from themescope.jobs.common.importing.reading import call_apart, preview_of, previews_of, read_files, time_limit
+from themescope.jobs.common.importing.reading import call_apart, each_apart, preview_of, read_files, time_limit
 from themescope.jobs.common.models import language_of_file
 
 
@@ -246,14 +246,14 @@ def test_several_files_are_previewed_together_and_one_that_ends_the_process_alon
     begun: list[int] = []
     run = reading.subprocess.run
     monkeypatch.setattr(reading.subprocess, "run", lambda *args, **more: begun.append(1) or run(*args, **more))
-    good = [(tmp_path / f"{n}.docx", "word") for n in range(3)]
-    for path, _ in good:
+    good = [tmp_path / f"{n}.docx" for n in range(3)]
+    for path in good:
         path.write_bytes(sample("word"))
     (tmp_path / "cut.docx").write_bytes(sample("word")[:-40])
-    *found, cut = previews_of([*good, (tmp_path / "cut.docx", "word")], 1)
+    *found, cut = each_apart([*good, tmp_path / "cut.docx"], preview)
     assert [len(one.articles) for one in found if not isinstance(one, ReadError)] == [1, 1, 1] and len(begun) == 1
     assert isinstance(cut, ReadError)
-    *found, hostile = previews_of([*good, (hostile_pdf(tmp_path), "pdf")], 1)
+    *found, hostile = each_apart([*good, hostile_pdf(tmp_path)], preview)
     assert not any(isinstance(one, ReadError) for one in found) and isinstance(hostile, ReadError)
 
 

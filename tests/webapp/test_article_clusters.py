@@ -46,11 +46,11 @@ def clustered(filled_store: Store) -> Store:
 
 
 def test_one_click_queues_the_job(filled_store: Store, open_page: Open) -> None:
-    at = press(open_page("texts", corpus=CORPUS, view="Read", article="Nile"), "Cluster this article")
+    at = press(open_page("texts", corpus=CORPUS, view="Read", article="Nile"), "Find themes in this text")
     with filled_store.reading() as r:
         job = r.jobs.newest("find-themes")
     assert job is not None and job.args["article"] == nile(filled_store).id and "Nile" in job.title
-    assert not at.exception and not any(b.label == "Cluster this article" for b in at.button)
+    assert not at.exception and not any(b.label == "Find themes in this text" for b in at.button)
 
 
 @pytest.mark.parametrize(("reader", "offered"), [("table", False), ("plain-text", True)])
@@ -59,7 +59,7 @@ def test_rows_of_a_table_are_not_clustered_as_a_text(
 ) -> None:
     add_list(filled_store, "answers", reader=reader)
     at = open_page("texts", corpus="answers", view="Read")
-    assert not at.exception and any(b.label == "Cluster this article" for b in at.button) is offered
+    assert not at.exception and any(b.label == "Find themes in this text" for b in at.button) is offered
     assert any(t.label == "Use the order of the sentences" for t in at.toggle) is offered
 
 
@@ -69,7 +69,7 @@ def test_sentences_have_the_clusters_of_the_legend(clustered: Store, open_page: 
     assert [entry["name"] for entry in data["legend"]] == [HOSTILE, "two"]  # type: ignore[attr-defined]
     found = [s["cluster"] for part in data["sections"] for p in part["paragraphs"] for s in p]  # type: ignore[attr-defined]
     assert found == [0, 1] * 12
-    next(t for t in at.toggle if t.label == "Show 2 clusters").set_value(False).run()
+    next(t for t in at.toggle if t.label == "Show 2 themes").set_value(False).run()
     assert reader(at)["legend"] == []
 
 

@@ -1,4 +1,4 @@
-"""Bundles on the Corpora page: export, download, preview and import."""
+"""Bundles: export and download on the page Texts, import as any file on the page Import."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,13 +25,13 @@ def folder_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_bundle_is_exported_and_downloaded(filled_store: Store, open_page: Open) -> None:
-    at = press(open_page("texts", view="All projects", **{"details": CORPUS}), "Create bundle")
+    at = press(open_page("texts", view="Bundle and dataset", corpus=CORPUS), "Create bundle")
     assert not at.exception
     with filled_store.reading() as r:
         (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "export-bundle"]
     assert job.args["corpus"] == CORPUS and job.args["file"] == ""
     run_here(filled_store, "export-bundle", job.args, quiet=True)
-    at = open_page("texts", view="All projects", **{"details": CORPUS})
+    at = open_page("texts", view="Bundle and dataset", corpus=CORPUS)
     assert not at.exception
     assert "deleted after a week" in plain_words_of(at)
 
@@ -40,11 +40,11 @@ def test_a_bundle_is_looked_into_and_imported(filled_store: Store, open_page: Op
     path = tmp_path / "a.zip"
     run_here(filled_store, "export-bundle", {"corpus": CORPUS, "file": str(path)}, quiet=True)
     at = open_page("import")
-    at.session_state["texts_bundle_source_0"] = SERVER_PATH
-    at.session_state["texts_bundle_path_0"] = str(path)
+    at.session_state["texts_import_source_0"] = SERVER_PATH
+    at.session_state["texts_import_path_0"] = str(path)
     at.run()
-    assert f"{CORPUS}" in plain_words_of(at) and "labelling" in plain_words_of(at)
-    at = press(at, "Import bundle")
+    assert "Project of Themescope (bundle): 3 texts, 72 units, 0 codings" in plain_words_of(at)
+    at = press(at, "Import")
     with filled_store.reading() as r:
         (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "import-bundle"]
     assert job.args == {"file": str(path), "corpus": f"{CORPUS} 2"}
@@ -58,7 +58,7 @@ def test_the_report_has_only_labellings_that_the_person_may_see(
     monkeypatch.setattr(edits, "download", lambda label, data, file, **options: made.update({file: data}))
 
     def reports(person: str) -> list[bytes]:
-        at = open_page("texts", view="All projects", details=CORPUS, person=person)
+        at = open_page("texts", view="Bundle and dataset", corpus=CORPUS, person=person)
         assert not at.exception
         return [data() for data in made.values()]
 

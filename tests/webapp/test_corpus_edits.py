@@ -33,7 +33,7 @@ def test_a_text_is_corrected_and_the_correction_undone(filled_store: Store, open
     with filled_store.reading() as r:
         (edit,) = r.corpus_edits.list(nile(filled_store).corpus_id)
     assert (edit.before, edit.after) == (before, "The Nile is long.")
-    listed = press(open_page("texts", corpus=CORPUS, view="All projects", details=CORPUS), "Undo")
+    listed = press(open_page("texts", corpus=CORPUS, view="Edits"), "Undo")
     assert not listed.exception
     with filled_store.reading() as r:
         (edit,) = r.corpus_edits.list(nile(filled_store).corpus_id)
@@ -50,7 +50,7 @@ def test_a_removed_wave_is_gone_from_the_page_and_comes_back_by_its_button(
     corpus_id = nile(filled_store).corpus_id
 
     def shown() -> list[str]:
-        at = open_page("texts", view="All projects", details=CORPUS)
+        at = open_page("texts", view="Import report", corpus=CORPUS)
         assert not at.exception
         table = next((t.value for t in at.dataframe if "Missing" in t.value), None)
         return [] if table is None else table["Column"].tolist()
@@ -92,7 +92,7 @@ def placed(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 PAGES = {
-    "texts": {"view": "All projects", "details": "C"},
+    "texts": {"view": "Import report"},
     "themes": {},
     "code": {"labelling": "mine", "view": "Label the rest"},
 }

@@ -32,7 +32,7 @@ def test_a_dataset_is_exported_with_labels_and_downloaded(filled_store: Store, o
         corpus = r.corpora.by_name(CORPUS)
     new = NewLabelling(corpus.id, "by section", "ada")
     name = starts.begin(filled_store, new, starts.from_sections).name
-    at = open_page("texts", view="All projects", details=CORPUS)
+    at = open_page("texts", view="Bundle and dataset", corpus=CORPUS)
     labels = next(box for box in at.selectbox if box.label == "Labels")
     assert name in labels.options
     labels.select(name)
@@ -40,13 +40,13 @@ def test_a_dataset_is_exported_with_labels_and_downloaded(filled_store: Store, o
     args = queued(filled_store, "export-dataset")
     assert (args["corpus"], args["labelling"], args["themes"], args["folder"]) == (CORPUS, name, False, "")
     run_here(filled_store, "export-dataset", args, quiet=True)
-    at = open_page("texts", view="All projects", details=CORPUS)
+    at = open_page("texts", view="Bundle and dataset", corpus=CORPUS)
     assert not at.exception and "sentences; deleted after a week" in plain_words_of(at)
 
 
 def test_labellers_are_offered_no_export(filled_store: Store, open_page: Open) -> None:
     people.set_role(filled_store, "somebody", Role.ADMIN)
-    at = open_page("texts", view="All projects", details=CORPUS)
+    at = open_page("texts", view="Bundle and dataset", corpus=CORPUS)
     assert not at.exception and "Create dataset" not in [button.label for button in at.button]
 
 
@@ -58,7 +58,7 @@ def test_the_zip_file_of_a_dataset_is_uploaded_and_imported(
     at = open_page("import")
     uploaded = (archive.name, archive.read_bytes(), "application/zip")
     at.file_uploader(key="texts_import_files_0").set_value(uploaded).run()
-    assert not at.exception and not at.error and "Preview" in plain_words_of(at)
+    assert not at.exception and not at.error and f"= {72} units" in plain_words_of(at)
     press(at, "Import")
     args = queued(filled_store, "import-corpus")
     run_here(filled_store, "import-corpus", args, quiet=True)

@@ -1,5 +1,6 @@
 """Every page on an empty and on a filled store: it draws, says what to do next, and does what its buttons say."""
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages import PAGES
 from tests.webapp.filled import BENCHMARK, CORPUS, HOSTILE, MODEL, SET
-from tests.webapp.hands import jobs_of, words_of
+from tests.webapp.hands import jobs_of, press, words_of
 from themescope.core.models import REGISTRY
 from themescope.core.paths import default_models
 from themescope.core.records.stored import JobStatus
@@ -78,14 +79,22 @@ def test_a_job_whose_worker_died_is_not_called_running_and_can_be_ended(sqlite_s
 def test_home_shows_what_there_is(filled_store: Store, open_page: Open) -> None:
     at = open_page("home")
     assert CORPUS in [link.proto.label for link in at.main.get("page_link")]
-    assert "3 texts, 72 sentences" in words_of(at)
+    assert "3 texts, 72 units" in words_of(at)
 
 
-def test_what_is_pasted_on_home_is_in_the_form_of_themes(filled_store: Store, open_page: Open) -> None:
-    at = open_page("home")
-    at.text_area(key="home_pasted").set_value("One.\nTwo.")
-    next(b for b in at.button if b.label == "Find themes").click().run()
-    assert not at.exception and at.text_area(key="themes_pasted").value == "One.\nTwo."
+def test_what_is_pasted_on_home_becomes_a_project_with_a_unit_a_line(filled_store: Store, open_page: Open) -> None:
+    at = press(open_page("home"), "Find themes")
+    assert "Paste texts first" in at.info[0].value
+    at.text_area(key="home_pasted").set_value("One; “two”, three.\n\nFour.")
+    at = press(at, "Find themes")
+    assert not at.exception and "2 rows = 2 units" in words_of(at)
+    press(at, "Import")
+    with filled_store.reading() as r:
+        job = r.jobs.newest("import-corpus")
+    assert job.args["corpus"] == "pasted texts"
+    assert [json.loads(line)["text"] for line in Path(job.args["files"][0]).read_text().splitlines()] == [
+        "One; “two”, three.", "Four.",
+    ]  # fmt: skip
 
 
 def test_a_file_that_is_dropped_on_home_is_in_the_form_of_imports(
@@ -95,9 +104,8 @@ def test_a_file_that_is_dropped_on_home_is_in_the_form_of_imports(
     at = open_page("import")
     at.session_state[input_files.HANDED_OVER] = (tmp_path / "towns.txt",)
     at.run()
-    assert not at.exception and "It lies there." in words_of(at)
-    next(b for b in at.button if b.label == "Choose other files").click().run()
-    assert "It lies there." not in words_of(at)
+    assert not at.exception and at.dataframe[0].value["Unit"].tolist() == ["A town.", "It lies there."]
+    assert not press(at, "Choose other files").dataframe
 
 
 @pytest.mark.parametrize("page", ["summaries", "paper-tables"])
@@ -115,8 +123,8 @@ def test_an_article_is_found_by_its_address(filled_store: Store, open_page: Open
 
 
 def test_a_corpus_is_deleted_only_after_the_question(filled_store: Store, open_page: Open) -> None:
-    at = open_page("texts", view="All projects")
-    at.button(key="delete-project").click().run()
+    at = open_page("texts")
+    at.menu_button(key="texts_menu").click("Delete project …").run()
     assert "cannot be undone" in words_of(at)
     with filled_store.reading() as r:
         assert len(r.corpora.list()) == 1
@@ -150,7 +158,7 @@ def test_the_first_method_learns_and_the_model_is_taken_along(filled_store: Stor
     next(b for b in at.button if b.label == "Train").click().run()
     assert [args["method"] for args in jobs_of(filled_store, "train")] == ["static-encoder"]
     at = open_page("compare", benchmark=BENCHMARK, run=MODEL)
-    assert [b.label for b in at.button if b.label.startswith("Run ")] == ["Run mean \\*vectors\\*"]
+    assert [box.value for box in at.multiselect if MODEL in box.value] == [[MODEL]]
 
 
 def test_a_number_is_appended_to_the_name_of_a_model_if_it_is_taken(filled_store: Store, open_page: Open) -> None:

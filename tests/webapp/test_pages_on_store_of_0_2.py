@@ -15,7 +15,7 @@ LABELLING = "Places on the islands"
 
 ADDRESSES: list[tuple[str, dict[str, str]]] = [
     *((page, {}) for page in ("home", "agreement", "people", "jobs")),
-    *(("texts", {"view": view}) for view in ("Read", "All projects")),
+    *(("texts", {"view": view}) for view in ("Read", "Import report", "Edits", "Bundle and dataset")),
     ("import", {}),
     ("texts", {"corpus": "Islands", "article": "Nessa Island"}),
     *(("triplets", {"view": view, "set": "island triplets"}) for view in ("Browse", "Accuracy", "Sets")),
@@ -62,4 +62,4 @@ def test_a_page_opens(page: str, query: dict[str, str], open_page: Open) -> None
 def test_a_person_without_a_name_sees_the_home_page(open_page: Open) -> None:
     at = open_page("home")
     assert not at.exception and not at.error
-    assert any(caption.value.startswith("8 texts, 208 sentences") for caption in at.caption)
+    assert any(caption.value.startswith("8 texts, 208 units") for caption in at.caption)

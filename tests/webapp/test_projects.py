@@ -96,7 +96,7 @@ def test_a_link_to_an_unknown_record_shows_no_other_one(
     filled_store: Store, open_page: Open, page: str, key: str, what: str
 ) -> None:
     starts.begin(filled_store, NewLabelling(1, "Mine", ""), starts.from_sections)
-    view = {"texts": "Read", "code": "Edit"}.get(page)
+    view = {"texts": "Read", "tasks": "All tasks", "code": "Edit"}.get(page)
     at = open_page(page, corpus=CORPUS, **({"view": view} if view else {}), **{key: "gone"})
     be = "are" if what.endswith("s") else "is"
     assert f"There {be} no {what} called “gone” in this project" in words_of(at).replace("\\", "") and not at.exception
@@ -107,13 +107,11 @@ def test_a_link_to_an_unknown_record_shows_no_other_one(
 
 
 @pytest.mark.usefixtures("two")
-def test_all_projects_shows_the_present_one_and_deletes_by_name_only(filled_store: Store, open_page: Open) -> None:
-    at = open_page("texts", corpus=OTHER, view="All projects")
-    assert at.subheader[0].value == OTHER
-    at.button(key="delete-project").click().run()
+def test_a_project_is_deleted_by_its_name_only(filled_store: Store, open_page: Open) -> None:
+    at = open_page("home", corpus=CORPUS)
     left = []
     for typed in ("", CORPUS, OTHER):
-        at.button(key="delete-project").click().run()
+        at.menu_button(key="home-menu-2").click("Delete …").run()
         at.text_input(key="confirm_typed").set_value(typed)
         next(b for b in at.button if b.label == "Delete").click().run()
         with filled_store.reading() as r:

@@ -451,7 +451,7 @@ def test_pages(store: Store, browser: Callable[[str], None], open_page: Callable
     addresses += [
         ("code", {"labelling": "KESTREL"}), ("code", {"labelling": "lea's own"}), ("triplets", {"set": "CURLEW"}),
         ("triplets", {"set": "of all"}), ("map", {"map": "SNIPE"}), ("tasks", {"view": "All tasks"}),
-        ("texts", {"view": "Read"}), ("texts", {"view": "All projects"}),
+        ("texts", {"view": "Read"}), ("texts", {"view": "Import report"}), ("texts", {"view": "Bundle and dataset"}),
     ]  # fmt: skip
     expected = {"blind labels", "names of hidden labellings", "gold labels", "models of hidden labels"}
     for person in (*ASKING, NOBODY):

@@ -112,7 +112,8 @@ def test_a_button_that_is_left_is_refused(shared: Store, open_page: Open, sign_i
     """A change of role ends the session, which every change asks for anew, even seconds after the last check."""
     members.set_role(shared, "lea", Role.ADMIN)
     sign_in("lea")
-    at = press(open_page("texts", view="All projects"), "Delete this project …")
+    at = open_page("texts")
+    at.menu_button(key="texts_menu").click("Delete project …").run()
     at.text_input(key="confirm_typed").set_value(CORPUS)
     members.set_role(shared, "lea", Role.LABELLER)
     at = press(at, "Delete")

@@ -1,4 +1,4 @@
-"""A table on the page Corpora: its columns are chosen, typed and imported."""
+"""A table on the page Import: one line says what it becomes; its columns are chosen, typed and imported."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,11 +28,17 @@ def form_of(path: Path, open_page: Open) -> AppTest:
     return at.run()
 
 
+def line_of(at: AppTest) -> str:
+    """The line that says what the files become."""
+    return next(text.value.replace("\\", "") for text in at.markdown if "units" in text.value or "Adds" in text.value)
+
+
 def test_a_csv_file_is_a_table_with_columns(sqlite_store: Store, open_page: Open, tmp_path: Path) -> None:
     path = tmp_path / "claims.csv"
     path.write_text(CLAIMS, encoding="utf-8")
     at = form_of(path, open_page)
     assert not at.exception
+    assert line_of(at) == "**3 rows = 3 units** · text: *claim* · 2 columns · UTF-8"
     boxes = {box.label: box for box in at.selectbox}
     assert boxes["Text column"].value == "claim" and boxes["Title column (optional)"].value == "None"
     assert boxes["score"].format_func(boxes["score"].value) == "Number (detected)"
@@ -57,7 +63,7 @@ def test_files_are_added_to_a_project(filled_store: Store, open_page: Open, tmp_
     assert not at.exception and "Project name" not in {box.label for box in at.text_input}
     assert next(box for box in at.text_input if box.label == "Wave").value == "wave 2"
     next(box for box in at.text_input if box.label == "Wave").set_value("spring").run()
-    assert [info.value.split(" to the ")[0] for info in at.info] == ["Adds 3 sentences"]
+    assert line_of(at).startswith("**Adds 3 sentences to the ")
     next(button for button in at.button if button.label == "Add to the project").click().run()
     assert not at.exception
     with filled_store.reading() as r:
@@ -79,7 +85,7 @@ def test_a_table_is_added_as_those_before(filled_store: Store, open_page: Open, 
     at = form_of(path, open_page)
     next(box for box in at.selectbox if box.label == "Project").set_value("Claims").run()
     assert not at.exception
-    assert [info.value for info in at.info] == ["Adds 3 sentences to the 3 of “Claims”\\."]
+    assert line_of(at).startswith("**Adds 3 sentences to the 3 of “Claims”.**")
     boxes = {box.label: box.value for box in at.selectbox}
     assert (boxes["Text column"], boxes["Title column (optional)"], boxes["Rows are"]) == (
         "claim",
@@ -90,11 +96,9 @@ def test_a_table_is_added_as_those_before(filled_store: Store, open_page: Open, 
 
 def test_corpora_and_articles_show_their_columns(filled_store: Store, open_page: Open) -> None:
     add_columns(filled_store)
-    at = open_page("texts", view="All projects", details=CORPUS)
+    at = open_page("texts", view="Import report", corpus=CORPUS)
     assert not at.exception
-    tables = [table.value for table in at.dataframe]
-    assert any(list(table.get("Columns", [])) == [4] for table in tables)
-    overview = next(table for table in tables if "Missing" in table)
+    overview = next(table.value for table in at.dataframe if "Missing" in table.value)
     assert overview["Column"].tolist() == ["note", "side", "score", "day"]
     assert overview["Values"].tolist()[2:] == ["1 … 71", "1970-01-01 … 1970-03-13"]
     at = open_page("texts", corpus=CORPUS, article="Nile")

@@ -41,6 +41,9 @@ def today(page: str, query: str) -> tuple[str, str]:
     page = _PAGES[page]
     if page == "texts" and ("texts_view", "Import") in view:
         page = "import"
+    if page == "texts" and ("texts_view", "All projects") in view:
+        named = {name: value for name, value in view if name in (CORPUS, "texts_details")}
+        return page, urlencode({CORPUS: [*named.values()][-1], "texts_view": "Import report"}) if named else ""
     return page, urlencode([(name, value) for name, value in view if page != "import" or name == CORPUS])
 
 

@@ -347,13 +347,22 @@ def _admins() -> str:
     return f"an admin: {listed}.{own}" if named else "an admin."
 
 
-def delete_button(noun: str, name: str, along: str, delete: Callable[[Unit], None], typed: bool = False) -> None:
-    """Draw a button that confirms before it calls ``delete`` with the store's repositories; admins only.
-
-    With ``typed``, a person has to type the name.
-    """
+def delete_button(noun: str, name: str, along: str, delete: Callable[[Unit], None]) -> None:
+    """Draw a button that confirms before it calls ``delete`` with the store's repositories; admins only."""
     if may(Right.MANAGE) and st.button(
         f"Delete this {noun} …", icon=":material/delete:", type="tertiary", key=f"delete-{noun}"
     ):
         about = f"**{plain(name)}**{' with ' + plain(along) if along else ''}. This cannot be undone."
-        confirm(f"Delete this {noun}?", about, "Delete", lambda: queries.write(delete), typed=name if typed else "")
+        confirm(f"Delete this {noun}?", about, "Delete", lambda: queries.write(delete))
+
+
+def delete_project(corpus: CorpusRecord) -> None:
+    """Ask in a dialog for the name of a project, and delete it."""
+    about = f"**{plain(corpus.name)}** with everything made of it: themes, codings, maps, tasks. This cannot be undone."
+    confirm(
+        "Delete this project?",
+        about,
+        "Delete",
+        lambda: queries.write(lambda w: w.corpora.delete(corpus.id)),
+        typed=corpus.name,
+    )

@@ -46,21 +46,24 @@ def _read(path: str, size: int, form: TableForm, most: int) -> Sheet | str:
         return str(error)
 
 
+def doubtful(path: Path) -> bool:
+    """Return whether a table cannot be read before a person says how it is written."""
+    return isinstance(_read(str(path), path.stat().st_size, TableForm(), SAMPLE_ROWS), str)
+
+
 def table_form(path: Path, key: str, most: int = SAMPLE_ROWS) -> tuple[TableForm, Sheet] | None:
     """Draw how the table of a file is written; return it with its first rows, or None if a person has to choose first.
 
     What the file leaves open is shown as alternatives side by side, each with its first rows.
     """
     size = path.stat().st_size
-    with st.expander("How the file is written", icon=":material/table:"):
-        values = config_fields(TableForm, f"{key}_form")
+    with st.popover("How the file is written", icon=":material/table:"):
+        values = config_fields(TableForm, f"{key}_form", shown=99)
     form = checked(TableForm, values)
     if form is None:
         return None
     sheet = _read(str(path), size, form, most)
     if isinstance(sheet, Sheet):
-        for name, note in sheet.account.notes.items():
-            st.caption(f"Read as {plain(words(name)).lower()}: {plain(note)}.")
         return form, sheet
     st.error(plain(sheet), icon=":material/error:")
     found = call_apart(path, alternatives, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -86,6 +87,19 @@ def keep_once(key: str, mark: object, files: Iterable[Upload]) -> tuple[Path, ..
     return paths
 
 
+class Pasted:
+    """Pasted texts as a file with a text in each row."""
+
+    name = "pasted texts.jsonl"
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._content = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
+
+    def getbuffer(self) -> memoryview:
+        """Return the content."""
+        return memoryview(self._content)
+
+
 HANDED_OVER = "input_files_handed_over"
 """Session key of the paths of files that were dropped on Home, for the form of imports."""
 
@@ -124,7 +138,7 @@ class TableColumns:
 
 
 def choose_columns(sheet: Sheet, key: str, like: Mapping[str, Any]) -> TableColumns:
-    """Draw the choices for a corpus, at first ``like`` those of its project, and the first rows."""
+    """Draw the choices for a corpus, at first ``like`` those of its project."""
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
     with first:
         text = text_column("Text column", sheet, f"{key}_text", like.get("text", ""))
@@ -148,7 +162,6 @@ def choose_columns(sheet: Sheet, key: str, like: Mapping[str, Any]) -> TableColu
             "Sections of an article.",
             like.get("section", ""),
         )
-    draw_rows(sheet)
     settings = {"text": text, "rows": _ROWS[rows], "title": title, "section": section}
     return TableColumns(settings, column_types(sheet, [text, title, section], key))
 
@@ -179,7 +192,7 @@ def column_types(sheet: Sheet, used: Sequence[str], key: str) -> dict[str, str]:
     if not others:
         return {}
     chosen: dict[str, str] = {}
-    with st.expander("Columns kept", icon=":material/view_column:", expanded=len(others) <= 2 * _ACROSS):
+    with st.popover("Columns kept", icon=":material/view_column:"):
         st.caption(
             f"{count(len(others), 'column')} to colour, filter, compare and export by. The type is detected from all "
             "values at the import."

@@ -133,6 +133,20 @@ class ProjectReader:
         return self._content.account
 
     @property
+    def origin(self) -> str:
+        """Program that wrote the project, as it calls itself."""
+        return self._content.origin
+
+    @property
+    def coders(self) -> list[str]:
+        """Names of the people who coded in it."""
+        return sorted({maker.coder for maker in self._content.users.values() if maker.coder})
+
+    def titles(self) -> list[str]:
+        """Return the names of the texts."""
+        return [found.name for found in self._content.sources]
+
+    @property
     def own(self) -> bool:
         """Whether Themescope has written the project."""
         return self._content.origin.startswith(xml.ORIGIN)

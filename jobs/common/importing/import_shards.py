@@ -17,6 +17,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,10 +26,17 @@ from themescope.core.errors import AmbiguousFileError, ReadError
 from themescope.core.protocols import SILENT, Executor, PiecewiseReader, Reader, Report, SubReport, TypedReader
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.account import UNREADABLE, ReadAccount
+from themescope.core.readers.dataset_folders import files_below
+from themescope.core.readers.formats import detect
 from themescope.core.text.cleaning import clean
 from themescope.core.text.splitting import SentenceSplitter, split_article
-from themescope.core.types import Article, CodingUnit, Paragraph, Section, Shard
-from themescope.jobs.common.importing.reading import read_files, time_limit
+from themescope.core.types import Article, CodingUnit, Paragraph, Section, Shard, Value
+from themescope.jobs.common.importing.reading import each_apart, read_files, time_limit
+
+COUNTED_BYTES = 20_000_000
+"""Size of files that are read whole before they are imported."""
+_BEGINNING = 3
+"""Articles that are read of larger ones."""
 
 Piece = tuple[int, Any]
 """Index of a file, and a piece of it; an article if its reader does not read piecewise."""
@@ -84,25 +92,80 @@ class ParseShard:
             raise
 
 
+FIRST_UNITS = 8
+"""Units at the beginning of a file that are shown before it is imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstUnit:
+    """One of the first units of a file, as it would be stored."""
+
+    article: str
+    text: str
+    values: Mapping[str, Value]
+
+
 @dataclass(frozen=True, slots=True)
 class Amount:
     """What a file would add to a corpus."""
 
+    reader: str
     articles: int
     units: int
     columns: frozenset[tuple[ColumnLevel, str]]
+    first: tuple[FirstUnit, ...]
+    account: ReadAccount
+    """What would be left out and changed, and how the file was understood."""
+    whole: bool = True
+    """False where only the beginning of the file was read."""
 
 
-def amount_of(path: Path, reader: str, settings: Mapping[str, Any], language: str, unit: CodingUnit) -> Amount:
-    """Return what a file adds, read by a reader and divided into units."""
+def amount_of(
+    path: Path, reader: str, settings: Mapping[str, Any], language: str, unit: CodingUnit, most: int = 0
+) -> Amount:
+    """Return what a file adds, read by a reader and divided into units; ``most``: articles that are read, 0 for all."""
     splitter, articles, units, columns = SentenceSplitter(language), 0, 0, set[tuple[ColumnLevel, str]]()
-    with closing(READERS.build(reader, settings).read(path, SILENT)) as found:
+    first: list[FirstUnit] = []
+    built, whole = READERS.build(reader, settings), True
+    with closing(built.read(path, SILENT)) as found:
         for article in found:
+            if most and articles == most:
+                whole = False
+                break
             articles += 1
-            units += split_article(article, splitter, unit).sentence_count()
+            split = split_article(article, splitter, unit)
+            units += split.sentence_count()
+            if len(first) < FIRST_UNITS:
+                texts = (t for section in split.sections for part in section.paragraphs for t in part.sentences)
+                for at, text in enumerate(islice(texts, FIRST_UNITS - len(first))):
+                    own = {name: column[at] for name, column in split.sentence_values.items()}
+                    first.append(FirstUnit(article.title, text, {**article.values, **own}))
             columns |= {(ColumnLevel.ARTICLE, column_name(name)) for name in article.values}
             columns |= {(ColumnLevel.SENTENCE, column_name(name)) for name in article.sentence_values}
-    return Amount(articles, units, frozenset(columns))
+    return Amount(
+        reader, articles, units, frozenset(columns), tuple(first), _account(path, built, several=False), whole
+    )
+
+
+def amounts_of(files: Mapping[Path, Mapping[str, Any]], language: str, unit: CodingUnit) -> list[Amount | ReadError]:
+    """Return what files add, each with its “reader”, by default the detected one, and “settings”; or what is wrong.
+
+    Of files beyond the first :data:`COUNTED_BYTES`, only the beginning is read.
+    """
+    left, most = COUNTED_BYTES, dict[Path, int]()
+    for path in files:
+        left -= sum(file.stat().st_size for file in files_below(path))
+        most[path] = 0 if left >= 0 else _BEGINNING
+
+    return each_apart([*files], partial(_amount, dict(files), language, unit, most))
+
+
+def _amount(
+    files: Mapping[Path, Mapping[str, Any]], language: str, unit: CodingUnit, most: Mapping[Path, int], path: Path
+) -> Amount:
+    own = files[path]
+    reader = own.get("reader") or detect(path)
+    return amount_of(path, reader, own.get("settings") or {}, language, unit, most[path])
 
 
 def cleaned(article: Article, account: ReadAccount) -> Article:

@@ -154,27 +154,26 @@ def preview_of(path: Path, reader: str = "", settings: Mapping[str, Any] | None 
     return call_apart(path, preview, path, reader or None, settings, n)
 
 
-def previews_of(files: Sequence[tuple[Path, str]], n: int) -> list[Preview | ReadError]:
-    """Return the first articles of files, by their readers, or what is wrong with them; a process reads several."""
-    found: list[Preview | ReadError] = []
-    for start in range(0, len(files), _TOGETHER):
-        some = files[start : start + _TOGETHER]
+def each_apart(paths: Sequence[Path], function: Callable[[Path], R]) -> list[R | ReadError]:
+    """Return what ``function``, which can be pickled, returns for each file, or what is wrong with the file.
+
+    See :func:`call_apart`; a process reads several files.
+    """
+    found: list[R | ReadError] = []
+    for start in range(0, len(paths), _TOGETHER):
+        some = paths[start : start + _TOGETHER]
         try:
-            found += call_apart(some[0][0], _previews, some, n, among=[path for path, _ in some])
-        except ReadError:  # of the process: one of them ended it
-            for path, reader in some:
-                try:
-                    found.append(preview_of(path, reader, n=n))
-                except ReadError as error:
-                    found.append(error)
+            found += call_apart(some[0], _each, some, function, among=some)
+        except ReadError as error:  # of the process: one of them ended it
+            found += [error] if len(some) == 1 else [one for path in some for one in each_apart([path], function)]
     return found
 
 
-def _previews(files: Sequence[tuple[Path, str]], n: int) -> list[Preview | ReadError]:
-    found: list[Preview | ReadError] = []
-    for path, reader in files:
+def _each(paths: Sequence[Path], function: Callable[[Path], R]) -> list[R | ReadError]:
+    found: list[R | ReadError] = []
+    for path in paths:
         try:
-            found.append(preview(path, reader, n=n))
+            found.append(function(path))
         except ReadError as error:
             found.append(error)
     return found

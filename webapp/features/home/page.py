@@ -8,20 +8,24 @@ import streamlit as st
 
 from themescope.core.readers.tables import MOST_BYTES
 from themescope.core.records.stored import CorpusRecord
+from themescope.db.access import Right
 from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.installation import demo
 from themescope.jobs.services.installation.demo import Sample
 from themescope.webapp.shared import input_files, projects, queries
-from themescope.webapp.shared.choose import closed
+from themescope.webapp.shared.choose import closed, delete_project
 from themescope.webapp.shared.frame import header
 from themescope.webapp.shared.job_status import follow, no_worker
 from themescope.webapp.shared.navigation import page_link, switch_page
+from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import ago, count, plain
 
 _POLL_S = 2.0
-_MOST = 20
-"""Projects that are listed; all are in the switcher of the header."""
+_MOST = 12
+"""Projects that are listed at first."""
+_ALL = "home_all"
+"""Session key: whether all projects are listed."""
 _GONE = {
     "summaries": "The page Summaries is gone. `themescope evaluate summaries` makes summaries and measures them.",
     "paper-tables": "The page Paper tables is gone. `themescope reproduce` computes the tables of a paper, and the "
@@ -31,52 +35,55 @@ _GONE = {
 
 
 def box(known: Sequence[CorpusRecord]) -> None:
-    """Draw the box that takes pasted sentences and files, and the samples."""
+    """Draw the box that takes pasted texts and files of any kind, and the samples."""
     if closed("Adding texts"):
         return
     with st.container(border=True):
         left, right = st.columns(2, gap="medium")
-        with left:
-            text = st.text_area(
-                "Paste sentences, one per line", key="home_pasted", height=140,
-                placeholder="Claims, survey answers, comments, titles …",
-            )  # fmt: skip
-            if st.button("Find themes", type="primary", icon=":material/category:"):
-                st.session_state["themes_pasted"] = text or ""
-                switch_page("themes", {"view": "New list"})
-        with right:
-            files = st.file_uploader(
-                "Drop files", accept_multiple_files=True, key="home_files", max_upload_size=MOST_BYTES // 10**6,
-                help="Tables, Word and PDF documents, interviews, subtitles, Wikipedia dumps, and projects of other "
-                "programs. The next page shows how they are read.",
-            )  # fmt: skip
-            if files:
-                input_files.hand_over(files)
-                switch_page("import")
+        text = left.text_area(
+            "Paste texts, one per line", key="home_pasted", height=140,
+            placeholder="Survey answers, claims, comments, titles …",
+        )  # fmt: skip
+        files = right.file_uploader(
+            "Or drop files of any kind", accept_multiple_files=True, key="home_files",
+            max_upload_size=MOST_BYTES // 10**6,
+            help="Texts, tables, interviews, projects of Themescope, NVivo, ATLAS.ti or MAXQDA, tables of labels, ZIP "
+            "archives. The next page shows what becomes of them.",
+        )  # fmt: skip
+        with st.container(horizontal=True, vertical_alignment="center"):
+            clicked = st.button("Find themes", type="primary", icon=":material/category:")
             _samples({corpus.name for corpus in known})
+    if files:
+        input_files.hand_over(files)
+        switch_page("import")
+    lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
+    if clicked and not lines:
+        st.info("Paste texts first, one per line, or drop a file.", icon=":material/info:")
+    elif clicked:
+        input_files.hand_over([input_files.Pasted(lines)])
+        switch_page("import")
 
 
 def _samples(built: set[str]) -> None:
     """Draw the demo, and the other samples in a menu."""
     working = pipeline.working(queries.store())
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if demo.CORPUS in built:
-            page_link("map", "Open the demo", view={"corpus": demo.CORPUS}, key="home-demo")
-        elif demo.CORPUS in working:
-            page_link("jobs", "The demo is being built", icon=":material/autorenew:")
-        elif st.button("Build the demo", icon=":material/play_arrow:", help="Takes a few minutes.") and _built(
-            demo.SAMPLES[0]
-        ):
-            st.rerun()
-        with st.popover("Other samples", type="tertiary"):
-            for sample in demo.SAMPLES[1:]:
-                st.markdown(f"**{plain(sample.name)}**  \n{plain(sample.about)}  \n:gray[{plain(sample.licence)}]")
-                if sample.name in built:
-                    page_link("map", "Open the map", view={"corpus": sample.name}, key=f"sample-open-{sample.name}")
-                elif sample.name in working:
-                    st.caption(":material/autorenew: being built")
-                elif st.button("Build", key=f"sample-{sample.name}", icon=":material/play_arrow:") and _built(sample):
-                    st.rerun()
+    if demo.CORPUS in built:
+        page_link("map", "Open the demo", view={"corpus": demo.CORPUS}, key="home-demo")
+    elif demo.CORPUS in working:
+        page_link("jobs", "The demo is being built", icon=":material/autorenew:")
+    elif st.button("Build the demo", icon=":material/play_arrow:", help="Takes a few minutes.") and _built(
+        demo.SAMPLES[0]
+    ):
+        st.rerun()
+    with st.popover("Other samples", type="tertiary"):
+        for sample in demo.SAMPLES[1:]:
+            st.markdown(f"**{plain(sample.name)}**  \n{plain(sample.about)}  \n:gray[{plain(sample.licence)}]")
+            if sample.name in built:
+                page_link("map", "Open the map", view={"corpus": sample.name}, key=f"sample-open-{sample.name}")
+            elif sample.name in working:
+                st.caption(":material/autorenew: being built")
+            elif st.button("Build", key=f"sample-{sample.name}", icon=":material/play_arrow:") and _built(sample):
+                st.rerun()
 
 
 def _built(sample: Sample) -> bool:
@@ -87,19 +94,36 @@ def _built(sample: Sample) -> bool:
 
 
 def listed(found: Sequence[CorpusRecord]) -> None:
-    """Draw the projects, the one used last first, each a link to its texts."""
+    """Draw the projects, the one used last first, each with a link to its texts and a menu."""
     st.subheader("Projects", anchor=False)
     times = projects.last_activity(found)
-    for corpus in projects.by_activity(found)[:_MOST]:
-        units = count(corpus.sentences, corpus.unit.value)
+    ordered = projects.by_activity(found)
+    every = st.session_state.get(_ALL, False)
+    for corpus in ordered if every else ordered[:_MOST]:
+        units = count(corpus.sentences, "unit")
         about = units if is_list(corpus) else f"{count(corpus.articles, 'text')}, {units}"
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(key=f"item-project-{corpus.id}", horizontal=True, vertical_alignment="center", wrap=False):
             page_link("texts", plain(corpus.name), view={"corpus": corpus.name}, key=f"home-project-{corpus.id}")
             st.caption(f"{about} · {ago(times[corpus.id])}")
-    if found:
-        page_link("texts", "All projects", view={"view": "All projects"})
-    else:
+            st.space("stretch")
+            if may(Right.MANAGE):
+                _menu(corpus)
+    if len(ordered) > _MOST and not every:
+        st.button(f"Show all {len(ordered):,}", type="tertiary", on_click=st.session_state.update, args=({_ALL: True},))
+    if not found:
         st.caption("No project yet.")
+
+
+def _menu(corpus: CorpusRecord) -> None:
+    """Draw the menu of a project."""
+    report, delete = "Import report", "Delete …"
+    chosen = st.menu_button(
+        "⋯", [report, delete], key=f"home-menu-{corpus.id}", type="tertiary", help=f"More about {plain(corpus.name)}"
+    )
+    if chosen == report:
+        switch_page("texts", {"corpus": corpus.name, "view": report})
+    elif chosen == delete:
+        delete_project(corpus)
 
 
 known = queries.fingerprint()
@@ -119,5 +143,5 @@ if said := _GONE.get(st.query_params.get("gone", "")):
 changes()
 corpora = queries.corpora()
 box(corpora)
-header.watch(projects.current())
+header.watch()
 listed(corpora)

@@ -4,8 +4,8 @@ from themescope.webapp.shared.pages import PageKeys
 
 # URL keys of the Tasks page
 
-NEW = "New task"
-"""View of the form."""
+MINE, ALL, NEW = "My tasks", "All tasks", "New task"
+"""Tabs."""
 
 KEYS = PageKeys("tasks")
 VIEW = KEYS.url("view")

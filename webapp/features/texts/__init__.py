@@ -4,8 +4,8 @@ from themescope.webapp.shared.pages import PageKeys
 
 # URL keys of the Texts page
 
-READ, LISTING = "Read", "All projects"
-"""Tabs."""
+READ, REPORT, EDITS, FILES = "Read", "Import report", "Edits", "Bundle and dataset"
+"""Views: the texts, and what the menu of the project opens in their place."""
 
 KEYS = PageKeys("texts")
 VIEW = KEYS.url("view")
@@ -13,6 +13,3 @@ SEARCH = KEYS.url("search")
 ARTICLE = KEYS.url("article", record="document")
 SENTENCE = KEYS.url("sentence")
 """Id of the sentence that the reader scrolls to."""
-DETAILS = KEYS.url("details", record="project")
-
-BUNDLE_ROUND = "texts_bundle_round"

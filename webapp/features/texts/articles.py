@@ -1,9 +1,9 @@
-"""Table of corpora, list of articles, and the reader of an article."""
+"""List of texts, and the reader of a text; the import report of a project."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -31,7 +31,7 @@ from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features import texts as state
 from themescope.webapp.features.texts import edits
 from themescope.webapp.shared import forms, queries
-from themescope.webapp.shared.choose import clickable, nothing
+from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download, draw_component, draw_table
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.job_status import progress, queue_job, submit
@@ -41,7 +41,7 @@ from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.results.compare_queries import LEAD, Analysis
 from themescope.webapp.shared.selections import selections
-from themescope.webapp.shared.text import ago, count, plain, shorten
+from themescope.webapp.shared.text import count, plain, shorten
 
 # Clustering of the article that is read with the links to the result, and the columns of a corpus
 
@@ -73,7 +73,7 @@ def actions(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Se
         if not running and len(sentences) >= FEWEST and may(Right.MANAGE) and not is_table(corpus):
             with st.container(horizontal=True, vertical_alignment="center"):
                 clicked = st.button(
-                    "Cluster this article",
+                    "Find themes in this text",
                     icon=":material/bubble_chart:",
                     type="primary",
                     key=f"texts_cluster_{article.id}",
@@ -105,7 +105,7 @@ def _live(article: ArticleRecord, known: tuple[int, ...]) -> None:
 
 def _result(corpus: CorpusRecord, article: ArticleRecord, analysis: Analysis, running: bool) -> Clusters:
     with st.container(horizontal=True, vertical_alignment="center"):
-        label = f"Show {count(len(analysis.themes), 'cluster')}"
+        label = f"Show {count(len(analysis.themes), 'theme')}"
         shown = st.toggle(label, value=True, key=f"texts_show_clusters_{analysis.run.id}")
         order = " · uses the order of the sentences" if analysis.run.config["settings"].get("order") else ""
         st.caption(f"by {plain(analysis.model.name)}{order}", width="content")
@@ -194,13 +194,13 @@ def of_article(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence
     columns = [c for c in queries.columns(corpus) if c.level is ColumnLevel.SENTENCE]
     if not columns:
         return
-    with st.expander("Columns of the sentences", icon=":material/view_column:"):
+    with st.expander("Columns of the units", icon=":material/view_column:"):
         listed = sentences[:_SENTENCES]
         ids = np.array([sentence.id for sentence in listed], dtype=np.int64)
         cells = {c.name: [shown_value(value) for value in queries.plain_column(c, ids, ids)] for c in columns}
-        draw_table({"Sentence": [s.text for s in listed]} | cells, height=280)
+        draw_table({"Unit": [s.text for s in listed]} | cells, height=280)
         if len(sentences) > len(listed):
-            st.caption(f"The first {len(listed):,} of {len(sentences):,} sentences.")
+            st.caption(f"The first {len(listed):,} of {len(sentences):,} units.")
 
 
 def shown_value(value: Value) -> str:
@@ -258,26 +258,6 @@ _UNSPACED_NOTE = (
 )
 
 
-def table(corpora: Sequence[CorpusRecord], current: CorpusRecord) -> CorpusRecord:
-    """Draw the table of corpora; return the selected one, at first the ``current`` one."""
-    kinds = ("Articles", "Sections", "Paragraphs", "Sentences")
-    further = queries.read(lambda r: r.columns.counts())
-    return clickable(
-        corpora,
-        state.DETAILS,
-        lambda c: c.name,
-        {
-            "Project": [c.name for c in corpora],
-            "Language": [shares_text(corpus_shares(c)) for c in corpora],
-            **{kind: [getattr(c, kind.lower()) for c in corpora] for kind in kinds},
-            "Columns": [further.get(c.id, 0) for c in corpora],
-            "Imported": [ago(c.created) for c in corpora],
-        },
-        {"Project": st.column_config.TextColumn(width="large")},
-        next((place for place, corpus in enumerate(corpora) if corpus.id == current.id), 0),
-    )
-
-
 def report(corpus: CorpusRecord) -> None:
     """Draw the import settings of a corpus and the counts of skipped items by reason."""
     shares = corpus_shares(corpus)
@@ -298,7 +278,6 @@ def report(corpus: CorpusRecord) -> None:
     counted = {name: _counts(corpus.report.get(name, {})) for name in ("skipped", "changed")}
     apart = (*counted, REPORTED, REMOVED_WAVES, IMPORTED_DIGEST)
     rest = {key: value for key, value in corpus.report.items() if key not in apart and value}
-    st.markdown("**Import report**")
     totals = {name: sum(reasons.values()) for name, reasons in counted.items()}
     sentences = f"{count(corpus.sentences, 'sentence')} in {count(corpus.paragraphs, 'paragraph')}"
     stored = sentences if corpus.unit is CodingUnit.SENTENCE else count(corpus.sentences, corpus.unit.value)
@@ -321,7 +300,6 @@ def report(corpus: CorpusRecord) -> None:
     if rest:
         with st.expander("Import settings", icon=":material/tune:"):
             forms.facts_table(rest)
-    edits.history(corpus)
     overview(corpus)
     topics = queries.topic_counts(corpus.id, corpus.created)
     if any(topic for topic, _ in topics):
@@ -346,51 +324,50 @@ def _counts(value: Any) -> dict[str, int]:
     return {str(k): int(v) for k, v in value.items() if v} if isinstance(value, Mapping) else {}
 
 
-def browse(corpus: CorpusRecord) -> None:
-    """Draw search and titles on the left, and the article on the right; the only article of a corpus alone."""
+def browse(corpus: CorpusRecord, menu: Callable[[], None]) -> None:
+    """Draw search and titles on the left, and the text on the right; the only text of a project alone."""
     edits.newest(corpus)
     if corpus.articles == 1:
-        _show(corpus, *queries.articles(corpus.id, limit=1))
+        _show(corpus, *queries.articles(corpus.id, limit=1), menu)
         return
     side, main = st.columns([1, 3], gap="medium")
     with side:
         search = st.text_input(
-            "Find an article",
-            key=state.SEARCH,
-            bind="query-params",
-            placeholder="part of a title",
-            icon=":material/search:",
-        )
+            "Find a text", key=state.SEARCH, bind="query-params", placeholder="part of a title",
+            icon=":material/search:", label_visibility="collapsed",
+        )  # fmt: skip
         total = queries.read(lambda r: r.corpora.count_articles(corpus.id, search=search))
         found = queries.articles(corpus.id, search, limit=_LISTED)
         more = f"Showing {_LISTED} of " if total > _LISTED else ""
-        st.caption(f"{more}{count(total, 'article')}" + (" found" if search else ""))
-        if not found:
-            chosen = None
-        else:
-            wanted = st.query_params.get(state.ARTICLE, "")
-            event = st.dataframe(
-                pd.DataFrame({"Article": [a.title for a in found]}),
-                hide_index=True,
-                height=min(_LIST_HEIGHT, _ROW_HEIGHT * (len(found) + 1) + 2),
-                on_select="rerun",
-                selection_mode="single-cell",
-                key=f"texts_articles_{corpus.id}-{hash(tuple(a.id for a in found))}",
-            )
-            cells = event["selection"]["cells"]
-            if cells:
-                if st.query_params.get(state.ARTICLE) != found[cells[0][0]].title:
-                    st.query_params.pop(state.SENTENCE, None)
-                st.query_params[state.ARTICLE] = found[cells[0][0]].title
-                chosen = found[cells[0][0]]
-            else:
-                named = _with_sentence(corpus, wanted) or next((a for a in found if a.title == wanted), None)
-                chosen = named or (queries.article_titled(corpus.id, wanted) if wanted else None) or found[0]
+        st.caption(f"{more}{count(total, 'text')}" + (" found" if search else ""))
+        chosen = _listed(corpus, found) if found else None
     with main:
-        if chosen is None:
-            nothing("No article matches.", "Try a shorter search term.")
-        else:
-            _show(corpus, chosen)
+        if chosen is not None:
+            _show(corpus, chosen, menu)
+            return
+        nothing("No text matches.", "Try a shorter search term.")
+        menu()
+
+
+def _listed(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleRecord:
+    """Draw the titles; return the text of the address or the one that was clicked, at first the first."""
+    wanted = st.query_params.get(state.ARTICLE, "")
+    event = st.dataframe(
+        pd.DataFrame({"Text": [a.title for a in found]}),
+        hide_index=True,
+        height=min(_LIST_HEIGHT, _ROW_HEIGHT * (len(found) + 1) + 2),
+        on_select="rerun",
+        selection_mode="single-cell",
+        key=f"texts_articles_{corpus.id}-{hash(tuple(a.id for a in found))}",
+    )
+    if cells := event["selection"]["cells"]:
+        clicked = found[cells[0][0]]
+        if wanted != clicked.title:
+            st.query_params.pop(state.SENTENCE, None)
+        st.query_params[state.ARTICLE] = clicked.title
+        return clicked
+    named = _with_sentence(corpus, wanted) or next((a for a in found if a.title == wanted), None)
+    return named or (queries.article_titled(corpus.id, wanted) if wanted else None) or found[0]
 
 
 def _with_sentence(corpus: CorpusRecord, title: str) -> ArticleRecord | None:
@@ -402,13 +379,17 @@ def _with_sentence(corpus: CorpusRecord, title: str) -> ArticleRecord | None:
     return article if article is not None and (article.corpus_id, article.title) == (corpus.id, title) else None
 
 
-def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
+def _show(corpus: CorpusRecord, article: ArticleRecord, menu: Callable[[], None]) -> None:
     sections, sentences = queries.article_text(article.id, corpus.created)
     rules = TripletRules()
     text = ArticleSentences(article.id, article.title, article.bucket, tuple(sections), tuple(sentences))
     kept, plain_list = kept_sections(text, rules, Counter()), is_list(corpus)
     usable = {s.id for section in kept for s, _ in eligible(section, rules, Counter())}
-    st.header(plain(article.title), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+        st.header(plain(corpus.name if plain_list and corpus.articles == 1 else article.title), anchor=False)
+        st.space("stretch")
+        edits.menu(corpus, article, sentences, _wanted_sentence())
+        menu()
     with st.container(horizontal=True, vertical_alignment="center"):
         if not plain_list:
             st.badge(article.split.value, color="gray", help="The split depends only on the title")
@@ -416,23 +397,22 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
             part = f", in the {article.part} part of its source" if article.part else ""
             st.badge(plain(article.topic), color="primary", help=f"Topic given by the source{part}")
         parts = "" if plain_list else f"{count(article.sections, 'section')}, "
-        st.caption(parts + count(article.sentences, corpus.unit.value))
+        st.caption(parts + count(article.sentences, "unit"), width="content")
         if article.url.startswith(("https://", "http://")):
             st.link_button("Source", article.url, icon=":material/open_in_new:", type="tertiary")
         st.space("stretch")
         inside = st.text_input(
-            "Find in text", key="texts_find_in_text", placeholder="find in text", label_visibility="collapsed"
+            "Find in text", key="corpora_find_in_text", placeholder="find in text", label_visibility="collapsed"
         )
-        edits.menu(corpus, article, sentences, _wanted_sentence())
+        _selectable(corpus, article, sections, sentences, (inside or "").strip())
     of_article(corpus, article, sentences)
     clusters = actions(corpus, article, sentences)
     if len(kept) < rules.min_sections:
         usable = set()
     if not clusters.legend and not plain_list:
         st.caption(_eligibility(len(kept), len(usable), rules))
-    _selectable(corpus, article, sections, sentences, (inside or "").strip())
     marks = Marks(None if plain_list else usable, inside or "", _wanted_sentence(), clusters)
-    draw_component("reader", _ASSETS, data=reader_data(sections, sentences, marks), key="texts_reader")
+    draw_component("reader", _ASSETS, data=reader_data(sections, sentences, marks), key="corpora_reader")
 
 
 def _selectable(
@@ -442,7 +422,7 @@ def _selectable(
     sentences: Sequence[Sentence],
     inside: str,
 ) -> None:
-    shut = st.popover("Select sentences", icon=":material/select_all:", key="texts_selectable", on_change="rerun")
+    shut = st.popover("Select", icon=":material/select_all:", key="texts_selectable", on_change="rerun")
     if not shut.open:
         return
     with shut:
@@ -462,7 +442,7 @@ def _selectable(
         origin = Origin("section", (f"section {titles[position]}", article.title))
         selections.offer_button(f"Select section ({len(own):,})", corpus.id, lambda: own, origin)
         selections.offer_button(
-            f"Select article ({len(sentences):,})", corpus.id, lambda: [s.id for s in sentences],
+            f"Select text ({len(sentences):,})", corpus.id, lambda: [s.id for s in sentences],
             Origin("article", (article.title,)),
         )  # fmt: skip
 
@@ -471,7 +451,7 @@ def _eligibility(kept: int, usable: int, rules: TripletRules) -> str:
     if kept < rules.min_sections:
         return (
             f"Sections left by the triplet rules: {kept} of at least {rules.min_sections}. No triplets are drawn from "
-            "this article."
+            "this text."
         )
     return f":primary[▍] {count(usable, 'sentence')} eligible for triplets · :gray[▍] other paragraph openings"
 

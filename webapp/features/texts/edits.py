@@ -13,26 +13,24 @@ import streamlit as st
 from themescope.core.records.stored import ArticleRecord, CorpusEditRecord, CorpusRecord, EditKind, JobStatus
 from themescope.core.types import Sentence
 from themescope.db.access import Right
-from themescope.jobs.bundles.parts import BUNDLE, Contents, contents
-from themescope.jobs.common.archive import ArchiveReader
 from themescope.jobs.common.importing.waves import places_of, waves_of
 from themescope.jobs.common.uploads import safe_name
 from themescope.jobs.kinds import bundles
 from themescope.jobs.kinds import exports as export_dataset
 from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.report.project import report_file
-from themescope.webapp.features import texts
-from themescope.webapp.shared import input_files, queries
-from themescope.webapp.shared.components import attempt, confirm, download, succeeds
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.choose import closed, nothing
+from themescope.webapp.shared.components import confirm, download, succeeds
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.people import UNNAMED, current_person, may
+from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, file_name, plain, shorten
 
 _LISTED = 200
 _LEAVE = (
-    "They leave maps, themes, search, tables, labellings and estimates; triplets, benchmarks and collected errors "
-    "keep them. You can undo this: the labels come back, too."
+    "They leave maps, themes, search, tables, codings and estimates; triplets, benchmarks and collected errors "
+    "keep them. You can undo this: the codes come back, too."
 )
 
 
@@ -46,17 +44,17 @@ def menu(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Sente
     with opened:
         _correction(corpus, sentences, wanted)
         if corpus.articles == 1:
-            st.caption("The project has this document alone, so it cannot be removed. Delete the project instead.")
+            st.caption("The project has this text alone, so it cannot be removed. Delete the project instead.")
             return
         st.divider()
         wave = next((w["name"] for w in waves_of(corpus) if article.position in places_of(corpus, w["name"])), None)
-        about = f"**{plain(article.title)}** with {count(article.sentences, 'sentence')}. {_LEAVE}"
-        if st.button("Remove this document …", icon=":material/delete:", type="tertiary"):
-            _ask("Remove this document?", about, lambda: corpus_edits.remove_articles(
+        about = f"**{plain(article.title)}** with {count(article.sentences, 'unit')}. {_LEAVE}"
+        if st.button("Remove this text …", icon=":material/delete:", type="tertiary"):
+            _ask("Remove this text?", about, lambda: corpus_edits.remove_articles(
                 queries.store(), corpus.id, [article.id], current_person()))  # fmt: skip
         if wave is not None and st.button(f"Remove {plain(wave)} …", icon=":material/layers_clear:", type="tertiary"):
             total = sum(w["sentences"] for w in waves_of(corpus) if w["name"] == wave)
-            _ask("Remove this wave?", f"**{plain(wave)}** with {count(total, 'sentence')}. {_LEAVE}",
+            _ask("Remove this wave?", f"**{plain(wave)}** with {count(total, 'unit')}. {_LEAVE}",
                  lambda: corpus_edits.remove_wave(queries.store(), corpus.id, wave, current_person()))  # fmt: skip
 
 
@@ -98,13 +96,14 @@ def _told(edit: CorpusEditRecord) -> str:
 def history(corpus: CorpusRecord) -> None:
     """Draw what was removed and corrected, newest first, each with a button that undoes it; admins only."""
     edits = queries.read(lambda r: r.corpus_edits.list(corpus.id))[::-1]
-    if not edits or not may(Right.MANAGE):
+    if not edits:
+        nothing("No edits since the import.", "Texts that are corrected or removed are listed here and can be undone.")
+    if closed("Editing"):
         return
-    with st.expander(f"Edits since the import ({len(edits):,})", icon=":material/history:"):
-        if len(edits) > _LISTED:
-            st.caption(f"The newest {_LISTED} of {len(edits):,}; all of them: `themescope edit`.")
-        for edit in edits[:_LISTED]:
-            _draw(corpus, edit)
+    if len(edits) > _LISTED:
+        st.caption(f"The newest {_LISTED} of {len(edits):,}; all of them: `themescope edit`.")
+    for edit in edits[:_LISTED]:
+        _draw(corpus, edit)
 
 
 def newest(corpus: CorpusRecord) -> None:
@@ -158,13 +157,14 @@ def reports(corpus: CorpusRecord) -> None:
         st.caption("Data, themes, map, shares by column with intervals, labels, methods and limits in one file.")
 
 
-def exports(corpus: CorpusRecord) -> None:
-    """Draw the forms of both exports; admins only, because labellings may be blind."""
+def files(corpus: CorpusRecord) -> None:
+    """Draw the reports, and the forms of both exports; these for admins only, because codings may be blind."""
+    reports(corpus)
     if not may(Right.MANAGE):
         return
-    with st.expander("Export bundle", icon=":material/inventory_2:"):
+    with st.expander("Bundle", expanded=True, icon=":material/inventory_2:"):
         st.caption(
-            "A ZIP file with the text, the labellings with their history and, if chosen, models with their vectors. "
+            "A ZIP file with the text, the codings with their history and, if chosen, models with their vectors. "
             "Another Themescope imports it unchanged. It contains no code."
         )
         able = queries.read(
@@ -173,18 +173,18 @@ def exports(corpus: CorpusRecord) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             chosen = st.multiselect(
                 "Models with their vectors", [model.name for model in able], disabled=not able, width=420,
-                placeholder="none" if able else "no model has embedded this corpus",
+                placeholder="none" if able else "no model has vectors of this project",
                 key=f"texts_bundle_models_{corpus.id}",
             )  # fmt: skip
             labellings = st.toggle(
-                "Include labellings with history", value=True, key=f"texts_bundle_labellings_{corpus.id}"
+                "Include codings with history", value=True, key=f"texts_bundle_labellings_{corpus.id}"
             )
             args = {"labellings": labellings, "models": chosen}
             _create("bundle", "Create bundle", ":material/inventory_2:", corpus, args)
         _fetch(corpus, "bundle", bundles.FOLDER, "labelling")
-    with st.expander("Export dataset", icon=":material/dataset:"):
+    with st.expander("Dataset", expanded=True, icon=":material/dataset:"):
         st.caption(
-            "A ZIP file with the folder of a Hugging Face dataset: Parquet files by split, and a card. Sentences have "
+            "A ZIP file with the folder of a Hugging Face dataset: Parquet files by split, and a card. Units have "
             "their text, place, labels and columns."
         )
         listed = queries.read(lambda r: r.labellings.list(corpus.id))
@@ -226,40 +226,3 @@ def _fetch(corpus: CorpusRecord, what: str, folder: str, counted: str) -> None:
                 content = count(int(job.result.get(f"{counted}s", 0)), counted)
                 st.caption(f"created {ago(job.ended)} with {content}; deleted after a week")
             return
-
-
-def import_form() -> None:
-    """Draw the form that shows the content of a bundle and imports it."""
-    with st.expander("Import bundle", icon=":material/inventory_2:"):
-        turn = st.session_state.get(texts.BUNDLE_ROUND, 0)
-        if input_files.choose_server_path("Source", f"texts_bundle_source_{turn}"):
-            text = (st.text_input("Path of the bundle file", key=f"texts_bundle_path_{turn}") or "").strip()
-            path = input_files.server_path(text) if text else None
-        else:
-            file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"texts_bundle_file_{turn}")
-            path = None if file is None else input_files.keep_one("texts_bundle_kept", file)
-        if path is None:
-            return
-        about = attempt(lambda: _contents(path))
-        if about is None:
-            return
-        corpus = about.corpus
-        owners = sorted({one.owner or UNNAMED for one in about.labellings})
-        by = f" by {plain(', '.join(owners))}" if owners else ""
-        models = ", ".join(model.name for model in about.models)
-        st.markdown(
-            f"**{plain(corpus.name)}** · {count(corpus.articles, 'article')}, {count(corpus.sentences, 'sentence')} · "
-            f"{count(len(about.labellings), 'labelling')}{by}" + (f" · vectors of {plain(models)}" if models else "")
-        )
-        free = queries.usable_corpus_name(about.corpus.name)
-        name = st.text_input("Project name", value=free, key=f"texts_bundle_name_{path}")
-        if st.button("Import bundle", type="primary", icon=":material/download:", disabled=not (name or "").strip()):
-            args = {"file": str(path), "corpus": (name or "").strip()}
-            if submit("import-bundle", args, f"Import bundle “{args['corpus']}”"):
-                st.session_state[texts.BUNDLE_ROUND] = st.session_state.get(texts.BUNDLE_ROUND, 0) + 1
-                st.rerun()
-
-
-def _contents(path: Path) -> Contents:
-    with ArchiveReader(path, BUNDLE) as bundle:
-        return contents(bundle.about, path)

@@ -1,195 +1,453 @@
-"""Import form: choice of files, preview and settings."""
+"""Import form: one line says what files become, and everything that can be changed about it is folded."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from itertools import chain
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
+from themescope.core.columns import OMIT as OMIT_COLUMN
+from themescope.core.columns import ColumnLevel, column_name
 from themescope.core.config import config_from_dict
-from themescope.core.errors import AmbiguousFileError, ReadError, ThemescopeError
+from themescope.core.errors import AmbiguousFileError, ReadError
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.dataset_folders import files_below, is_dataset
 from themescope.core.readers.documents.archive import packed_dataset
-from themescope.core.readers.formats import Preview, detect, files_of, suffixes
-from themescope.core.readers.table import file_of_columns
+from themescope.core.readers.formats import detect, files_of
+from themescope.core.readers.table import file_of_columns, header_of
+from themescope.core.readers.tables import TableForm
+from themescope.core.records.stored import CorpusRecord
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.core.types import CodingUnit
-from themescope.jobs.common.importing.reading import preview_of, previews_of
+from themescope.jobs.common.importing.import_shards import FIRST_UNITS, Amount, amounts_of
+from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.importing.waves import KEEP, OMIT, in_project, waves_of
 from themescope.jobs.common.models import language_of_file
 from themescope.jobs.common.uploads import MOST_BYTES, is_upload
-from themescope.jobs.kinds.append_corpus import AppendConfig, coming
+from themescope.jobs.kinds.append_corpus import AppendConfig, told_of
 from themescope.jobs.queue.control import enqueue
+from themescope.jobs.services import importing
+from themescope.jobs.services.importing import FileKind, Recognised
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
-from themescope.webapp.shared import input_files, queries
-from themescope.webapp.shared.components import attempt, clickable_table
-from themescope.webapp.shared.forms import checked, config_fields, table_form
+from themescope.webapp.shared import input_files, projects, queries
+from themescope.webapp.shared.components import attempt, clickable_table, draw_table
+from themescope.webapp.shared.forms import checked, config_fields, doubtful, table_form
 from themescope.webapp.shared.input_files import TableColumns
 from themescope.webapp.shared.job_status import follow, submit
+from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.text import count, plain, shorten, words
 
-_LISTED = 12
-"""Files that the list shows without scrolling."""
-_LIST_PX = 420
 _ARCHIVE = "zip"
+_LIST_PX, _LISTED = 320, 8
 _ONLY_IMPORT = (
-    "Off: vectors, themes and a map follow by themselves. Of more than "
-    f"{ANALYSED:,} sentences, they are those of articles drawn at random."
+    "Off: themes and a map follow by themselves. Of more than "
+    f"{ANALYSED:,} units, they are those of texts drawn at random."
 )
+_PARTS = 2
+"""Columns of a table beside those that a project keeps: text and title."""
+Readings = dict[Path, dict[str, Any]]
+"""How files are read: “reader” and “settings”; {} as detected."""
 
 
 def form() -> None:
-    """Draw the form from the choice of files to the queued import."""
+    """Draw the choice of files, and what they become."""
     paths = _files()
     if not paths:
         return
-    key = _key(paths)
-    glances = _glances(paths) if len(paths) > 1 else []
-    first = next((path for path, glance in zip(paths, glances, strict=False) if glance.begins), paths[0])
-    target = choose(key)
-    if target is None:
-        _about_new(paths, first, key)
-    known: dict[Path, dict[str, Any]] = st.session_state.setdefault(f"texts_import_plans_{key}", {})
-    listing = st.container()
-    path = _opened(paths, glances, key) if glances else paths[0]
-    plan = _plan(path, target)
-    known.pop(path, None)
-    if plan is not None:
-        known[path] = plan
-    open_questions = [p.name for p, glance in zip(paths, glances, strict=False) if glance.ambiguous and p not in known]
-    if glances:
-        with listing:
-            _list(paths, glances, known, key)
-        own = {str(path): {name: plan[name] for name in ("reader", "settings")} for path, plan in known.items()}
-        args: dict[str, Any] = {"by_file": own, "skip_unreadable": True}
-    elif plan is None:
-        return
+    found = importing.TEXTS
+    if len(paths) == 1:
+        told = attempt(lambda: _recognised(paths[0], _size(paths[0]), projects.current()))
+        if told is None:
+            return
+        found = told
+    if found.kind is FileKind.TEXTS:
+        _texts(paths)
     else:
-        args = dict(plan)
-    if open_questions:
-        names = ", ".join(f"**{plain(name)}**" for name in open_questions)
-        st.warning(f"Choose how to read {names}: look at it above, or remove it.", icon=":material/help:")
-    types = {column: type for plan in known.values() for column, type in plan["types"].items()}
-    args |= {"files": [str(path) for path in paths], "types": types}
-    if target is not None and not open_questions:
-        tell(args, target)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        # Queued before the page is redrawn, because another click would interrupt the run.
-        st.button(
-            "Import" if target is None else "Add to the project",
-            type="primary",
-            icon=":material/download:",
-            disabled=bool(open_questions) or not str(st.session_state[name_key(key)]).strip(),
-            on_click=_queue,
-            args=(args, key, _round()),
+        _whole(paths[0], found, projects.current())
+
+
+@st.cache_data(show_spinner="Looking at the file …", max_entries=16, hash_funcs=queries.HASHES)
+def _recognised(path: Path, size: int, corpus: CorpusRecord | None) -> Recognised:
+    return importing.recognised(queries.store(), path, corpus)
+
+
+# --- projects and codings of other programs ---------------------------------------------------------------------------
+
+
+def _whole(path: Path, found: Recognised, project: CorpusRecord | None) -> None:
+    """Draw what a bundle, a project of another program or a table of labels becomes."""
+    key, new = _key([path]), "New project"
+    here = project.name if project is not None and found.matched and found.kind is not FileKind.BUNDLE else ""
+    target = new
+    if here:
+        options = [f"Codings of “{here}”", new]
+        target = st.segmented_control("Becomes", options, default=options[0], required=True, key=f"texts_becomes_{key}")
+    st.markdown(f"**{plain(found.about)}**" + (f" for *{plain(here)}*" if here and target != new else ""))
+    name = ""
+    if target == new:
+        name = st.text_input(
+            "Project name", queries.usable_corpus_name(found.name or path.stem), key=f"texts_name_{key}"
         )
+        if found.kind is FileKind.LABELS:
+            st.caption("Each text becomes a unit, with the codes of each coder.")
+    st.button(
+        "Import" if target == new else "Add the codings", type="primary", icon=":material/download:",
+        disabled=target == new and not name.strip(),
+        on_click=_queue_whole, args=(path, found, name, here, key, _round()),
+    )  # fmt: skip
+
+
+def _queue_whole(path: Path, found: Recognised, name: str, here: str, key: int, turn: int) -> None:
+    """Queue the import of a recognised file and empty the form, once."""
+    if turn != _round():
+        return
+    name = str(st.session_state.get(f"texts_name_{key}", name)).strip()
+    store, person = queries.store(), current_person()
+    if st.session_state.get(f"texts_becomes_{key}", "New project") == "New project":
+        jobs = follow(lambda: importing.queue_import(store, path, found, name, person))
+    else:
+        jobs = follow(lambda: importing.queue_codings(store, path, here, person))
+    if jobs:
+        _empty(turn)
+
+
+# --- texts ------------------------------------------------------------------------------------------------------------
+
+
+def _texts(paths: Sequence[Path]) -> None:
+    """Draw what texts become: a project, or a wave of one."""
+    key = _key(paths)
+    readings: Readings = st.session_state.setdefault(f"texts_import_readings_{key}", {})
+    target = _target(paths, key)
+    line, problems = st.container(), st.container()
+    opened = len(paths) == 1 and _is_doubtful(paths[0], _size(paths[0]))
+    with st.expander("Change", icon=":material/tune:", expanded=opened, key=f"texts_import_change_{key}"):
         if target is None:
-            st.toggle("Only import", key="texts_only_import", help=_ONLY_IMPORT)
+            _about_new(paths[0], key)
+        else:
+            _about_wave(key)
+        listing = st.container()
+        path = paths[0] if len(paths) == 1 else _opened(paths, key)
+        plan = _plan(path, target)
+        readings.pop(path, None)
+        if plan is not None:
+            readings[path] = plan
+    types = {column: type for one in readings.values() for column, type in one["types"].items()}
+    args: dict[str, Any] = {"files": [str(path) for path in paths], "types": types}
+    chosen = {path: {name: one[name] for name in ("reader", "settings")} for path, one in readings.items()}
+    own = {path: chosen.get(path, {}) for path in paths}
+    if target is not None:
+        own = {path: _in_project(target, path, one) for path, one in own.items()}
+    seen = _amounts(own, *_language_and_unit(paths[0], target, key))
+    wrong = {path: one for path, one in zip(paths, seen, strict=True) if isinstance(one, ReadError)}
+    amounts = [one for one in seen if isinstance(one, Amount)]
+    asked = [path.name for path, one in wrong.items() if isinstance(one, AmbiguousFileError)]
+    if len(paths) == 1:
+        args |= chosen.get(path, {})
+        for error in wrong.values() if not opened else ():
+            problems.error(plain(error), icon=":material/error:")
+    else:
+        args |= {"by_file": {str(path): one for path, one in chosen.items()}, "skip_unreadable": True}
+        with listing:
+            _list(paths, seen, chosen, key)
+        if asked:
+            names = ", ".join(f"**{plain(name)}**" for name in asked)
+            problems.warning(f"Open *Change* and choose how to read {names}, or remove it.", icon=":material/help:")
+        if left := len(wrong) - len(asked):
+            problems.caption(f"{count(left, 'file')} cannot be read: left out, and listed in the report.")
+    if not amounts or not any(one.units for one in amounts):
+        if amounts:
+            problems.warning("No text found in this file. Choose another format.", icon=":material/warning:")
+        return
+    with line:
+        _tell(amounts, target, args)
+    _preview(amounts)
+    # Queued before the page is redrawn, because another click would interrupt the run.
+    st.button(
+        "Import" if target is None else "Add to the project", type="primary", icon=":material/download:",
+        disabled=bool(asked) or not str(st.session_state[_name_key(key)]).strip(),
+        on_click=_queue, args=(args, key, _round()),
+    )  # fmt: skip
 
 
-def _plan(path: Path, target: str | None) -> dict[str, Any] | None:
-    """Draw how one file is read, and its first articles; return its reader, its settings and the types of columns.
+def _target(paths: Sequence[Path], key: int) -> CorpusRecord | None:
+    """Draw the choice of the project and the name; return the project to which the files are added, None for a new one.
 
-    What is not chosen is as in the project ``target`` to which the file is added. None, with the reason on the page, if
-    it cannot be read, or a person has to choose first.
+    A table with the columns of the current project is taken for a wave of it at first.
     """
-    reader_id = _format(path)
-    card = REGISTRY.get(reader_id)
-    chosen = (
-        _columns(path, target)
-        if "table" in card.tags
-        else TableColumns(config_fields(card.config_class(), f"texts_import_reader_{card.id}_{_key([path])}"))
-    )
+    left, right = st.columns(2)
+    known = {corpus.name: corpus for corpus in queries.corpora()}
+    name: str | None = None
+    if known:
+        project = projects.current()
+        fits = project is not None and len(paths) == 1 and _fits(paths[0], _size(paths[0]), project)
+        options = [None, *known]
+        name = left.selectbox(
+            "Project", options, index=options.index(project.name) if project is not None and fits else 0,
+            format_func=lambda name: "New project" if name is None else f"Add to “{name}”", key=_target_key(key),
+            help="Files that are added change nothing that is there: codes and maps stay.",
+        )  # fmt: skip
+    if name is None:
+        right.text_input("Project name", queries.usable_corpus_name(_stem(paths)), key=f"texts_import_name_{key}")
+        return None
+    number = max(len(waves_of(known[name])), 1) + 1
+    right.text_input(
+        "Wave", f"wave {number}", key=f"texts_import_wave_{key}",
+        help="Its units have this name in the column “wave”; those that are there already have “wave 1”.",
+    )  # fmt: skip
+    return known[name]
+
+
+def _target_key(key: int) -> str:
+    return f"texts_import_target_{key}"
+
+
+def _name_key(key: int) -> str:
+    """Return the key of the name of the new project, or of the wave."""
+    return f"texts_import_{'name' if st.session_state.get(_target_key(key)) is None else 'wave'}_{key}"
+
+
+def _stem(paths: Sequence[Path]) -> str:
+    """Return a name for a project of files."""
+    whole_folder = len(paths) > 1 and not is_upload(paths[0], queries.store().settings.home)
+    source = paths[0].parent.name if whole_folder else paths[0].name.split(".")[0]
+    stem = source.replace("_", " ").replace("-", " ").strip() or "Project"
+    return stem if len(paths) == 1 or whole_folder else stem + f" and {count(len(paths) - 1, 'more file')}"
+
+
+@st.cache_data(show_spinner=False, max_entries=32, hash_funcs=queries.HASHES)
+def _fits(path: Path, size: int, corpus: CorpusRecord) -> bool:
+    """Return whether a file is a table with the columns of a project."""
+    names = {column.name for column in queries.columns(corpus)} - set(corpus.report.get("wave_columns", ()))
+    names -= {"row"}
+    try:
+        if "table" not in REGISTRY.get(detect(path)).tags:
+            return False
+        found = {column_name(name) for name in call_apart(path, header_of, path, TableForm())}
+    except ReadError:
+        return False
+    return bool(names) and names <= found and len(found - names) <= _PARTS
+
+
+@st.cache_data(show_spinner=False, max_entries=1_000)
+def _is_doubtful(path: Path, size: int) -> bool:
+    """Return whether a person has to say how a table is written; ``size`` distinguishes versions of the file."""
+    try:
+        file = file_of_columns(path) if "table" in REGISTRY.get(detect(path)).tags else None
+    except ReadError:
+        return False
+    return file is not None and doubtful(file)
+
+
+def _about_new(first: Path, key: int) -> None:
+    """Draw language, unit and what follows of a new project."""
+    left, middle, right = st.columns([2, 3, 2], vertical_alignment="bottom")
+    known = sorted(LANGUAGES, key=language_name)
+    left.selectbox(
+        "Language", known, index=known.index(_language(str(first))), format_func=language_name,
+        key=f"texts_import_language_{key}", help="Determines how sentences are split. Detected from the first texts.",
+    )  # fmt: skip
+    middle.segmented_control(
+        "Unit", list(CodingUnit), default=CodingUnit.SENTENCE, required=True, key=f"texts_import_unit_{key}",
+        format_func=lambda unit: unit.value.capitalize(),
+        help="What gets themes and codes. A paragraph is a turn in a transcript. Rows of a table that contain "
+        "sentences stay as they are.",
+    )  # fmt: skip
+    right.toggle("Only import", key="corpora_only_import", help=_ONLY_IMPORT)
+
+
+def _about_wave(key: int) -> None:
+    """Draw the date of a wave, and what happens to duplicates."""
+    left, right = st.columns(2, vertical_alignment="bottom")
+    left.date_input("Date (optional)", value=None, key=f"texts_import_date_{key}")
+    right.toggle(
+        "Leave out duplicates", key=f"texts_import_omit_{key}",
+        help="Rows whose id (column “id”) or text the project has already. Off: they are added, and counted in the "
+        "report.",
+    )  # fmt: skip
+
+
+def _language_and_unit(first: Path, target: CorpusRecord | None, key: int) -> tuple[str, CodingUnit]:
+    if target is not None:
+        return target.language, target.unit
+    return st.session_state[f"texts_import_language_{key}"], st.session_state[f"texts_import_unit_{key}"]
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def _language(path: str) -> str:
+    return language_of_file(Path(path))
+
+
+def _plan(path: Path, target: CorpusRecord | None) -> dict[str, Any] | None:
+    """Draw how one file is read; return its reader, its settings and the types of columns.
+
+    What is not chosen is as in the project to which the file is added. None, with the reason on the page, if it cannot
+    be read, or a person has to choose first.
+    """
+    ids, key = REGISTRY.ids(), _key([path])
+    found = attempt(lambda: detect(path)) or ids[-1]
+    reader = st.selectbox(
+        "Format (detected)", ids, index=ids.index(found), format_func=lambda id: REGISTRY.get(id).title,
+        key=f"texts_import_format_{key}",
+    )  # fmt: skip
+    card = REGISTRY.get(reader)
+    if "table" in card.tags:
+        chosen = _columns(path, target, f"texts_import_columns_{key}")
+    else:
+        chosen = TableColumns(config_fields(card.config_class(), f"texts_import_reader_{card.id}_{key}"))
     config = None if chosen is None else checked(card.config_class(), chosen.settings)
-    if chosen is None or config is None:
+    return None if chosen is None or config is None else {
+        "reader": reader, "settings": config.to_dict(), "types": dict(chosen.types),
+    }  # fmt: skip
+
+
+def _columns(path: Path, target: CorpusRecord | None, key: str) -> TableColumns | None:
+    """Draw the columns of a table; None, with an error on the page, if it cannot be read or has no rows."""
+    file = attempt(lambda: file_of_columns(path) or path)
+    if file is None:
         return None
-    settings = config.to_dict()
-    if target is not None and "table" in card.tags:
-        settings |= settings_in(target, path, reader_id, settings)
-    if not _show_preview(path, reader_id, settings):
+    if file == path and path.is_dir():  # an exported dataset, whose columns are known
+        return TableColumns({})
+    read = table_form(file, key)
+    if read is None:
         return None
-    return {"reader": reader_id, "settings": settings, "types": dict(chosen.types)}
+    form, sheet = read
+    if not sheet.rows:
+        st.warning("This file has no rows.", icon=":material/warning:")
+        return None
+    like: Mapping[str, Any] = {}
+    if target is not None:
+        like = _in_project(target, path, {"reader": "table", "settings": form.to_dict()})["settings"]
+    chosen = input_files.choose_columns(sheet, f"{key}_{target.name if target else ''}", like)
+    return TableColumns({**form.to_dict(), **chosen.settings}, chosen.types)
 
 
-@dataclass(frozen=True)
-class _Glance:
-    """What one of several files is, and how it begins."""
-
-    format: str
-    begins: str = ""
-    problem: str = ""
-    ambiguous: bool = False
-    """A person has to choose how it is read."""
+def _in_project(corpus: CorpusRecord, path: Path, own: dict[str, Any]) -> dict[str, Any]:
+    """Return how a file is read that is added to a project, see :func:`.waves.in_project`."""
+    try:
+        return queries.read(lambda r: in_project(r, corpus, str(path), own))
+    except ReadError:  # told with the others
+        return own
 
 
-def _glances(paths: Sequence[Path]) -> list[_Glance]:
-    """Return what the files are; each version of a file is looked at once in a session."""
-    known: dict[tuple[Path, int], _Glance] = st.session_state.setdefault("texts_glances", {})
-    sized = [(path, _size(path)) for path in paths]
-    readers: dict[Path, str] = {}
-    for path, size in sized:
-        if (path, size) not in known:
-            try:
-                readers[path] = detect(path)
-            except ReadError as error:
-                known[path, size] = _Glance("Unknown", "", error.problem, isinstance(error, AmbiguousFileError))
-    if readers:
-        with st.spinner("Looking at the files …"):
-            seen = previews_of([*readers.items()], n=1)
-        for (path, id), found in zip(readers.items(), seen, strict=True):
-            title = REGISTRY.get(id).title
-            if isinstance(found, ReadError):
-                glance = _Glance(title, "", found.problem, isinstance(found, AmbiguousFileError))
-            else:
-                parts = (p for article in found.articles for section in article.sections for p in section.paragraphs)
-                texts = (text for p in parts for text in (p.text, *p.sentences))
-                glance = _Glance(title, shorten(next(filter(None, texts), ""), 80))
-            known[path, _size(path)] = glance
-    return [known[one] for one in sized]
+def _amounts(own: Readings, language: str, unit: CodingUnit) -> list[Amount | ReadError]:
+    """Return what files add, or what is wrong with them; each version of a file and a reading is read once."""
+    known: dict[str, Amount | ReadError] = st.session_state.setdefault("texts_import_amounts", {})
+    names = {
+        path: json.dumps([str(path), _size(path), one, language, unit.value], sort_keys=True, default=str)
+        for path, one in own.items()
+    }
+    new = {path: own[path] for path, name in names.items() if name not in known}
+    if new:
+        with st.spinner("Reading the files …"):
+            known |= zip((names[path] for path in new), amounts_of(new, language, unit), strict=True)
+    return [known[name] for name in names.values()]
 
 
 def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in files_below(path))
 
 
-def _list(paths: Sequence[Path], glances: Sequence[_Glance], known: Mapping[Path, Any], key: int) -> None:
-    """Draw several files, each with its format, and whether it is ready; a click opens one."""
+# --- what is told -----------------------------------------------------------------------------------------------------
 
-    def state(path: Path, glance: _Glance) -> str:
-        if glance.ambiguous:
-            return "Chosen" if path in known else "Choose"
-        return "Left out" if glance.problem else "Ready"
+
+def _tell(amounts: Sequence[Amount], target: CorpusRecord | None, args: Mapping[str, Any]) -> None:
+    """Draw the line that says what the files become, and what is left out and why."""
+    if target is not None:
+        known = {field.name for field in fields(AppendConfig)}
+        given = {name: value for name, value in args.items() if name in known} | {"corpus": target.name, "wave": "-"}
+        if told := attempt(lambda: told_of(queries.store(), target, config_from_dict(AppendConfig, given), amounts)):
+            st.markdown(" · ".join([f"**{plain(told)}**", *_parts(amounts, args)[1:]]))
+    else:
+        st.markdown(" · ".join(_parts(amounts, args)))
+    for what, counted in (("Left out", [one.account.skipped for one in amounts]),
+                          ("Changed", [one.account.changed for one in amounts])):  # fmt: skip
+        total: Counter[str] = sum(counted, Counter())
+        if total:
+            told = "; ".join(f"{number:,} × {words(reason).lower()}" for reason, number in total.items())
+            st.caption(plain(f"{what}: {told}"))
+
+
+def _parts(amounts: Sequence[Amount], args: Mapping[str, Any]) -> list[str]:
+    """Return the parts of the line: the numbers, and how the files are read."""
+    units, texts = sum(one.units for one in amounts), sum(one.articles for one in amounts)
+    tables = all("table" in REGISTRY.get(one.reader).tags for one in amounts)
+    listed = (
+        tables and any(level is ColumnLevel.SENTENCE for one in amounts for level, _ in one.columns)
+    ) or units == texts
+    settings, notes = args.get("settings", {}), {}
+    for one in amounts:
+        notes |= one.account.notes
+    most = "" if all(one.whole for one in amounts) else "at least "
+    of = count(units if listed else texts, "row" if tables else "text")
+    parts = [f"**{most}{of} = {count(units, 'unit')}**"]
+    if tables:
+        columns = {name for one in amounts for _, name in one.columns if args["types"].get(name) != OMIT_COLUMN}
+        columns -= {"row"}
+        parts += [f"text: *{plain(settings['text'])}*"] if settings.get("text") else []
+        parts.append(count(len(columns), "column"))
+        parts.append(plain(notes.pop("encoding", "UTF-8").upper()))
+        if sign := notes.pop("delimiter", ""):
+            parts[-1] += f", `{sign}`"
+    else:
+        parts.append(plain(", ".join(dict.fromkeys(REGISTRY.get(one.reader).title for one in amounts))))
+    return [*parts, *(f"{plain(words(name).lower())}: `{_code(note)}`" for name, note in notes.items())]
+
+
+def _code(text: str) -> str:
+    return text.replace("`", "'")
+
+
+def _preview(amounts: Sequence[Amount]) -> None:
+    """Draw the first units as they would be stored, with their columns."""
+    units = [unit for one in amounts for unit in one.first][:FIRST_UNITS]
+    texts = len({unit.article for unit in units}) > 1
+    rows = []
+    for unit in units:
+        of = {"Text": shorten(unit.article, 60)} if texts else {}
+        values = {name: value for name, value in unit.values.items() if name != "row"}
+        rows.append({"Unit": shorten(unit.text, 400)} | of | values)
+    draw_table(
+        pd.DataFrame(rows).astype(str).replace({"nan": "", "None": ""}),
+        column_config={"Unit": st.column_config.TextColumn("First units", width="large")},
+    )
+
+
+def _list(paths: Sequence[Path], seen: Sequence[Amount | ReadError], chosen: Readings, key: int) -> None:
+    """Draw several files with what becomes of each; a click opens one."""
+
+    def state(path: Path, one: Amount | ReadError) -> str:
+        if isinstance(one, AmbiguousFileError):
+            return "Choose"
+        if isinstance(one, ReadError):
+            return "Left out"
+        return "Chosen" if path in chosen and _is_doubtful(path, _size(path)) else "Ready"
 
     clickable_table(
         {
             "File": [path.name for path in paths],
-            "Format": [glance.format for glance in glances],
-            "kB": [max(round(_size(path) / 1000), 1) for path in paths],
-            "State": list(map(state, paths, glances)),
-            "Begins with": [glance.begins or glance.problem for glance in glances],
+            "Format": [REGISTRY.get(one.reader).title if isinstance(one, Amount) else "" for one in seen],
+            "Units": [one.units if isinstance(one, Amount) else 0 for one in seen],
+            "State": list(map(state, paths, seen)),
+            "Problem": [one.problem if isinstance(one, ReadError) else "" for one in seen],
         },
         f"texts_import_list_{key}",
         lambda row: st.session_state.update({_look(key): row}),
         height="content" if len(paths) <= _LISTED else _LIST_PX,
     )
-    left_out = sum(bool(glance.problem) and not glance.ambiguous for glance in glances)
-    st.caption(
-        f"{count(len(paths), 'file')}, each read in its own format."
-        + (f" {left_out:,} of them cannot be read: left out, and listed in the report." if left_out else "")
-    )
 
 
-def _opened(paths: Sequence[Path], glances: Sequence[_Glance], key: int) -> Path:
-    """Draw the choice of the file to look at; at first, one that needs a choice, else the first that can be read."""
-    ambiguous = (i for i, glance in enumerate(glances) if glance.ambiguous)
-    readable = (i for i, glance in enumerate(glances) if not glance.problem)
-    st.session_state.setdefault(_look(key), next(chain(ambiguous, readable), 0))
+def _opened(paths: Sequence[Path], key: int) -> Path:
+    """Draw the choice of the file to look at; at first, one that needs a choice."""
+    first = next((place for place, path in enumerate(paths) if _is_doubtful(path, _size(path))), 0)
+    st.session_state.setdefault(_look(key), first)
     chosen: int = st.selectbox(
         "File to look at", range(len(paths)), format_func=lambda i: paths[i].name, key=_look(key)
     )
@@ -200,28 +458,6 @@ def _look(key: int) -> str:
     return f"texts_import_look_{key}"
 
 
-def _columns(path: Path, target: str | None) -> TableColumns | None:
-    """Draw the columns of a table; None, with an error on the page, if it cannot be read or has no rows."""
-    try:
-        file = file_of_columns(path)
-    except ReadError as error:
-        st.error(plain(error), icon=":material/error:")
-        return None
-    if file is None:
-        return TableColumns({})
-    key = f"texts_import_columns_{_key([path])}"
-    read = table_form(file, key)
-    if read is None:
-        return None
-    form, sheet = read
-    if not sheet.rows:
-        st.warning("This file has no rows.", icon=":material/warning:")
-        return None
-    like = {} if target is None else settings_in(target, path, "table", form.to_dict())
-    chosen = input_files.choose_columns(sheet, f"{key}_{target or ''}", like)
-    return TableColumns({**form.to_dict(), **chosen.settings}, chosen.types)
-
-
 def _queue(args: dict[str, Any], key: int, turn: int) -> None:
     """Queue the import and empty the form, once: the browser may send a click again.
 
@@ -230,8 +466,8 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
     """
     if turn != _round():
         return
-    name = st.session_state[name_key(key)].strip()
-    target = chosen_target(key)
+    name = st.session_state[_name_key(key)].strip()
+    target = st.session_state.get(_target_key(key))
     if target is None:
         args |= {
             "corpus": name,
@@ -240,16 +476,34 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
         }
         job = submit("import-corpus", args, f"Import {name}")
     else:
-        job = submit("append-corpus", args | wave_arguments(key), f"Add {name}")
+        date = st.session_state[f"texts_import_date_{key}"]
+        args |= {
+            "corpus": target, "wave": name, "date": date.isoformat() if date else "",
+            "duplicates": OMIT if st.session_state[f"texts_import_omit_{key}"] else KEEP,
+        }  # fmt: skip
+        job = submit("append-corpus", args, f"Add {name}")
     if job is not None:
         if target is not None:
             placing = {"corpus": target, "wave": name}
             follow(lambda: [enqueue(queries.store(), "place-wave", placing, after=job.id)])
-        elif not st.session_state.get("texts_only_import"):
+        elif not st.session_state.get("corpora_only_import"):
             follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
-        st.session_state["texts_import_round"] = turn + 1
-        for used in ("texts_uploaded", input_files.HANDED_OVER):
-            st.session_state.pop(used, None)
+        _empty(turn)
+
+
+def _empty(turn: int) -> None:
+    """Empty the form after an import was queued."""
+    st.session_state["texts_import_round"] = turn + 1
+    for used in ("corpora_uploaded", "texts_import_amounts", input_files.HANDED_OVER):
+        st.session_state.pop(used, None)
+
+
+def _key(paths: Sequence[Path]) -> int:
+    """Return a key that changes with the files, so that the fields are reset."""
+    return hash(tuple(paths))
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
 
 
 def _round() -> int:
@@ -275,12 +529,11 @@ def _files() -> tuple[Path, ...]:
         return _on_server(path) if path and path.strip() else ()
     files = st.file_uploader(
         "Files",
-        type=list(suffixes()),
         accept_multiple_files=True,
         max_upload_size=MOST_BYTES // 1_000_000,
         key=f"texts_import_files_{turn}",
-        help="The files of a ZIP archive are read one by one, unless it is the folder of a Hugging Face dataset. "
-        "Import larger files by their path on the server or with the command line.",
+        help="Of any kind: texts, tables, projects of Themescope (bundles), NVivo, ATLAS.ti or MAXQDA (QDPX), tables "
+        "of labels, ZIP archives. Import larger files by their path on the server or with the command line.",
     )
     if not files:
         return ()
@@ -323,180 +576,3 @@ def _in_folder(folder: Path) -> tuple[Path, ...]:
     # A symbolic link in the folder may lead outside of the folders that pages may read.
     found = [input_files.server_path(str(path)) for path in known]
     return () if None in found else tuple(path for path in found if path is not None)
-
-
-def _about_new(paths: Sequence[Path], first: Path, key: int) -> None:
-    """Draw name and language of a new project."""
-    whole_folder = len(paths) > 1 and not is_upload(paths[0], queries.store().settings.home)
-    source = paths[0].parent.name if whole_folder else paths[0].name.split(".")[0]
-    stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
-    if len(paths) > 1 and not whole_folder:
-        stem += f" and {count(len(paths) - 1, 'more file', 'more files')}"
-    left, middle, right = st.columns([4, 2, 3])
-    left.text_input("Project name", value=queries.usable_corpus_name(stem), key=f"texts_import_name_{key}")
-    known = sorted(LANGUAGES, key=language_name)
-    middle.selectbox(
-        "Language",
-        known,
-        index=known.index(_language(str(first))),
-        format_func=language_name,
-        key=f"texts_import_language_{key}",
-        help="Determines how sentences are split. Detected from the first articles.",
-    )
-    right.segmented_control(
-        "Unit",
-        list(CodingUnit),
-        default=CodingUnit.SENTENCE,
-        required=True,
-        format_func=lambda unit: unit.value.capitalize(),
-        key=f"texts_import_unit_{key}",
-        help="What is clustered and labelled. A paragraph is a turn in a transcript. Rows of a table that contain "
-        "sentences stay as they are.",
-    )
-
-
-def _format(path: Path) -> str:
-    """Draw the choice of the reader."""
-    ids = REGISTRY.ids()
-    found = attempt(lambda: detect(path)) or ids[-1]
-    return st.selectbox(
-        "Format (detected)",
-        ids,
-        index=ids.index(found),
-        format_func=lambda id: REGISTRY.get(id).title,
-        key=f"texts_import_format_{_key([path])}",
-    )
-
-
-@st.cache_data(show_spinner=False, max_entries=8)
-def _language(path: str) -> str:
-    return language_of_file(Path(path))
-
-
-def _key(paths: Sequence[Path]) -> int:
-    """Return a key that changes with the files, so that the fields are reset."""
-    return hash(tuple(paths))
-
-
-@st.cache_data(show_spinner="Reading the file …", max_entries=64)
-def _preview(path: str, size: int, reader: str, settings: dict[str, Any]) -> Preview | str:
-    """Return the first articles of a file, or why it cannot be read; ``size`` distinguishes versions of it."""
-    try:
-        return preview_of(Path(path), reader, settings)
-    except ThemescopeError as error:
-        return str(error)
-
-
-def _show_preview(path: Path, reader_id: str, settings: dict[str, Any]) -> bool:
-    """Draw the first articles as they would be imported; return False if the file cannot be read."""
-    seen = _preview(str(path), _size(path), reader_id, settings)
-    if isinstance(seen, str):
-        st.error(plain(seen), icon=":material/error:")
-        return False
-    if not seen.articles:
-        st.warning("No article found at the beginning of this file. Choose another format.")
-        return False
-    st.markdown(f"**Preview:** {count(len(seen.articles), 'article')} of `{_code(path.name)}`")
-    for article in seen.articles:
-        filled = [s for s in article.sections if s.paragraphs]
-        headings = [s.title for s in article.sections if s.title]
-        with st.expander(plain(shorten(article.title or "(no title)", 90)), icon=":material/article:"):
-            st.caption(f"{count(len(headings), 'heading')}, {count(len(filled), 'section')} with text")
-            if headings:
-                st.text(" · ".join(shorten(h, 40) for h in headings[:12]) + (" · …" if len(headings) > 12 else ""))
-            first = next((p for s in filled for p in s.paragraphs), None)
-            if first is not None:
-                st.text(shorten(first.text or " ".join(first.sentences), 600))
-    if seen.skipped:
-        parts = [f"{number:,} × {plain(words(reason)).lower()}" for reason, number in seen.skipped.items()]
-        st.caption("Skipped so far: " + ", ".join(parts))
-    return True
-
-
-def _code(text: str) -> str:
-    return text.replace("`", "'")
-
-
-# Choice in the import form: a new project, or a wave of one that is there
-
-
-def chosen_target(key: int) -> str | None:
-    """Return the project to which the files are added; None for a new one."""
-    chosen: str | None = st.session_state.get(f"texts_import_target_{key}")
-    return chosen
-
-
-def name_key(key: int) -> str:
-    """Return the key of the name of the new project, or of the wave."""
-    return f"texts_import_{'name' if chosen_target(key) is None else 'wave'}_{key}"
-
-
-def choose(key: int) -> str | None:
-    """Draw the choice of the project, and of the wave if it exists; return it, None for a new one.
-
-    What is chosen is read from the session when the import is queued.
-    """
-    projects = [corpus.name for corpus in queries.corpora()]
-    if projects:
-        st.selectbox(
-            "Project",
-            [None, *projects],
-            format_func=lambda name: "New project" if name is None else f"Add to “{name}”",
-            key=f"texts_import_target_{key}",
-            help="Files that are added change nothing that is there: labels, vectors and maps stay.",
-        )
-    chosen = chosen_target(key)
-    if chosen is not None:
-        _about_wave(chosen, key)
-    return chosen
-
-
-def _about_wave(corpus: str, key: int) -> None:
-    """Draw name and date of the wave, and what happens to duplicates."""
-    left, right = st.columns([2, 1])
-    record = queries.read(lambda r: r.corpora.by_name(corpus))
-    number = max(len(waves_of(record)), 1) + 1
-    left.text_input(
-        "Wave", value=f"wave {number}", key=f"texts_import_wave_{key}",
-        help="Its articles have this name in the column “wave”; those that are there already have “wave 1”.",
-    )  # fmt: skip
-    right.date_input("Date (optional)", value=None, key=f"texts_import_date_{key}")
-    st.toggle(
-        "Leave out duplicates", key=f"texts_import_omit_{key}",
-        help="Rows whose id (column “id”) or text the project has already. Off: they are added, and counted in the "
-        "report.",
-    )  # fmt: skip
-
-
-def settings_in(corpus: str, path: Path, reader: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a file that is added to a project, see :func:`.waves.in_project`."""
-    own = {"reader": reader, "settings": settings}
-    found = queries.read(lambda r: in_project(r, r.corpora.by_name(corpus), str(path), own))
-    return dict(found["settings"])
-
-
-def tell(args: Mapping[str, Any], corpus: str) -> None:
-    """Draw how many units the files add to a project, and which columns do not fit."""
-    known = {field.name for field in fields(AppendConfig)}
-    given = {name: value for name, value in args.items() if name in known} | {"corpus": corpus, "wave": "-"}
-    sizes = [Path(path).stat().st_size for path in args["files"]]
-    record = queries.read(lambda r: r.corpora.by_name(corpus))
-    if told := attempt(lambda: _coming(given, sizes, record.sentences)):
-        st.info(plain(told), icon=":material/library_add:")
-
-
-@st.cache_data(show_spinner="Counting …", max_entries=16)
-def _coming(args: dict[str, Any], sizes: list[int], sentences: int) -> str:
-    """Return :func:`.coming`; sizes of the files and of the project distinguish their versions."""
-    return coming(queries.store(), config_from_dict(AppendConfig, args))
-
-
-def wave_arguments(key: int) -> dict[str, Any]:
-    """Return the arguments of the job that adds the wave, besides those of an import."""
-    date = st.session_state[f"texts_import_date_{key}"]
-    return {
-        "corpus": chosen_target(key),
-        "wave": st.session_state[name_key(key)].strip(),
-        "date": date.isoformat() if date else "",
-        "duplicates": OMIT if st.session_state[f"texts_import_omit_{key}"] else KEEP,
-    }

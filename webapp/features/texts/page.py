@@ -1,24 +1,40 @@
-"""Texts page: read the texts of the project, and see and take out what projects have."""
+"""Texts page: read and edit the texts of the project; its menu opens the import report, edits and files."""
 
 import streamlit as st
 
+from themescope.core.records.stored import CorpusRecord
+from themescope.db.access import Right
 from themescope.webapp.features import texts
 from themescope.webapp.features.texts import articles, edits
-from themescope.webapp.shared import choose, queries
-from themescope.webapp.shared.choose import open_tab, project
+from themescope.webapp.shared import choose
 from themescope.webapp.shared.frame import header
-from themescope.webapp.shared.text import plain
+from themescope.webapp.shared.navigation import page_link, switch_page
+from themescope.webapp.shared.people import may
+
+_DELETE = "Delete project …"
+_VIEWS = {texts.REPORT: articles.report, texts.EDITS: edits.history, texts.FILES: edits.files}
+
+
+def menu(corpus: CorpusRecord, key: str) -> None:
+    """Draw the menu of the project."""
+    offered = [texts.REPORT, texts.FILES, *([texts.EDITS, _DELETE] if may(Right.MANAGE) else [])]
+    chosen = st.menu_button("⋯", offered, key=key, help="Report, edits and files of this project")
+    if chosen == _DELETE:
+        choose.delete_project(corpus)
+    elif chosen is not None:
+        switch_page("texts", {"corpus": corpus.name, "view": str(chosen)})
+
 
 header.watch()
-view, tab = open_tab([texts.READ, texts.LISTING], texts.VIEW)
-with tab:
-    if (current := project()) is not None and view == texts.READ:
-        articles.browse(current)
-    elif current is not None:
-        chosen = articles.table(queries.corpora(), current)
-        st.subheader(plain(chosen.name), anchor=False)
-        edits.reports(chosen)
-        articles.report(chosen)
-        edits.exports(chosen)
-        along = f"{chosen.articles:,} articles with all triplets, vectors, benchmarks and maps based on them"
-        choose.delete_button("project", chosen.name, along, lambda r: r.corpora.delete(chosen.id), typed=True)
+current = choose.project()
+view = st.query_params.get(texts.VIEW, texts.READ)
+if current is not None and view in _VIEWS:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader(view, anchor=False, width="stretch")
+        page_link(
+            "texts", "Back to the texts", icon=":material/close:", view={"corpus": current.name, "view": texts.READ}
+        )
+        menu(current, "texts_menu")
+    _VIEWS[view](current)
+elif current is not None:
+    articles.browse(current, lambda: menu(current, "texts_menu"))

@@ -41,7 +41,6 @@ def search_key_setting() -> None:
 _HOME = "home"
 _NAME_CHARS, _SEARCHED = 28, 8
 _GONE = "It may have been deleted or renamed, or it is not shared with you."
-_LISTED: dict[str, str] = {"view": "All projects"}
 _LONGEST = 120
 _SWITCH, _FIND = "frame_project", "frame_find_project"
 
@@ -83,7 +82,7 @@ def missing(page: str) -> bool:
     """Draw, in place of the page, what the link to it names and does not exist; return whether there is such."""
     if name := projects.unknown():
         what = f"There is no project called “{shorten(name, _LONGEST)}”."
-        nothing(what, _GONE + " Choose another one in the menu at the top.", "texts", "All projects", _LISTED)
+        nothing(what, _GONE + " Choose another one in the menu at the top.", "home", "All projects")
         return True
     kind, name = navigation.missing()
     if kind:
@@ -159,10 +158,7 @@ def switcher() -> None:
             elif listed and not found:
                 st.caption("No project matches.")
             navigation.page_link("import", "New project", icon=":material/add:", key=f"{_SWITCH}_import")
-            if listed and navigation.page_link(
-                "texts", "All projects", icon=":material/list:", view=_LISTED, key=f"{_SWITCH}_list"
-            ):
-                st.rerun()
+            navigation.page_link("home", "All projects", icon=":material/list:", key=f"{_SWITCH}_list")
 
 
 def _entry(corpus: CorpusRecord, is_current: bool) -> bool:
@@ -468,7 +464,7 @@ def _imported(record: CorpusRecord, job: JobRecord | None) -> None:
     skipped, changed = (sum(record.report.get(name, {}).values()) for name in ("skipped", "changed"))
     if skipped or changed:
         st.caption(f"{skipped:,} left out, {changed:,} changed")
-        page_link("texts", "Import report", view={"view": "All projects", "details": record.name})
+        page_link("texts", "Import report", view={"view": "Import report", "corpus": record.name})
 
 
 def _embedded(record: CorpusRecord, job: JobRecord | None) -> None:
