@@ -332,7 +332,7 @@ class Family:
     ps: Floats
     """(p,) two-sided p; NaN without a test, for which there were fewer than :data:`FEWEST_ARTICLES`."""
     corrected: Floats
-    """p corrected by Holm over this family, or over all families given to :func:`corrected_together`."""
+    """p corrected by Holm over this family."""
 
     @property
     def tested(self) -> bool:
@@ -405,19 +405,8 @@ def compare_all(
         enough = n >= FEWEST_ARTICLES or not test.over_articles
         ps.append(test.ps(paired) if enough else np.full(len(a), np.nan))
     found = np.concatenate(ps)
-    family = Family(tuple(_estimates(means, draws, n)), first, second, tuple(differences), found, found)
-    return corrected_together([family])[0]
-
-
-def corrected_together(families: Sequence[Family]) -> list[Family]:
-    """Return the families with p corrected by Holm over the comparisons of all of them that were tested."""
-    sizes = [len(family.ps) if family.tested else 0 for family in families]
-    corrected = np.array(holm(np.concatenate([np.empty(0), *(f.ps for f in families if f.tested)])))
-    ends = np.cumsum(sizes)
-    return [
-        replace(family, corrected=corrected[end - size : end] if family.tested else family.ps)
-        for family, size, end in zip(families, sizes, ends, strict=True)
-    ]
+    corrected = np.array(holm(found)) if np.isfinite(found).all() else found
+    return Family(tuple(_estimates(means, draws, n)), first, second, tuple(differences), found, corrected)
 
 
 def _estimates(means: Floats, draws: Floats, n: int) -> list[Estimate]:

@@ -10,15 +10,14 @@ from tests.db.texts import add_corpus
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, choose, open_page
 from tests.e2e.test_keyboard_flows import tab_to
-from tests.e2e.test_relabel_flow import name_is, said
-from themescope.core.labelling.changes import Field, SentenceChanges
+from tests.e2e.test_relabel_flow import name_is
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import CorpusRecord
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import ItemRecord, ItemState, NewLabelling, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.tasks import making, work
+from themescope.jobs.services.tasks import making
 from themescope.jobs.services.tasks.samples import SampleForm
 
 CORPUS, TASK = "Team towns", "Team pilot"
@@ -36,8 +35,8 @@ def items(app: App, person: str) -> list[ItemRecord]:
         return r.tasks.items(r.tasks.by_name(TASK).id, person)
 
 
-def tasks_of(page: Page, app: App, person: str) -> None:
-    open_page(page, f"{app.url}/tasks?{urlencode({'corpus': CORPUS})}", "Tasks")
+def tasks_of(page: Page, app: App, person: str, corpus: str = CORPUS) -> None:
+    open_page(page, f"{app.url}/tasks?{urlencode({'corpus': corpus})}", "Tasks")
     name_is(page, person)
     at_rest(page)
 
@@ -63,13 +62,6 @@ def make_task(page: Page) -> None:
     expect(page.get_by_text(f"0 of {2 * ITEMS} items are done")).to_be_visible()
 
 
-def item_is(page: Page, place: int) -> None:
-    """The bar names the item, and the columns show its sentences only."""
-    expect(page.get_by_text(f"item {place} of {ITEMS}")).to_be_visible()
-    expect(page.locator(".columns li")).to_have_count(12)
-    at_rest(page)
-
-
 def test_a_task_of_two_people_ends_in_a_gold_labelling(
     page: Page, other_page: Page, app: App, corpus: CorpusRecord
 ) -> None:
@@ -82,34 +74,35 @@ def test_a_task_of_two_people_ends_in_a_gold_labelling(
     adjudicate(page, app)
 
 
+def done_is(page: Page, done: int) -> None:
+    expect(page.locator(".unit .count")).to_have_text(f"{done} of {12 * ITEMS}")
+
+
 def by_clicks(page: Page, app: App) -> None:
+    """The first unit gets another code than its section; all others are confirmed with theirs."""
     page.get_by_role("tab", name="My tasks").click()
-    page.get_by_role("button", name="Open next item").click()
-    item_is(page, 1)
-    page.locator(".columns li").first.click()
-    page.locator(".toolbar .cluster").nth(2).click()
-    said(page, "1 sentence →")
-    for place in range(1, ITEMS + 1):
-        item_is(page, place)
-        page.get_by_role("button", name="Done, next").click()
-    expect(page.get_by_text("All items are done")).to_be_visible()
+    page.get_by_role("button", name="Start").click()
+    done_is(page, 0)
+    page.locator(".unit li button").nth(1).click()
+    for done in range(1, 12 * ITEMS):
+        done_is(page, done)
+        page.locator(".unit li button[aria-pressed=true]").click()
+    expect(page.get_by_text("All units here are done.")).to_be_visible()
     assert [item.state for item in items(app, "Ada")] == [ItemState.DONE] * ITEMS
+    page.get_by_role("link", name="Tasks").last.click()
     page.get_by_role("tab", name="All tasks").click()
     expect(page.get_by_text(f"{ITEMS} of {2 * ITEMS} items are done")).to_be_visible()
 
 
 def by_keys(page: Page, app: App) -> None:
-    tab_to(page, "Open next item")
+    tab_to(page, "Start")
     page.keyboard.press("Enter")
-    item_is(page, 1)
-    page.locator(".columns li").first.focus()
-    page.keyboard.press("Space")
-    page.keyboard.press("2")
-    said(page, "1 sentence →")
-    for place in range(1, ITEMS + 1):
-        item_is(page, place)
-        page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("All items are done")).to_be_visible()
+    done_is(page, 0)
+    page.keyboard.press("3")
+    for done in range(1, 12 * ITEMS):
+        done_is(page, done)
+        page.keyboard.press("Enter")
+    expect(page.get_by_text("All units here are done.")).to_be_visible()
     assert [item.state for item in items(app, "Ben")] == [ItemState.DONE] * ITEMS
 
 
@@ -131,83 +124,113 @@ def adjudicate(page: Page, app: App) -> None:
     page.keyboard.press("Shift+Tab")
     tab_to(page, "Create gold labelling")
     page.keyboard.press("Enter")
-    expect(page.locator(".columns li").first).to_be_visible()
+    expect(page.locator(".unit .text")).to_be_visible()
+    page.keyboard.press("2")
+    expect(page.get_by_text("All disputes are settled.")).to_be_visible()
     with app.store.reading() as r:
         made = r.labellings.by_name("Team gold by keys")
         state = r.labellings.snapshot(made.id).partition
     assert made.origin["open"] == 1 and made.origin["of"] == [f"{TASK} · Ada", f"{TASK} · Ben"]
-    assert state.uncertain.sum() == 1 and len(state.ids) == ITEMS * 12
+    assert not state.uncertain.any() and len(state.ids) == ITEMS * 12
 
 
 # --- keys and what is shown -------------------------------------------------------------------------------------------
 
-FRAMES = """() => {
-    const all = () => [...document.querySelectorAll("*")].map((one) => one.shadowRoot);
-    const roots = () => all().filter((root) => root?.querySelector(".columns"));
-    const texts = (root, selector) => [...root.querySelectorAll(selector)].map((one) => one.textContent);
-    const shown = () => roots().flatMap((root) => texts(root, "li.on .text"));
-    Object.assign(window, { pressed: [], mixed: [] });
-    document.addEventListener("keydown", (event) => window.pressed.push([event.key, ...shown()]), true);
-    const look = () => {
-        for (const root of roots()) {
-            const item = texts(root, ".heading")[0]?.match(/item (\\d+) of/)?.[1];
-            const [sentence] = texts(root, "li.on .text");
-            if (sentence && sentence !== `Shown ${item}.`) window.mixed.push([item, sentence]);
-        }
-        requestAnimationFrame(look);
-    };
-    look();
+SHOWN = """() => {
+    for (const one of document.querySelectorAll("*")) {
+        const text = one.shadowRoot?.querySelector(".unit article .text");
+        if (text) return text.textContent;
+    }
+    return "";
 }"""
+LATENCY = """(ms) => {
+    const send = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (data) { setTimeout(() => send.call(this, data), ms); };
+}"""
+UNITS, EVERY_MS = 60, 200
 
 
-def one_sentence_items(store: Store, people: tuple[str, ...], n: int) -> TaskRecord:
+def one_sentence_items(store: Store, corpus_name: str, people: tuple[str, ...], n: int) -> TaskRecord:
     """A task of sentences "Shown 1.", "Shown 2.", …, by a codebook of three codes."""
     with store.writing() as w:
-        corpus = w.corpora.create("Shown", "en")
+        corpus = w.corpora.create(corpus_name, "en")
         paragraphs = tuple(Paragraph("", (f"Shown {place + 1}.",)) for place in range(n))
         w.corpora.add_articles(corpus.id, [Article("list", (Section("", 1, paragraphs),))])
         w.corpora.finish(corpus.id, {"readers": ["table"]})
         ids = w.corpora.sentence_ids(corpus.id)
     names = dict(enumerate(("One", "Two", "Three")))
     begin = starts.from_labels(ids[:3], np.arange(3), names, {"from": "table"})
-    codes = starts.begin(store, NewLabelling(corpus.id, "Shown codes", people[0]), begin)
+    codes = starts.begin(store, NewLabelling(corpus.id, f"{corpus_name} codes", people[0]), begin)
     form = making.TaskForm(
-        corpus.id, "Shown task", people[0], (), DistributionPlan(people, 0.0), longest=1, blind=True,
+        corpus.id, f"{corpus_name} task", people[0], (), DistributionPlan(people, 0.0), longest=1, blind=True,
         start=making.START_CLUSTERS, start_id=codes.id, sample=SampleForm(n),
     )  # fmt: skip
     return making.make(store, form)
 
 
-def test_a_key_codes_the_sentence_that_was_shown_when_it_was_pressed(page: Page, app: App) -> None:
-    """Keys as fast as they come, also between two items: none of them codes what was not there to be read."""
-    n = 8
-    task = one_sentence_items(app.store, ("Kim",), n)
-    with app.store.reading() as r:
-        first = r.tasks.items(task.id, "Kim")[0]
-    opened = work.open_item(app.store, first.id)
-    query = {"corpus": "Shown", "code_labelling": opened.labelling.name}
-    open_page(page, f"{app.url}/code?{urlencode(query)}", "Code")
-    name_is(page, "Kim")
-    expect(page.locator(".columns li.on")).to_have_count(1)
+def open_task(page: Page, app: App, corpus: str, person: str) -> None:
+    tasks_of(page, app, person, corpus)
+    page.get_by_role("button", name="Continue").or_(page.get_by_role("button", name="Start")).click()
+    expect(page.locator(".unit article .text")).to_be_visible()
     at_rest(page)
-    page.evaluate(FRAMES)
-    for place in range(n - 1):
-        page.keyboard.press("1")
-        while not page.get_by_text(f"item {place + 2} of {n}").is_visible():
-            for key in ("Control+Enter", "2", "3"):
-                page.keyboard.press(key)
-        if place % 2:
-            at_rest(page)
-    at_rest(page)
-    pressed, mixed = page.evaluate("window.pressed"), page.evaluate("window.mixed")
-    keys = {(text, key) for key, *shown in pressed if key in "123" for text in shown}
+
+
+def right_key(text: str) -> str:
+    """What "Shown 7." is."""
+    return str(int(text.removeprefix("Shown ").removesuffix(".")) % 3 + 1)
+
+
+def type_keys(page: Page, n: int) -> None:
+    """Press the right key of every unit as soon as it is there, five a second."""
+    last = ""
+    for _ in range(n):
+        page.wait_for_function(f"(last) => {{ const text = ({SHOWN})(); return text && text !== last; }}", arg=last)
+        last = page.evaluate(SHOWN)
+        page.keyboard.press(right_key(last))
+        page.wait_for_timeout(EVERY_MS)
+    expect(page.locator(".unit[data-waiting='0']")).to_have_count(1)
+
+
+def coded(app: App, person: str, corpus: str) -> dict[str, str]:
+    """The text of each unit that has a code, and the key of that code."""
     with app.store.reading() as r:
-        state = r.labellings.snapshot(opened.labelling.id).partition
+        state = r.labellings.snapshot(r.labellings.by_name(f"{corpus} task · {person}").id).partition
         texts = {id: sentence.text for id, sentence in r.corpora.sentences_by_id(state.ids).items()}
-        log = r.label_steps.since(opened.labelling.id, 0)
-    written = {(texts[int(id)], str(number)) for _, changes in log for change in changes
-               if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER
-               for id, number in zip(change.ids, change.new, strict=True)}  # fmt: skip
-    assert written
-    assert written <= keys, pressed
-    assert mixed == [], "the item and its sentence are drawn together"
+    return {texts[id]: str(n) for id, n in zip(state.ids.tolist(), state.numbers.tolist(), strict=True) if n > 0}
+
+
+@pytest.mark.parametrize("latency_ms", [0, 300])
+def test_every_key_codes_the_unit_that_is_shown(page: Page, app: App, latency_ms: int) -> None:
+    corpus = f"Shown {latency_ms}"
+    task = one_sentence_items(app.store, corpus, ("Kim",), UNITS)
+    open_task(page, app, corpus, "Kim")
+    page.evaluate(LATENCY, latency_ms)
+    type_keys(page, UNITS)
+    expect(page.get_by_text("All units here are done.")).to_be_visible()
+    found = coded(app, "Kim", corpus)
+    assert found == {f"Shown {n}.": right_key(f"Shown {n}.") for n in range(1, UNITS + 1)}
+    with app.store.reading() as r:
+        assert {item.state for item in r.tasks.items(task.id, "Kim")} == {ItemState.DONE}
+
+
+def test_two_tabs_never_overwrite_each_other(page: Page, other_page: Page, app: App) -> None:
+    """The second tab is told what the first one did, and writes only what it shows then."""
+    corpus = "Shown twice"
+    one_sentence_items(app.store, corpus, ("Kim",), 6)
+    for tab in (page, other_page):
+        open_task(tab, app, corpus, "Kim")
+    type_keys(page, 2)
+    before = coded(app, "Kim", corpus)
+    first = other_page.evaluate(SHOWN)
+    wrong = str(int(right_key(first)) % 3 + 1)
+    other_page.keyboard.press(wrong)
+    expect(other_page.locator(".unit .conflict")).to_contain_text(f"“{first}” was changed by you, elsewhere")
+    assert coded(app, "Kim", corpus) == before
+    other_page.get_by_role("button", name="Show the unit").click()
+    expect(other_page.locator(".unit[data-waiting='0']")).to_have_count(1)
+    assert other_page.evaluate(SHOWN) == first
+    other_page.keyboard.press(wrong)
+    expect(other_page.locator(".unit[data-waiting='0']")).to_have_count(1)
+    assert coded(app, "Kim", corpus) == {**before, first: wrong}
+    type_keys(other_page, 4)
+    assert len(coded(app, "Kim", corpus)) == 6

@@ -45,14 +45,14 @@ def column(store: Store, name: str) -> list[object]:
 
 def test_failures_are_collected_coded_and_counted(filled_store: Store, open_page: Open) -> None:
     at = open_page("errors", person="ada", corpus=CORPUS)
-    assert not at.exception and "No failures yet." in plain_words_of(at)
+    assert not at.exception and "Collect what it got wrong" in plain_words_of(at)
     found = [
         CollectedFailure("wrong triplet", f"{HOSTILE} {n}", HOSTILE, (n,), (HOSTILE,), {HOSTILE: -0.1}) for n in (1, 2)
     ]
     made = failures.collect(filled_store, 1, HOSTILE, found, "ben")
     assert failures.collect(filled_store, 1, HOSTILE, found, "ada").new == 0
     at = open_page("errors", person="ada", corpus=CORPUS)
-    assert not at.exception and "2 failures, 0 coded by you" in plain_words_of(at)
+    assert not at.exception and "**2 failures**, 0 coded by you" in plain_words_of(at)
     press(at, "Code them")
     record = failures.coding_of(filled_store, made.corpus, "ada")
     assert record.blind and record.sentences == 2 and not at.exception
@@ -63,9 +63,11 @@ def test_failures_are_collected_coded_and_counted(filled_store: Store, open_page
     with filled_store.reading() as r:
         assert len(r.labellings.snapshot(record.id).partition.ids) == 3, "extended by the new failure"
     at = open_page("errors", person="ada", corpus=CORPUS)
-    assert "3 failures, 1 coded by you" in plain_words_of(at)
+    assert "**3 failures**, 1 coded by you" in plain_words_of(at)
+    causes = at.dataframe[0].value
+    assert causes.values.tolist() == [["Negation", 1, 1.0]]
     at = open_page("errors", person="ada", corpus=made.corpus.name)
-    assert not at.exception and "3 failures, 1 coded by you" in plain_words_of(at)
+    assert not at.exception and "**3 failures**, 1 coded by you" in plain_words_of(at)
 
 
 def test_every_page_opens_on_a_list_of_failures(filled_store: Store, open_page: Open) -> None:

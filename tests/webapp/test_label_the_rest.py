@@ -1,6 +1,5 @@
 """Code page: the rest of a labelling is predicted, and predictions are confirmed and corrected one by one."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,13 +11,13 @@ from tests.jobs.helpers import write_articles
 from tests.jobs.labelling.test_learning_from_labels import MODEL, labelling
 from tests.jobs.test_kinds import do
 from tests.webapp.hands import jobs_of, press, words_of
+from tests.webapp.test_unit import Surface
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.provenance import Source
-from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.services.labelling.agreement import coded_text
-from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.coding import UNSURE_QUEUE
 from themescope.webapp.features.coding.rest import RANDOM, UNSURE
 
 Open = Callable[..., AppTest]
@@ -35,17 +34,6 @@ def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_home(fill)
 
 
-def keys_of(at: AppTest) -> list[tuple[str, str]]:
-    """Name and key of every code of the shown sentence, in their order."""
-    codes = [b for b in at.button if re.fullmatch(r"code_rest_\d+_\d+", str(b.key))]
-    return [(b.label, b.proto.shortcut) for b in codes]
-
-
-def names_of(store: Store, record: LabellingRecord) -> dict[int, str]:
-    with store.reading() as r:
-        return {number: cluster.name for number, cluster in r.labellings.clusters(record.id).items()}
-
-
 def test_predictions_are_confirmed_corrected_and_exported(copy_home: CopyHome, home: Path, open_page: Open) -> None:
     store = copy_home(home)
     record, _ = labelling(store, each=6, owner="")
@@ -56,28 +44,26 @@ def test_predictions_are_confirmed_corrected_and_exported(copy_home: CopyHome, h
     do(store, "predict-labels", labelling="mine")
     at = open_page("code", view="Label the rest", labelling="mine")
     assert not at.exception and [metric.label for metric in at.metric] == ["Accuracy", "Macro F1"]
-    table = next(d.value for d in at.dataframe if "Predicted code" in d.value.columns)
-    before = len(table)
-    confirm = next(button for button in at.button if "confirm" in str(button.key))
-    keys, before_confirming = keys_of(at), len(LabellingSession(store, record.id, "").steps)
-    assert [name for name, _ in keys] == [name for _, name in sorted(names_of(store, record).items())]
-    assert [key for _, key in keys] == ["1", "2", "3", "4"], "the key of a code is its place in the codebook"
-    at = confirm.click().run()
-    assert not at.exception and keys_of(at) == keys
-    confirm.click().run()
-    assert len(LabellingSession(store, record.id, "").steps) == before_confirming + 1, (
-        "a second press of what was shown before"
-    )
-    corrected = next(b for b in at.button if str(b.key).startswith("code_rest_") and str(b.key).endswith("_2"))
-    at = corrected.click().run()
-    assert not at.exception and "**26** of" in words_of(at) and "**2 labels since then**" in words_of(at)
-    session = LabellingSession(store, record.id, "")
-    last, one_before = session.steps[-1], session.steps[-2]
-    assert {last.selection_method, one_before.selection_method} <= {RANDOM, UNSURE}
-    assert (session.partition.numbers != UNASSIGNED).sum() == 26
-    table = next(d.value for d in at.dataframe if "Predicted code" in d.value.columns)
-    assert len(table) == before - 2
-    press(at, "Labelling of the predictions")
+    assert all("[" in metric.value for metric in at.metric), "with their intervals"
+    at = press(at, "Check unsure predictions")
+    state, queue = (at.session_state[f"code_{name}_{record.id}"] for name in ("state", "unit"))
+    assert not at.exception and queue.name == UNSURE_QUEUE and len(queue.ids) == 40
+    shown = Surface(state, queue)
+    first, steps = shown.unit, len(state.session.steps)
+    assert first["codes"] == [] and first["suggested"]["cluster"] in state.partition.clusters
+    shown.key("accept", cluster=first["suggested"]["cluster"])
+    second = shown.unit
+    assert second["id"] != first["id"]
+    shown.key("code", code=2)
+    made = state.session.steps[steps:]
+    assert len(made) == 2 and made[0].selection_method.endswith(", suggestion accepted")
+    assert {step.selection_method.partition(",")[0] for step in made} <= {RANDOM, UNSURE}
+    partition = state.partition
+    given = partition.numbers[partition.rows([first["id"], second["id"]])].tolist()
+    assert given == [first["suggested"]["cluster"], 2]
+    at = open_page("code", view="Label the rest", labelling="mine")
+    assert not at.exception and "**26** of" in words_of(at) and "**2 coded since then**" in words_of(at)
+    press(at, "Make them a coding")
     with store.reading() as r:
         made = r.labellings.by_name("mine · predictions")
         state = r.labellings.snapshot(made.id).partition

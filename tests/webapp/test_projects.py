@@ -96,7 +96,7 @@ def test_a_link_to_an_unknown_record_shows_no_other_one(
     filled_store: Store, open_page: Open, page: str, key: str, what: str
 ) -> None:
     starts.begin(filled_store, NewLabelling(1, "Mine", ""), starts.from_sections)
-    view = {"texts": "Read", "tasks": "All tasks", "code": "Edit"}.get(page)
+    view = {"texts": "Read", "code": "Edit"}.get(page)
     at = open_page(page, corpus=CORPUS, **({"view": view} if view else {}), **{key: "gone"})
     be = "are" if what.endswith("s") else "is"
     assert f"There {be} no {what} called “gone” in this project" in words_of(at).replace("\\", "") and not at.exception

@@ -1,4 +1,4 @@
-"""The Tasks page, the bar of a task in Relabel, and tasks on the Agreement page."""
+"""The Tasks page, and tasks on the Agreement page."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,25 +10,20 @@ from streamlit.testing.v1 import AppTest
 from tests.db.texts import add_corpus, add_list
 from tests.webapp.columned import SIDE, add_columns
 from tests.webapp.filled import HOSTILE
-from tests.webapp.hands import press, words_of
+from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.provenance import Allocation
-from themescope.core.labelling.task_items import DistributionPlan, Order
+from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Role
-from themescope.db.label_records import ItemRecord, ItemState, TaskRecord
+from themescope.db.label_records import ItemRecord, NewLabelling, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
+from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import checks, making, work
-from themescope.jobs.services.tasks.work import OpenItem
 from themescope.webapp.features import tasks
-from themescope.webapp.features.coding import ShownChange, Unsaved
-from themescope.webapp.features.coding.actions import UNSEEN, dispatch
-from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.features.coding.queries import neighbours_in_text
-from themescope.webapp.features.coding.sentences import columns_data
 from themescope.webapp.features.tasks import overview
-from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.labelling.codebook_view import Task
 from themescope.webapp.shared.results import compare_queries
 
@@ -53,23 +48,6 @@ def task(filled_store: Store) -> TaskRecord:
 def items_of(store: Store, task: TaskRecord, person: str) -> list[ItemRecord]:
     with store.reading() as r:
         return r.tasks.items(task.id, person)
-
-
-def pressed(held: RelabelState, kind: str, turn: int) -> None:
-    """What a key sends while the page shows the turn."""
-    action = {"kind": kind, "number": held.acknowledged + 1, "turn": turn}
-    dispatch(held, {"session": held.browser_session, "actions": [action]})
-
-
-def uncode(store: Store, opened: OpenItem, item: ItemRecord) -> None:
-    """Take the first sentence of an item out of its cluster."""
-    session = LabellingSession(store, opened.labelling.id, item.person)
-    session.do(op.unassign(session.partition, np.array(sentence_ids(store, [item])[:1])))
-
-
-def skip(at: AppTest, item: ItemRecord, reason: str) -> None:
-    at.text_input(key=f"code_task_bar_reason_{item.id}").set_value(reason)
-    button(at, "Skip, next").click().run()
 
 
 def finish(store: Store, task: TaskRecord, person: str, moved: int) -> None:
@@ -115,165 +93,121 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
     assert "blind task" not in words_of(at) and at.multiselect
 
 
-def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: Open) -> None:
-    at = open_page("tasks", person="ada", view=tasks.NEW)
-    assert not at.exception and "A task needs a name, articles and people." in words_of(at)
+def form(open_page: Open, corpus: str = "") -> AppTest:
+    """The form of a new task, with name and one person."""
+    at = open_page("tasks", person="ada", view=tasks.NEW, **({"corpus": corpus} if corpus else {}))
+    assert not at.exception
     at.text_input(key="tasks_form_name").set_value("first task")
-    at.multiselect(key="tasks_form_people").set_value(["ada", " Jose\u0301  B"]).run()
-    at.number_input(key="tasks_form_share").set_value(100)
-    at.button_group(key="tasks_form_articles").set_value(overview.FIRST).run()
-    at.number_input(key="tasks_form_number").set_value(2).run()
-    button(at, "Create task").click().run()
-    assert not at.exception and not at.error
-    with filled_store.reading() as r:
+    return at.multiselect(key="tasks_form_people").set_value(["ada"]).run()
+
+
+def made_by(store: Store, at: AppTest) -> tuple[TaskRecord, list[ItemRecord]]:
+    """Press Create task; the task and its items."""
+    at = button(at, "Create task").click().run()
+    assert not at.exception and not at.error and "first task was created" in words_of(at)
+    with store.reading() as r:
         (made,) = r.tasks.list()
-        items = r.tasks.items(made.id)
-    assert (made.name, made.person, made.settings["several"]) == ("first task", "ada", 2)
-    assert len(items) == 4 and {item.person for item in items} == {"ada", "Jos\u00e9 B"}, "as people sign in"
-    assert "first task was created" in words_of(at) and "0 of 4 items are done" in words_of(at)
+        return made, r.tasks.items(made.id)
 
 
-@pytest.mark.parametrize(
-    ("waves", "offered"),
-    [
-        ((), ["All sentences", "Random sentences"]),
-        (("wave 1", "Autumn"), ["All sentences", "Chosen waves", "Random sentences"]),
-    ],
-)
-def test_a_list_is_labelled_by_waves_and_samples(
-    waves: tuple[str, ...], offered: list[str], filled_store: Store, open_page: Open
+def test_six_fields_give_the_same_blind_random_units_of_the_codebook_to_everybody(
+    filled_store: Store, open_page: Open
 ) -> None:
+    with filled_store.reading() as r:
+        (corpus,) = r.corpora.list()
+    record = starts.begin(filled_store, NewLabelling(corpus.id, "mine", "ada"), starts.from_sections)
+    at = form(open_page)
+    assert at.selectbox(key="tasks_form_start").value == "Codebook of mine"
+    at.multiselect(key="tasks_form_people").set_value(["ada", " Jose\u0301  B"])
+    at.number_input(key="tasks_form_units").set_value(4).run()
+    made, items = made_by(filled_store, at)
+    assert made.person == "ada" and made.blind and made.settings["start_id"] == record.id
+    assert {item.person for item in items} == {"ada", "Jos\u00e9 B"}, "as people sign in"
+    assert len(items) == 8 and len({item.range for item in items}) == 4
+    at = open_page("tasks", person="ada", task="first task")
+    assert f"4 of {corpus.sentences} sentences at random" in words_of(at).replace("\\", "")
+    id = making.begin_labelling(filled_store, made.id, "ada")
+    with filled_store.reading() as r:
+        names = [cluster.name for cluster in r.labellings.clusters(id).values()]
+        assert names == [cluster.name for cluster in r.labellings.clusters(record.id).values()]
+
+
+def test_units_are_divided_with_overlap(filled_store: Store, open_page: Open) -> None:
+    at = form(open_page)
+    at.multiselect(key="tasks_form_people").set_value(["ada", "ben"])
+    at.selectbox(key="tasks_form_articles").set_value(overview.FIRST).run()
+    at.toggle(key="tasks_form_everybody").set_value(False).run()
+    at.number_input(key="tasks_form_share").set_value(50)
+    at.number_input(key="tasks_form_number").set_value(2).run()
+    made, items = made_by(filled_store, at)
+    assert made.settings["share"] == 0.5 and len(items) == 3
+
+
+@pytest.mark.parametrize("waves", [(), ("wave 1", "Autumn")])
+def test_a_list_is_coded_by_waves_and_samples(waves: tuple[str, ...], filled_store: Store, open_page: Open) -> None:
     corpus = add_list(filled_store, waves=waves)
-    at = open_page("tasks", person="ada", corpus=corpus.name, view=tasks.NEW)
-    what = at.button_group(key="tasks_form_articles")
-    assert not at.exception and what.options == offered and what.value == offered[0]
+    at = form(open_page, corpus.name)
+    what = at.selectbox(key="tasks_form_articles")
+    assert what.options == [overview.SAMPLED, overview.EVERY, *([overview.WAVES] if waves else [])]
     if waves:
         what.set_value(overview.WAVES).run()
-        at.multiselect(key="tasks_form_waves").select("Autumn")
-        at.text_input(key="tasks_form_name").set_value("autumn")
-        at.multiselect(key="tasks_form_people").set_value(["ada"]).run()
-        button(at, "Create task").click().run()
-        assert not at.exception and not at.error
+        at.multiselect(key="tasks_form_waves").select("Autumn").run()
+        _, (item,) = made_by(filled_store, at)
         with filled_store.reading() as r:
-            (made,) = r.tasks.list()
-            (item,) = r.tasks.items(made.id)
             assert r.corpora.articles_by_id([item.article_id])[item.article_id].title == "file 1"
 
 
-def test_two_people_get_the_same_random_sentences_blind(filled_store: Store, open_page: Open) -> None:
-    at = open_page("tasks", person="ada", view=tasks.NEW)
-    at.text_input(key="tasks_form_name").set_value("sample")
-    at.multiselect(key="tasks_form_people").set_value(["ada", "ben"])
-    at.button_group(key="tasks_form_articles").set_value("Random sentences").run()
-    assert not at.exception and at.toggle(key="tasks_form_blind_sample").value
-    assert at.selectbox(key="tasks_form_order_sample").value is Order.RANDOM
-    assert not any(one.label == "Longest item" for one in at.number_input)
-    at.number_input(key="tasks_form_units").set_value(4)
-    at.toggle(key="tasks_form_everybody").set_value(True).run()
-    button(at, "Create task").click().run()
-    assert not at.exception and not at.error
-    with filled_store.reading() as r:
-        (made,), (corpus,) = r.tasks.list(), r.corpora.list()
-    words = words_of(at).replace("\\", "")
-    assert f"4 of {corpus.sentences} sentences at random" in words and "Unit of analysis: sentence" in words
-    with filled_store.reading() as r:
-        items = r.tasks.items(made.id)
-    assert made.blind and len(items) == 8 and len({item.range for item in items}) == 4
-    opened = work.open_item(filled_store, items_of(filled_store, made, "ada")[0].id)
-    at = open_page("code", person="ada", **codebook_view.item_view(opened))
-    assert not at.exception
-    held = at.session_state[f"code_state_{opened.labelling.id}"]
-    assert held.heading.startswith("item 1 of 4"), "the columns draw it with the sentence"
-    assert held.selected.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada")[:1])
-    assert held.texts.ids.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada"))
-    assert held.finish is not None and "1 sentence without a code" in words_of(at)
-    shown = held.turn
-    button(at, "Skip, next").click().run()
-    assert "Say why the item has no code" in words_of(at)
-    skip(at, items_of(filled_store, made, "ada")[0], "two topics")
-    assert held.selected.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada")[1:2])
-    assert held.heading.startswith("item 2 of 4") and [*held.partition.notes.values()] == ["two topics"]
-    pressed(held, "none_fits", shown)
-    assert held.notice == UNSEEN and len(held.partition.notes) == 1, "the key was pressed on the item before"
-    shown = held.turn
-    pressed(held, "none_fits", shown)
-    assert [*held.partition.notes.values()] == ["two topics", "None of the codes fits."]
-    at.run()
-    pressed(held, "uncertain", shown)
-    assert held.partition.uncertain.sum() == 1, "a quick key is for the sentence that is still shown"
-    states = [item.state for item in items_of(filled_store, made, "ada")]
-    assert states == [ItemState.DONE, ItemState.STARTED, ItemState.OPEN, ItemState.OPEN]
+def strata(open_page: Open) -> dict[str, int]:
+    """How many units of each value the task has drawn."""
+    at = open_page("tasks", person="ada", task="first task")
+    (table,) = [one.value for one in at.dataframe if "Could be drawn" in one.value]
+    return dict(zip(table["side"], table["Drawn"], strict=True))
 
 
 def test_a_sample_is_stratified_and_restricted(filled_store: Store, open_page: Open) -> None:
     add_columns(filled_store)
-    at = open_page("tasks", person="ada", view=tasks.NEW)
-    at.text_input(key="tasks_form_name").set_value("strata")
-    at.multiselect(key="tasks_form_people").set_value(["ada"])
-    at.button_group(key="tasks_form_articles").set_value("Random sentences").run()
+    at = form(open_page)
     at.number_input(key="tasks_form_units").set_value(9)
     at.selectbox(key="tasks_form_strata").set_value("side")
     at.selectbox(key="tasks_form_where").set_value("side").run()
     at.selectbox(key="tasks_form_allocation").set_value(Allocation.EQUAL)
     at.multiselect(key="tasks_form_values_side").set_value([SIDE[0], SIDE[2]]).run()
-    button(at, "Create task").click().run()
-    assert not at.exception and not at.error
-    assert "2 strata by side (equal)" in words_of(at).replace("\\", "")
-    (table,) = [one.value for one in at.dataframe if "Could be drawn" in one.value]
-    assert sorted(table["Drawn"]) == [4, 5] and table["side"].tolist() == sorted([SIDE[0], SIDE[2]])
+    made_by(filled_store, at)
+    drawn = strata(open_page)
+    assert sorted(drawn.values()) == [4, 5] and {*drawn} == {SIDE[0], SIDE[2]}
 
 
 def test_a_sample_has_own_numbers_for_each_value(filled_store: Store, open_page: Open) -> None:
     add_columns(filled_store)
-    at = open_page("tasks", person="ada", view=tasks.NEW)
-    at.text_input(key="tasks_form_name").set_value("own")
-    at.multiselect(key="tasks_form_people").set_value(["ada"])
-    at.button_group(key="tasks_form_articles").set_value("Random sentences").run()
+    at = form(open_page)
     at.selectbox(key="tasks_form_strata").set_value("side").run()
     at.selectbox(key="tasks_form_allocation").set_value(Allocation.GIVEN).run()
-    assert "Number" in [one.label for one in at.metric]
+    assert at.number_input(key="tasks_form_units").disabled
     at.number_input(key=f"tasks_form_of_side_{SIDE[2]}").set_value(2).run()
-    at = press(at, "Create task")
-    assert not at.exception and not at.error
-    (table,) = [one.value for one in at.dataframe if "Could be drawn" in one.value]
-    assert dict(zip(table["side"], table["Drawn"], strict=True))[SIDE[2]] == 2 == sum(table["Drawn"])
+    made_by(filled_store, at)
+    drawn = strata(open_page)
+    assert drawn[SIDE[2]] == 2 == sum(drawn.values())
 
 
 def test_too_large_a_sample_is_refused_with_the_reason(filled_store: Store, open_page: Open) -> None:
     add_columns(filled_store)
-    at = open_page("tasks", person="ada", view=tasks.NEW)
-    at.text_input(key="tasks_form_name").set_value("strata")
-    at.multiselect(key="tasks_form_people").set_value(["ada"])
-    at.button_group(key="tasks_form_articles").set_value("Random sentences").run()
+    at = form(open_page)
     at.number_input(key="tasks_form_units").set_value(3)
     at.selectbox(key="tasks_form_strata").set_value("side").run()
     button(at, "Create task").click().run()
     assert "4 strata" in at.error[0].value
 
 
-def test_codes_keep_their_places_from_item_to_item(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
-    places = []
-    for item in items_of(filled_store, task, "ada"):
-        opened = work.open_item(filled_store, item.id)
-        at = open_page("code", person="ada", **codebook_view.item_view(opened))
-        held = at.session_state[f"code_state_{opened.labelling.id}"]
-        ids = np.array(sentence_ids(filled_store, [item]))
-        places.append([column["name"] for column in columns_data(held, ids)["columns"]])
-        work.finish_item(filled_store, item.id)
-    assert places[0][0] == "Unassigned" and len(places) == 3 and places[0] == places[1] == places[2]
-
-
 def test_a_sampled_sentence_has_its_neighbours_in_the_article_and_a_row_of_a_list_none(filled_store: Store) -> None:
     with filled_store.reading() as r:
         article = r.corpora.articles(1)[0]
         first, second, third, *_ = r.corpora.sentences(article.id)
-    assert neighbours_in_text(second, 1) == [first.text, third.text]
-    assert neighbours_in_text(first, 1) == ["", second.text]
+    assert neighbours_in_text([second, first], 1) == [(first.text, third.text), ("", second.text)]
     rows = add_corpus(filled_store, "rows", articles=1)
     add_columns(filled_store, rows.id)
     with filled_store.reading() as r:
         (_, row, *_) = r.corpora.sentences(r.corpora.articles(rows.id)[0].id)
-    assert neighbours_in_text(row, rows.id) == ["", ""]
+    assert neighbours_in_text([row], rows.id) == [("", "")]
 
 
 def sentence_ids(store: Store, items: list[ItemRecord]) -> list[int]:
@@ -284,10 +218,10 @@ def sentence_ids(store: Store, items: list[ItemRecord]) -> list[int]:
 def test_progress_checks_and_routing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     finish(filled_store, task, "ada", 0)
     finish(filled_store, task, HOSTILE, 2)
-    at = open_page("tasks", person="ada", view=tasks.ALL)
+    at = open_page("tasks", person="ada", task="pilot")
     assert not at.exception
     progress = at.dataframe[0].value.set_index("Person")
-    assert progress.loc["ada", "Items"] == "3 of 3" and progress.loc[HOSTILE, "Remaining"] == "done"
+    assert progress.loc["ada", "Units"] == "72 of 72" and progress.loc[HOSTILE, "Remaining"] == "done"
     assert at.dataframe[1].value["Agreement over time"].tolist() == ["3 items, too few"] * 2
     assert "this person has every item" in words_of(at).replace("\\", "")
     at.text_input(key="tasks_reassign_name").set_value("eve").run()
@@ -321,55 +255,31 @@ def test_a_labelling_with_open_items_does_not_count_for_agreement(
     assert len(at.multiselect[0].value) == 2 and "Left out" not in words_of(at)
 
 
-def test_a_done_item_can_be_taken_back(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
+def test_the_list_counts_what_has_a_code(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     finish(filled_store, task, "ada", 0)
     at = open_page("tasks", person="ada")
-    assert "All items are done" in words_of(at)
-    button(at, "Not done yet").click().run()
-    assert not at.exception and not at.error
-    assert items_of(filled_store, task, "ada")[0].state is ItemState.STARTED
-    assert [b.label for b in at.button if b.label == "Continue"] == ["Continue"]
+    assert not at.exception and not [b for b in at.button if b.label in ("Start", "Continue")]
+    first, *_ = items_of(filled_store, task, "ada")
+    with filled_store.reading() as r:
+        (labelling,) = r.labellings.list()
+        ids = [sentence.id for sentence in making.sentences_of_item(r, first.range)]
+    session = LabellingSession(filled_store, labelling.id, "ada")
+    session.do(op.unassign(session.partition, np.array(ids[:1])))
+    at = open_page("tasks", person="ada")
+    assert button(at, "Continue") and [b for b in at.button if b.label == "New task"]
+    assert button(at, "Details").click().run() and not at.exception
+    assert "48 of 144 units" in words_of(at), "an item with a unit without a code is not done"
 
 
 def test_others_see_progress_but_change_nothing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
         people.set_role(filled_store, name, role)
     for name in ("lea", "val"):
-        at = open_page("tasks", person=name, view=tasks.ALL)
+        at = open_page("tasks", person=name, task="pilot")
         assert not at.exception and len(at.dataframe) == 1
-        assert not {b.label for b in at.button} & {"Close task", "Give", "Give these items", "Delete task …"}
-        assert tasks.NEW not in [tab.label for tab in at.tabs]
-
-
-def test_the_bar_in_relabel_is_about_the_item_that_is_shown(
-    task: TaskRecord, filled_store: Store, open_page: Open
-) -> None:
-    first, second, _ = items_of(filled_store, task, "ada")
-    work.open_item(filled_store, first.id)
-    opened = work.open_item(filled_store, second.id)
-    uncode(filled_store, opened, second)
-    view = {"surface": "Code", "labelling": opened.labelling.name, "filter": "Selection"}
-    at = open_page("code", person="ada", selection=str(opened.selection_id), **view)
-    held = at.session_state[f"code_state_{opened.labelling.id}"]
-    assert held.heading.startswith("item 2 of 3")
-    skip(at, second, "one has no section")
-    states = [item.state for item in items_of(filled_store, task, "ada")]
-    assert states == [ItemState.STARTED, ItemState.DONE, ItemState.OPEN]
-
-
-def test_an_item_with_a_change_that_is_not_saved_is_not_done(
-    task: TaskRecord, filled_store: Store, open_page: Open
-) -> None:
-    first = items_of(filled_store, task, "ada")[0]
-    opened = work.open_item(filled_store, first.id)
-    uncode(filled_store, opened, first)
-    view = {"surface": "Code", "labelling": opened.labelling.name, "filter": "Selection"}
-    at = open_page("code", person="ada", selection=str(opened.selection_id), **view)
-    editing = at.session_state[f"code_state_{opened.labelling.id}"]
-    editing.unsaved = Unsaved(ShownChange(lambda p: op.unassign(p, p.ids[:1])), "no answer")
-    skip(at, first, "one has no section")
-    assert items_of(filled_store, task, "ada")[0].state is ItemState.STARTED
-    assert "Your last change is not saved" in words_of(at) and editing.unsaved is not None
+        assert not {b.label for b in at.button} & {"⋯", "Give", "Give these items"}
+        at = open_page("tasks", person=name)
+        assert tasks.NEW not in [b.label for b in at.button]
 
 
 def test_checks_are_made_anew_when_items_are_given_away(

@@ -124,6 +124,16 @@ def finish_item(store: Store, item_id: int, reason: str = "") -> ItemRecord | No
         return next_item(items_of(w, item.task_id, item.person))
 
 
+def record_progress(store: Store, done: Sequence[int], begun: int | None) -> None:
+    """Record items whose sentences have got their codes as done, and the one that is shown as begun."""
+    with store.writing() as w:
+        for id in done:
+            w.tasks.start(id)
+            w.tasks.finish(id)
+        if begun is not None:
+            w.tasks.start(begun)
+
+
 def _left(r: Unit, partition: Partition, item: ItemRecord) -> Ids:
     ids = [sentence.id for sentence in sentences_of_item(r, item.range)]
     return np.intersect1d(uncoded(partition), ids)

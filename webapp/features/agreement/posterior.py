@@ -132,7 +132,7 @@ def show(scope: TextScope, found: LabellingGroup, which: str) -> None:
         begin = adjudication.from_adjudication(ids, which == BOTH, scope.gold_id)
         made = attempt(lambda: starts.begin(queries.store(), new, begin))
         if made is not None:
-            switch_page("code", {**compare_queries.edit_view(made.name), "filter": "Uncertain"})
+            switch_page("code", compare_queries.unit_view(made.name))
     st.caption(_start(result, which))
     _methods(found)
 

@@ -38,6 +38,10 @@ VIEW = KEYS.url("view")
 LABELLING = KEYS.url("labelling", record="labelling")
 LAYOUT = KEYS.url("layout")
 FILTER = KEYS.url("filter")
+QUEUE = KEYS.url("queue")
+"""Name of the queue of the surface Code."""
+UNSURE_QUEUE = "Unsure predictions"
+"""The queue of the predictions to check next."""
 SELECTION = KEYS.url("selection")
 """Id of the stored selection that is the working set of the filter “Selection”."""
 SEARCH = KEYS.url("search")

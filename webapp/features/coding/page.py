@@ -27,6 +27,7 @@ from themescope.webapp.features.coding import (
     settings,
     step_summary,
     toolbar,
+    unit,
     workspace,
 )
 from themescope.webapp.features.coding.editing import RelabelState, relabel_state
@@ -213,7 +214,7 @@ def show_new() -> None:
 # --- page -------------------------------------------------------------------------------------------------------------
 
 SURFACES: dict[str, Callable[[RelabelState], None]] = {
-    CODE: workspace.show,
+    CODE: unit.show,
     SORT: workspace.show,
     TABLE: workspace.show,
 }
@@ -254,7 +255,8 @@ def draw() -> None:
         with left:
             surfaces = {name: name for name in SURFACES}
             surface = segment("Surface", surfaces, SURFACE, first_surface(record), label_visibility="collapsed")
-        toolbar.show_bar(state)
+        if view or surface != CODE:  # which has its own, beside the unit that they are about
+            toolbar.show_bar(state)
         chosen = st.menu_button("⋯", [*OF_A_CODING, NEW], key=f"code_menu_{record.id}", help="More about this coding")
     if chosen is not None:
         open_view(chosen)

@@ -5,7 +5,7 @@ The cached functions take as their key what tells the sentences of a labelling, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -102,8 +102,8 @@ def texts(labelling_id: int, members: Members) -> Texts:
     )
 
 
-def neighbours_in_text(sentence: Sentence, corpus_id: int) -> list[str]:
-    """Return the texts before and after a sentence in its article, "" for none; rows of a list have no neighbours.
+def neighbours_in_text(sentences: Sequence[Sentence], corpus_id: int) -> list[tuple[str, str]]:
+    """Return the texts before and after each sentence in its article, "" for none; rows of a list have no neighbours.
 
     A list is a corpus of failures, or one whose waves have one article each, with columns of sentences.
     """
@@ -111,10 +111,11 @@ def neighbours_in_text(sentence: Sentence, corpus_id: int) -> list[str]:
         corpus, columns = r.corpora.get(corpus_id), r.columns.list(corpus_id)
         alone = bool(corpus.failures_of) or corpus.articles <= max(len(waves_of(corpus)), 1)
         if alone and any(c.level is ColumnLevel.SENTENCE for c in columns):
-            return ["", ""]
-        places = [(sentence.article_id, sentence.position + offset) for offset in (-1, 1)]
-        known = {s.position: s.text for s in r.corpora.sentences_at(places)}
-    return [known.get(position, "") for _, position in places]
+            return [("", "")] * len(sentences)
+        places = {(s.article_id, s.position + offset) for s in sentences for offset in (-1, 1)}
+        known = {(s.article_id, s.position): s.text for s in r.corpora.sentences_at(sorted(places))}
+    near = ([known.get((s.article_id, s.position + offset), "") for offset in (-1, 1)] for s in sentences)
+    return [(before, after) for before, after in near]
 
 
 def models_for(labelling_id: int, members: Members) -> list[ModelRecord]:

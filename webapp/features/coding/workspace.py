@@ -1,13 +1,10 @@
-"""Edit tab of the page Code: toolbar, filters, three layouts of the same selection, and the bar of a task."""
+"""Clusters and their units on the page Code: toolbar, filters, and three layouts of the same selection."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 import streamlit as st
@@ -18,22 +15,16 @@ from themescope.core.labelling.suggestions import neighbours
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 from themescope.db.access import Right
-from themescope.db.label_records import ItemRecord, ItemState, NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import place_of
-from themescope.jobs.services.tasks import making, work
-from themescope.jobs.services.tasks.work import uncoded
 from themescope.webapp.features.coding import (
     FILTER,
-    ITEM,
-    KEYS,
     LAYOUT,
     MATCH,
     QUESTIONS,
     SEARCH,
-    SELECTION,
-    TASK_BAR_ERROR,
     UNCERTAIN,
     dialogs,
     new_sentences,
@@ -42,118 +33,14 @@ from themescope.webapp.features.coding import (
     step_summary,
     toolbar,
 )
-from themescope.webapp.features.coding.actions import UNSEEN
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import people
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import model_notes, nothing
 from themescope.webapp.shared.components import attempt
-from themescope.webapp.shared.labelling import codebook_view
-from themescope.webapp.shared.labelling.codebook_view import Task
-from themescope.webapp.shared.navigation import open_address, switch_page
-from themescope.webapp.shared.pages import CORPUS
+from themescope.webapp.shared.navigation import switch_page
 from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import ago, count, plain, shorten
-
-# --- task bar ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """A task of this person in whose labelling the page is, and the item that it shows."""
-
-    task: Task
-    own: list[ItemRecord]
-    item: ItemRecord | None
-    ids: Ids
-    """Sentences of the item."""
-
-
-def _work(state: RelabelState) -> _Work | None:
-    """Return the task of the labelling with the item that the address names, whose only sentence is selected."""
-    if st.session_state.pop("code_task_bar_end", ""):
-        switch_page("tasks")
-    task = codebook_view.of_labelling(state.record)
-    if task is None:
-        return None
-    own = task.of(state.session.person)
-    started = [(item, _item_sentences(item)) for item in own if item.state is ItemState.STARTED]
-    selection = selections.from_address(SELECTION) if len(started) > 1 else None
-    wanted = set() if selection is None else {*selection.ids.tolist()}
-    item, ids = next((one for one in started if {*one[1]} == wanted), next(iter(started), (None, list[int]())))
-    shown = None if item is None else item.id
-    state.turn += state.item != shown
-    state.item = shown
-    state.finish = None if item is None or task.record.closed else partial(_next, state, task, item)
-    if len(ids) == 1 and (not len(state.selected) or state.selection_method == ITEM):
-        state.offer(ids, ITEM)
-    return _Work(task, own, item, np.array(ids, np.int64))
-
-
-def _task_bar(state: RelabelState, work: _Work) -> None:
-    """Draw the bar of a task. It comes after the sentences, so that it names no item that is not shown yet."""
-    if error := st.session_state.pop(TASK_BAR_ERROR, ""):
-        st.error(plain(error), icon=":material/error:")
-    task, item = work.task, work.item
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key="code_task_bar"):
-        where = "" if state.views and item is not None else f" · {plain(_where(work.own, item))}"
-        st.markdown(f":material/assignment: **{plain(task.record.name)}**{where}", width="stretch")
-        if task.record.closed is not None:
-            st.caption("This task is closed.", width="content")
-        elif item is not None:
-            left = len(np.intersect1d(uncoded(state.partition), work.ids))
-            if left:
-                st.caption(f"{count(left, 'sentence')} without a code", width="content")
-                with st.popover("Skip", icon=":material/skip_next:"):
-                    key = f"code_task_bar_reason_{item.id}"
-                    st.text_input("Why is there no code?", key=key, max_chars=500)
-                    st.button(
-                        "Skip, next", key=f"code_task_bar_skip_{item.id}", on_click=_skip, args=(state, task, item),
-                    )  # fmt: skip
-        elif st.button("My tasks", icon=":material/list:", key="code_task_bar_tasks"):
-            switch_page("tasks")
-
-
-def _item_sentences(item: ItemRecord) -> list[int]:
-    return records.read(lambda r: [sentence.id for sentence in making.sentences_of_item(r, item.range)])
-
-
-def _where(own: list[ItemRecord], item: ItemRecord | None) -> str:
-    if item is None:
-        return codebook_view.counted(own)
-    title = codebook_view.titles([item])[item.id]
-    return f"item {own.index(item) + 1:,} of {len(own):,} · {title}"
-
-
-def _skip(state: RelabelState, task: Task, item: ItemRecord) -> None:
-    reason = str(st.session_state.get(f"code_task_bar_reason_{item.id}", "")).strip()
-    toolbar.dispatch_waiting(state)  # keys that were pressed just before
-    if item.id != state.item:
-        st.session_state[TASK_BAR_ERROR] = UNSEEN
-    elif reason:
-        _next(state, task, item, reason)
-    else:
-        st.session_state[TASK_BAR_ERROR] = "Say why the item has no code, then skip it."
-
-
-def _next(state: RelabelState, task: Task, item: ItemRecord, reason: str = "") -> None:
-    """Mark the item as done and show the next one; for callbacks. After the last one, the tasks are shown."""
-    if state.unsaved is not None or state.conflict is not None:
-        st.session_state[TASK_BAR_ERROR] = "Your last change is not saved. Save or discard it first."
-        return
-    try:
-        following = work.finish_item(records.store(), item.id, reason)
-        if following is None:
-            st.session_state["code_task_bar_end"] = task.record.name
-        else:
-            view = codebook_view.item_view(work.open_item(records.store(), following.id))
-            state.clear_selection()
-            state.turn, state.item, state.finish = state.turn + 1, following.id, None
-            open_address(urlencode(KEYS.address({**view, CORPUS: str(st.session_state[CORPUS])})))
-    except ThemescopeError as error:
-        st.session_state[TASK_BAR_ERROR] = str(error)
-
 
 # --- workspace --------------------------------------------------------------------------------------------------------
 
@@ -176,8 +63,6 @@ _CLEAR_MARGIN = 0.1
 
 def show(state: RelabelState) -> None:
     """Draw the sentences, the toolbar and the task."""
-    bar, task = st.container(), _work(state)
-    state.heading = _where(task.own, task.item) if task is not None and task.item is not None else ""
     state.views = ()
     new_sentences.offer(state)
     if state.read_only:
@@ -213,9 +98,6 @@ def show(state: RelabelState) -> None:
     with right:
         toolbar.show_codebook(state)
         toolbar.show(state)
-    if task is not None:
-        with bar:
-            _task_bar(state, task)
     dialogs.show_open(state)
 
 
@@ -351,7 +233,7 @@ def show_sentence_card(state: RelabelState) -> None:
     if not card.open:
         return
     with card, st.container(gap="xxsmall"):
-        before, after = queries.neighbours_in_text(texts.sentences[place], state.record.corpus_id)
+        [(before, after)] = queries.neighbours_in_text([texts.sentences[place]], state.record.corpus_id)
         if before:
             st.caption(plain(shorten(before, _MAX_CONTEXT)))
         st.markdown(f"**{plain(shorten(texts.sentences[place].text, _MAX_TEXT))}**")

@@ -10,22 +10,20 @@ from themescope.webapp.shared.pages import PageKeys
 
 # URL keys of the Compare page
 
-PAIR = "Pair"
-"""The tab that compares two methods, or two partitions of an article."""
+CLUSTERING, TRIPLET_ACCURACY, PAIR = "Clustering", "Triplet accuracy", "Pair"
+"""The tabs; the last one compares two methods, or two partitions of an article."""
 
 KEYS = PageKeys("compare")
 TAB = KEYS.url("tab")
-BENCHMARK = KEYS.url("benchmark", record="benchmark")
 RUN = KEYS.url("run", record="model")
 """Model that a link brings along to be run."""
+BENCHMARK = KEYS.url("benchmark", record="benchmark")
 MODELS = KEYS.url("models", kind=list)
 CLUSTERERS = KEYS.url("clusterers", kind=list)
-OTHERS = KEYS.url("others", kind=list)
 METRIC = KEYS.url("metric")
 TEST = KEYS.url("test")
 FIRST = KEYS.url("first")
 SECOND = KEYS.url("second")
-ORDER = KEYS.url("order")
 ARTICLE = KEYS.url("article")
 LEFT = KEYS.url("left")
 RIGHT = KEYS.url("right")
@@ -40,9 +38,9 @@ def show(choices: Mapping[str, str]) -> None:
     st.session_state.update(choices)
 
 
-def several(label: str, options: Sequence[str], param: str, help: str = "", none: str = "all") -> list[str]:
-    """Return some of ``options`` in their order. An empty box means all of them, or none of them with ``none``."""
+def several(label: str, options: Sequence[str], param: str) -> list[str]:
+    """Return some of ``options`` in their order; an empty box means all of them."""
     if param in st.session_state:
         st.session_state[param] = [value for value in st.session_state[param] if value in options]
-    chosen = st.multiselect(label, options, key=param, bind="query-params", placeholder=none, help=help or None)
-    return [value for value in options if value in chosen] or (list(options) if none == "all" else [])
+    chosen = st.multiselect(label, options, key=param, bind="query-params", placeholder="all")
+    return [value for value in options if value in chosen] or list(options)

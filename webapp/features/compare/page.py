@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -13,41 +13,39 @@ from themescope.db.access import Right
 from themescope.db.records import BenchmarkRecord
 from themescope.jobs.common.models import corpus_shares
 from themescope.webapp.features import compare
-from themescope.webapp.features.compare import method_table, pairs
-from themescope.webapp.shared import forms, projects, queries
-from themescope.webapp.shared.choose import by_name, closed, grouped, nothing, open_tab, preselected, project
-from themescope.webapp.shared.components import draw_table
+from themescope.webapp.features.compare import CLUSTERING, PAIR, TRIPLET_ACCURACY, method_table, pairs
+from themescope.webapp.shared import projects, queries
+from themescope.webapp.shared.choose import Step, closed, grouped, no_sections, open_tab, preselected, project, steps
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.navigation import saved_views
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results.compare_queries import clusterer_title
-from themescope.webapp.shared.text import count, plain, words
+from themescope.webapp.shared.text import count, plain
 
 
-def missing(benchmark: BenchmarkRecord) -> None:
-    """Draw the form that runs the missing combinations."""
+def run(benchmark: BenchmarkRecord) -> None:
+    """Draw the button that runs the model which a link brought along, or the menu that runs missing combinations."""
     if not may(Right.MANAGE):
         return
-    st.subheader("Run methods", anchor=False)
     corpus = queries.read(lambda r: r.corpora.get(benchmark.corpus_id))
     best = queries.best_first(corpus_shares(corpus), corpus.id, across=False)
-    models = grouped(best, lambda model: model.method)
-    left, right = st.columns(2)
-    chosen = left.multiselect("Models", [m.name for m in models], default=_brought(models) or preselected(best))
-    ids = CLUSTERERS.ids()
-    paper = [c.id for c in CLUSTERERS if "paper" in c.tags or "no-vectors" in c.tags]
-    clusterers = right.multiselect("Clusterers", ids, default=paper, format_func=clusterer_title)
-    wanted = combinations(benchmark, [m for m in models if m.name in chosen], clusterers)
-    label = f"Run {count(len(wanted), 'missing combination')}" if wanted else "All combinations run"
-    clicked = st.button(label, type="primary", icon=":material/play_arrow:", disabled=not wanted)
-    if clicked and _queue(benchmark, wanted):
-        st.rerun()
-
-
-def _brought(models: Sequence[ModelRecord]) -> list[str]:
-    """Return the model that the address names, if it is one of ``models``."""
-    return [m.name for m in models if m.name == st.session_state.get(compare.RUN)]
+    usual = [c.id for c in CLUSTERERS if "paper" in c.tags or "no-vectors" in c.tags]
+    brought = [model for model in best if model.name == st.session_state.get(compare.RUN)]
+    wanted = combinations(benchmark, brought, usual) if brought else []
+    if wanted:
+        label = f"Run {plain(brought[0].name)}"
+        if st.button(label, type="primary", icon=":material/play_arrow:") and _queue(benchmark, wanted):
+            st.rerun()
+        return
+    with st.popover("Run methods", type="primary", icon=":material/play_arrow:"):
+        models = grouped(best, lambda model: model.method)
+        chosen = st.multiselect("Models", [m.name for m in models], default=preselected(best))
+        clusterers = st.multiselect("Clusterers", CLUSTERERS.ids(), default=usual, format_func=clusterer_title)
+        wanted = combinations(benchmark, [m for m in models if m.name in chosen], clusterers)
+        label = f"Run {count(len(wanted), 'missing combination')}" if wanted else "All combinations run"
+        if st.button(label, icon=":material/play_arrow:", disabled=not wanted) and _queue(benchmark, wanted):
+            st.rerun()
 
 
 def combinations(
@@ -73,47 +71,25 @@ def _queue(benchmark: BenchmarkRecord, wanted: Sequence[tuple[ModelRecord | None
     return all(queued)
 
 
-def about(benchmark: BenchmarkRecord) -> None:
-    """Draw the statistics of a benchmark, beside those of the published set if available."""
-    folded = st.expander(
-        f"About {plain(benchmark.name)}", icon=":material/info:", key="compare_about", on_change="rerun"
-    )
-    if folded.open:
-        with folded:
-            counts = {key: value for key, value in benchmark.counts.items() if key != "table"}
-            beside = benchmark.counts.get("table")
-            left, right = st.columns([3, 2], gap="medium")
-            with left:
-                if isinstance(beside, Mapping):
-                    st.caption("Benchmark statistics beside the published set")
-                    rows = list(dict.fromkeys(key for column in beside.values() for key in column))
-                    columns = {
-                        words(name): [forms.fact_text(row, column.get(row)) for row in rows]
-                        for name, column in beside.items()
-                    }
-                    draw_table({"Count": [words(row) for row in rows], **columns}, height="content")
-            with right:
-                st.caption("Article selection")
-                forms.facts_table({**counts, "rules": benchmark.config}, ("Rule or count", "Value"), height=420)
-
-
 def build(corpus: CorpusRecord) -> None:
     """Draw the form for a new benchmark."""
     if closed("Building benchmarks"):
         return
-    with st.form(f"benchmark-{corpus.id}"):
-        left, middle, right = st.columns([2, 1, 2])
-        name = left.text_input("Benchmark name", value=f"{corpus.name} sections")
-        seed = middle.number_input("Seed", min_value=0, value=0, step=1)
+    name = st.text_input("Benchmark name", value=f"{corpus.name} sections", key=f"benchmark-name-{corpus.id}")
+    button = st.container()
+    with st.expander("Options", icon=":material/tune:"):
+        left, right = st.columns([1, 3])
+        seed = left.number_input("Seed", min_value=0, value=0, step=1, key="benchmark-seed")
         splits = right.multiselect(
             "Splits",
             ["test", "validation", "train"],
             default=["test"],
             help="Models are trained on train; evaluate on test.",
+            key="benchmark-splits",
         )
-        values = config_fields(ScbRules, f"scb-{corpus.id}")
-        if not st.form_submit_button("Build benchmark", type="primary", icon=":material/rule:"):
-            return
+        values = config_fields(ScbRules, f"scb-{corpus.id}", shown=99)
+    if not button.button("Build benchmark", type="primary", icon=":material/rule:"):
+        return
     rules = checked(ScbRules, values)
     if rules is None:
         return
@@ -122,34 +98,33 @@ def build(corpus: CorpusRecord) -> None:
         st.rerun()
 
 
-# --- page -------------------------------------------------------------------------------------------------------------
+def without_benchmark(corpus: CorpusRecord) -> None:
+    """Draw the steps of a project without a benchmark, the first of which is the form."""
+    steps([
+        Step("Build a benchmark", "The sections of unseen articles are the clusters to be found.", False, "compare"),
+        Step("Run methods", "", False, "compare", needs="Needs a benchmark."),
+        Step("Compare them", "", False, "compare", needs="Needs two methods."),
+    ])  # fmt: skip
+    build(corpus)
 
 
-CLUSTERING, TRIPLETS, BUILD = "Clustering", "Triplet accuracy", "Build a benchmark"
-view, tab = open_tab([CLUSTERING, compare.PAIR, TRIPLETS, BUILD], compare.TAB)
-with tab:
-    if view in (CLUSTERING, compare.PAIR):
-        if queries.benchmarks(projects.current_id()):
-            benchmark, scope = method_table.choose_scope()
-            if view == CLUSTERING:
-                method_table.clustering(scope)
-                missing(benchmark)
-                about(benchmark)
-            elif (pair := pairs.choose_pair(scope)) is not None:
-                pairs.show(pair)
+current, benchmarks = projects.current(), queries.benchmarks(projects.current_id())
+sets = queries.triplet_sets_to_read(projects.current_id())
+if current is None:
+    project()
+elif not (benchmarks or sets or current.has_sections):
+    no_sections(current, "A benchmark compares clusters with the sections of articles.")
+else:
+    view, tab = open_tab([CLUSTERING, TRIPLET_ACCURACY, PAIR], compare.TAB)
+    with tab:
+        if view == TRIPLET_ACCURACY:
+            method_table.triplets(sets)
+        elif benchmarks and view == CLUSTERING:
+            method_table.clustering(run, build)
+        elif view == CLUSTERING:
+            without_benchmark(current)
         else:
-            nothing(
-                "No benchmark yet.", "Build one in the tab “Build a benchmark”. Article sections are the ground truth."
-            )
-        if view == compare.PAIR and (chosen := project()) is not None:
-            st.subheader("One article, divided in two ways", anchor=False)
-            pairs.choose_and_show(chosen)
-    elif view == TRIPLETS:
-        sets = queries.triplet_sets_to_read(projects.current_id())
-        if sets:
-            method_table.show(by_name("Triplet set", sets, compare.TRIPLETS, lambda s: s.name))
-        else:
-            nothing("No triplets yet.", "Build a triplet set first.", "triplets", "Triplets")
-    elif (chosen := project()) is not None:
-        build(chosen)
-saved_views("compare")
+            if benchmarks and (found := method_table.choose_comparison()[1]) is not None:
+                pairs.choose_and_compare(found)
+            pairs.choose_and_show(current)
+    saved_views("compare")

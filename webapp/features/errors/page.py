@@ -1,19 +1,19 @@
-"""Errors page: the failures that were collected in a project, random samples of them, and where they are coded."""
+"""Errors page: what models got wrong, collected, and listed by the causes that it was coded with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from urllib.parse import urlencode
 
-import numpy as np
 import streamlit as st
 
-from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.code_sets import code_clusters, code_sizes
+from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.records.stored import CorpusRecord, RunRecord
 from themescope.db.access import Right
 from themescope.jobs.services import failures as service
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import nothing, project
+from themescope.webapp.shared.choose import Step, project, steps
 from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.navigation import page_link, switch_page
@@ -31,53 +31,79 @@ Source = tuple[RunRecord, str, Callable[[str], str]]
 def _show(shown: CorpusRecord) -> None:
     of = next((c for c in queries.corpora() if c.name == shown.failures_of), None) if shown.failures_of else shown
     errors = shown if shown.failures_of else queries.read(lambda r: r.failures.of(shown.name))
-    st.caption("What models got wrong and what people disagree on, collected with its context and coded by its causes.")
-    if of is not None and may(Right.LABEL):
-        drawing = st.popover("Sample failures", icon=":material/casino:", key="errors_draw", on_change="rerun")
-        if drawing.open:
-            with drawing:
-                _sample(of)
+    labels = may(Right.LABEL)
     if errors is None:
-        nothing(
-            "No failures yet.",
-            "Press O in Triplets or Code, use “Collect as errors” in Compare, in Agreement or for a selection, or "
-            "draw a random sample of failures above.",
-        )
+        steps(_steps(shown))
+        if of is not None and labels:
+            _sample(of)
         return
     with queries.store().reading() as r:
         articles = r.corpora.articles(errors.id, limit=errors.articles)
-        sentences = r.corpora.sentences_of([article.id for article in articles])
         own = [x for x in r.labellings.list(errors.id) if x.owner == current_person() and not x.article_id]
-        state = r.labellings.snapshot(own[0].id).partition if own else None
-    coded = state.ids[state.numbers != UNASSIGNED] if state is not None else np.empty(0, np.int64)
+        coding = r.labellings.snapshot(own[0].id).partition if own else None
     with st.container(horizontal=True, vertical_alignment="center"):
-        if may(Right.LABEL) and st.button("Code them", type="primary", icon=":material/edit_note:", key="errors_code"):
+        if labels and st.button("Code them", type="primary", icon=":material/edit_note:", key="errors_code"):
             record = attempt(lambda: service.coding_of(queries.store(), errors, current_person()))
             if record is not None:
                 switch_page("code", {"corpus": errors.name, **edit_view(record.name)})
-        for page, label in (("themes", "Find kinds"), ("agreement", "Agreement"), ("estimates", "Shares")):
+        if of is not None and labels:
+            with st.popover("Collect more", icon=":material/add:", key="errors_draw"):
+                st.caption("Or press O in Triplets and Code, and use “Collect as errors” in Compare and Agreement.")
+                _sample(of)
+        for page, label in (("agreement", "Agreement"), ("estimates", "Shares with intervals")):
             page_link(page, label, view={"corpus": errors.name}, key=f"errors_to_{page}")
-        st.caption(f"{count(errors.sentences, 'failure')}, {len(coded):,} coded by you", width="content")
-    draw_table(
-        {
-            "Collected": [article.title for article in articles],
-            "Failures": [article.sentences for article in articles],
-            "Coded by you": [
-                int(np.isin([one.id for one in sentences.get(article.id, ())], coded).sum()) for article in articles
-            ],
-            "About": [article.source for article in articles],
+    _causes(coding, errors.sentences)
+    with st.expander(f"Collected from ({len(articles):,})", icon=":material/inbox:"):
+        draw_table(
+            {
+                "Collected": [article.title for article in articles],
+                "Failures": [article.sentences for article in articles],
+                "About": [article.source for article in articles],
+            }
+        )
+        st.caption("Shares in a random sample hold for all failures of its model; those of picked ones do not.")
+
+
+def _causes(coding: Partition | None, failures: int) -> None:
+    """Draw the own codes of the failures with their shares, the most frequent first."""
+    coded = 0 if coding is None else len(coding.ids) - len(coding.members(UNASSIGNED))
+    st.markdown(f"**{count(failures, 'failure')}**, {coded:,} coded by you")
+    if coding is not None and coded:
+        named = code_clusters(coding)
+        rows = sorted(((n, named[code].name) for code, n in code_sizes(coding).items() if n), reverse=True)
+        share = st.column_config.ProgressColumn(format="percent", help="Of the failures that you coded.")
+        columns = {
+            "Cause": [name for _, name in rows],
+            "Failures": [n for n, _ in rows],
+            "Share": [n / coded for n, _ in rows],
         }
-    )
-    st.caption("Shares of codes in a random sample hold for all failures of its model; those of picked ones do not.")
+        draw_table(columns, column_config={"Share": share})
+    else:
+        st.caption("Code them by what went wrong: the causes and their shares will be listed here.")
+
+
+def _steps(corpus: CorpusRecord) -> list[Step]:
+    """Return the steps of a project without collected failures."""
+    evaluated = bool(_sets(corpus) or _clusterings(corpus))
+    view = {"tab": "Triplet accuracy"} if queries.triplet_sets_to_read(corpus.id) else None
+    about = "On triplets or on a benchmark; codings of two people will do as well."
+    collect = "A random sample below, or those that you meet: O in Triplets and Code, “Collect as errors” elsewhere."
+    return [
+        Step("Evaluate a model", about, evaluated, "compare", view),
+        Step("Collect what it got wrong", collect, False, "errors", needs="" if evaluated else "Needs a result."),
+        Step("Code it by its causes", "", False, "code", needs="Needs failures."),
+    ]  # fmt: skip
 
 
 def _sample(corpus: CorpusRecord) -> None:
+    """Draw the form that collects a random sample of what a model got wrong."""
+    if not (_sets(corpus) or _clusterings(corpus)):
+        st.caption("No model is evaluated in this project yet.")
+        return
     kind = st.segmented_control("Failures", [TRIPLETS, SENTENCES], default=TRIPLETS, required=True, key="errors_kind")
     sources = {name: (run, name, link) for run, name, link in (_sets if kind == TRIPLETS else _clusterings)(corpus)}
     if not sources:
-        what = "Evaluate a model in Compare, tab “Triplet accuracy”"
-        what = what if kind == TRIPLETS else "Cluster a benchmark in Compare"
-        st.info(f"No results of this project yet. {what}.", icon=":material/info:")
+        st.caption("No results of this kind yet.")
         return
     run, name, link = sources[st.selectbox("Model and data", list(sources), key=f"errors_source_{kind}")]
     found = attempt(lambda: service.failing(queries.store(), run, name))
@@ -85,10 +111,11 @@ def _sample(corpus: CorpusRecord) -> None:
         st.info("This model has no failures there.", icon=":material/info:")
         return
     most = min(len(found.ids), service.MOST_DRAWN)
-    size = int(st.number_input("Number of failures", 1, most, min(_USUAL, most), key=f"errors_size_{run.id}"))
-    seed = int(st.number_input("Seed", 0, 2**31 - 1, 0, key="errors_seed", help="The same seed draws the same."))
+    left, right = st.columns(2)
+    size = int(left.number_input("Number of failures", 1, most, min(_USUAL, most), key=f"errors_size_{run.id}"))
+    seed = int(right.number_input("Seed", 0, 2**31 - 1, 0, key="errors_seed", help="The same seed draws the same."))
     st.caption(f"{count(len(found.ids), 'failure')} of {plain(name)}.")
-    if st.button(f"Draw {size}", type="primary", icon=":material/casino:", key="errors_drawn"):
+    if st.button(f"Draw {size}", icon=":material/casino:", key="errors_drawn"):
         about = corpus.id, found, size, seed, current_person(), link
         made = attempt(lambda: service.collect_sample(queries.store(), *about))
         if made is not None:

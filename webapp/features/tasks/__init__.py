@@ -4,8 +4,8 @@ from themescope.webapp.shared.pages import PageKeys
 
 # URL keys of the Tasks page
 
-MINE, ALL, NEW = "My tasks", "All tasks", "New task"
-"""Tabs."""
+NEW = "New task"
+"""View of the form."""
 
 KEYS = PageKeys("tasks")
 VIEW = KEYS.url("view")

@@ -1,4 +1,4 @@
-"""Tasks: the next item of each task of a person, and for all tasks progress, checks and management."""
+"""Tasks: their list, the details of one with its checks and management, and the form of a new one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from datetime import UTC, datetime, time
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.columns import ColumnType
+from themescope.core.labelling.partition import EntryKind
 from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Drift, Order
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.db.access import Right
-from themescope.db.label_records import ItemState
+from themescope.db.label_records import ItemRecord
 from themescope.db.store import Unit
 from themescope.jobs.common import labelled
 from themescope.jobs.common.importing.waves import is_list, waves_of
@@ -23,13 +23,13 @@ from themescope.jobs.services.tasks import checks, making, work
 from themescope.jobs.services.tasks.checks import GoldAnswer, Routed, TaskCheck
 from themescope.jobs.services.tasks.making import TaskForm
 from themescope.jobs.services.tasks.samples import SAMPLE, ColumnKey, DrawnSample, SampleForm, samples_of
-from themescope.webapp.features.tasks import ALL, MESSAGE, NEW, TASK
+from themescope.webapp.features.tasks import MESSAGE, NEW, TASK, VIEW
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import by_name, nothing
+from themescope.webapp.shared.choose import steps, study_steps
 from themescope.webapp.shared.components import attempt, confirm, draw_table
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.labelling.codebook_view import PLANNED, PlannedSample, Task
-from themescope.webapp.shared.navigation import page_link, switch_page
+from themescope.webapp.shared.navigation import page_link, switch_page, write_parameter
 from themescope.webapp.shared.people import UNNAMED, current_actor, current_person, may, shown
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, p_text, plain, score, shorten, time_left, with_interval
@@ -41,13 +41,13 @@ _VERSION: dict[str | type[Any], Callable[[Any], Any]] = {
 """What identifies a task until items are added, given to others, done or taken back (``hash_funcs``)."""
 
 
-@st.cache_data(show_spinner="Checking labels …", ttl=60, max_entries=32, hash_funcs=_VERSION)
+@st.cache_data(show_spinner="Checking codes …", ttl=60, max_entries=32, hash_funcs=_VERSION)
 def checks_of(task: Task) -> list[TaskCheck]:
     """Return the checks of the people of a task. They take up to seconds, so that they are kept for a minute."""
     return checks.checks(queries.store(), task.record.id)
 
 
-@st.cache_data(show_spinner="Checking labels …", ttl=60, max_entries=32, hash_funcs=_VERSION)
+@st.cache_data(show_spinner="Checking codes …", ttl=60, max_entries=32, hash_funcs=_VERSION)
 def _told(task: Task, person: str) -> list[GoldAnswer]:
     """Return what the person may know of the gold sentences, kept like the checks."""
     return checks.gold_answers(queries.store(), task.record.id, person)
@@ -59,19 +59,93 @@ def routed(task: Task, person: str) -> tuple[list[Routed], str]:
     return checks.route(queries.store(), task.record.id, person, most=200)
 
 
-def show(corpus: CorpusRecord) -> None:
-    """Draw the chosen task."""
-    found = codebook_view.tasks(corpus.id)
+def show_list(corpus: CorpusRecord) -> None:
+    """Draw every task of the project with its progress; the person's next one has the primary button."""
+    found, person = codebook_view.tasks(corpus.id), current_person()
     if not found:
-        nothing(
-            "No tasks yet.", "A task gives texts to people, with overlap, order and quotas.", "tasks", NEW,
-            {"view": NEW},
-        )  # fmt: skip
+        steps(study_steps())
         return
-    with st.container(width=400):
-        task = by_name("Task", found, TASK, lambda one: one.record.name)
+    following = next((task for task in found if task.record.closed is None and work.next_item(task.of(person))), None)
+    if may(Right.MANAGE):
+        st.button(
+            "New task", icon=":material/add:", type="secondary" if following else "primary",
+            on_click=open_view, args=("", NEW),
+        )  # fmt: skip
+    for task in found:
+        with st.container(border=True, key=f"item-task-{task.record.id}"):
+            _line(task, person, task is following)
+
+
+def open_view(task: str, view: str = "") -> None:
+    """Show a task, the form or, with two empty names, the list; for callbacks."""
+    for name, value in ((TASK, task), (VIEW, view)):
+        st.session_state[name] = value
+        write_parameter(name, [value] if value else [])
+
+
+def _line(task: Task, person: str, following: bool) -> None:
+    """Draw a task of the list: whose it is, how much of it has codes, and what this person does next."""
+    record, own, now = task.record, task.of(person), datetime.now(UTC)
+    state = work.due_state(record, own or task.items, now)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{plain(record.name)}**{f' :gray[· {state}]' if state else ''}", width="stretch")
+        st.button(
+            "Details", key=f"tasks_open_{record.id}", type="tertiary", icon=":material/chevron_right:",
+            on_click=open_view, args=(record.name,),
+        )  # fmt: skip
+        if record.closed is None and work.next_item(own) is not None and st.button(
+            "Continue" if any(item.opened for item in own) else "Start", key=f"tasks_item_next_{record.id}",
+            type="primary" if following else "secondary", icon=":material/play_arrow:",
+            disabled=not may(Right.LABEL), help=None if may(Right.LABEL) else "You may view, but not code.",
+        ):  # fmt: skip
+            codebook_view.open_task(record.id)
+    if own:
+        st.progress(_share(own), text=f"{codebook_view.counted(own)}{_speed(task, person)}")
+    others = [one for one in task.people if one != person]
+    if others:
+        st.caption(plain(" · ".join(f"{one or UNNAMED}: {codebook_view.counted(task.of(one))}" for one in others)))
+    if own and record.instructions:
+        st.text(record.instructions)
+    if own and record.settings.get("tell"):
+        found = next((check for check in checks_of(task) if check.person == person), None)
+        if found is not None and found.gold is not None:
+            right = round(found.gold.value * found.gold.n)
+            st.caption(
+                f"{right:,} of {count(found.gold.n, 'unit')} with known codes are right: {with_interval(found.gold)}."
+            )
+        _answers(_told(task, person))
+
+
+def _share(items: Sequence[ItemRecord]) -> float:
+    units = sum(item.sentences for item in items)
+    return sum(item.sentences for item in items if item.done) / units if units else 1.0
+
+
+def show_task(corpus: CorpusRecord, name: str) -> None:
+    """Draw the details of a task: its sample, everybody's progress, checks, and what its maker may change."""
+    task = next((one for one in codebook_view.tasks(corpus.id) if one.record.name == name), None)
+    if task is None:
+        show_list(corpus)
+        return
     owns = current_actor().owns(task.record.person)
     record, settings = task.record, task.record.settings
+    closed = record.closed is not None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("All tasks", icon=":material/arrow_back:", type="tertiary", on_click=open_view, args=("",))
+        st.subheader(plain(record.name), anchor=False)
+        st.space("stretch")
+        page_link(
+            "agreement", "Agreement", icon=":material/handshake:",
+            view={"scope": f"{compare_queries.TASK}{record.name}"},
+        )  # fmt: skip
+        if owns:
+            change, delete = "Open again" if closed else "Close task", "Delete task …"
+            chosen = st.menu_button("⋯", [change, delete], key=f"tasks_menu_{record.id}", help="More about this task")
+            if chosen == change:
+                now = f"{record.name} is {'open' if closed else 'closed'}."
+                _change(lambda w: w.tasks.close(record.id, not closed), now)
+            if chosen == delete:
+                _confirm(task)
     state = work.due_state(record, task.items, datetime.now(UTC))
     due = f" · due {record.due:%d %B %Y}" if record.due else ""
     st.markdown(
@@ -80,12 +154,7 @@ def show(corpus: CorpusRecord) -> None:
     )
     overlap = f"{settings['share']:.0%} of the items by {settings['several']} people" if settings["share"] else "none"
     blind = " · blind" if record.blind else ""
-    st.caption(
-        plain(
-            f"Unit of analysis: {corpus.unit.value} · overlap: {overlap} · order: {settings['order']} · "
-            f"seed {settings['seed']}{blind}"
-        )
-    )
+    st.caption(plain(f"Overlap: {overlap} · order: {settings['order']} · seed {settings['seed']}{blind}"))
     if SAMPLE in settings:
         sample = DrawnSample.from_json(settings[SAMPLE])
         st.caption(f":material/casino: {plain(sample.text(corpus.unit.value))}")
@@ -93,22 +162,9 @@ def show(corpus: CorpusRecord) -> None:
             _strata(sample, sample.by[1])
     _progress(task)
     _checks(task, owns)
-    with st.container(horizontal=True):
-        page_link(
-            "agreement", "Compare the labels", icon=":material/handshake:",
-            view={"scope": f"{compare_queries.TASK}{task.record.name}"},
-        )  # fmt: skip
     if owns:
         _routing(task)
         _reassignment(task)
-        with st.container(horizontal=True):
-            closed = record.closed is not None
-            label, icon = ("Open again", ":material/lock_open:") if closed else ("Close task", ":material/lock:")
-            if st.button(label, icon=icon, help="People cannot mark items of a closed task as done."):
-                now = f"{record.name} is {'open' if closed else 'closed'}."
-                _change(lambda w: w.tasks.close(record.id, not closed), now)
-            if st.button("Delete task …", icon=":material/delete:", type="tertiary"):
-                _confirm(task)
 
 
 def _strata(sample: DrawnSample, column: str) -> None:
@@ -137,17 +193,16 @@ def _progress(task: Task) -> None:
         {
             "Person": [one.person or UNNAMED for one in found],
             **limits,
-            "Done": [round(100 * one.done / one.items) if one.items else 100 for one in found],
-            "Items": [f"{one.done:,} of {one.items:,}" for one in found],
-            "Sentences": [f"{one.sentences_done:,} of {one.sentences:,}" for one in found],
-            "Seconds a sentence": [one.seconds_per_sentence for one in found],
+            "Done": [round(100 * one.sentences_done / one.sentences) if one.sentences else 100 for one in found],
+            "Units": [f"{one.sentences_done:,} of {one.sentences:,}" for one in found],
+            "Seconds a unit": [one.seconds_per_sentence for one in found],
             "Remaining": [_remaining(one) for one in found],
-            "Last item": [ago(one.last) if one.last else "–" for one in found],
+            "Last unit": [ago(one.last) if one.last else "–" for one in found],
         },
         placeholder="–",
         column_config={
             "Done": st.column_config.ProgressColumn(format="%d %%", min_value=0, max_value=100),
-            "Seconds a sentence": rate,
+            "Seconds a unit": rate,
         },
     )
 
@@ -168,20 +223,20 @@ def _checks(task: Task, owns: bool) -> None:
         {
             "Person": [check.person or UNNAMED for check in found],
             "Right on gold": [with_interval(c.gold) for c in found],
-            "Gold sentences": [check.gold.n if check.gold else 0 for check in found],
+            "Gold units": [check.gold.n if check.gold else 0 for check in found],
             "Gold over time": [_drift(check.gold_drift) for check in found],
             "Agreement over time": [_drift(check.consensus_drift) for check in found],
         },
         column_config={
             "Gold over time": st.column_config.TextColumn(help="Mean of the items before the last ones → of the last."),
             "Agreement over time": st.column_config.TextColumn(
-                help="Probability that the person's judgements are right by the labels of the others."
+                help="Probability that the person's codes are right by those of the others."
             ),
         },
     )
     for check in found:
         for drift, what in (
-            (check.gold_drift, "labels of gold items"),
+            (check.gold_drift, "codes of gold units"),
             (check.consensus_drift, "agreement with others"),
         ):
             if drift.found:
@@ -224,13 +279,13 @@ def _routing(task: Task) -> None:
         draw_table(
             {
                 "Item": [titles[known[one.range].id] for one in chosen],
-                "Disputed sentences": [one.disputed for one in chosen],
-                "Bits a label": [one.information for one in chosen],
+                "Disputed units": [one.disputed for one in chosen],
+                "Bits a code": [one.information for one in chosen],
             },
-            column_config={"Bits a label": st.column_config.NumberColumn(format="%.2f")},
+            column_config={"Bits a code": st.column_config.NumberColumn(format="%.2f")},
         )
         st.caption(
-            "Items with disputed sentences first, then those about which one label of this person is expected to tell "
+            "Items with disputed units first, then those about which one code of this person is expected to tell "
             f"the most. {count(len(found), 'item')} in all."
         )
 
@@ -269,7 +324,7 @@ def _confirm(task: Task) -> None:
             st.session_state[MESSAGE] = f"{task.record.name} was deleted."
         return done
 
-    about = "with its items and their states will be deleted permanently. The labellings of its people stay."
+    about = "with its items and their states will be deleted permanently. The codings of its people stay."
     confirm("Delete this task?", f"**{plain(task.record.name)}** {about}", "Delete task", delete)
 
 
@@ -281,46 +336,6 @@ def _change(change: Callable[[Unit], object], message: str) -> None:
 def _done(message: str) -> None:
     st.session_state[MESSAGE] = message
     st.rerun()
-
-
-# --- mine -------------------------------------------------------------------------------------------------------------
-
-
-def show_mine(corpus: CorpusRecord) -> None:
-    """Draw the tasks of the person in this project."""
-    person = current_person()
-    found = [task for task in codebook_view.tasks(corpus.id) if person in task.people]
-    if not found:
-        nothing(
-            "No tasks for you.", f"People who make tasks can give you some under the name “{person or 'me'}”.", "tasks",
-            NEW, {"view": NEW},
-        )  # fmt: skip
-    for task in found:
-        _task(task, person)
-
-
-def _task(task: Task, person: str) -> None:
-    own = task.of(person)
-    done = sum(item.done is not None for item in own)
-    state = work.due_state(task.record, own, datetime.now(UTC))
-    with st.container(border=True):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{plain(task.record.name)}**{f' :gray[· {state}]' if state else ''}", width="content")
-            st.caption(f"by {shown(task.record.person)}, {ago(task.record.created)}")
-        st.progress(done / len(own) if own else 1.0, text=f"{codebook_view.counted(own)}{_speed(task, person)}")
-        if task.record.instructions:
-            st.text(task.record.instructions)
-        _next(task, person)
-        if task.record.settings.get("tell"):
-            found = next((check for check in checks_of(task) if check.person == person), None)
-            if found is not None and found.gold is not None:
-                right = round(found.gold.value * found.gold.n)
-                st.caption(
-                    f"{right:,} of {count(found.gold.n, 'sentence')} with known clusters are right: "
-                    f"{with_interval(found.gold)}."
-                )
-            _answers(_told(task, person))
-        _all(task, person)
 
 
 def _answers(found: Sequence[GoldAnswer]) -> None:
@@ -341,62 +356,14 @@ def _speed(task: Task, person: str) -> str:
     (found,) = work.progress([person], task.items)
     if found.seconds_per_sentence is None or not found.remaining_s:
         return ""
-    return f" · {found.seconds_per_sentence:.0f} s a sentence · {time_left(found.remaining_s)}"
-
-
-def _next(task: Task, person: str) -> None:
-    item = work.next_item(task.of(person))
-    if task.record.closed is not None:
-        return
-    if item is None:
-        st.caption("All items are done. Thank you.")
-        return
-    title = codebook_view.titles([item])[item.id]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        label = "Continue" if item.state is ItemState.STARTED else "Open next item"
-        if st.button(
-            label, type="primary", icon=":material/play_arrow:", key=f"tasks_item_next_{task.record.id}",
-            disabled=not may(Right.LABEL), help="You may view, but not label." if not may(Right.LABEL) else None,
-        ):  # fmt: skip
-            codebook_view.open_item(item.id)
-        st.caption(f"{plain(title)} · {count(item.sentences, 'sentence')}")
-
-
-def _all(task: Task, person: str) -> None:
-    own = task.of(person)
-    if not own:
-        return
-    titles = codebook_view.titles(own)
-    with st.expander("All my items", icon=":material/list:"):
-        draw_table(
-            {
-                "Item": [titles[item.id] for item in own],
-                "Sentences": [item.sentences for item in own],
-                "State": [item.state.value for item in own],
-                "Done": [ago(item.done) if item.done else "–" for item in own],
-            }
-        )
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            key = f"tasks_item_{task.record.id}"
-            chosen = st.selectbox("Item", own, format_func=lambda item: titles[item.id], key=key)
-            if chosen is not None and st.button("Open item", icon=":material/open_in_new:", key=f"{key}_open"):
-                codebook_view.open_item(chosen.id)
-            if chosen is not None and chosen.done is not None and task.record.closed is None:
-                st.button(
-                    "Not done yet", icon=":material/undo:", key=f"{key}_reopen", on_click=_reopen, args=(chosen.id,),
-                    help="Its sentences no longer count as judged, except those that you moved.",
-                )  # fmt: skip
-
-
-def _reopen(item_id: int) -> None:
-    queries.write(lambda w: w.tasks.reopen(item_id))
+    return f" · {found.seconds_per_sentence:.0f} s a unit · {time_left(found.remaining_s)}"
 
 
 # Form of a new task: which articles or sample, which people, how they share the items, and what they begin with
 
-EVERY, FIRST, CHOSEN, WAVES = "All articles", "First articles", "Chosen articles", "Chosen waves"
-RANDOM, UNITS = "Random articles", "Random {unit}s"
-"""Samples, whose sampling probabilities are recorded."""
+SAMPLED, EVERY, WAVES = "Random units", "All units", "Chosen waves"
+FIRST, CHOSEN, RANDOM = "First articles", "Chosen articles", "Random articles"
+"""What people code; of random units and articles the sampling probabilities are recorded."""
 _ALLOCATIONS = {
     Allocation.PROPORTIONAL: "In proportion",
     Allocation.EQUAL: "The same number",
@@ -404,59 +371,94 @@ _ALLOCATIONS = {
 }
 _MOST_VALUES = 40
 """Categories with more values get no number for each."""
-NO_GOLD = "No gold items"
+NO_GOLD, NO_CODES = "No gold units", "No codes yet"
 _LISTED = 2_000
+_STYLE = "<style>.st-key-tasks_form_units button { display: none }</style>"
 
 
 def show_form(corpus: CorpusRecord) -> None:
-    """Draw the form."""
+    """Draw the form: six fields, and everything else under More."""
     _plan_of_estimates(corpus)
-    name = st.text_input("Name", key=_key("name"), max_chars=180, placeholder="Pilot")
-    articles, sample = _what(corpus)
-    longest = 0
-    if sample is None or sample.whole_articles:
-        whole = "article" if not is_list(corpus) else "wave" if corpus.articles > 1 else "list"
-        longest = st.number_input(
-            "Longest item", 0, 10_000, 0, 10, key=_key("longest"),
-            help=f"Longer {whole}s are cut into equal items of this many {corpus.unit.value}s. 0: no {whole} is cut.",
+    st.html(_STYLE)
+    with st.container(width=720):
+        st.button("All tasks", icon=":material/arrow_back:", type="tertiary", on_click=open_view, args=("",))
+        left, right = st.columns([2, 1])
+        name = left.text_input("Name", key=_key("name"), max_chars=180, placeholder="Pilot")
+        which = st.session_state.get(_key("articles"), SAMPLED)
+        own = st.session_state.get(_key("allocation")) is Allocation.GIVEN and bool(
+            st.session_state.get(_key("strata"))
+        )
+        most = max(corpus.sentences, 1)
+        number = right.number_input(
+            "How many units", 1, most, min(most, 100), key=_key("units"), disabled=which != SAMPLED or own,
+            help="Drawn at random, so that shares can be estimated from them.",
         )  # fmt: skip
-    plan = _plan(corpus, sample is not None)
-    options: dict[str, tuple[str, int | None]] = {
-        "Unassigned sentences": (making.START_NOTHING, None),
-        **({"Sections": (making.START_SECTIONS, None)} if corpus.has_sections else {}),
-    }
-    for analysis in compare_queries.analyses(corpus.id):
-        options[f"Themes: {analysis.name}"] = (making.START_RUN, analysis.run.id)
-    for record in compare_queries.labellings(corpus.id):
-        options[f"Clusters and codebook of {record.name}"] = (making.START_CLUSTERS, record.id)
-        options[f"Labelling: {record.name}"] = (making.START_LABELLING, record.id)
-    chosen = st.selectbox(
-        "People begin with", list(options), key=_key("start"), help="Everybody gets a labelling of their own."
-    )
-    start, start_id = options[chosen or "Unassigned sentences"]
-    gold_id, gold_share, tell = _gold(corpus)
-    left, right = st.columns(2)
-    due = left.date_input("Due date", value=None, key=_key("due"))
-    blind = right.toggle(
-        "Blind", sample is not None, key=_key("blind" if sample is None else "blind_sample"),
-        help="Hides sections, suggestions and other people's labels.",
+        names, everybody = _people()
+        starts_with = _codebooks(corpus)
+        left, right = st.columns([2, 1], vertical_alignment="bottom")
+        chosen = left.selectbox(
+            "Codebook to start from", list(starts_with), key=_key("start"), help="Everybody gets a coding of their own."
+        )
+        blind = right.toggle("Blind", True, key=_key("blind"), help="Hides suggestions and other people's codes.")
+        with st.expander("More", icon=":material/tune:"):
+            articles, sample = _what(corpus, int(number))
+            longest = _longest(corpus) if sample is None or sample.whole_articles else 0
+            plan = _plan(corpus, names, everybody, sample is not None)
+            gold_id, gold_share, tell = _gold(corpus)
+            due = st.date_input("Due date", value=None, key=_key("due"))
+            instructions = st.text_area("Instructions", key=_key("instructions"), max_chars=20_000, height=100)
+        ready = bool((name or "").strip()) and bool(articles or sample) and bool(names)
+        start, start_id = starts_with[chosen or next(iter(starts_with))]
+        if st.button(
+            "Create task", type="primary", icon=":material/assignment_add:", disabled=not ready, key=_key("make")
+        ):
+            form = TaskForm(
+                corpus.id, name or "", current_person(), tuple(articles), plan, longest,
+                datetime.combine(due, time(23, 59), UTC) if due else None, instructions or "", bool(blind), start,
+                start_id, gold_id, gold_share, tell, sample,
+            )  # fmt: skip
+            with st.spinner("Distributing units …"):
+                made = attempt(lambda: making.make(queries.store(), form))
+            if made is not None:
+                st.session_state[MESSAGE] = f"{made.name} was created."
+                switch_page("tasks")
+        if not ready:
+            st.caption("A task needs a name, units and people.")
+
+
+def _people() -> tuple[tuple[str, ...], bool]:
+    """Choose who codes, and whether everybody codes all units."""
+    known = [person.name for person in queries.read(lambda r: r.people.list())]
+    offered = list(dict.fromkeys([current_person(), *known]))
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    people = left.multiselect(
+        "Who", offered, format_func=lambda name: name or UNNAMED, key=_key("people"), accept_new_options=True,
+        help="Type a name to add somebody who has not used the pages yet.",
     )  # fmt: skip
-    instructions = st.text_area("Instructions", key=_key("instructions"), max_chars=20_000, height=120)
-    ready = bool((name or "").strip()) and bool(articles or sample) and bool(plan.people)
-    of = f"{corpus.unit.value}s" if is_list(corpus) else "articles"
-    if st.button("Create task", type="primary", icon=":material/assignment_add:", disabled=not ready, key=_key("make")):
-        form = TaskForm(
-            corpus.id, name or "", current_person(), tuple(articles), plan, int(longest),
-            datetime.combine(due, time(23, 59), UTC) if due else None, instructions or "", bool(blind), start,
-            start_id, gold_id, gold_share, tell, sample,
-        )  # fmt: skip
-        with st.spinner("Distributing items …"):
-            made = attempt(lambda: making.make(queries.store(), form))
-        if made is not None:
-            st.session_state[MESSAGE] = f"{made.name} was created."
-            switch_page("tasks", {"task": made.name, "view": ALL})
-    if not ready:
-        st.caption(f"A task needs a name, {of} and people.")
+    names = tuple(dict.fromkeys(name if name in known else tidy(name) for name in people))
+    everybody = right.toggle(
+        "Everybody codes all units", True, key=_key("everybody"), disabled=len(names) < 2,
+        help="Off: the units are divided. The agreement of people needs units that several code.",
+    )  # fmt: skip
+    return names, everybody
+
+
+def _codebooks(corpus: CorpusRecord) -> dict[str, tuple[str, int | None]]:
+    """Return what people may begin with, first the codebook of the project: that of its newest coding with entries."""
+    labellings = sorted(compare_queries.labellings(corpus.id), key=compare_queries.precedence)
+    with queries.store().reading() as r:
+        written = {
+            one.id: any(kind is EntryKind.CODE for kind, _ in r.labellings.entries(one.id)) for one in labellings
+        }
+    labellings.sort(key=lambda one: not written[one.id])
+    found: dict[str, tuple[str, int | None]] = {
+        f"Codebook of {one.name}": (making.START_CLUSTERS, one.id) for one in labellings
+    }
+    found[NO_CODES] = making.START_NOTHING, None
+    if corpus.has_sections:
+        found["Sections"] = making.START_SECTIONS, None
+    found |= {f"Themes: {one.name}": (making.START_RUN, one.run.id) for one in compare_queries.analyses(corpus.id)}
+    return found | {f"Codes and units of {one.name}": (making.START_LABELLING, one.id) for one in labellings}
 
 
 def _plan_of_estimates(corpus: CorpusRecord) -> None:
@@ -464,8 +466,7 @@ def _plan_of_estimates(corpus: CorpusRecord) -> None:
     planned: PlannedSample | None = st.session_state.pop(PLANNED, None)
     if planned is None or planned.corpus_id != corpus.id:
         return
-    units = UNITS.format(unit=corpus.unit.value)
-    entered: dict[str, object] = {"articles": units, "new_only": True, "outside": planned.outside}
+    entered: dict[str, object] = {"articles": SAMPLED, "new_only": True, "outside": planned.outside}
     if planned.column:
         entered |= {"strata": planned.column, "allocation": Allocation.GIVEN}
         entered |= {f"of_{planned.column}_{value}": number for value, number in planned.numbers.items()}
@@ -479,20 +480,18 @@ def _key(name: str) -> str:
     return f"tasks_form_{name}"
 
 
-def _what(corpus: CorpusRecord) -> tuple[list[int], SampleForm | None]:
-    """Choose what to label; return the ids of the articles in their order, or else the sample."""
-    every, units = EVERY, UNITS.format(unit=corpus.unit.value)
-    options, help = [EVERY, FIRST, CHOSEN, RANDOM, units], "random articles or a random sample"
+def _what(corpus: CorpusRecord, number: int) -> tuple[list[int], SampleForm | None]:
+    """Choose which units; return the ids of the articles in their order, or else the sample."""
+    options = [SAMPLED, EVERY, FIRST, CHOSEN, RANDOM]
     if is_list(corpus):
-        every, help = f"All {corpus.unit.value}s", "a random sample"
-        options = [every, *([WAVES] if waves_of(corpus) else []), units]
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
-    which = left.segmented_control(
-        "What to label", options, default=every, required=True, key=_key("articles"),
-        help=f"Estimates of shares need {help}: the probabilities are recorded.",
+        options = [SAMPLED, EVERY, *([WAVES] if waves_of(corpus) else [])]
+    left, right = st.columns(2, vertical_alignment="bottom")
+    which = left.selectbox(
+        "Which units", options, key=_key("articles"),
+        help="Estimates of shares need random units or articles: the probabilities are recorded.",
     )  # fmt: skip
-    if which == units:
-        return [], _sample(corpus, right)
+    if which == SAMPLED:
+        return [], _sample(corpus, number)
     if which == WAVES:
         waves = dict(zip((a.id for a in queries.articles(corpus.id, limit=_LISTED)), waves_of(corpus), strict=False))
         chosen = right.multiselect("Waves", list(waves), format_func=lambda id: waves[id]["name"], key=_key("waves"))
@@ -504,14 +503,22 @@ def _what(corpus: CorpusRecord) -> tuple[list[int], SampleForm | None]:
             st.caption(f"The list has the first {_LISTED:,} of {corpus.articles:,} articles.")
         return [id for id in titles if id in chosen], None
     ids = queries.read(lambda r: r.corpora.article_ids(corpus.id)).tolist()
-    if which == every:
+    if which == EVERY:
         return ids, None
-    most = right.number_input("Number", 1, max(len(ids), 1), min(len(ids), 10), key=_key("number"))
+    most = right.number_input("Articles", 1, max(len(ids), 1), min(len(ids), 10), key=_key("number"))
     return (ids[: int(most)], None) if which == FIRST else ([], SampleForm(int(most), whole_articles=True))
 
 
-def _sample(corpus: CorpusRecord, beside: DeltaGenerator) -> SampleForm:
-    """Choose the strata and the restriction of a sample of units; their number is drawn in ``beside``."""
+def _longest(corpus: CorpusRecord) -> int:
+    whole = "article" if not is_list(corpus) else "wave" if corpus.articles > 1 else "list"
+    return st.number_input(
+        "Longest item", 0, 10_000, 0, 10, key=_key("longest"),
+        help=f"Longer {whole}s are cut into equal items of this many units. 0: no {whole} is cut.",
+    )  # fmt: skip
+
+
+def _sample(corpus: CorpusRecord, number: int) -> SampleForm:
+    """Choose the strata and the restriction of a sample of units."""
     columns = {c.label: c for c in queries.columns(corpus) if c.type == ColumnType.CATEGORY}
     by, allocation, where = None, Allocation.PROPORTIONAL, None
     given: tuple[tuple[str, int], ...] = ()
@@ -535,19 +542,17 @@ def _sample(corpus: CorpusRecord, beside: DeltaGenerator) -> SampleForm:
     new_only = outside = False
     if queries.read(lambda r: bool(samples_of(r, corpus.id))):
         new_only = st.checkbox(
-            f"Leave out {corpus.unit.value}s of earlier samples", key=_key("new_only"),
+            "Leave out units of earlier samples", key=_key("new_only"),
             help="Samples of other tasks of this project, random articles included.",
         )  # fmt: skip
         outside = st.checkbox(
-            f"Only {corpus.unit.value}s that earlier samples could not have drawn", key=_key("outside"),
+            "Only units that earlier samples could not have drawn", key=_key("outside"),
             help="Those that were added or corrected since, or had values that were left out.",
         )  # fmt: skip
-    most = max(corpus.sentences, 1)
     if allocation is Allocation.GIVEN:
-        beside.metric("Number", f"{sum(drawn for _, drawn in given):,}")
+        st.caption(f"{sum(drawn for _, drawn in given):,} units in all.")
         return SampleForm(0, False, by, allocation, given, where, new_only, outside)
-    number = beside.number_input("Number", 1, most, min(most, 100), key=_key("units"))
-    return SampleForm(int(number), False, by, allocation, (), where, new_only, outside)
+    return SampleForm(number, False, by, allocation, (), where, new_only, outside)
 
 
 def _numbers(column: ColumnRecord) -> tuple[tuple[str, int], ...]:
@@ -571,29 +576,16 @@ def _column_key(column: ColumnRecord) -> ColumnKey:
     return column.level.value, column.name
 
 
-def _plan(corpus: CorpusRecord, random: bool) -> DistributionPlan:
-    known = [person.name for person in queries.read(lambda r: r.people.list())]
-    offered = list(dict.fromkeys([current_person(), *known]))
-    people = st.multiselect(
-        "People", offered, format_func=lambda name: name or UNNAMED, key=_key("people"), accept_new_options=True,
-        help="Type a name to add somebody who has not used the pages yet.",
-    )  # fmt: skip
-    names = tuple(dict.fromkeys(name if name in known else tidy(name) for name in people))
-    everybody = st.toggle(
-        "Everybody labels every item", key=_key("everybody"), disabled=len(names) < 2,
-        help="Such as two people who label the same 100 sentences.",
-    )  # fmt: skip
-    left, middle, right, last = st.columns(4)
-    apart = len(names) < 2 or everybody
-    share = left.number_input(
-        "Items with overlap (%)", 0, 100, 20, 10, key=_key("share"), disabled=apart,
-        help="Share of the items that several people label. The reliability of people is estimated from them.",
-    )  # fmt: skip
-    several = middle.number_input(
-        "People on each of them", 2, max(len(names), 2), 2, key=_key("several"), disabled=apart
-    )
-    if everybody:
-        share, several = 100, len(names)
+def _plan(corpus: CorpusRecord, names: tuple[str, ...], everybody: bool, random: bool) -> DistributionPlan:
+    """Choose how the units are divided."""
+    share, several = (100, len(names)) if everybody else (20, 2)
+    left, middle, right, last = st.columns(4, vertical_alignment="bottom")
+    if len(names) > 1 and not everybody:
+        share = left.number_input(
+            "Overlap (%)", 0, 100, 20, 10, key=_key("share"),
+            help="Share of the items that several people code. The reliability of people is estimated from them.",
+        )  # fmt: skip
+        several = middle.number_input("People on each of them", 2, len(names), 2, key=_key("several"))
     orders = [Order.GIVEN, Order.RANDOM, *([Order.UNCERTAIN] if compare_queries.analyses(corpus.id) else [])]
     order = right.selectbox(
         "Order", orders, int(random), format_func=lambda one: one.value.capitalize(),
@@ -602,23 +594,20 @@ def _plan(corpus: CorpusRecord, random: bool) -> DistributionPlan:
     )  # fmt: skip
     seed = last.number_input("Seed", 0, 1_000_000, 0, key=_key("seed"))
     share = share if len(names) > 1 else 0
-    return DistributionPlan(names, share / 100, int(several), order or Order.GIVEN, int(seed), _quotas(names))
+    return DistributionPlan(names, share / 100, max(int(several), 2), order or Order.GIVEN, int(seed), _quotas(names))
 
 
 def _quotas(names: tuple[str, ...]) -> dict[str, int]:
     """Choose the maximum number of items of each person; without one, there is no limit."""
     found: dict[str, int] = {}
-    if not names:
-        return found
-    with st.expander("Quotas", icon=":material/speed:"):
-        columns = st.columns(min(len(names), 4))
-        for place, name in enumerate(names):
-            limit = columns[place % len(columns)].number_input(
-                plain(name or UNNAMED), 0, 100_000, value=None, placeholder="no limit", key=_key(f"quota_{name}")
-            )
-            if limit is not None:
-                found[name] = int(limit)
-        st.caption("Maximum number of items of a person, without gold items.")
+    columns = st.columns(4)
+    for place, name in enumerate(names):
+        limit = columns[place % 4].number_input(
+            f"Most for {plain(name or UNNAMED)}", 0, 100_000, value=None, placeholder="no limit",
+            key=_key(f"quota_{name}"), help="Maximum number of items, without gold units.",
+        )  # fmt: skip
+        if limit is not None:
+            found[name] = int(limit)
     return found
 
 
@@ -627,19 +616,19 @@ def _gold(corpus: CorpusRecord) -> tuple[int | None, float, bool]:
     records |= {record.name: record for record in compare_queries.labellings(corpus.id)}
     left, right = st.columns(2)
     name = left.selectbox(
-        "Gold labels",
+        "Gold codes",
         list(records),
         key=_key("gold"),
-        help="Its gold items, or else all its labels, are taken as right.",
+        help="Its gold units, or else all its codes, are taken as right.",
     )
     chosen = records[name or NO_GOLD]
     if chosen is None:
         return None, 0.0, False
     share = right.number_input(
-        "Gold items (%)", 1, 100, 10, 5, key=_key("gold_share"),
-        help="Share of the items with gold labels. Everybody gets them, spread over the list.",
+        "Gold units (%)", 1, 100, 10, 5, key=_key("gold_share"),
+        help="Share of the items with gold codes. Everybody gets them, spread over the list.",
     )  # fmt: skip
-    tell = st.toggle("Tell people how their labels of gold items compare", key=_key("tell"))
+    tell = st.toggle("Tell people how their codes of gold units compare", key=_key("tell"))
     with_training = queries.read(lambda r: len(labelled.gold_labels(r, chosen.id)))
-    st.caption(f"{plain(chosen.name)} has {count(with_training, 'sentence')} with gold labels.")
+    st.caption(f"{plain(chosen.name)} has {count(with_training, 'unit')} with gold codes.")
     return chosen.id, share / 100, bool(tell)

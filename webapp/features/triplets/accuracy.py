@@ -260,7 +260,7 @@ def _two_models(first: Evaluation, second: Evaluation, chosen: TripletSetRecord)
             f"**{plain(of)}** {score(float(right_a.mean()))}, **{plain(other)}** {score(float(right_b.mean()))}: "
             f"difference {signed_interval(gap)} (95 % bootstrap interval over {count(gap.n, 'article')})."
         )
-        for ahead, behind, margins in ((first, second, (a, b)), (second, first, (b, a))):
+        for ahead, behind, margins in ((second, first, (b, a)), (first, second, (a, b))):
             n = int(((margins[0] > 0) & (margins[1] < 0)).sum())
             label = f"Open {n:,} that only {plain(shorten(ahead.model_name, 24))} gets right"
             settings = {state.RIGHT: [ahead.model_name], **_ordered(behind), state.WRONG: [behind.model_name]}

@@ -28,8 +28,7 @@ from themescope.db.label_records import ItemRecord, MemberRecord, NewLabelling, 
 from themescope.jobs.common.language_models.coding import ThemeMaterial, agreed_digest, amount
 from themescope.jobs.common.language_models.requests import UNSET, Endpoint
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.tasks import work
-from themescope.jobs.services.tasks.work import OpenItem
+from themescope.jobs.services.tasks import making, work
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import ASSETS, attempt
 from themescope.webapp.shared.figures import Tones
@@ -323,17 +322,12 @@ def _title(item: ItemRecord, article: ArticleRecord) -> str:
     return f"{article.title}, sentence{last}"
 
 
-def open_item(item_id: int) -> None:
-    """Open an item on the page Code, as the working set of the person's labelling; an error stays on this page."""
-    opened = attempt(lambda: work.open_item(queries.store(), item_id))
-    if opened is not None:
-        switch_page("code", item_view(opened))
-
-
-def item_view(opened: OpenItem) -> dict[str, str]:
-    """Return the view of the page Code with the sentences of an item."""
-    view = compare_queries.selection_view(opened.labelling.name, opened.selection_id)
-    return {**view, "surface": compare_queries.CODE}
+def open_task(task_id: int) -> None:
+    """Open the coding of the person in a task, which is made when the person begins; an error stays on this page."""
+    made = attempt(lambda: making.begin_labelling(queries.store(), task_id, current_person()))
+    if made is not None:
+        name = queries.read(lambda r: r.labellings.get(made).name)
+        switch_page("code", compare_queries.unit_view(name))
 
 
 def of_labelling(record: LabellingRecord) -> Task | None:
@@ -354,9 +348,9 @@ def is_open(record: LabellingRecord) -> bool:
 
 
 def counted(items: list[ItemRecord]) -> str:
-    """Return ``3 of 10 items are done``."""
-    done = sum(item.done is not None for item in items)
-    return f"{done:,} of {count(len(items), 'item')} {'is' if done == 1 else 'are'} done"
+    """Return ``3 of 10 units``: those that have a code, or a reason why they have none."""
+    done, every = (sum(item.sentences for item in found) for found in ([i for i in items if i.done], items))
+    return f"{done:,} of {count(every, 'unit')}"
 
 
 # --- corrections ------------------------------------------------------------------------------------------------------

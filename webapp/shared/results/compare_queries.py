@@ -18,7 +18,6 @@ import numpy.typing as npt
 import streamlit as st
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
-from themescope.core.metrics.article_difficulty import TRAITS, ArticleSlice, article_slices
 from themescope.core.metrics.statistics import Family, SignificanceTest, bootstrap_mean, compare_all, mcnemar_test
 from themescope.core.metrics.triplets import correctness
 from themescope.core.records.stored import (
@@ -221,43 +220,6 @@ def by_triplets(found: Sequence[Evaluation]) -> SignificanceTest:
     return mcnemar_test(np.stack(right, axis=1))
 
 
-# ---------------------------------------------------------------- articles
-
-
-@dataclass(frozen=True, slots=True)
-class Articles:
-    """Properties of the articles of a benchmark, in ascending order of their ids."""
-
-    ids: Ids
-    titles: tuple[str, ...]
-    traits: Mapping[str, Floats]
-    """Property → (n,) values."""
-
-    def rows(self, articles: Ids) -> Ids:
-        """Return the rows of ``articles``."""
-        return np.searchsorted(self.ids, articles)
-
-
-@st.cache_resource(show_spinner=False, max_entries=8, hash_funcs=HASHES)
-def articles(benchmark: BenchmarkRecord) -> Articles:
-    """Return titles and properties of the articles of a benchmark."""
-    with queries.store().reading() as r:
-        items = sorted(r.benchmarks.items(benchmark.id), key=lambda item: item.article_id)
-        records = r.corpora.articles_by_id([item.article_id for item in items])
-    traits = {t.id: np.array([t.of(item.truth) for item in items]) for t in TRAITS}
-    ids = np.array([item.article_id for item in items], dtype=np.int64)
-    return Articles(ids, tuple(records[int(i)].title for i in ids), traits)
-
-
-@st.cache_resource(show_spinner="Slicing the articles …", max_entries=64, hash_funcs=HASHES)
-def slices(benchmark: BenchmarkRecord, first: Method, second: Method, metric: str) -> dict[str, list[ArticleSlice]]:
-    """Return property → slices with the means of both methods and of their difference."""
-    scores, about = article_scores((first, second), metric), articles(benchmark)
-    values = np.column_stack([scores.values, scores.values[:, 0] - scores.values[:, 1]])
-    rows = about.rows(scores.articles)
-    return {trait: article_slices(values, found[rows]) for trait, found in about.traits.items()}
-
-
 # Partitions of sentences: sections, clusterings, themes and labellings
 
 NO_VECTORS = "no vectors"
@@ -398,6 +360,11 @@ def corrected(corpus_id: int) -> LabellingRecord | None:
 def edit_view(labelling: str) -> Mapping[str, str]:
     """Return the view of the page Code in which the clusters of a labelling are corrected."""
     return {"labelling": labelling, "surface": SORT}
+
+
+def unit_view(labelling: str, queue: str = "") -> Mapping[str, str]:
+    """Return the view of the page Code with one unit of a labelling at a time, of its first queue by default."""
+    return {"labelling": labelling, "surface": CODE} | ({"queue": queue} if queue else {})
 
 
 def disagreement_view(labelling: str) -> Mapping[str, str]:

@@ -15,7 +15,6 @@ from themescope.core.metrics.statistics import (
     WILCOXON,
     Family,
     compare_all,
-    corrected_together,
     paired_difference,
 )
 from themescope.core.types import Estimate
@@ -86,16 +85,6 @@ def test_mcnemar_counts_triplets() -> None:
         compare_all(articles, MCNEMAR)
 
 
-def test_families_of_several_benchmarks_are_corrected_as_one() -> None:
-    rng = np.random.default_rng(4)
-    alone = [compare_all(null_scores(rng, 50, 3), WILCOXON) for _ in range(2)]
-    together = corrected_together(alone)
-    assert np.concatenate([f.ps for f in together]) == pytest.approx(np.concatenate([f.ps for f in alone]))
-    assert all((t.corrected >= a.corrected).all() for t, a in zip(together, alone, strict=True))
-    assert corrected_together([]) == []
-    assert min(t.corrected.min() for t in together) == pytest.approx(min(1, 6 * min(f.ps.min() for f in alone)))
-
-
 def test_a_single_method_and_a_single_article_make_no_claims() -> None:
     alone = compare_all(np.array([[0.5], [0.7]]), WILCOXON)
     assert (len(alone.ps), alone.ranks(), alone.groups()) == (0, [(1, 1)], ["a"])
@@ -130,6 +119,4 @@ def test_few_articles_are_not_tested(n: int) -> None:
     for test in TESTS:
         family = compare_all(values, test)
         assert not family.tested and not family.better().any() and family.groups() == ["a"] * 3
-        enough = compare_all(np.tile(values, (6, 1)), test)
-        together = corrected_together([family, enough])
-        assert np.isnan(together[0].corrected).all() and np.array_equal(together[1].corrected, enough.corrected)
+        assert np.isnan(family.corrected).all()

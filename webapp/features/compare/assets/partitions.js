@@ -31,6 +31,9 @@ function side(cluster, empty) {
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".partitions");
   root.replaceChildren();
+  root.tabIndex = 0; // it scrolls
+  root.setAttribute("role", "region");
+  root.setAttribute("aria-label", `${data.left}, ${data.right}`);
   const names = make("div", "pair names");
   for (const name of [data.left, data.right]) names.append(make("strong", "", name));
   root.append(names);

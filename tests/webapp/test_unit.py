@@ -1,0 +1,274 @@
+"""Surface Code: one unit at a time, its queues, and keys that write what was on the screen."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.db.texts import add_list
+from tests.webapp.columned import add_columns
+from tests.webapp.hands import words_of
+from themescope.core.errors import StoreUnavailableError
+from themescope.core.labelling import coding
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.codebook import operations as codebook
+from themescope.core.labelling.codebook.entries import CodebookEntry
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.task_items import DistributionPlan
+from themescope.core.records.stored import Sharing
+from themescope.core.types import Ids
+from themescope.db.label_records import ItemState, NewLabelling, TaskRecord
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import adjudication, starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.tasks import making
+from themescope.jobs.services.tasks.samples import SampleForm
+from themescope.webapp.features.coding.editing import RelabelState
+from themescope.webapp.features.coding.unit import UnitQueue, dispatch, unit_data
+
+Open = Callable[..., AppTest]
+
+
+@dataclass
+class Surface:
+    """The surface as a browser has it: the state of its session and the queue that is drawn."""
+
+    state: RelabelState
+    queue: UnitQueue
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return unit_data(self.state, self.queue)
+
+    @property
+    def unit(self) -> dict[str, Any]:
+        """The unit that is drawn."""
+        return next(unit for unit in self.data["units"] if unit["id"] == self.data["at"])
+
+    def action(self, kind: str, **more: Any) -> dict[str, Any]:
+        unit = self.unit
+        return {"kind": kind, "unit": unit["id"], "seen": unit["seen"], **more}
+
+    def send(self, *actions: dict[str, Any]) -> None:
+        numbered = [{**one, "number": self.state.acknowledged + n} for n, one in enumerate(actions, 1)]
+        dispatch(self.state, self.queue, {"session": self.state.browser_session, "actions": numbered})
+
+    def key(self, kind: str, **more: Any) -> None:
+        """What a key sends for the unit that is drawn."""
+        self.send(self.action(kind, **more))
+
+
+@pytest.fixture
+def codes(filled_store: Store) -> LabellingSession:
+    """A coding of a list by ada with the codes One, Two and Three and no unit in them."""
+    corpus = add_list(filled_store, "answers")
+    record = starts.begin(filled_store, NewLabelling(corpus.id, "codes", "ada"), starts.from_nothing)
+    session = LabellingSession(filled_store, record.id, "ada")
+    for name in ("One", "Two", "Three"):
+        session.do(op.create(session.partition, session.next_number, name, session.partition.ids[:0]))
+    session.do(codebook.write(session.partition, 1, CodebookEntry(definition="The first.", exclude="The second.")))
+    return session
+
+
+@pytest.fixture
+def surface(filled_store: Store, open_page: Open) -> Callable[..., Surface]:
+    def opened(name: str, **view: str) -> Surface:
+        at = open_page("code", person="ada", labelling=name, surface="Code", **view)
+        assert not at.exception, at.exception
+        with filled_store.reading() as r:
+            id = r.labellings.by_name(name).id
+        return Surface(at.session_state[f"code_state_{id}"], at.session_state[f"code_unit_{id}"])
+
+    return opened
+
+
+def task_of(store: Store, session: LabellingSession, people: tuple[str, ...] = ("ada",), n: int = 4) -> TaskRecord:
+    """A blind sample of n units by the codebook, for everybody."""
+    plan = DistributionPlan(people, 1.0 if len(people) > 1 else 0.0, max(len(people), 2))
+    form = making.TaskForm(
+        session.record.corpus_id, "pilot", "ada", (), plan, blind=True, start=making.START_CLUSTERS,
+        start_id=session.record.id, sample=SampleForm(n),
+    )  # fmt: skip
+    return making.make(store, form)
+
+
+def states_of(store: Store, task: TaskRecord, person: str = "ada") -> list[ItemState]:
+    with store.reading() as r:
+        return [item.state for item in r.tasks.items(task.id, person)]
+
+
+def test_a_task_is_coded_unit_by_unit(
+    filled_store: Store, codes: LabellingSession, surface: Callable[..., Surface]
+) -> None:
+    task = task_of(filled_store, codes)
+    making.begin_labelling(filled_store, task.id, "ada")
+    shown = surface("pilot · ada")
+    assert shown.queue.name == "My task: pilot" and shown.data["total"] == 4 and shown.data["done"] == 0
+    assert [(code["name"], code["key"]) for code in shown.data["codes"]] == [("One", "1"), ("Two", "2"), ("Three", "3")]
+    assert shown.data["codes"][0]["about"] == "The first.\nNot: The second."
+    assert states_of(filled_store, task) == [ItemState.STARTED] + [ItemState.OPEN] * 3
+    first, second, third, fourth = shown.queue.ids.tolist()
+    shown.key("code", code=2)
+    assert shown.data["at"] == second and shown.data["done"] == 1
+    shown.key("none")
+    shown.key("skip", text="")
+    assert shown.data["at"] == fourth and shown.data["done"] == 2, "skipped without a reason, it comes again"
+    shown.key("uncertain", on=True)
+    shown.key("code", code=1, uncertain=True)
+    assert shown.data["at"] == third
+    assert states_of(filled_store, task) == [ItemState.DONE, ItemState.DONE, ItemState.STARTED, ItemState.DONE]
+    shown.key("skip", text="two topics")
+    assert shown.data["at"] is None and shown.data["done"] == 4 and shown.data["end"] == "All units here are done."
+    assert states_of(filled_store, task) == [ItemState.DONE] * 4
+    partition = shown.state.partition
+    assert partition.numbers[partition.rows([first, second, third, fourth])].tolist() == [2, UNASSIGNED, UNASSIGNED, 1]
+    assert partition.notes == {second: "None of the codes fits.", third: "two topics"}
+    assert partition.ids[partition.uncertain].tolist() == [fourth]
+
+
+def test_nothing_is_written_over_what_was_not_shown(codes: LabellingSession, surface: Callable[..., Surface]) -> None:
+    shown = surface("codes")
+    action = shown.action("code", code=2)
+    unit = np.array([action["unit"]])
+    codes.do(op.assign(codes.partition, unit, 3))
+    shown.send(action)
+    assert codes.sync() == [] and "was changed by you, elsewhere, to Three" in shown.data["conflict"]["text"]
+    shown.send({"kind": "show", "unit": action["unit"]})
+    assert shown.data["at"] == action["unit"] and shown.unit["codes"] == [3] and shown.data["conflict"] is None
+    shown.key("code", code=2)
+    codes.sync()
+    assert codes.partition.numbers[codes.partition.rows(unit)].tolist() == [2]
+
+
+def test_quick_keys_on_one_unit_follow_each_other(codes: LabellingSession, surface: Callable[..., Surface]) -> None:
+    shown = surface("codes")
+    first, number = shown.action("code", code=2), shown.state.acknowledged + 1
+    again = {"kind": "code", "unit": first["unit"], "code": 3}
+    shown.send(first, {**again, "after": number})
+    unit = [first["unit"]]
+    assert shown.state.partition.numbers[shown.state.partition.rows(unit)].tolist() == [3]
+    codes.sync()
+    codes.do(op.assign(codes.partition, np.array(unit), 1))
+    shown.send({**again, "after": number + 1})
+    assert shown.state.partition.numbers[shown.state.partition.rows(unit)].tolist() == [1], "somebody came between"
+
+
+def test_undo_shows_the_unit_again(codes: LabellingSession, surface: Callable[..., Surface]) -> None:
+    shown = surface("codes")
+    first = shown.data["at"]
+    shown.key("code", code=2)
+    shown.key("code", code=3)
+    shown.send({"kind": "undo"}, {"kind": "undo"})
+    assert shown.data["at"] == first and shown.unit["codes"] == [] and shown.data["done"] == 0
+    shown.send({"kind": "redo"})
+    assert shown.data["done"] == 1 and shown.unit["codes"] == [2]
+
+
+def test_several_codes_are_given_and_taken_before_going_on(
+    codes: LabellingSession, surface: Callable[..., Surface]
+) -> None:
+    codes.do(coding.allow_several(codes.partition, True))
+    shown = surface("codes")
+    first = shown.data["at"]
+    for code in (1, 3, 1, 2):
+        shown.key("code", code=code)
+        assert shown.data["at"] == first
+    assert shown.unit["codes"] == [2, 3]
+    shown.key("go")
+    assert shown.data["at"] != first
+
+
+def test_a_task_that_began_with_codes_is_confirmed(filled_store: Store, surface: Callable[..., Surface]) -> None:
+    with filled_store.reading() as r:
+        corpus = r.corpora.list()[0]
+        article = r.corpora.articles(corpus.id)[0].id
+    plan = DistributionPlan(("ada",), 0.0)
+    task = making.make(
+        filled_store, making.TaskForm(corpus.id, "check", "ada", (article,), plan, start=making.START_SECTIONS)
+    )
+    making.begin_labelling(filled_store, task.id, "ada")
+    shown = surface("check · ada")
+    total = shown.data["total"]
+    for left in range(total):
+        assert shown.data["done"] == left and states_of(filled_store, task) == [ItemState.STARTED]
+        shown.key("accept", cluster=shown.unit["cluster"])
+    assert shown.data["at"] is None and states_of(filled_store, task) == [ItemState.DONE]
+    again = surface("check · ada")
+    assert again.data["done"] == total
+
+
+def test_a_dispute_shows_both_codes_and_one_key_settles_it(
+    filled_store: Store, codes: LabellingSession, surface: Callable[..., Surface]
+) -> None:
+    task = task_of(filled_store, codes, ("ada", "ben"), n=3)
+    made: list[int] = []
+    for person, given in (("ada", (1, 1, 2)), ("ben", (1, 3, 2))):
+        made.append(making.begin_labelling(filled_store, task.id, person))
+        session = LabellingSession(filled_store, made[-1], person)
+        for id, code in zip(session.partition.ids.tolist(), given, strict=True):
+            session.do(op.assign(session.partition, np.array([id]), code))
+    new = NewLabelling(codes.record.corpus_id, "gold", "ada", Sharing.GOLD)
+    starts.begin(filled_store, new, adjudication.from_adjudication(made))
+    shown = surface("gold")
+    assert shown.queue.name == "Open disputes" and shown.data["total"] == 1
+    assert shown.unit["said"] == [["ada", ["One"]], ["ben", ["Three"]]]
+    shown.key("code", code=3)
+    assert not shown.state.partition.uncertain.any() and shown.data["end"] == "All disputes are settled."
+
+
+@pytest.mark.parametrize(
+    ("view", "rows"),
+    [
+        ({"queue": "Without a code"}, slice(2, 30)),
+        ({"queue": "Code: One"}, slice(0, 2)),
+        ({"queue": "All units"}, slice(0, 30)),
+        ({"queue": "Search", "search": "0.1"}, slice(10, 20)),
+    ],
+)
+def test_queues_hold_the_units_that_they_name(
+    codes: LabellingSession, surface: Callable[..., Surface], view: dict[str, str], rows: slice
+) -> None:
+    every: Ids = codes.partition.ids
+    codes.do(op.assign(codes.partition, every[:2], 1))
+    shown = surface("codes", **view)
+    if "search" in view:
+        texts = codes.texts
+        wanted = [id for id in every.tolist() if "0.1" in texts[id]]
+    else:
+        wanted = every[rows].tolist()
+    assert shown.queue.ids.tolist() == wanted
+
+
+def test_columns_and_neighbours_stand_beside_a_unit(
+    filled_store: Store, codes: LabellingSession, surface: Callable[..., Surface]
+) -> None:
+    add_columns(filled_store, codes.record.corpus_id)
+    unit = surface("codes").unit
+    assert unit["about"] and unit["text"] == codes.texts[unit["id"]]
+
+
+def test_a_key_that_the_store_cannot_take_now_is_sent_again(
+    codes: LabellingSession, surface: Callable[..., Surface], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = surface("codes")
+    first = shown.data["at"]
+
+    def refuse(*about: Any) -> None:
+        raise StoreUnavailableError("The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LabellingSession, "do", refuse)
+        shown.key("code", code=2)
+    assert shown.state.acknowledged == 0 and "Not saved yet" in shown.data["notice"]
+    shown.key("code", code=2)
+    assert shown.state.acknowledged == 1 and shown.data["at"] != first
+
+
+def test_without_codes_the_way_to_the_codebook_is_shown(filled_store: Store, open_page: Open) -> None:
+    corpus = add_list(filled_store, "answers")
+    starts.begin(filled_store, NewLabelling(corpus.id, "empty", "ada"), starts.from_nothing)
+    at = open_page("code", person="ada", labelling="empty", surface="Code")
+    assert not at.exception and "No codes yet" in words_of(at)

@@ -1,0 +1,599 @@
+"""Surface Code of the page Code: one unit at a time, large, with the codes of the codebook and their keys.
+
+The browser holds the next units of a queue, and shows the following one as soon as a key was pressed. Every action
+names the unit that was drawn and what was shown of it: if that is not what the store says, nothing is written and the
+page says so. Actions that the store cannot take at the moment stay in the browser, which sends them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+import streamlit as st
+
+from themescope.core.columns import ColumnType
+from themescope.core.errors import StoreUnavailableError, ThemescopeError
+from themescope.core.labelling import coding
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ChangeSet, Field, SentenceChanges, StaleChangeError
+from themescope.core.labelling.code_sets import allows_several, code_clusters, code_names, code_sets, has_code
+from themescope.core.labelling.codebook.entries import codes
+from themescope.core.labelling.operations import NONE_FITS, NOTE_LIMIT, Operation
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.readers.table import ROW
+from themescope.core.records.stored import Sharing
+from themescope.core.types import Ids
+from themescope.db.label_records import ItemRecord, TaskRecord
+from themescope.jobs.common.labelled import provenance_of
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.tasks import making, work
+from themescope.jobs.services.tasks.samples import places_of
+from themescope.webapp.features.coding import QUEUE, READ_ONLY, SEARCH, SELECTION, UNSURE_QUEUE, queries, rest
+from themescope.webapp.features.coding.actions import is_int
+from themescope.webapp.features.coding.editing import RelabelState
+from themescope.webapp.features.coding.toolbar import ASSETS, appearance
+from themescope.webapp.shared import people
+from themescope.webapp.shared import queries as records
+from themescope.webapp.shared.choose import by_name, nothing
+from themescope.webapp.shared.components import draw_component, succeeds
+from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.labelling import codebook_view
+from themescope.webapp.shared.labelling.codebook_view import Task
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.selections import selections
+from themescope.webapp.shared.text import shorten
+
+Mask = npt.NDArray[np.bool_]
+TASK, CODE = "My task: ", "Code: "
+"""Beginnings of the names of queues."""
+DISPUTED, UNCODED, EVERY = "Open disputes", "Without a code", "All units"
+UNCERTAIN, SELECTED, SEARCHED = "Marked as uncertain", "Selected units", "Search"
+CODE_KEYS = "123456789abcdeghilmopqrsvwz"
+"""Keys of the codes by their place in the codebook; the other letters are those of actions."""
+_AHEAD, _BEHIND = 24, 2
+"""Number of units that the browser holds after and before the one that is shown."""
+_MOST_CHARACTERS, _MOST_TEXT, _MOST_CONTEXT = 60_000, 6_000, 220
+_MOST_COLUMNS, _MOST_VALUE, _MOST_DEFINITION, _MOST_NAME = 5, 40, 600, 48
+_WORDS = {
+    "saving": "Saving …",
+    "late": "Not saved yet: the server does not answer. Your codes are kept here and sent again.",
+    "lost": "The connection was lost. Check your last code, and repeat it if it is missing.",
+    "loading": "Loading the next unit …",
+    "of": "of",
+    "codes": "Codes",
+    "find": "Find a code",
+    "none": "None fits",
+    "suggested": "suggested",
+    "note": "Note",
+    "uncertain": "Uncertain",
+    "skip": "Skip",
+    "undo": "Undo",
+    "redo": "Redo",
+    "keys": "All keys",
+    "show": "Show the unit",
+    "note_help": "A note on this unit. Enter saves it, Esc cancels.",
+    "skip_help": "Why does it stay without a code? Enter goes on; without a reason the unit comes again.",
+    "press": "Press the key of a code.",
+    "no_definition": "No definition yet.",
+    "help": "Single keys act on the unit that is shown. They are off while you type in a field. Press Esc or click to "
+    "close this list.",
+}
+_KEYS = (
+    ("Enter", "accept the suggestion, or confirm the code that is shown, and go on"),
+    ("0", "none of the codes fits"),
+    ("F", "find a code by its name"),
+    ("T", "write a note"),
+    ("X", "mark as uncertain, or as certain again"),
+    ("J", "skip, with a reason or for later"),
+    ("Backspace", "take the code away"),
+    ("U", "undo your last change, also after a reload"),
+    ("Y", "redo it"),
+    ("← →", "the unit before, the next one"),
+    ("?", "this list"),
+)
+
+
+# --- queues -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class UnitQueue:
+    """The units that a person goes through, in an order that stays; row i of every array is one unit."""
+
+    name: str
+    made_of: object
+    """What the queue was made from; another one is made when that has changed."""
+    ids: Ids
+    task: Task | None = None
+    items: Sequence[ItemRecord | None] = ()
+    """(n,) items of the task."""
+    methods: Mapping[int, str] = field(default_factory=dict)
+    """How some units came into the queue, for the history; else its name."""
+    acted: Mask = field(init=False)
+    """(n,) units that were decided in this session."""
+    judged: Mask | None = None
+    """(n,) units of a task that began with codes which the person has placed or approved already."""
+    at: int = 0
+    """Row of the unit that is shown."""
+    written: dict[int, tuple[int, str]] = field(default_factory=dict)
+    """Unit → number of the last action of this browser on it, and what was shown of the unit after that."""
+    conflict: tuple[int, str] | None = None
+    """The last unit that somebody else changed first, and what to say about it."""
+
+    token: str = field(default_factory=lambda: uuid4().hex)
+
+    def __post_init__(self) -> None:
+        self.acted = np.zeros(len(self.ids), bool)
+        self.row = {id: row for row, id in enumerate(self.ids.tolist())}
+
+    def settled(self, partition: Partition) -> Mask:
+        """Return the (n,) mask of the units about which nothing is left to decide here."""
+        if self.name == DISPUTED:
+            return ~partition.uncertain[partition.rows(self.ids)]
+        if self.task is None and self.name != UNCODED:
+            return self.acted
+        coded = ~np.isin(self.ids, work.uncoded(partition))
+        return coded if self.judged is None else coded & (self.judged | self.acted)
+
+    def move_on(self, partition: Partition, after: int) -> None:
+        """Show the next unit that is not settled after a row, from the end on again from the start."""
+        left = np.flatnonzero(~self.settled(partition))
+        later = left[left > after]
+        self.at = int(later[0]) if len(later) else int(left[0]) if len(left) else -1
+
+
+def _names(state: RelabelState, task: Task | None, mine: Mapping[str, TaskRecord]) -> list[str]:
+    """Return the names of the queues, the one to begin with first; tasks of the person are other codings."""
+    blind, partition = state.record.blind, state.partition
+    own = [f"{TASK}{task.record.name}"] if task is not None else []
+    disputed = [DISPUTED] if state.record.kind is Sharing.GOLD else []
+    unsure = [UNSURE_QUEUE] if not blind and rest.newest(state) is not None else []
+    left = bool(len(work.uncoded(partition)))
+    first = [*own, *disputed, *unsure, *([UNCODED, EVERY] if left else [EVERY, UNCODED])]
+    if selections.from_address(SELECTION) is not None:
+        first.insert(0, SELECTED)
+    others = [f"{TASK}{name}" for name in mine if f"{TASK}{name}" not in own]
+    named = [f"{CODE}{code.cluster.name}" for code in codes(partition)]
+    return [*first, UNCERTAIN, SEARCHED, *named, *others]
+
+
+def _queue(state: RelabelState, name: str, task: Task | None) -> UnitQueue:
+    """Return the queue of a name: the one that this session holds, as long as nothing else makes another one."""
+    record, partition = state.record, state.partition
+    search = str(st.session_state.get(SEARCH, "")).strip() if name == SEARCHED else ""
+    selection = selections.from_address(SELECTION) if name == SELECTED else None
+    newest = rest.newest(state) if name == UNSURE_QUEUE else None
+    made_of = (
+        name, record.members, search, selection and tuple(selection.ids.tolist()), newest and newest.id,
+        task and [(item.id, item.person) for item in task.of(state.session.person)] if name.startswith(TASK) else None,
+    )  # fmt: skip
+    held: UnitQueue | None = st.session_state.get(f"code_unit_{record.id}")
+    if held is not None and held.made_of == made_of:
+        return held
+    every = state.texts.ids
+    methods: Mapping[int, str] = {}
+    if name == UNSURE_QUEUE:
+        methods = dict(rest.unsure(state))
+        found = np.array([*methods], np.int64)
+    elif name == UNCODED:
+        found = every[np.isin(every, work.uncoded(partition))]
+    elif name in (DISPUTED, UNCERTAIN):
+        found = every[np.isin(every, partition.ids[partition.uncertain])]
+    elif name == SELECTED and selection is not None:
+        found = every[np.isin(every, selection.ids)]
+    elif name == SEARCHED:
+        wanted = search.casefold()
+        hits = [wanted in sentence.text.casefold() for sentence in state.texts.sentences] if wanted else []
+        found = every[np.array(hits, bool)] if hits else every[:0]
+    elif name.startswith(CODE):
+        of = [number for number, one in code_clusters(partition).items() if one.name == name.removeprefix(CODE)]
+        found = every[np.isin(every, partition.ids[has_code(partition, *of)])]
+    else:
+        found = every
+    queue = UnitQueue(name, made_of, found, methods=methods)
+    if task is not None and name.startswith(TASK):
+        _of_task(state, queue, task)
+    queue.move_on(partition, -1)
+    st.session_state[f"code_unit_{record.id}"] = queue
+    _keep_up(queue, partition)
+    return queue
+
+
+def _of_task(state: RelabelState, queue: UnitQueue, task: Task) -> None:
+    """Add the items of the person, and what is settled of a labelling that began with codes."""
+    own = task.of(state.session.person)
+    of = {place: item for item in own for place in places_of([item.range])}
+    where = [state.texts.sentences[state.texts.row[id]] for id in queue.ids.tolist()]
+    queue.task, queue.items = task, [of.get((one.article_id, one.position)) for one in where]
+    if task.record.settings.get("start") in (making.START_SECTIONS, making.START_RUN, making.START_LABELLING):
+        made = records.read(lambda r: provenance_of(r, state.record, state.partition))
+        queue.judged = made.judged[state.partition.rows(queue.ids)]
+
+
+def _keep_up(queue: UnitQueue, partition: Partition) -> None:
+    """Record the items of the task as done whose units are settled, and the one that is shown as begun."""
+    if queue.task is None or queue.task.record.closed is not None:
+        return
+    settled = queue.settled(partition)
+    left = {item.id for item, done in zip(queue.items, settled.tolist(), strict=True) if item and not done}
+    done = [item for item in {one.id: one for one in queue.items if one}.values() if item.id not in left]
+    shown = queue.items[queue.at] if queue.at >= 0 else None
+    new = [item.id for item in done if item.done is None]
+    begun = shown.id if shown is not None and shown.opened is None else None
+    if not new and begun is None:
+        return
+    now = datetime.now(UTC)
+    succeeds(lambda: work.record_progress(records.store(), new, begun))
+    queue.items = [
+        item and replace(item, opened=item.opened or now, done=item.done or (now if item.id in new else None))
+        if item and (item.id in new or item.id == begun)
+        else item
+        for item in queue.items
+    ]
+
+
+# --- surface ----------------------------------------------------------------------------------------------------------
+
+
+def show(state: RelabelState) -> None:
+    """Draw the surface."""
+    state.sync()
+    if not code_clusters(state.partition):
+        nothing(
+            "No codes yet.", "Write the codebook first: the codes and what belongs to each.", "codebook",
+            "Open codebook", {"labelling": state.record.name},
+        )  # fmt: skip
+        return
+    with records.store().reading() as r:
+        mine = {
+            task.name: task for task in r.tasks.list(state.record.corpus_id)
+            if any(member.person == state.session.person for member in r.tasks.members(task.id))
+        }  # fmt: skip
+    _surface(state, codebook_view.of_labelling(state.record), mine)
+
+
+@st.fragment
+def _surface(state: RelabelState, task: Task | None, mine: Mapping[str, TaskRecord]) -> None:
+    """Draw queue and unit, up to date with what others have committed."""
+    state.sync()
+    with st.container(horizontal=True, vertical_alignment="center", key="code_queue"):
+        names = _names(state, task, mine)
+        name = by_name("Units", names, QUEUE, str, label_visibility="collapsed", width=280)
+        if name == SEARCHED:
+            st.text_input(
+                "Search", key=SEARCH, bind="query-params", icon=":material/search:", placeholder="Words of the units",
+                label_visibility="collapsed", width=280,
+            )  # fmt: skip
+        if task is not None and task.record.closed is not None:
+            st.caption("This task is closed.")
+    other = mine.get(name.removeprefix(TASK)) if name.startswith(TASK) else None
+    if other is not None and (task is None or other.id != task.record.id):
+        codebook_view.open_task(other.id)
+    queue = _queue(state, name, task)
+    key = f"code_unit_component_{state.record.id}"
+    draw_component(
+        "unit", ASSETS, "actions.js", "cluster_editor.js", data=unit_data(state, queue), key=key,
+        on_actions_change=lambda: dispatch(state, queue, (st.session_state.get(key) or {}).get("actions")),
+    )  # fmt: skip
+    state.notice = ""
+    if queue.at < 0 and queue.task is not None:
+        with st.container(horizontal=True):
+            page_link("tasks", "Tasks")
+            page_link("agreement", "Agreement", view={"scope": f"{compare_queries.TASK}{queue.task.record.name}"})
+
+
+def unit_data(state: RelabelState, queue: UnitQueue) -> dict[str, Any]:
+    """Return what the browser needs: the codes, and the units around the one that is shown."""
+    partition = state.partition
+    settled = queue.settled(partition)
+    if queue.at >= 0 and len(queue.ids) == 0:
+        queue.at = -1
+    left = np.flatnonzero(~settled)
+    after = np.concatenate([left[left > queue.at], left[left <= queue.at]])[:_AHEAD].tolist()
+    around = [row for row in range(queue.at - _BEHIND, queue.at + 2) if 0 <= row < len(queue.ids)]
+    rows = list(dict.fromkeys([*([queue.at] if queue.at >= 0 else []), *around, *after]))
+    texts = _texts(state, queue.ids[rows])
+    kept, total = list[int](), 0
+    for row in rows:
+        total += len(texts[int(queue.ids[row])]["text"])
+        if total <= _MOST_CHARACTERS or len(kept) < _BEHIND + 3:
+            kept.append(row)
+    several = ", or take it away" if allows_several(partition) else ", and go on"
+    undo, suggested = state.session.undo_state, rest.suggestions(state, queue.ids[kept])
+    return {
+        "session": state.browser_session,
+        "acknowledged": state.acknowledged,
+        "queue": queue.token,
+        "at": int(queue.ids[queue.at]) if queue.at >= 0 else None,
+        "total": len(queue.ids),
+        "done": int(settled.sum()),
+        "end": _end(queue),
+        "units": [_unit(state, queue, row, bool(settled[row]), suggested) | texts[int(queue.ids[row])] for row in kept],
+        "codes": _codes(state),
+        "several": allows_several(partition),
+        "read_only": state.read_only,
+        "status": state.last_summary and f"Saved · {shorten(state.last_summary, 90)}",
+        "notice": state.notice,
+        "conflict": queue.conflict and {"unit": queue.conflict[0], "text": queue.conflict[1]},
+        "undo": bool(undo.undoable),
+        "redo": bool(undo.redoable),
+        "limit": NOTE_LIMIT,
+        "words": _WORDS,
+        "keys": [
+            ("1 … 9, A … Z", f"give the code beside which it stands{several}"),
+            *_KEYS,
+        ],
+    }
+
+
+def _end(queue: UnitQueue) -> str:
+    if len(queue.ids):
+        return {DISPUTED: "All disputes are settled.", EVERY: "That was the last unit."}.get(
+            queue.name, "All units here are done."
+        )
+    return {
+        SEARCHED: "Type words to find units.", UNCODED: "Every unit has a code.", DISPUTED: "No disputes are open.",
+        UNSURE_QUEUE: "No prediction is left to check. Predict again to get the next units.",
+    }.get(queue.name, "No units here.")  # fmt: skip
+
+
+def _codes(state: RelabelState) -> list[dict[str, Any]]:
+    shades, found = tones(st.context.theme.type), []
+    listed = codes(state.partition)
+    for place, code in enumerate(listed):
+        entry = code.entry
+        parts = [entry.definition, entry.include, f"Not: {entry.exclude}" if entry.exclude else ""]
+        example = state.session.texts.get(entry.examples[0], "") if entry.examples else ""
+        found.append(
+            {
+                "number": code.cluster.number,
+                "name": code.cluster.name,
+                "key": CODE_KEYS[place] if place < len(CODE_KEYS) else "",
+                "part": code.cluster.parent is not None,
+                "about": shorten("\n".join(filter(None, parts)), _MOST_DEFINITION),
+                "example": shorten(example, _MOST_CONTEXT),
+                **appearance(shades, code.cluster.colour),
+            }
+        )
+    return found
+
+
+def _unit(
+    state: RelabelState, queue: UnitQueue, row: int, settled: bool, suggested: Mapping[int, tuple[int, float]]
+) -> dict[str, Any]:
+    partition, id = state.partition, int(queue.ids[row])
+    place, held = int(partition.rows([id])[0]), code_sets(partition)
+    number, note = int(partition.numbers[place]), partition.notes.get(id, "")
+    found: dict[str, Any] = {}
+    if id in suggested:
+        cluster, p = suggested[id]
+        found = {"suggested": {"cluster": cluster, "codes": sorted(held[cluster]), "p": f"{p:.2f}".lstrip("0")}}
+    if queue.name == DISPUTED:  # its note says who gave it what
+        said = [part.rpartition(": ") for part in note.split(" · ")]
+        found["said"] = [[who, given.split(" + ")] for who, _, given in said]
+    return {
+        "id": id,
+        "row": row,
+        "cluster": number,
+        "codes": sorted(held[number]),
+        "none": number == UNASSIGNED and note == NONE_FITS,
+        "note": note,
+        "uncertain": bool(partition.uncertain[place]),
+        "settled": settled,
+        "seen": _seen(partition, id),
+        **found,
+    }
+
+
+def _seen(partition: Partition, id: int) -> str:
+    """Return what is shown of a unit, besides its text, in a form that can be compared."""
+    number = int(partition.numbers[partition.rows([id])[0]])
+    return f"{sorted(code_sets(partition)[number])} {partition.notes.get(id, '')}"
+
+
+def _texts(state: RelabelState, ids: Ids) -> dict[int, dict[str, Any]]:
+    """Return texts, neighbours and columns of units; what was read before is kept until texts are edited."""
+    held: dict[int, dict[str, Any]] = st.session_state.setdefault(f"code_unit_texts_{state.record.members}", {})
+    new = np.array([id for id in ids.tolist() if id not in held], np.int64)
+    if len(new):
+        texts = state.texts
+        found = [texts.sentences[texts.row[id]] for id in new.tolist()]
+        near = queries.neighbours_in_text(found, state.record.corpus_id)
+        corpus = records.read(lambda r: r.corpora.get(state.record.corpus_id))
+        articles = np.array([one.article_id for one in found], np.int64)
+        shown = [column for column in records.columns(corpus) if column.name != ROW][:_MOST_COLUMNS]
+        values = [[_value(column.type, one) for one in records.plain_column(column, new, articles)] for column in shown]
+        for place, (id, sentence, (before, after)) in enumerate(zip(new.tolist(), found, near, strict=True)):
+            article = texts.articles[texts.row[id]] if texts.several_articles else ""
+            about = [shorten(part, _MOST_VALUE) for part in (article, *(one[place] for one in values)) if part]
+            held[id] = {
+                "text": shorten(sentence.text, _MOST_TEXT),
+                "before": before if len(before) <= _MOST_CONTEXT else f"…{before[1 - _MOST_CONTEXT :]}",
+                "after": shorten(after, _MOST_CONTEXT),
+                "about": " · ".join(about),
+            }
+    return held
+
+
+def _value(type: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if type == ColumnType.DATE:
+        return f"{value:%d %B %Y}".lstrip("0")
+    return f"{value:g}" if type == ColumnType.NUMBER else str(value)
+
+
+# --- actions ----------------------------------------------------------------------------------------------------------
+
+
+def dispatch(state: RelabelState, queue: UnitQueue, message: Any) -> None:
+    """Handle the actions of a message from the browser in their order; those handled before are skipped.
+
+    One that the store cannot take at the moment is not acknowledged, nor are those after it: they come again.
+    """
+    if not isinstance(message, Mapping) or message.get("session") != state.browser_session:
+        return
+    sent = [one for one in message.get("actions") or () if isinstance(one, Mapping) and is_int(one.get("number"))]
+    with state.lock:
+        for action in sorted(sent, key=lambda one: int(one["number"])):
+            if action["number"] <= state.acknowledged:
+                continue
+            try:
+                _handle(state, queue, action)
+            except StoreUnavailableError as error:
+                state.notice = f"Not saved yet. {error}"
+                return
+            except ThemescopeError as error:
+                state.notice = f"Not saved. {error}"
+            state.acknowledged = int(action["number"])
+
+
+def _handle(state: RelabelState, queue: UnitQueue, action: Mapping[str, Any]) -> None:
+    kind, unit = str(action.get("kind")), action.get("unit")
+    if kind in ("undo", "redo"):
+        _travel(state, queue, kind)
+    elif kind == "show":
+        row = queue.row.get(unit, -1) if is_int(unit) else action.get("row")
+        if is_int(row) and 0 <= row < len(queue.ids):
+            queue.at = row
+            if queue.conflict is not None and queue.conflict[0] == queue.ids[row]:
+                queue.conflict = None
+    elif is_int(unit) and unit in queue.row:
+        if state.read_only:
+            state.notice = READ_ONLY
+        else:
+            _decide(state, queue, action, kind, int(unit))
+
+
+def _travel(state: RelabelState, queue: UnitQueue, kind: str) -> None:
+    """Undo or redo a step, and show the unit that it is about."""
+    known = len(state.session.steps)
+    state.session.sync()
+    if kind == "undo":
+        state.travel(LabellingSession.undo, "You have nothing to undo.")
+    else:
+        state.travel(LabellingSession.redo, "You have nothing to redo.")
+    if state.notice or len(state.session.steps) == known:
+        return
+    step = state.session.steps[-1]
+    changed = [queue.row[id] for id in queries.changes_of(step.id).sentences().tolist() if id in queue.row]
+    if changed:
+        queue.acted[changed] = kind == "redo"
+        queue.at = min(changed)
+        _keep_up(queue, state.partition)
+
+
+def _decide(state: RelabelState, queue: UnitQueue, action: Mapping[str, Any], kind: str, unit: int) -> None:
+    """Write what a person decided about a unit, if the unit is still as it was shown."""
+    before = state.partition
+    state.session.sync()
+    made = _MAKERS.get(kind)
+    if made is None:
+        return
+    seen, earlier = _seen(state.partition, unit), action.get("after")
+    expected = queue.written.get(unit) == (earlier, seen) if is_int(earlier) else action.get("seen") == seen
+    operation = made(state, np.array([unit], np.int64), action) if expected else None
+    if operation is not None:
+        method = queue.methods.get(unit) or f"surface Code: {queue.name}"
+        if kind == "accept":
+            method = f"{method}, suggestion accepted"
+        try:
+            step = state.session.do(operation, "", method)
+        except StaleChangeError:
+            state.session.sync()
+            expected = False
+        else:
+            state.saved_at = datetime.now(UTC)
+            what = step.summary.removeprefix("1 sentence").lstrip(" :") if step else "unchanged"
+            state.last_summary = f"“{shorten(_name(state, unit), _MOST_NAME)}” {what}"
+    if not expected:
+        queue.written.pop(unit, None)
+        queue.conflict = (unit, _conflict(state, before, unit))
+        return
+    queue.written[unit] = (int(action["number"]), _seen(state.partition, unit))
+    if queue.conflict is not None and queue.conflict[0] == unit:
+        queue.conflict = None
+    row = queue.row[unit]
+    if kind in _GOING_ON and not (kind == "code" and allows_several(state.partition)):
+        queue.acted[row] = kind != "skip" or bool(str(action.get("text", "")).strip())
+        queue.move_on(state.partition, row)
+    elif kind in ("code", "clear"):
+        queue.acted[row] = kind == "code"
+    _keep_up(queue, state.partition)
+
+
+def _name(state: RelabelState, unit: int) -> str:
+    return state.session.texts.get(unit, "")
+
+
+def _conflict(state: RelabelState, before: Partition, unit: int) -> str:
+    """Return who changed a unit first, and what it has now."""
+    partition = state.partition
+    number = int(partition.numbers[partition.rows([unit])[0]])
+    steps = records.read(lambda r: r.label_steps.of_sentence(state.record.id, unit))
+    person = steps[-1].person if steps else ""
+    who = "you, elsewhere" if person == state.session.person else people.shown(person)
+    now = " + ".join(code_names(partition)[number]) or partition.notes.get(unit, "") or "no code"
+    return f"Not saved: “{shorten(_name(state, unit), _MOST_NAME)}” was changed by {who}, to {now}."
+
+
+def _code(state: RelabelState, ids: Ids, action: Mapping[str, Any]) -> Operation | None:
+    code, partition = action.get("code"), state.partition
+    if not is_int(code) or code not in partition.clusters:
+        state.notice = "That code no longer exists."
+        return None
+    if allows_several(partition):
+        return coding.toggle_code(partition, ids, code, state.session.next_number)
+    return _placed(partition, ids, code, bool(action.get("uncertain")))
+
+
+def _accept(state: RelabelState, ids: Ids, action: Mapping[str, Any]) -> Operation | None:
+    """Put a unit into the suggested cluster, or confirm the one that it has."""
+    cluster, partition = action.get("cluster"), state.partition
+    if not is_int(cluster) or cluster not in partition.clusters:
+        state.notice = "That code no longer exists."
+        return None
+    return _placed(partition, ids, cluster, bool(action.get("uncertain")))
+
+
+def _placed(partition: Partition, ids: Ids, cluster: int, uncertain: bool) -> Operation:
+    """Put a unit into a cluster; ``uncertain`` if the person has marked it so just before."""
+    here = int(partition.numbers[partition.rows(ids)][0]) == cluster
+    made = op.approve(partition, ids) if here else op.assign(partition, ids, cluster)
+    if not uncertain:
+        return made
+    kept = (
+        change for change in made.change_set
+        if not (isinstance(change, SentenceChanges) and change.field is Field.UNCERTAIN)
+    )  # fmt: skip
+    return replace(made, change_set=ChangeSet(tuple(kept)))
+
+
+def _note(state: RelabelState, ids: Ids, action: Mapping[str, Any]) -> Operation:
+    return op.note(state.partition, ids, str(action.get("text", ""))[:NOTE_LIMIT])
+
+
+def _skip(state: RelabelState, ids: Ids, action: Mapping[str, Any]) -> Operation | None:
+    return _note(state, ids, action) if str(action.get("text", "")).strip() else None
+
+
+_MAKERS: Mapping[str, Callable[[RelabelState, Ids, Mapping[str, Any]], Operation | None]] = {
+    "code": _code,
+    "accept": _accept,
+    "none": lambda state, ids, _: op.none_fits(state.partition, ids),
+    "clear": lambda state, ids, _: op.unassign(state.partition, ids),
+    "uncertain": lambda state, ids, action: op.mark(state.partition, ids, bool(action.get("on"))),
+    "note": _note,
+    "skip": _skip,
+    "go": lambda state, ids, _: None,
+}
+"""What the actions of the browser change; None for one that changes nothing."""
+_GOING_ON = {"code", "accept", "none", "skip", "go"}
+"""Actions after which the next unit is shown."""
