@@ -13,12 +13,12 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
-from tests.webapp.hands import press
 from themescope.core.columns import ColumnType
 from themescope.db.store import Store
 from themescope.webapp.features import map
 from themescope.webapp.features.map import view
 from themescope.webapp.features.map.view import MOST_BINS, Facet, passing, read_filters
+from themescope.webapp.map_view import component
 
 Open = Callable[..., AppTest]
 LETTERS = ("a", "b", "c")
@@ -96,17 +96,21 @@ def columned(filled_store: Store) -> Store:
     return filled_store
 
 
-def test_a_filter_restricts_the_list_and_the_address_keeps_it(columned: Store, open_page: Open) -> None:
+def test_a_filter_restricts_the_map_and_the_address_keeps_it(
+    columned: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canvases: list[component.Canvas] = []
+    monkeypatch.setattr(component, "interactive", lambda canvas, *_: canvases.append(canvas))
     left = queried_names(columned)[0]
     at = open_page("map", corpus=CORPUS, facets=json.dumps({"side": [left]}))
-    assert not at.exception and "All 18 sentences shown" in said(at)
+    assert not at.exception and canvases[-1].status == "18 of 72 units" and len(canvases[-1].scene.ids) == 18
     at = open_page("map", corpus=CORPUS, facets=json.dumps({"side": [None], "score": [30, 60]}))
-    press(at, "Filter (2)")
-    assert not at.exception
-    press(at, "List")  # the charts took the place of the list
-    assert "All 8 sentences shown" in said(at)
-    at = press(open_page("map", corpus=CORPUS, facets="{"), "Filter")
-    assert not at.exception
+    assert canvases[-1].status == "8 of 72 units" and canvases[-1].page and canvases[-1].page.filters == 2
+    at.session_state["map_panel_open"] = "filter"
+    at.run()  # the browser filters all of them while the charts are open
+    assert not at.exception and len(canvases[-1].scene.ids) == 72 and canvases[-1].columns
+    at = open_page("map", corpus=CORPUS, facets="{")
+    assert not at.exception and canvases[-1].status == "72 units"
 
 
 def test_the_address_takes_only_filters(columned: Store, open_page: Open) -> None:
@@ -118,10 +122,6 @@ def test_the_address_takes_only_filters(columned: Store, open_page: Open) -> Non
         view.keep("broken")
         view.keep({"filters": {}, "rest": "Grey"})
     assert written == {}
-
-
-def said(at: AppTest) -> str:
-    return "\n".join(str(element.value) for element in at.markdown)
 
 
 def queried_names(store: Store) -> list[str]:

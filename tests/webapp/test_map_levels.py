@@ -158,7 +158,7 @@ def test_without_webgl_there_is_a_picture_with_a_description(large: component.Ca
     assert component.view_data(large, state)["picture"] is None
     handle(large, state, "picture", {"digest": large.digest})
     shown = component.view_data(large, state)["picture"]
-    assert "120,000 sentences" in shown["alt"] and "Largest groups: c" in shown["alt"]
+    assert "120,000 units" in shown["alt"] and "Largest groups: c" in shown["alt"]
     image = Image.open(io.BytesIO(base64.b64decode(shown["source"].partition(",")[2])))
     assert image.size == (alternatives.WIDTH, alternatives.HEIGHT) and len(image.getcolors(1_000_000) or ()) > 10
 

@@ -50,28 +50,31 @@ def vectors(filled_store: Store) -> None:
 def test_the_nearest_of_a_sentence_are_listed_with_their_similarity(vectors: None, open_page: Open) -> None:
     at = open_page("map", articles="Danube", similar="1", nearest="5")
     found = listed(at)
-    assert "Similar to: Danube lead paragraph 0 sentence 0" in plain_words_of(at)
+    assert "5 units found" in plain_words_of(at)
+    assert "search units similar to “Danube lead paragraph 0 sentence 0" in plain_words_of(at)
     assert [row["note"] for row in found] == ["0.707", "0.447", "0.316", "0.243", "0.196"]
     assert found[0]["text"] == "Danube lead paragraph 0 sentence 1 has some words."
-    next(b for b in at.button if b.label == "Clear search").click().run()
-    assert "All 24 sentences shown" in plain_words_of(at)
+    at.button(key="map_drawer-clear").click().run()
+    assert not at.exception and not listed(at) and map.SIMILAR not in at.query_params
 
 
 def test_a_search_that_the_model_cannot_answer_is_told(vectors: None, open_page: Open) -> None:
     at = open_page("map", search="water", match="meaning")
-    assert not at.exception and "0 sentences found" in plain_words_of(at)
-    assert any("is not the digest of an artifact" in warning.value for warning in at.warning)
+    assert not at.exception and "0 units found" in plain_words_of(at)
+    assert "is not the digest of an artifact" in plain_words_of(at)
 
 
 def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_page: Open) -> None:
     at = open_page("map", shape=ALL, sentence="30", search="nile")
     said = plain_words_of(at)
-    assert "24 sentences found among 72 selected" in said
+    assert "24 units found among 72 selected" in said
     assert "Nile Course paragraph 0 sentence 1 has some words." in said
     assert at.query_params[map.SHAPE] in (ALL, [ALL])
-    next(b for b in at.button if b.label == "Clear selection").click().run()
-    assert "24 sentences found" in plain_words_of(at) and "selected" not in plain_words_of(at)
+    at.button(key="map_drawer-clear").click().run()
+    assert "24 units found" in plain_words_of(at) and "selected" not in plain_words_of(at)
     assert map.SHAPE not in at.query_params
+    at.button(key="map_drawer-clear").click().run()
+    assert map.SEARCH not in at.query_params and not listed(at)
 
 
 def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Open) -> None:
@@ -84,38 +87,85 @@ def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Op
         similar="9" * 30,
         colour="?",
     )
-    assert not at.exception and "All 72 sentences shown" in plain_words_of(at)
+    assert not at.exception and not listed(at)
 
 
 def test_the_map_of_an_article_is_fitted_to_it(
     filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[component.Canvas] = []
-    monkeypatch.setattr(component, "interactive", lambda canvas, *_: seen.append(canvas))
-    open_page("map", corpus=CORPUS, articles="Danube")
-    (canvas,) = seen
+    canvases = seen(monkeypatch)
+    at = open_page("map", corpus=CORPUS, camera="1_2_3")
+    at.session_state[map.ARTICLES] = ["Danube"]
+    at.run()
+    canvas = canvases[-1]
+    assert at.query_params[map.ARTICLES] in ("Danube", ["Danube"])
+    assert at.session_state[f"{map.SELECTION}_{queries.maps(1)[0].digest}"].camera is None
     assert len(canvas.scene.ids) == 24
     assert list(canvas.frame) == frame_of(canvas.scene.units) != frame_of(map_scene.opened(queries.maps(1)[0]).units)
 
 
-def test_a_map_opens_by_themes_and_that_of_an_article_by_its_sections(analysed: Store, open_page: Open) -> None:
+def test_a_map_opens_by_themes_and_that_of_an_article_by_its_sections(
+    analysed: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with analysed.writing() as w:
         (run,) = w.runs.list(kind="themes")
         of_rivers = w.runs.table.update().where(w.runs.table.c.id == run.id)
         w.runs.connection.execute(of_rivers.values(config={**run.config, "corpus_id": 1}))
+    canvases = seen(monkeypatch)
     views: list[dict[str, str]] = [{}, {"articles": "Danube"}]
-    first = [open_page("map", corpus=CORPUS, **view).selectbox(key=map.COLOUR).value for view in views]
-    assert first[0].startswith("2 themes by") and first[1] == "Section"
+    coloured = [open_page("map", corpus=CORPUS, **view) and canvases[-1].page.coloured_by for view in views]
+    assert coloured[0].startswith("2 themes by") and coloured[1] == "Section"
 
 
-def test_a_map_is_drawn_by_every_colouring(filled_store: Store, open_page: Open) -> None:
-    at = open_page("map", corpus=CORPUS, colour="Section")
-    names = at.selectbox(key=map.COLOUR).options
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[component.Canvas]:
+    """The canvases that are drawn from now on."""
+    canvases: list[component.Canvas] = []
+    monkeypatch.setattr(component, "interactive", lambda canvas, *_: canvases.append(canvas))
+    return canvases
+
+
+def test_a_map_is_drawn_by_every_colouring_and_old_names_of_them_are_known(
+    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canvases = seen(monkeypatch)
+    at = open_page("map", corpus=CORPUS, colour="Article")
+    assert canvases[-1].page is not None and canvases[-1].page.coloured_by == "Text"
+    names = canvases[-1].page.colours
     measured = {f"Correct: {MODEL} on river triplets", f"Margin: {MODEL} on river triplets"}
-    assert {"Section", "Article", "Split", *measured} <= set(names)
+    assert {"Section", "Text", "Split", *measured} <= set(names)
     for name in names:
-        at.selectbox(key=map.COLOUR).set_value(name).run()
+        at.session_state[map.COLOUR] = name
+        at.run()
+        assert not at.exception and not at.error and canvases[-1].page.coloured_by == name
+        assert at.query_params[map.COLOUR] in (name, [name])
+
+
+def test_what_a_menu_of_the_map_asks_for_is_drawn(filled_store: Store, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS)
+    record = queries.maps(1)[0]
+
+    def ask(what: str, value: str = "") -> str:
+        at.session_state[f"{map.SELECTION}_{record.digest}"].asked = (what, value)
+        at.run()
         assert not at.exception and not at.error
+        return plain_words_of(at)
+
+    ask("colour", "Split")
+    assert at.query_params[map.COLOUR] in ("Split", ["Split"])
+    ask("all")
+    assert len(listed(at)) == 40 and "72 units" in plain_words_of(at)
+    assert "all units shown on map Rivers by vectors · coloured by Split" in plain_words_of(at)
+    ask("filter")
+    at.text_input(key=f"{map.SEARCH}_field").set_value("nile").run()
+    assert "24 units found among 72 selected" in plain_words_of(at)
+    ask("display")
+    at.slider(key=f"{map.OPACITY}_field").set_value(0.5).run()
+    assert at.query_params[map.OPACITY] in ("0.5", ["0.5"])
+    at.button(key="map_panel_close").click().run()
+    assert not at.slider
+    assert "of the 15 nearest neighbours of a unit stay close on the map" in ask("about")
+    ask("figure")
+    assert any(n.label == "Width, mm" for n in at.number_input)
 
 
 def test_triplets_colour_their_pivots(filled_store: Store) -> None:
@@ -148,18 +198,18 @@ def test_people_colour_what_they_labelled(filled_store: Store) -> None:
         for name, blind in (("hers", True), ("ours", False)):
             w.labellings.create(NewLabelling(1, name, "Ada", Sharing.SHARED, blind), start)
     found = colourings.options(ColouredView(corpus, scene, scene))
-    assert "Labels: hers" not in found
-    colouring = found["Labels: ours"].make()
+    assert "Coding: hers" not in found
+    colouring = found["Coding: ours"].make()
     for row, sentence in enumerate(scene.ids.tolist()):
         wanted = {1: "floods", 2: "bridges"}.get(sentence % 3) if sentence in ids else None
-        assert colouring.name(row) == (wanted or "other labels or none")
+        assert colouring.name(row) == (wanted or "other codes or none")
     assert colouring.paint(tones("light"), colouring.names.index("floods")) == (tones("light").colour(4), 0)
 
 
 def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> None:
     corpus = queries.corpora()[0]
     scene = map_scene.opened(queries.maps(1)[0])
-    colouring = colourings.options(ColouredView(corpus, scene, scene))["Article"].make()
+    colouring = colourings.options(ColouredView(corpus, scene, scene))["Text"].make()
     rows = np.array([50, 3, 60])
     table = controls.columns(scene, colouring, scene.ids[rows])
     assert table["group"][0] == HOSTILE and len(table["x"]) == 3
@@ -190,4 +240,4 @@ def test_a_list_is_coloured_by_corrected_themes_and_uncertain_sentences_are_grey
     assert next(iter(colourings.options(view))) == first  # nothing is corrected yet
     session = LabellingSession(analysed, record.id, "")
     session.do(op.rename(session.snapshot.partition, 1, "Better name"))
-    assert next(iter(colourings.options(view))) == "Labels: Corrected"
+    assert next(iter(colourings.options(view))) == "Coding: Corrected"

@@ -1,4 +1,4 @@
-"""A selection on its page: read, made a theme, stored under a name, combined, compared, and opened by a link."""
+"""A selection in the drawer of the map: read, made a theme, coded, stored, combined, compared, and opened by a link."""
 
 from collections.abc import Callable
 
@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.db.texts import article
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from tests.webapp.listed import listed, listing
 from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
-from themescope.webapp.features import map, selections
-from themescope.webapp.shared import unit_list
+from themescope.webapp.features import map
+from themescope.webapp.routes import addresses
+from themescope.webapp.shared import queries, unit_list
 
 Open = Callable[..., AppTest]
 SEARCH = Origin("search", ("search “nile”", "all articles"))
@@ -26,34 +28,51 @@ def kept(filled_store: Store) -> int:
         return w.selections.add(selected(1, range(25, 31), SEARCH), "The Nile", "ada").id
 
 
-def opened(at: AppTest, popover: str) -> AppTest:
-    """Open a popover of the actions."""
-    at.session_state[f"selections_panel-{popover}"] = True
-    return at.run()
+def asked(at: AppTest, what: str) -> None:
+    """Ask for what an entry of the menu of the map shows."""
+    at.session_state[f"{map.SELECTION}_{queries.maps(1)[0].digest}"].asked = (what, "")
+    at.run()
+    assert not at.exception and not at.error
 
 
-def test_a_link_opens_the_sentences_with_their_origin(kept: int, open_page: Open) -> None:
-    at = open_page("selections", corpus=CORPUS, open=str(kept))
+def test_a_link_opens_the_units_on_the_map_with_their_origin(kept: int, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS, selection=str(kept), colour="Text", camera="1_2_3")
     said = plain_words_of(at)
-    assert not at.exception and "6 sentences" in said and "search “nile” · all articles" in said
+    assert not at.exception and "6 units" in said and "· 6 Nile" in said and "search “nile” · all articles" in said
     assert [row["id"] for row in listed(at)] == [*range(25, 31)]
     assert listed(at)[0]["text"].startswith("Nile lead paragraph 0") and listed(at)[0]["sub"] == "Nile › Introduction"
-    assert "The Nile" in [b.label for b in at.button]
-    at.text_input(key="selections_panel-search").set_value("sentence 1").run()
-    assert [row["id"] for row in listed(at)] == [26, 28, 30] and listing(at)["mark"] == "sentence 1"
-    press(at, "Clear selection")
-    assert not listing(at) and selections.OPEN not in at.query_params
+    assert at.query_params[map.STORED] in (str(kept), [str(kept)])
+    at.button(key="map_drawer-clear").click().run()
+    assert not listing(at) and map.STORED not in at.query_params
 
 
 @pytest.mark.parametrize("asked", ["x", "9" * 40])
-def test_a_link_to_nothing_lists_the_saved_ones(kept: int, open_page: Open, asked: str) -> None:
-    at = open_page("selections", corpus=CORPUS, open=asked)
-    assert not at.exception and not listing(at) and "Saved selections" in [h.value for h in at.subheader]
+def test_a_link_to_nothing_shows_the_map(kept: int, open_page: Open, asked: str) -> None:
+    at = open_page("map", corpus=CORPUS, selection=asked)
+    assert not at.exception and not listing(at)
 
 
-def test_sentences_become_a_theme_of_a_new_labelling(kept: int, filled_store: Store, open_page: Open) -> None:
-    at = opened(open_page("selections", person="ada", corpus=CORPUS, open=str(kept)), "Make it a theme")
-    box = next(t for t in at.text_input if t.label == "Name of the theme")
+def test_old_addresses_of_selections_lead_to_the_map() -> None:
+    assert addresses.today("selections", "corpus=Rivers&selections_open=7&selections_part=Compare") == (
+        "map", "corpus=Rivers&map_selection=7&selections_part=Compare",
+    )  # fmt: skip
+
+
+def test_units_that_are_not_on_the_map_are_selected_all_the_same(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        w.corpora.add_articles(1, [article("Volga")])
+        ids = [s.id for a in w.corpora.articles(1) if a.title == "Volga" for s in w.corpora.sentences(a.id)]
+        stored = w.selections.add(selected(1, [25, *ids], SEARCH), "Both", "ada").id
+    assert ids
+    at = open_page("map", corpus=CORPUS, selection=str(stored))
+    assert not at.exception and f"{len(ids) + 1} units" in plain_words_of(at)
+    assert {25, ids[0]} <= {row["id"] for row in listed(at)}
+
+
+def test_units_become_a_theme_of_a_new_coding(kept: int, filled_store: Store, open_page: Open) -> None:
+    at = open_page("map", person="ada", corpus=CORPUS, selection=str(kept))
+    press(at, "Make it a theme")
+    box = next(t for t in at.text_input if t.label == "Name")
     assert "Nile" in box.value or "nile" in box.value
     box.set_value("River *facts*").run()
     press(at, "Create theme")
@@ -66,61 +85,74 @@ def test_sentences_become_a_theme_of_a_new_labelling(kept: int, filled_store: St
     (number,) = found.clusters
     assert record.owner == "ada" and found.members(number).tolist() == [*range(25, 31)]
     assert step.selection_method == "search “nile” · all articles"
+    press(at, "Code it")
+    press(at, "Code 6 units")
+    assert "No change needed in “Rivers themes”" in plain_words_of(at)
 
 
 def test_a_selection_is_saved_combined_and_deleted(kept: int, filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
         other = w.selections.add(selected(1, range(29, 35), SEARCH), "More", "ada").id
-    at = opened(open_page("selections", person="ada", corpus=CORPUS, open=str(other)), "Save")
+    at = open_page("map", person="ada", corpus=CORPUS, selection=str(other))
+    press(at, "Save")
     next(s for s in at.selectbox if s.label == "Combine with").set_value("The Nile").run()
     press(at, "Keep common")
     assert not at.exception and [row["id"] for row in listed(at)] == [29, 30]
-    next(t for t in at.text_input if t.label == "Name of the selection").set_value("Both").run()
-    next(b for b in at.button if b.label == "Save").click().run()
+    press(at, "Save")
+    next(t for t in at.text_input if t.label == "Name").set_value("Both").run()
+    press(at, "Save selection")
     with filled_store.reading() as r:
         both = next(record for record in r.selections.list(1) if record.name == "Both")
         assert r.selections.ids(both.id).tolist() == [29, 30] and both.person == "ada"
+    asked(at, "saved")
+    at.button(key=f"open-selection-{kept}").click().run()
+    assert len(listed(at)) == 6
+    asked(at, "saved")
     at.button(key=f"delete-selection-{both.id}").click().run()
     with filled_store.reading() as r:
         assert [record.name for record in r.selections.list(1)] == ["More", "The Nile"]
 
 
-def test_some_sentences_of_a_selection_are_drawn_at_random(kept: int, open_page: Open) -> None:
-    at = opened(open_page("selections", person="ada", corpus=CORPUS, open=str(kept)), "Save")
+def test_some_units_of_a_selection_are_drawn_at_random(kept: int, open_page: Open) -> None:
+    at = open_page("map", person="ada", corpus=CORPUS, selection=str(kept))
     before = {row["id"] for row in listed(at)}
+    press(at, "Save")
     next(n for n in at.number_input if n.label == "Number").set_value(2).run()
     press(at, "Select at random")
     assert not at.exception and len(listed(at)) == 2 and {row["id"] for row in listed(at)} < before
     assert "2 at random (seed 0) of" in plain_words_of(at)
 
 
-def test_a_shared_selection_opens_on_the_map_with_its_view(kept: int, open_page: Open) -> None:
-    at = open_page("map", corpus=CORPUS, selection=str(kept), colour="Article", camera="1_2_3")
-    said = plain_words_of(at)
-    assert "6 sentences selected" in said and "search “nile” · all articles" in said
-    assert at.query_params[map.STORED] in (str(kept), [str(kept)]) and at.selectbox(key=map.COLOUR).value == "Article"
-    press(at, "Clear selection")
-    assert "All 72 sentences shown" in plain_words_of(at) and map.STORED not in at.query_params
-
-
 def test_the_link_names_the_stored_selection(filled_store: Store, open_page: Open) -> None:
     shape = "0_0_65535_0_65535_65535_0_65535"
     at = open_page("map", person="ada", corpus=CORPUS, shape=shape)
-    at.session_state["map_panel-Share"] = True
-    at.run()
+    press(at, "Link")
     (link,) = [code.value for code in at.code]
     with filled_store.reading() as r:
         assert len(r.selections.ids(1)) == 72 and r.selections.list(1) == []
     assert link == f"?corpus={CORPUS}&map_map=Rivers+by+vectors&map_selection=1"
 
 
+def test_a_selection_is_compared_and_its_order_chosen(kept: int, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS, selection=str(kept))
+    press(at, "Compare")
+    said = plain_words_of(at)
+    assert not at.exception and "**6** here, **66** in everything else" in said and "Here:" in said
+    (table,) = [frame.value for frame in at.dataframe if "Text" in frame.value]
+    assert dict(zip(table["Text"], table["Here"], strict=True))["Nile"] == 6
+    at.selectbox(key="map_drawer-order").set_value("Most central").run()
+    assert not at.exception and {row["id"] for row in listed(at)} == {*range(25, 31)}
+
+
 def test_viewers_read_and_export_only(kept: int, filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
         w.people.set_role("val", Role.VIEWER, "")
-    at = open_page("selections", person="val", corpus=CORPUS, open=str(kept))
+    at = open_page("map", person="val", corpus=CORPUS, selection=str(kept))
     assert len(listed(at)) == 6
-    at = opened(at, "Save")
-    assert not any(t.label == "Name of the selection" for t in at.text_input)
+    assert not {"Make it a theme", "Code it", "Link", "Sort"} & {b.label for b in at.button}
+    press(at, "Save")
+    assert not any(t.label == "Name" for t in at.text_input)
+    asked(at, "saved")
     assert next(b for b in at.button if b.label == "Delete").disabled
 
 

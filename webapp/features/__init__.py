@@ -40,7 +40,6 @@ _PAGES = [
     _page("import", "upload_file", PROJECT, "Add texts as a project or a wave.", package="texts.importing", keys=False),
     _page("themes", "category", THEMES, "Find the themes of units."),
     _page("map", "scatter_plot", THEMES, "See units as points and select them."),
-    _page("selections", "select_all", THEMES, "Read, label, compare, export and share selected sentences."),
     _page("code", "edit_note", CODE, "Code units and correct themes.", package="coding"),
     _page("codebook", "menu_book", CODE, "Define the codes, with rules and examples."),
     _page("tasks", "assignment", CODE, "Give units to people and follow their work."),

@@ -42,6 +42,28 @@ _HTML = '<div class="map-view"></div>'
 NO_POINTS: Units = np.empty((0, 2), dtype=np.uint16)
 
 
+@dataclass(frozen=True, slots=True)
+class PageMenus:
+    """What a page adds to the toolbar of its map."""
+
+    colours: Sequence[str]
+    """Names of what the points can be coloured by."""
+    coloured_by: str
+    filters: int
+    """Number of active filters."""
+    filtering: bool
+    """Whether the panel of the filters is open."""
+    more: Sequence[tuple[str, str]]
+    """Id and label of each further entry of the last menu."""
+
+    def sent(self) -> dict[str, Any]:
+        """Return what the browser needs."""
+        colour = {"options": list(self.colours), "chosen": self.coloured_by}
+        return {
+            "colour": colour, "filters": self.filters, "filtering": self.filtering, "more": [*map(list, self.more)],
+        }  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Canvas:
     """The points of a map and their appearance."""
@@ -73,6 +95,10 @@ class Canvas:
     """(n,) which points the filters of columns let through; None for all. The others cannot be selected."""
     columns: str = ""
     """Digest of the columns by which the browser filters the points; without it, it draws all of them."""
+    page: PageMenus | None = None
+    """What the page adds to the toolbar; events of kind "ask" come from it."""
+    status: str = ""
+    """What stands below the points; "": their number."""
     action_queue: bool = False
     """Selections go through the message queue of the page, in order with its shortcuts, and the map itself has none."""
 
@@ -274,7 +300,7 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
     return {
         "digest": canvas.digest,
         "fit": canvas.frame,
-        "label": f"Map of {count(len(scene.ids), 'sentence')}: arrow keys go from point to point, Enter opens",
+        "label": f"Map of {count(len(scene.ids), 'unit')}: arrow keys go from point to point, Enter opens",
         "height": canvas.height,
         "fill": canvas.fill,
         "size": canvas.size,
@@ -294,6 +320,9 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
         "columns": canvas.columns,
         "filter": canvas.filter,
         "action_queue": canvas.action_queue,
+        "page": canvas.page.sent() if canvas.page is not None else None,
+        "status": canvas.status or None,
+        "handled": state.handled.get(canvas.name, 0),
         "tip": _tip(canvas, state.tip),
         "loaded": loaded,
         "picture": _picture(canvas.filtered, state) if state.picture else None,
@@ -316,7 +345,7 @@ def _picture(canvas: Canvas, state: MapState) -> dict[str, str]:
     sizes = {name: canvas.sizes[i + 1] for i, name in enumerate(canvas.colouring.names)}
     largest = sorted(sizes, key=lambda name: -sizes[name])[:5]
     groups = ", ".join(f"{shorten(name, 60)} ({sizes[name]:,})" for name in largest if sizes[name])
-    alt = f"Picture of {count(len(canvas.scene.ids), 'sentence')} on the map."
+    alt = f"Picture of {count(len(canvas.scene.ids), 'unit')} on the map."
     png = base64.b64encode(picture_png(canvas, state)).decode("ascii")
     return {"source": f"data:image/png;base64,{png}", "alt": f"{alt} Largest groups: {groups}." if groups else alt}
 
@@ -356,7 +385,7 @@ def _tip(canvas: Canvas, sentence: int) -> dict[str, Any] | None:
     text = "" if canvas.texts is None else canvas.texts(rows)[0]
     head = [shorten(scene.article(row), 60), shorten(scene.section(row), 60)]
     here = int(np.count_nonzero((canvas.units == canvas.units[row]).all(axis=1)))
-    head += [f"{here:,} sentences at this point"] if here > 1 else []
+    head += [f"{here:,} units at this point"] if here > 1 else []
     group, kind = shorten(canvas.colouring.name(row), 60), int(canvas.colouring.categories[row])
     return {
         "place": canvas.levels.place(row),

@@ -13,13 +13,19 @@ if TYPE_CHECKING:
 
 _MOST_TILES = 4_096
 
-EVENTS = ("area", "point", "hover", "clear", "hidden", "camera", "tiles", "picture", "outline")
+EVENTS = ("events", "hover", "hidden", "camera", "tiles", "picture", "outline")
+"""What the browser sends. "events" are those that must not be lost: areas, points, "clear" and what is asked for."""
 
 
 def handle(canvas: Canvas, state: MapState, name: str, event: Any) -> None:
     """Change the state of a map as an event of the browser says; one about other points changes nothing."""
-    if name == "clear":
+    if name == "events":
+        _handle_new(canvas, state, event)
+    elif name == "clear":
         state.clear()
+    elif name == "ask" and isinstance(event, Mapping):  # the page draws what the menus of the map ask for
+        state.asked = str(event.get("what")), str(event.get("value"))
+        state.version += 1
     elif name == "camera":  # pan and zoom
         state.camera = camera_of(event)
     elif name == "hover":  # the point under the pointer has a tooltip
@@ -27,6 +33,16 @@ def handle(canvas: Canvas, state: MapState, name: str, event: Any) -> None:
         state.tip = int(canvas.scene.ids[row]) if row >= 0 else -1
     elif canvas.concerns(event):
         _handle(canvas, state, name, event)
+
+
+def _handle_new(canvas: Canvas, state: MapState, message: Any) -> None:
+    """Handle the events of a list that were not handled before: the browser repeats those that wait."""
+    listed = message.get("list") if isinstance(message, Mapping) else None
+    for event in listed if isinstance(listed, list) else ():
+        number = event.get("number") if isinstance(event, Mapping) else None
+        if isinstance(number, int) and number > state.handled.get(canvas.name, 0):
+            state.handled[canvas.name] = number
+            handle(canvas, state, str(event.get("kind")), event.get("value"))
 
 
 def _handle(canvas: Canvas, state: MapState, name: str, event: Mapping[str, Any]) -> None:

@@ -217,6 +217,8 @@ class MapState:
     """Id of the one sentence whose details are shown; -1: none."""
     camera: list[float] | None = None
     """[x, y, units per pixel]; None for the initial view."""
+    frame: list[int] | None = None
+    """Frame of the initial view that the camera belongs to, once the map was shown."""
     tip: int = -1
     """Id of the sentence under the pointer; -1: none."""
     fresh: bool = False
@@ -229,6 +231,10 @@ class MapState:
     """Tiles of each canvas that the browser requested and that are sent next."""
     picture: bool = False
     """The browser has no WebGL2, so it shows a picture from the server."""
+    handled: dict[str, int] = field(default_factory=dict)
+    """Number of the last event that was handled, by the name of the canvas."""
+    asked: tuple[str, str] = ("", "")
+    """What a menu of the map asked the page for, and a value."""
     outlined: str = ""
     """Digest of the canvas whose list of categories and sentences is open."""
     _rows: tuple[Ids, Ids, Rows] | None = None

@@ -16,9 +16,9 @@ from themescope.webapp.shared.pages import CORPUS, by_place
 _EARLIER = {
     "home": "", "data": "texts", "corpora": "texts", "projects": "texts", "explore": "map", "cluster": "themes",
     "label": "code", "labels": "code", "relabel": "code", "notebook": "errors", "error-notebook": "errors",
-    "evaluate": "compare", "models": "train", "research": "compare", "search": "",
+    "evaluate": "compare", "models": "train", "research": "compare", "search": "", "selections": "map",
 }  # fmt: skip
-_RENAMED = {"corpora_": "texts_", "relabel_": "code_", "search_q": "find"}
+_RENAMED = {"corpora_": "texts_", "relabel_": "code_", "search_q": "find", "selections_open": "map_selection"}
 """Beginnings of names in the view of a page → those of today."""
 _GONE = {"summaries": "summaries", "paper_tables": "paper-tables", "paper-tables": "paper-tables"}
 """Addresses of pages that are gone → what Home is asked to say about them (``features.home.page``)."""

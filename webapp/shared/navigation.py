@@ -261,14 +261,14 @@ def write_parameter(name: str, values: Sequence[str]) -> None:
 _NAME, _LONG = "view-name", 60
 
 
-def saved_views(page: str) -> None:
-    """Draw the list of saved views of ``page`` (its id), and a form that saves the current one.
+def saved_views(page: str, menu: bool = True) -> None:
+    """Draw the list of saved views of ``page`` (its id), and a form that saves the current one, in a menu or here.
 
     Call it at the end of a page, after everything that writes into the address.
     """
     found = queries.read(lambda r: r.views.list(page))
     label = f"Saved views ({len(found)})" if found else "Save this view"
-    with st.popover(label, icon=":material/bookmark:", key="saved-views"):
+    with st.popover(label, icon=":material/bookmark:", key="saved-views") if menu else st.container():
         _save(page)
         if not found:
             st.caption("A saved view reopens this page with its current selections, for everyone.")

@@ -8,6 +8,7 @@ import streamlit as st
 
 from themescope.webapp.map_view import parts
 from themescope.webapp.map_view.scene import MAX_CATEGORIES, MapState, camera_of, forget_replaced, open_stored
+from themescope.webapp.shared.navigation import write_parameter
 from themescope.webapp.shared.pages import PageKeys
 
 # URL keys of the Map page, and the selection and view of a map as query parameters
@@ -22,11 +23,10 @@ COLOUR = KEYS.url("colour")
 SEARCH = KEYS.url("search")
 MATCH = KEYS.url("match")
 SIMILAR = KEYS.url("similar")
-NEAREST = KEYS.url("nearest", kind=int)
-SCALE = KEYS.url("scale", kind=float)
-OPACITY = KEYS.url("opacity", kind=float)
+NEAREST = KEYS.url("nearest")
+SCALE = KEYS.url("scale")
+OPACITY = KEYS.url("opacity")
 OTHER_MAP = KEYS.url("compare", record="map")
-LIST = KEYS.url("list")
 STORED = KEYS.url("selection", record="selection")
 """Id of a stored selection."""
 SHAPE = KEYS.url("shape")
@@ -42,7 +42,30 @@ REST = KEYS.url("rest")
 OPENED = "map_opened"
 SELECTION = "map_map_state"
 OPENED_SELECTION = "map_opened_selection"
-LIST_SHOWN = "map_list_shown"
+
+
+def held(key: str, default: str = "") -> str:
+    """Return what the session holds under a URL key, and write it into the address where it is not the default."""
+    value = str(st.session_state.get(key) or default)
+    if st.query_params.get(key, default) != value:
+        write_parameter(key, [] if value == default else [value])
+    return value
+
+
+def number_held(key: str, default: float, least: float, most: float) -> float:
+    """Return the number under a URL key within its limits; the default if it is none."""
+    try:
+        return min(max(float(held(key, f"{default:g}")), least), most)
+    except ValueError:
+        return default
+
+
+def articles_held(known: Mapping[str, int]) -> list[str]:
+    """Return the titles of the chosen articles that exist, and write them into the address."""
+    chosen = [title for title in st.session_state.get(ARTICLES) or [] if title in known]
+    if st.query_params.get_all(ARTICLES) != chosen:
+        write_parameter(ARTICLES, chosen)
+    return chosen
 
 
 def state_of(digest: str) -> MapState:

@@ -115,6 +115,12 @@ class Option:
     make: Callable[[], Colouring]
 
 
+def of_today(name: str) -> str:
+    """Return the name of an option that an address of an earlier version may name otherwise."""
+    old = next((old for old in _EARLIER if name.startswith(old)), "")
+    return "Text" if name == "Article" else _EARLIER[old] + name.removeprefix(old) if old else name
+
+
 def options(view: ColouredView) -> dict[str, Option]:
     """Return the options of all sources by name, best first; of equal names the first.
 
@@ -138,7 +144,7 @@ def of_text(view: ColouredView) -> list[Option]:
     known = view.scene.known
     offered = [Option("Section", partial(_sections, view))]
     if not view.single:
-        offered.append(Option("Article", partial(_articles, view)))
+        offered.append(Option("Text", partial(_articles, view)))
         if any(article.topic for article in known.values()):
             offered.append(Option("Topic", partial(_topics, view)))
         offered.append(Option("Split", partial(_splits, view)))
@@ -161,7 +167,7 @@ def _articles(view: ColouredView) -> Colouring:
     everywhere = categories(np.searchsorted(ids, view.whole.articles), titles)[1]
     places = {code: place for place, code in enumerate(everywhere)}
     lasting = lasting_colours([str(c) for c in codes], [str(c) for c in places])
-    return Colouring(found, [titles[code] for code in codes], "other articles", lasting)
+    return Colouring(found, [titles[code] for code in codes], "other texts", lasting)
 
 
 def _topics(view: ColouredView) -> Colouring:
@@ -187,7 +193,7 @@ def _by_article(scene: Scene, codes: dict[int, int]) -> Categories:
 
 # ---------------------------------------------------------------- columns
 
-_TEXT_OPTIONS = ("Section", "Article", "Topic", "Split")
+_TEXT_OPTIONS = ("Section", "Text", "Topic", "Split")
 _STEPS = 9
 
 
@@ -298,11 +304,12 @@ def of_labellings(view: ColouredView) -> list[Option]:
     for record, found in zip(known, clusters, strict=True):
         offered.append(Option(_LABELS + record.name, partial(_labels, view, record, False)))
         if any(cluster.parent is not None for cluster in found):
-            offered.append(Option(f"Themes of labels: {record.name}", partial(_labels, view, record, True)))
+            offered.append(Option(_THEMES_OF + record.name, partial(_labels, view, record, True)))
     return offered
 
 
-_LABELS = "Labels: "
+_LABELS, _THEMES_OF = "Coding: ", "Themes of coding: "
+_EARLIER = {"Labels: ": _LABELS, "Themes of labels: ": _THEMES_OF}
 
 
 def _labels(view: ColouredView, record: LabellingRecord, themes: bool) -> Colouring:
@@ -318,7 +325,7 @@ def _labels(view: ColouredView, record: LabellingRecord, themes: bool) -> Colour
     found = np.full(len(numbers), -1, dtype=np.int64)
     found[known], chosen = categories(place[known], names)
     colours = [now.clusters[clusters[code]].colour for code in chosen]
-    return Colouring(found, [names[code] for code in chosen], "other labels or none", colours, column="Label")
+    return Colouring(found, [names[code] for code in chosen], "other codes or none", colours, column="Code")
 
 
 # ---------------------------------------------------------------- triplets

@@ -1,10 +1,13 @@
-"""Controls above the map: articles, colouring, display, and the search by substring, whole words or meaning."""
+"""What is searched for and how the map is shown, and the files of a map.
+
+The choices are kept under the URL keys of the page; the widgets of a panel that is open show them.
+"""
 
 from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +25,7 @@ from themescope.jobs.common.models import within_article
 from themescope.jobs.common.vectors import keys_of
 from themescope.jobs.services import search
 from themescope.webapp.features import map
-from themescope.webapp.features.map import WHOLE_WORDS, colourings
-from themescope.webapp.features.map.colourings import ColouredView
+from themescope.webapp.features.map import WHOLE_WORDS
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.component import (
     POINTS_SOURCE,
@@ -39,10 +41,9 @@ from themescope.webapp.map_view.component import (
 from themescope.webapp.map_view.geometry import Rows, rows_of
 from themescope.webapp.map_view.scene import Colouring, MapState, Scene
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import bound, by_name
 from themescope.webapp.shared.components import asset
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.text import plain, shorten
+from themescope.webapp.shared.text import shorten
 
 _KEPT_BYTES = 1_000_000_000
 """Vectors of a map that need more memory than this are read again for each search."""
@@ -57,7 +58,7 @@ class MapHits:
     """(n,) cosine similarity for a search by meaning, else None."""
     searched: bool = True
     note: str = ""
-    """Sentence that says that the search was approximate; empty if it was exact."""
+    """What to know about the search: that it was approximate, or why it was not possible; else empty."""
 
 
 NOTHING_FOUND = MapHits(np.empty(0, dtype=np.intp), None)
@@ -164,142 +165,120 @@ def _vectors(digest: str, _model: ModelRecord, _whole: Scene) -> Matrix:
     return np.concatenate([vectors.astype(np.float16) for _, vectors in parts])[back]
 
 
-# --- controls ---------------------------------------------------------------------------------------------------------
+# --- search and settings ----------------------------------------------------------------------------------------------
 
 
-_NONE = "None"
-_SCALES = (0.4, 3.0)
+_SCALES, _OPACITIES = (0.4, 3.0), (0.1, 1.0)
+NO_MAP = "None"
 
 
-def articles(whole: Scene, corpus: CorpusRecord) -> Ids:
-    """Choose articles; returns their ids, none for all. Those of benchmarks come first."""
+def found(record: MapRecord, corpus: CorpusRecord, whole: Scene, scene: Scene) -> MapHits:
+    """Return what the search in the address finds among the sentences in view."""
+    text, match = map.held(map.SEARCH).strip(), map.held(map.MATCH, map.SUBSTRING)
+    nearest = int(map.number_held(map.NEAREST, 50, 5, 1_000))
+    if (model := queries.model_by_id(record.model_id)) is not None:
+        search.preload(queries.store(), model)
+    query: str | int = _similar() or text
+    if not query:
+        return NO_SEARCH
+    if isinstance(query, str) and match != map.MEANING:
+        return by_text(scene, corpus, query, match)
+    note = ""
+    if isinstance(query, str) and model is not None and within_article(model):
+        note = "The query has no text around it, so its vector is computed without other units."
+    try:
+        hits = by_meaning(record, whole, scene, query, nearest)
+    except ThemescopeError as error:
+        return replace(NOTHING_FOUND, note=str(error))
+    return replace(hits, note=" ".join(filter(None, (note, hits.note))))
+
+
+def _similar() -> int:
+    """Return the id of the sentence whose neighbours are searched for; 0 for none."""
+    text = map.held(map.SIMILAR)
+    if not (text.isascii() and text.isdecimal()) or len(text) > 18:
+        return 0
+    return int(text) if int(text) in queries.sentences(np.array([int(text)])) else 0
+
+
+def searched() -> str:
+    """Return what is searched for, as the origin of a selection says it; "" for nothing."""
+    if similar := _similar():
+        return f"units similar to “{shorten(queries.sentences(np.array([similar]))[similar].text, 60)}”"
+    text = map.held(map.SEARCH).strip()
+    return f"“{text}” by {map.held(map.MATCH, map.SUBSTRING)}" if text else ""
+
+
+def search_similar(sentence: int) -> None:
+    """Search for the neighbours of a sentence; for callbacks."""
+    st.session_state[map.SIMILAR] = str(sentence)
+
+
+def clear_search() -> None:
+    """Show all sentences again; for callbacks."""
+    st.session_state[map.SIMILAR] = st.session_state[map.SEARCH] = ""
+
+
+def _field(key: str, value: Any, kind: Callable[[Any], Any] = str) -> dict[str, Any]:
+    """Return key and callback of a widget that shows the value of a URL key and changes it."""
+    name = f"{key}_field"
+    st.session_state[name] = value
+
+    def take() -> None:
+        st.session_state[key] = kind(st.session_state[name])
+
+    return {"key": name, "on_change": take}
+
+
+def search_fields(whole: Scene, corpus: CorpusRecord) -> None:
+    """Draw the search and the choice of articles, for the panel of the filters."""
+    st.text_input("Search", placeholder="Search", icon=":material/search:", label_visibility="collapsed",
+                  **_field(map.SEARCH, map.held(map.SEARCH)))  # fmt: skip
+    match = map.held(map.MATCH, map.SUBSTRING)
+    with st.container(horizontal=True):
+        st.selectbox(
+            "Match", map.MATCHES, **_field(map.MATCH, match if match in map.MATCHES else map.SUBSTRING),
+            help="Substring: the text occurs in the unit. Whole words: all words occur. Meaning: the nearest units by "
+            "the model of the map.",
+        )  # fmt: skip
+        if match == map.MEANING or map.held(map.SIMILAR):
+            nearest = int(map.number_held(map.NEAREST, 50, 5, 1_000))
+            st.number_input("Nearest units", 5, 1_000, step=5, **_field(map.NEAREST, nearest), width=120)
+    titles = titles_of(whole, corpus)
+    if len(titles) > 1:
+        st.multiselect(
+            "Texts", list(titles), placeholder=f"all {len(titles):,}",
+            **_field(map.ARTICLES, map.articles_held(titles), list),
+            help="Colours only the units of these texts; the others stay in grey.",
+        )  # fmt: skip
+
+
+def titles_of(whole: Scene, corpus: CorpusRecord) -> dict[str, int]:
+    """Return article titles → ids; those of benchmarks, whose clusters can be compared, come first."""
     measured = queries.benchmark_articles(corpus.id)
     titles: dict[str, int] = {}
     for article in sorted(whole.known.values(), key=lambda a: (a.id not in measured, a.title.casefold(), a.id)):
         titles.setdefault(article.title, article.id)
-    first = sum(id in measured for id in titles.values())
-    held = st.session_state.get(map.ARTICLES) or []
-    kept = [title for title in held if title in titles]
-    if kept != held:
-        st.session_state[map.ARTICLES] = kept
-    with st.popover("Articles", icon=":material/article:"):
-        chosen = st.multiselect(
-            "Articles", list(titles), key=map.ARTICLES, bind="query-params", placeholder=f"all {len(titles):,}",
-            help="Colours only the sentences of these articles; the others stay in grey.",
-        )  # fmt: skip
-        if first:
-            st.caption(
-                f"The first {first:,} of the list are in a benchmark, so that clusters of them can be compared."
-                if first < len(titles)
-                else "All are in a benchmark, so that clusters of them can be compared."
-            )
-    return np.array(sorted(titles[title] for title in chosen), dtype=np.int64)
+    return titles
 
 
-def colouring(view: ColouredView) -> Colouring:
-    """Choose what the points are coloured by."""
-    found = colourings.options(view)
-    help = "Clusters are computed within each article: choose one article to colour by them."
-    return found[bound("Colour by", list(found), map.COLOUR, label_visibility="collapsed", help=help)].make()
+def appearance_held() -> tuple[float, float]:
+    """Return relative size and opacity of the points."""
+    return map.number_held(map.SCALE, 1.0, *_SCALES), map.number_held(map.OPACITY, 0.75, *_OPACITIES)
 
 
-def chosen() -> tuple[str, str]:
-    """Return the names of the colouring and of the search, once their controls are drawn."""
-    similar = st.query_params.get(map.SIMILAR, "")
-    text = str(st.session_state.get(map.SEARCH) or "").strip()
-    searched = "similar sentences" if similar else f"“{text}” by {st.session_state.get(map.MATCH)}" if text else ""
-    return str(st.session_state.get(map.COLOUR) or ""), searched
-
-
-def display(maps: Sequence[MapRecord]) -> tuple[MapRecord, MapRecord | None, float, float]:
-    """Choose a map and a second one (None for none), and relative size and opacity of their points."""
-    models = {model.id: model.name for model in queries.models()}
-    with st.popover("Display", icon=":material/tune:"):
-        record = by_name("Map", maps, map.MAP, lambda found: found.name or models.get(found.model_id, "Map"))
-        scale = st.slider(
-            "Point size", *_SCALES, 1.0, 0.1, key=map.SCALE, bind="query-params", format="%.1f×",
-            help="As a multiple of the usual size, which depends on the number of points.",
-        )  # fmt: skip
-        opacity = st.slider(
-            "Opacity", 0.1, 1.0, 0.75, 0.05, key=map.OPACITY, bind="query-params", help="1 is fully opaque."
-        )
-        others = {m.name or f"map {m.id}": m for m in maps if m.id != record.id}
-        help = "Shows a second map of the same sentences, aligned with the first."
-        beside = bound("Compare maps", [_NONE, *others], map.OTHER_MAP, help=help)
-    return record, others.get(beside), float(scale), float(opacity)
-
-
-# ---------------------------------------------------------------- search
-
-
-def found(
-    record: MapRecord,
-    corpus: CorpusRecord,
-    whole: Scene,
-    scene: Scene,
-) -> MapHits:
-    """Draw the search box and return what the search found."""
-    text, match, nearest = _search_box()
-    if (model := queries.model_by_id(record.model_id)) is not None:
-        search.preload(queries.store(), model)
-    query: str | int | None = _similar()
-    if query is None:
-        query = text.strip() or None
-    if query is None:
-        return NO_SEARCH
-    if isinstance(query, str) and match != map.MEANING:
-        return by_text(scene, corpus, query, match)
-    if isinstance(query, str) and model is not None and within_article(model):
-        st.caption("The query has no article, so its vector is computed without other sentences.")
-    try:
-        found = by_meaning(record, whole, scene, query, nearest)
-    except ThemescopeError as error:
-        st.warning(plain(error), icon=":material/search_off:")
-        return NOTHING_FOUND
-    if found.note:
-        st.caption(found.note)
-    return found
-
-
-def _search_box() -> tuple[str, str, int]:
-    text = st.text_input(
-        "Search", key=map.SEARCH, bind="query-params", placeholder="Search", width="stretch",
-        icon=":material/search:", label_visibility="collapsed",
+def display_fields(maps: Sequence[str], shown: str) -> None:
+    """Draw the choice of the map and of a second one, and size and opacity of the points."""
+    scale, opacity = appearance_held()
+    st.selectbox("Map", maps, **_field(map.MAP, shown))
+    others = [NO_MAP, *(name for name in maps if name != shown)]
+    beside = map.held(map.OTHER_MAP, NO_MAP)
+    st.selectbox(
+        "Beside it", others, **_field(map.OTHER_MAP, beside if beside in others else NO_MAP),
+        help="Shows a second map of the same units, aligned with the first.",
     )  # fmt: skip
-    with st.popover("Search options", icon=":material/manage_search:"):
-        match = st.selectbox(
-            "Match", map.MATCHES, key=map.MATCH, bind="query-params",
-            help="Substring: the text occurs in the sentence. Whole words: all words occur. Meaning: the nearest "
-            "sentences by the model of the map.",
-        )  # fmt: skip
-        nearest = st.number_input(
-            "Similar sentences", 5, 1_000, 50, 5, key=map.NEAREST, bind="query-params",
-            help="How many nearest neighbours a search by meaning returns.",
-        )  # fmt: skip
-    return text or "", match or map.SUBSTRING, int(nearest)
-
-
-def _similar() -> int | None:
-    """Return the id of the sentence whose neighbours are searched for, from the address."""
-    text = st.query_params.get(map.SIMILAR, "")
-    if not text.isdecimal() or len(text) > 18:
-        return None
-    known = queries.sentences(np.array([int(text)]))
-    if int(text) not in known:
-        return None
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        label = f"Similar to: {plain(shorten(known[int(text)].text, 90))}"
-        st.badge(label, icon=":material/join_inner:", color="blue")
-        st.button("Clear search", icon=":material/close:", type="tertiary", on_click=search_similar, args=(None,))
-    return int(text)
-
-
-def search_similar(sentence: int | None) -> None:
-    """Search for the neighbours of a sentence; with None, clear that search. For callbacks."""
-    if sentence is None:
-        st.query_params.pop(map.SIMILAR, None)
-    else:
-        st.query_params[map.SIMILAR] = str(sentence)
+    st.slider("Point size", *_SCALES, step=0.1, format="%.1f×", **_field(map.SCALE, scale, "{:g}".format))
+    st.slider("Opacity", *_OPACITIES, step=0.05, **_field(map.OPACITY, opacity, "{:g}".format))
 
 
 # Export of a map: columns for tables, and a self-contained HTML page. Pictures are in :mod:`.figure`

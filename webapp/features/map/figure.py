@@ -217,7 +217,7 @@ def _legend(entries: Sequence[_Entry], left: float, top: float, width: float, ro
 # ---------------------------------------------------------------- dialog
 
 
-def _show(canvas: Canvas, record: MapRecord, coloured_by: str) -> None:
+def show(canvas: Canvas, record: MapRecord, coloured_by: str) -> None:
     """Draw the controls of a figure, its preview with the files, and the caption; for a dialog."""
     about = _caption(canvas, record, coloured_by)
     row: dict[str, Any] = {"horizontal": True, "vertical_alignment": "bottom", "gap": "small"}
@@ -244,6 +244,10 @@ def _show(canvas: Canvas, record: MapRecord, coloured_by: str) -> None:
             "dpi": {"png": _PNG_DPI, "pdf": _PDF_DPI}, "file": "themescope-figure",
         },
     )  # fmt: skip
+    download(
+        "HTML", lambda: controls.page(canvas, f"{record.name}: {count(len(canvas.scene.ids), 'unit')}"),
+        "themescope-map.html", help="The map with its units as one file that opens without Themescope.",
+    )  # fmt: skip
     st.caption("Caption to copy:")
     st.code(about, language=None, wrap_lines=True)
 
@@ -256,39 +260,8 @@ def _caption(canvas: Canvas, record: MapRecord, coloured_by: str) -> str:
     by = f" from the vectors of {model.name}" if model is not None else ""
     parts = [
         f"{count(shown, corpus.unit.value)}{of} of “{corpus.name}”, laid out by UMAP{by} (seed {record.seed}): nearby "
-        f"points are similar; {record.faithfulness:.0%} of the 15 nearest neighbours of a sentence stay near.",
+        f"points are similar; {record.faithfulness:.0%} of the 15 nearest neighbours of a unit stay near.",
         f"Colours: {coloured_by}." if coloured_by else "",
         f"A random sample of {controls.FILE_POINTS:,} points is drawn." if shown > controls.FILE_POINTS else "",
     ]
     return " ".join(filter(None, parts))
-
-
-def downloads(canvas: Canvas, record: MapRecord, coloured_by: str) -> None:
-    """Draw the menu of files of the whole map."""
-    about = f"{record.name}: {count(len(canvas.scene.ids), 'sentence')}"
-    # A run at its opening would make Streamlit refuse a click that comes before its end.
-    with st.popover("Download", icon=":material/download:", key=f"map_download_{st.session_state.get(_FIGURES, 0)}"):
-        st.caption("PNG is in the toolbar of the map: it shows what you see.")
-        st.button(
-            "Figure for print", icon=":material/image:", width="stretch", on_click=_ask_for_figure,
-            help="SVG, PNG and PDF of the whole map, in millimetres, with names, legend and caption.",
-        )  # fmt: skip
-        download(
-            "HTML", lambda: controls.page(canvas, about), "themescope-map.html", width="stretch",
-            help="Download the map with its sentences as one file that opens without Themescope.",
-        )  # fmt: skip
-    if st.session_state.get(_FIGURE):  # every run draws it, so that it stays while the map changes
-        st.dialog("Figure for print", width="large", on_dismiss=_close)(_show)(canvas, record, coloured_by)
-
-
-_FIGURES, _FIGURE = "map_figures", "map_figure"
-"""Session keys: how often the dialog was opened, and whether it is open."""
-
-
-def _ask_for_figure() -> None:
-    # An open menu would lie on the dialog; with another key it is a new one, which is closed.
-    st.session_state[_FIGURES], st.session_state[_FIGURE] = st.session_state.get(_FIGURES, 0) + 1, True
-
-
-def _close() -> None:
-    st.session_state[_FIGURE] = False

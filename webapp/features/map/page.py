@@ -1,24 +1,27 @@
-"""Map page: sentences of a corpus as points, coloured by section, cluster, label or score; the form for a new map."""
+"""Map page: units as points, coloured by theme, code, column or score; the form for a new map."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from themescope.core.projection.maps import UmapConfig
 from themescope.core.records.stored import CorpusRecord, MapRecord, ModelRecord
 from themescope.jobs.common.models import corpus_shares
+from themescope.webapp.features import map as state
 from themescope.webapp.features.map import view
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import closed, model_notes, nothing, one_model, project
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.navigation import saved_views
+from themescope.webapp.shared.selections import selection_panel, selections
+from themescope.webapp.shared.selections.selections import Panel
 
 _LISTED, _MOST = 10_000, 20_000_000
 _LIMIT_HELP = (
-    "Larger corpora are sampled at random. The layout is fitted on at most 50,000 sentences, which takes about a "
+    "Larger projects are sampled at random. The layout is fitted on at most 50,000 units, which takes about a "
     "minute; the others are placed by the fitted model."
 )
 
@@ -35,11 +38,11 @@ def new_map_form(corpus: CorpusRecord) -> None:
     model_notes(model, corpus_shares(corpus))
     titles = [a.title for a in queries.articles(corpus.id, limit=_LISTED)]
     with st.form(f"map_new_map_{corpus.id}"):
-        chosen = st.multiselect("Articles", titles, placeholder="whole project", help="Empty for the whole project.")
+        chosen = st.multiselect("Texts", titles, placeholder="whole project", help="Empty for the whole project.")
         left, middle, right = st.columns([2, 1, 1])
         name = left.text_input("Map name", placeholder=f"{corpus.name} by {model.name}")
         limit = middle.number_input(
-            "Maximum sentences", 50, _MOST, min(20_000, max(50, corpus.sentences)), step=1_000, help=_LIMIT_HELP
+            "Maximum units", 50, _MOST, min(20_000, max(50, corpus.sentences)), step=1_000, help=_LIMIT_HELP
         )
         seed = right.number_input(
             "Seed", min_value=0, value=0, step=1, help="Seed of sampling and layout; the same seed gives the same map."
@@ -71,20 +74,22 @@ def ordered(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> list[MapRecord]:
 
 
 def _name(corpus: CorpusRecord, model: ModelRecord, chosen: list[str]) -> str:
-    what = corpus.name if not chosen else chosen[0] if len(chosen) == 1 else f"{len(chosen)} articles of {corpus.name}"
+    what = corpus.name if not chosen else chosen[0] if len(chosen) == 1 else f"{len(chosen)} texts of {corpus.name}"
     return f"{what} by {model.name}"
+
+
+def draw(corpus: CorpusRecord) -> None:
+    """Draw the map of a project; without one, the form that makes one, and a selection from another page."""
+    if maps := ordered(corpus, queries.maps(corpus.id)):
+        view.show(corpus, maps, partial(new_map_form, corpus))
+        return
+    nothing("No map of this project yet.", "Choose a model below and create one; it takes a minute or two.")
+    new_map_form(corpus)
+    elsewhere = selections.from_address(state.STORED) or selections.offered(corpus.id, keep=True)
+    if elsewhere is not None and elsewhere.corpus_id == corpus.id:
+        selection_panel.show(Panel(elsewhere, "map_drawer", state.STORED))
 
 
 chosen = project()
 if chosen is not None:
-    maps = ordered(chosen, queries.maps(chosen.id))
-    if maps:
-        view.show(chosen, maps)
-    else:
-        nothing("No map of this project yet.", "Choose a model below and create one; it takes a minute or two.")
-    key = f"map_new_map_{bool(maps)}"
-    form = st.expander("Create a map", icon=":material/add:", expanded=not maps, key=key, on_change="rerun")
-    if form.open:
-        with form:
-            new_map_form(chosen)
-saved_views("map")
+    draw(chosen)

@@ -1,187 +1,49 @@
-"""The map of a corpus, alone or beside a second one, and beside it the panel of the listed sentences."""
+"""The map of a corpus, alone or beside a second one, the drawer of a selection, and the filters."""
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.columns import ColumnType, Values
 from themescope.core.config import digest_of
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.operations import Origin, selected
 from themescope.core.projection import geometry as alignment
-from themescope.core.records.stored import CorpusRecord, MapRecord
+from themescope.core.records.stored import CorpusRecord, MapRecord, SelectionRecord
 from themescope.core.types import Points
 from themescope.db.records import SentencePlaces
 from themescope.jobs.common.importing.waves import without_waves
 from themescope.jobs.common.models import WITHIN_ARTICLE, within_article
 from themescope.webapp.features import map as state
-from themescope.webapp.features.map import controls, figure, state_of, to_address
+from themescope.webapp.features.map import colourings, controls, figure, state_of, to_address
 from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.map.controls import MapHits
 from themescope.webapp.map_view import component, geometry
 from themescope.webapp.map_view import scene as map_scene
-from themescope.webapp.map_view.component import Canvas
-from themescope.webapp.map_view.geometry import Rows, Units, digest
+from themescope.webapp.map_view.component import Canvas, PageMenus
+from themescope.webapp.map_view.geometry import Rows, digest
 from themescope.webapp.map_view.levels import WHOLE_POINTS
 from themescope.webapp.map_view.scene import LEAD, Colouring, MapState, Scene
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import asset, draw_component
-from themescope.webapp.shared.navigation import page_link
-from themescope.webapp.shared.selections import selection_panel
+from themescope.webapp.shared.navigation import page_link, saved_views
+from themescope.webapp.shared.selections import selection_actions, selection_panel, selections
 from themescope.webapp.shared.selections.selections import Panel, Ranking
-from themescope.webapp.shared.text import count, plain
-
-
-@dataclass(frozen=True, slots=True)
-class ListPanel:
-    """Input of the panel."""
-
-    corpus: CorpusRecord
-    record: MapRecord
-    scene: Scene
-    colouring: Colouring
-    state: MapState
-    found: MapHits
-    height: int
-    moved: npt.NDArray[np.float64] | None = None
-    """(n,) distance of each sentence between both maps, if two are shown."""
-    find_similar: Callable[[int], None] = lambda sentence: None
-    """Searches for the neighbours of the sentence with this id."""
-    coloured_by: str = ""
-    """Name of the colouring."""
-    searched: str = ""
-    """What was searched for."""
-
-
-def show_list(panel: ListPanel) -> None:
-    """Draw the details of the chosen sentence, and the panel of the selection."""
-    _details(panel)
-    rows, ranking = _listed(panel)
-    chosen = selected(panel.corpus.id, panel.scene.ids[rows], _origin(panel))
-    shown = Panel(
-        chosen,
-        "map_panel",
-        state.STORED,
-        panel.height,
-        (state.SHAPE, state.SIDE),
-        {state.MAP: panel.record.name},
-        state.LIST,
-        ranking=ranking,
-        heading=_heading(panel, len(rows)),
-        columns=partial(controls.columns, panel.scene, panel.colouring),
-        places=partial(_places, panel, rows),
-        whole=np.sort(panel.scene.ids),
-        focus=panel.state.sentence,
-        on_pick=panel.state.click,
-        on_clear=_clear(panel) if len(panel.state.ids) else None,
-    )
-    selection_panel.show(shown)
-
-
-def _places(panel: ListPanel, rows: Rows) -> SentencePlaces:
-    scene = panel.scene
-    return SentencePlaces(
-        scene.ids[rows], scene.articles[rows], scene.positions[rows], scene.sections[rows], scene.titles
-    )
-
-
-def _heading(panel: ListPanel, listed: int) -> str:
-    chosen = len(panel.state.rows(panel.scene))
-    if len(panel.state.ids) and panel.found.searched:
-        return f"{count(listed, 'sentence')} found among {chosen:,} selected"
-    if len(panel.state.ids):
-        return f"{count(chosen, 'sentence')} selected"
-    return f"{count(listed, 'sentence')} found" if panel.found.searched else f"All {count(listed, 'sentence')} shown"
-
-
-def _clear(panel: ListPanel) -> Callable[[], None]:
-    def clear() -> None:
-        panel.state.clear()
-        st.query_params.pop(state.STORED, None)
-
-    return clear
-
-
-def _listed(panel: ListPanel) -> tuple[Rows, Ranking | None]:
-    """Return the rows to list, and their order if it is not the reading order."""
-    selected_rows, found = panel.state.rows(panel.scene), panel.found
-    if found.searched:
-        inside = np.isin(found.rows, selected_rows) if len(panel.state.ids) else np.ones(len(found.rows), bool)
-        rows = found.rows[inside]
-        return rows, None if found.cosines is None else Ranking(
-            "Most similar", panel.scene.ids[rows], [f"{value:.3f}" for value in found.cosines[inside].tolist()]
-        )
-    rows = selected_rows if len(panel.state.ids) else np.arange(len(panel.scene.ids))
-    return rows, _by_value(panel, rows)
-
-
-def _by_value(panel: ListPanel, rows: Rows) -> Ranking | None:
-    """Return the order by distance moved, largest first; without a second map, by the value of the colouring."""
-    values = panel.moved if panel.moved is not None else panel.colouring.values
-    if values is None:
-        return None
-    sign = -1 if panel.moved is not None else 1
-    order = rows[np.argsort(sign * values[rows], kind="stable")]
-    first = "earliest" if panel.colouring.dates else "lowest"
-    name = "Moved most" if panel.moved is not None else f"{panel.colouring.column}, {first} first"
-    if panel.moved is None and panel.colouring.dates:
-        notes = [str(panel.colouring.value(row) or "") for row in order.tolist()]
-    else:
-        notes = ["" if np.isnan(value) else f"{value:.2f}" for value in values[order].tolist()]
-    return Ranking(name, panel.scene.ids[order], notes)
-
-
-def _origin(panel: ListPanel) -> Origin:
-    if panel.state.origin is not None:
-        facts, kind = list(panel.state.origin.facts), panel.state.origin.kind
-    elif len(panel.state.ids):
-        chosen = ", ".join(part.described(panel.colouring.names) for part in panel.state.parts)
-        facts, kind = [f"{chosen or 'a list'} on map {panel.record.name}"], "lasso"
-    else:
-        facts, kind = [f"all sentences shown on map {panel.record.name}"], "filter"
-    if panel.searched:
-        facts, kind = [f"search {panel.searched}", *(facts if len(panel.state.ids) else facts[-1:])], "search"
-    if panel.coloured_by and panel.state.origin is None:
-        facts.append(f"coloured by {panel.coloured_by}")
-    return Origin(kind, tuple(facts))
-
-
-def _details(panel: ListPanel) -> None:
-    rows = panel.scene.rows_of(np.array([panel.state.sentence]))
-    if not len(rows):
-        return
-    row = int(rows[0])
-    (sentence,) = map_scene.texts(panel.scene, rows)
-    with st.container(border=True, gap="small", key="map_details"):
-        st.text(sentence.text)
-        parts = [panel.scene.article(row), panel.scene.section(row)]
-        parts += [panel.colouring.name(row)] if panel.colouring.column else []
-        st.caption(" · ".join(plain(part) for part in parts if part))
-        with st.container(horizontal=True):
-            st.button(
-                "Find similar", icon=":material/join_inner:", shortcut="A", on_click=panel.find_similar,
-                args=(sentence.id,),
-                help="Lists the nearest neighbours of this sentence and rings them on the map.",
-            )  # fmt: skip
-            page_link(
-                "texts", "Read the article", icon=":material/menu_book:", view={"article": panel.scene.article(row)}
-            )
-
-
-# --- view -------------------------------------------------------------------------------------------------------------
+from themescope.webapp.shared.text import count, distinct, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,178 +83,367 @@ def second_canvas(pair: Pair, scene: Scene, canvas: Canvas, other: MapRecord) ->
     return replace(canvas, units=scene.grid.units(pair.second[rows]), name=other.digest[:12], side=1)
 
 
-_HEIGHT, _PAIR_HEIGHT, _TABLE = 430, 330, 300
-_BELOW = 84
-"""Pixels below the map, for its list form and notes."""
-_LIST_WIDTH, _EDGE_WIDTH, _FILTERS_WIDTH, _MOST_CONTEXT = 400, 24, 250, 100_000
+# --- the map, its panel and its drawer -------------------------------------------------------------------------------
+
+
+_HEIGHT, _LIST, _BELOW, _MOST_CONTEXT = 430, 300, 6, 100_000
+"""Least heights of map and list and the distance of the map from the lower border, in pixels; most points in grey."""
 _ASSETS = Path(__file__).parent / "assets"
+_PANEL, _DIALOG = "map_panel_open", "map_dialog"
+FILTER, DISPLAY = "filter", "display"
+_MORE = (
+    ("all", "Select all units"), (DISPLAY, "Other map, size, opacity …"), ("figure", "Figure and files …"),
+    ("saved", "Saved selections …"), ("views", "Saved views …"), ("compute", "Compute a map …"),
+    ("about", "About this map …"),
+)  # fmt: skip
+_EVERYTHING = "all units shown"
 
 
-@dataclass(frozen=True, slots=True)
-class _Bar:
-    """Places of the controls on the map, in their order."""
+@dataclass(frozen=True)
+class MapPage:
+    """What the page shows in this run."""
 
-    colour: DeltaGenerator
-    search: DeltaGenerator
-    more: DeltaGenerator
+    corpus: CorpusRecord
+    record: MapRecord
+    whole: Scene
+    scene: Scene
+    """The sentences in view; their colouring is ``colouring``."""
+    colouring: Colouring
+    coloured_by: str
+    state: MapState
+    found: MapHits
+    columns: FacetsFound
+    filters: int
+    """Number of filters, of columns and others."""
+    pair: Pair | None
 
-    @classmethod
-    def drawn(cls) -> _Bar:
-        """Draw the places."""
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="map_controls"):
-            colour = st.container(width="stretch")
-            search = st.container(horizontal=True, gap="xsmall", width="stretch")
-            more = st.container(horizontal=True, gap="xsmall", width="content")
-        return cls(colour, search, more)
+    @cached_property
+    def passing(self) -> Scene:
+        """The sentences that the filters let through."""
+        return self.scene if self.columns.passing.all() else self.scene.only(self.columns.passing)
+
+    @cached_property
+    def colours(self) -> Colouring:
+        """The colouring of the sentences that pass."""
+        return self.colouring.only(self.columns.passing)
+
+    @property
+    def moved(self) -> npt.NDArray[np.float64] | None:
+        """(n,) distance of each passing sentence between both maps, if two are shown."""
+        return None if self.pair is None else self.pair.moved[self.pair.first.rows_of(self.passing.ids)]
 
 
-def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
-    """Draw a map with its controls on it, and the list of sentences beside it."""
-    with st.container(horizontal=True, gap="small", key="map_body"):
-        filters = st.container(key="map_filters", width=_FILTERS_WIDTH) if panel_shown() else None
-        frame = st.container(key="map_frame")
-        drawer = _drawer() if list_shown() else None
-    with frame:
-        bar = _Bar.drawn()
-    with bar.more:
-        place = st.container()
-        record, other, scale, opacity = controls.display(maps)
-    whole = map_scene.opened(record)
-    with place:
-        articles = controls.articles(whole, corpus)
-    pair = _pair(whole, other)
+def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], None]) -> None:
+    """Draw the map, and beside it the drawer of what is selected or found; ``compute`` draws the form of a new map."""
+    models = {model.id: model.name for model in queries.models()}
+    named = dict(zip(distinct(m.name or models.get(m.model_id, "Map") for m in maps), maps, strict=True))
+    first = next(iter(named))
+    name = chosen if (chosen := state.held(state.MAP, first)) in named else first
+    record, other = named[name], named.get(state.held(state.OTHER_MAP, controls.NO_MAP))
+    whole, chosen_state = map_scene.opened(record), state_of(record.digest)
+    if (offered := selections.offered(corpus.id)) is not None:
+        chosen_state.select(offered.ids, offered.origin)
+    asked = _answer(chosen_state)
+    titles = controls.titles_of(whole, corpus)
+    articles = np.array(sorted(titles[title] for title in state.articles_held(titles)), dtype=np.int64)
+    pair = _pair(whole, other) if other is not None and other.id != record.id else None
     base = pair.first if pair is not None else whole
-    chosen_articles = np.isin(base.articles, articles) if len(articles) else np.ones(len(base.ids), dtype=bool)
-    scene = base if chosen_articles.all() else base.only(chosen_articles)
+    inside = np.isin(base.articles, articles) if len(articles) else np.ones(len(base.ids), dtype=bool)
+    scene = base if inside.all() else base.only(inside)
     columns = facets_found(corpus, scene)
-    with bar.more:
-        button(columns)
-    with bar.colour:
-        colouring = controls.colouring(ColouredView(corpus, base, scene, articles))
+    options = colourings.options(ColouredView(corpus, base, scene, articles))
+    wanted = colourings.of_today(state.held(state.COLOUR))
+    coloured_by = wanted if wanted in options else next(iter(options))
     passing = scene if columns.passing.all() else scene.only(columns.passing)
-    with bar.search:
-        found = controls.found(record, corpus, whole, passing)
-    canvas = component.canvas_of(
-        scene, colouring, found=scene.rows_of(passing.ids[found.rows]),
-        size=scale * geometry.point_size(len(scene.ids)), opacity=opacity, height=_HEIGHT, fill=_BELOW,
-        name=record.digest[:12], frame=geometry.frame_of(scene.units),
-        shown=None if columns.passing.all() else columns.passing,
+    shown = MapPage(
+        corpus, record, whole, scene, options[coloured_by].make(), coloured_by, chosen_state,
+        controls.found(record, corpus, whole, passing), columns,
+        columns.active + bool(len(articles)) + bool(controls.searched()), pair,
     )  # fmt: skip
-    order, left_out = canvas.levels.order, ~chosen_articles
+    if asked == "all":
+        chosen_state.select(
+            passing.ids, Origin("filter", (f"{_EVERYTHING} on map {record.name}", f"coloured by {coloured_by}"))
+        )
+    canvas, rows = _canvas(shown, list(options), inside, base)
+    beside = _beside(shown, canvas, other)
+    if chosen_state.fresh:
+        of = (beside if beside is not None and chosen_state.side else canvas).filtered
+        chosen_state.take(of.scene, of.units, of.colouring)
+    with st.container(horizontal=True, gap=None, key="map_body"):
+        frame = st.container(key="map_frame")
+        # The drawer comes before the map: a map that is drawn knows that its list is.
+        if len(chosen_state.ids) or shown.found.searched or len(scene.rows_of(np.array([chosen_state.sentence]))):
+            with st.container(key="map_drawer"):
+                _drawer(shown)
+    with frame:
+        if panel := st.session_state.get(_PANEL, ""):
+            with st.container(key="map_panel", gap="small"):
+                _panel(panel, shown, list(named), name, rows, canvas.name)
+        for place, one in zip(
+            st.columns(2, gap="small") if beside else [frame], filter(None, (canvas, beside)), strict=True
+        ):
+            with place:
+                component.points(one)
+                component.interactive(one, chosen_state, chosen_state.version, to_address)
+    _dialog(shown, canvas, compute)
+    to_address(chosen_state)
+
+
+def _answer(chosen: MapState) -> str:
+    """Do what a menu of the map asked for; return what is left to do once the map is known."""
+    (what, value), chosen.asked = chosen.asked, ("", "")
+    if what == "colour":
+        st.session_state[state.COLOUR] = value
+    elif what in (FILTER, DISPLAY):
+        st.session_state[_PANEL] = "" if st.session_state.get(_PANEL) == what else what
+    elif what in dict(_MORE) and what != "all":
+        st.session_state[_DIALOG] = what
+        selection_actions.close("map_drawer")  # one dialog at a time
+    return what
+
+
+def _canvas(page: MapPage, options: Sequence[str], inside: npt.NDArray[np.bool_], base: Scene) -> tuple[Canvas, Rows]:
+    """Return the canvas of the map, and the rows of its points in the order in which they are sent."""
+    scene, columns, filtering = page.scene, page.columns, st.session_state.get(_PANEL) == FILTER
+    scale, opacity = controls.appearance_held()
+    frame = geometry.frame_of(scene.units)
+    if page.state.frame not in (frame, None):  # other articles: the view of those before would show none of them
+        page.state.camera = None
+    page.state.frame = frame
+    menus = PageMenus(options, page.coloured_by, page.filters, filtering, _MORE)
+    canvas = component.canvas_of(
+        scene, page.colouring, found=scene.rows_of(page.passing.ids[page.found.rows]),
+        size=scale * geometry.point_size(len(scene.ids)), opacity=opacity, height=_HEIGHT, fill=_BELOW,
+        name=page.record.digest[:12], frame=frame, page=menus, status=_status(page),
+        shown=None if columns.passing.all() else columns.passing, link="pair" if page.pair is not None else "",
+    )  # fmt: skip
+    order, left_out = canvas.levels.order, ~inside
     # Two large maps have their points in two orders, so that the server filters them.
-    if filters is not None and (pair is None or len(order) <= WHOLE_POINTS):
+    if filtering and (page.pair is None or len(order) <= WHOLE_POINTS):
         canvas = replace(canvas, columns=columns_digest(columns.facets, order))
     else:
         canvas = canvas.filtered
-        left_out[chosen_articles] = ~columns.passing
+        left_out[inside] = ~columns.passing
     if rest_shown():
-        canvas = replace(canvas, context=_sampled(base.units[left_out]))
-    beside = second_canvas(pair, canvas.scene, canvas, other) if pair is not None and other is not None else None
-    chosen = state_of(record.digest)
-    if chosen.fresh:
-        of = (beside if beside is not None and chosen.side else canvas).filtered
-        chosen.take(of.scene, of.units, of.colouring)
-    moved = pair.moved[pair.first.rows_of(passing.ids)] if pair is not None else None
-    with bar.more:
-        figure.downloads(canvas.filtered, record, controls.chosen()[0])
-        _list_button(len(chosen.rows(passing)))
-    coloured_by, searched = controls.chosen()
-    shown = colouring.only(columns.passing)
-    panel = ListPanel(
-        corpus, record, passing, shown, chosen, found, _TABLE, moved, controls.search_similar, coloured_by, searched
-    )
-    if filters is not None:
-        with filters:
-            show_facets(columns, order, canvas.name)
-    # The list comes before the map: a map that is drawn knows that its list is.
-    if drawer is not None:
-        with drawer:
-            show_list(panel)
-    with frame:
-        if pair is not None and other is not None and beside is not None:
-            _two((canvas, beside), chosen, (record.name, other.name), pair)
-        else:
-            component.points(canvas)
-            component.interactive(canvas, chosen, chosen.version, to_address)
-    _notes(canvas, record, whole)
-    to_address(chosen)
+        units = base.units[left_out]
+        canvas = replace(canvas, context=units[:: len(units) // _MOST_CONTEXT + 1])
+    return canvas, order
 
 
-def _sampled(units: Units) -> Units:
-    return units[:: len(units) // _MOST_CONTEXT + 1]
+def _beside(page: MapPage, canvas: Canvas, other: MapRecord | None) -> Canvas | None:
+    if page.pair is None or other is None:
+        return None
+    return replace(second_canvas(page.pair, canvas.scene, canvas, other), page=None, status=(
+        f"{other.name} · {count(len(page.pair.first.ids), 'unit')} are on both maps; residual {page.pair.error:.0%}"
+    ))  # fmt: skip
 
 
-def _drawer() -> DeltaGenerator:
-    with st.container(key="map_edge", width=_EDGE_WIDTH):
-        draw_component("map_edge", _ASSETS, key="map_edge_view")
-    return st.container(key="map_drawer", width=_LIST_WIDTH)
-
-
-def list_shown() -> bool:
-    """Return whether the list beside the map is shown."""
-    return bool(st.session_state.get(state.LIST_SHOWN, True))
-
-
-def _list_button(selected: int) -> None:
-    def toggle() -> None:
-        st.session_state[state.LIST_SHOWN] = not list_shown()
-
-    label = f"{selected:,} selected" if selected and not list_shown() else "List"
-    icon = ":material/right_panel_close:" if list_shown() else ":material/right_panel_open:"
-    st.button(label, icon=icon, on_click=toggle, help="Shows or hides the list of sentences.", key="map_list_button")
-
-
-def _pair(whole: Scene, other: MapRecord | None) -> Pair | None:
-    """Return both maps, if a second one is chosen that shares sentences with the first."""
+def _pair(whole: Scene, other: MapRecord) -> Pair | None:
+    """Return both maps; None, with a message, if they share too few sentences."""
     try:
-        return None if other is None else pair_of(whole, other)
+        return pair_of(whole, other)
     except ThemescopeError as error:
         st.warning(plain(error), icon=":material/warning:")
         return None
 
 
-def _two(canvases: tuple[Canvas, Canvas], chosen: MapState, names: tuple[str, str], pair: Pair) -> None:
-    for column, canvas, name in zip(st.columns(2), canvases, names, strict=True):
-        with column:
-            st.markdown(f"**{plain(name)}**")
-            component.points(canvas)
-            linked = replace(canvas, link="pair", height=_PAIR_HEIGHT, fill=None)
-            component.interactive(linked, chosen, chosen.version, to_address)
-    st.caption(
-        f"{count(len(pair.first.ids), 'sentence')} are on both maps. The second map is rotated, mirrored and moved to "
-        f"fit the first (Procrustes alignment). Residual after alignment: {pair.error:.0%} of the variance."
+def _status(page: MapPage) -> str:
+    all, shown = len(page.scene.ids), int(page.columns.passing.sum())
+    name = f"{page.record.name} · " if page.pair is not None else ""
+    units = count(shown, "unit") if shown == all else f"{shown:,} of {count(all, 'unit')}"
+    sampled = (
+        f", a random sample of {page.record.sampled_from:,}" if page.record.sampled_from > len(page.whole.ids) else ""
+    )
+    return f"{name}{units}{sampled}"
+
+
+def _panel(panel: str, page: MapPage, maps: Sequence[str], shown: str, order: Rows, name: str) -> None:
+    """Draw the panel over the map: the filters, or the choice of the map and the look of its points."""
+
+    def close() -> None:
+        st.session_state[_PANEL] = ""
+
+    with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+        st.markdown(f"**{'Filter' if panel == FILTER else 'Map'}**", width="stretch")
+        st.button("", icon=":material/close:", type="tertiary", help="Close", key="map_panel_close", on_click=close)
+    if panel != FILTER:
+        controls.display_fields(maps, shown)
+        return
+    controls.search_fields(page.whole, page.corpus)
+    show_facets(page.columns, order, name)
+
+
+def _dialog(page: MapPage, canvas: Canvas, compute: Callable[[], None]) -> None:
+    """Draw the dialog that a menu of the map asked for; every run draws it, so that it stays while the map changes."""
+
+    def open_saved(record: SelectionRecord) -> None:
+        stored = selections.stored(record.id)
+        if stored is not None:
+            page.state.select(stored.ids, stored.origin)
+            st.session_state[_DIALOG] = ""
+
+    def saved() -> None:
+        selection_actions.saved_list(page.corpus.id, open_saved)
+        if not st.session_state.get(_DIALOG):
+            st.rerun()
+
+    dialogs: dict[str, Callable[[], None]] = {
+        "figure": lambda: figure.show(canvas.filtered, page.record, page.coloured_by),
+        "saved": saved,
+        "views": lambda: saved_views("map", menu=False),
+        "compute": compute,
+        "about": lambda: st.markdown(plain(_about(page))),
+    }
+    opened = st.session_state.get(_DIALOG, "")
+    if opened in dialogs:
+        title = dict(_MORE)[opened].removesuffix(" …")
+        close = partial(st.session_state.__setitem__, _DIALOG, "")
+        st.dialog(title, width="small" if opened == "about" else "large", on_dismiss=close)(dialogs[opened])()
+
+
+def _about(page: MapPage) -> str:
+    """Return how the map was made and how far to trust it."""
+    record, n = page.record, len(page.whole.ids)
+    corpus, model = queries.read(lambda r: r.corpora.get(record.corpus_id)), queries.model_by_id(record.model_id)
+    fitted, repeated = int(record.config.get("landmarks", n)), n - page.whole.places
+    parts = [
+        f"“{record.name}”: nearby points are similar. {record.faithfulness:.1%} of the 15 nearest neighbours of a unit "
+        "stay close on the map; distances between far groups mean little.",
+        f"A random sample of {n:,} out of {record.sampled_from:,} units (seed {record.seed})."
+        if record.sampled_from > n else "",
+        "" if record.config.get("articles") else without_waves(corpus, record.sampled_from, "map"),
+        f"Positions fitted on {fitted:,} of {n:,} units; the others were placed by the fitted model."
+        if fitted < n else "",
+        f"{count(repeated, 'unit')} with the text of another lie at its point." if repeated else "",
+        f"Figures and HTML have a random sample of {controls.FILE_POINTS:,} points."
+        if len(page.scene.ids) > controls.FILE_POINTS else "",
+        "The second map is rotated, mirrored and moved to fit the first (Procrustes alignment)." if page.pair else "",
+        WITHIN_ARTICLE if model is not None and within_article(model) else "",
+    ]  # fmt: skip
+    return " ".join(filter(None, parts))
+
+
+# --- drawer -----------------------------------------------------------------------------------------------------------
+
+
+def _drawer(page: MapPage) -> None:
+    """Draw the unit that was clicked, and the units that are selected or found."""
+    _details(page)
+    if page.found.note:
+        st.caption(plain(page.found.note))
+    if not len(page.state.ids) and not page.found.searched:
+        return
+    rows, ranking = _listed(page)
+    # A selection that was not made here may have units that are not on the map: they count all the same.
+    elsewhere = page.state.origin is not None and not page.found.searched and not page.columns.active
+    ids = page.state.ids if elsewhere else page.passing.ids[rows]
+    on_map = len(ids) == len(rows)
+    selection_panel.show(Panel(
+        selected(page.corpus.id, ids, _origin(page)), "map_drawer", state.STORED, _LIST, (state.SHAPE, state.SIDE),
+        {state.MAP: page.record.name}, ranking=ranking if on_map else None, heading=_heading(page, len(ids)),
+        groups=_groups(page, rows) if on_map else None,
+        mark=state.held(state.SEARCH) if state.held(state.MATCH, state.SUBSTRING) == state.SUBSTRING else "",
+        columns=partial(controls.columns, page.passing, page.colours) if on_map else None,
+        places=partial(_places, page, rows) if on_map else None, whole=np.sort(page.passing.ids) if on_map else None,
+        focus=page.state.sentence, on_pick=page.state.click, on_clear=partial(_clear, page),
+        on_select=lambda chosen: page.state.select(chosen.ids, chosen.origin), on_similar=controls.search_similar,
+    ))  # fmt: skip
+
+
+def _places(page: MapPage, rows: Rows) -> SentencePlaces:
+    scene = page.passing
+    return SentencePlaces(
+        scene.ids[rows], scene.articles[rows], scene.positions[rows], scene.sections[rows], scene.titles
     )
 
 
-def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
-    shown = count(canvas.scene.ids.size if canvas.shown is None else int(canvas.shown.sum()), "sentence")
-    parts = [f"{shown} shown."]
-    if record.sampled_from > len(whole.ids):
-        parts.append(
-            f"This map is a random sample of {len(whole.ids):,} out of {record.sampled_from:,} sentences "
-            f"(seed {record.seed})."
-        )
-    corpus = queries.read(lambda r: r.corpora.get(record.corpus_id))
-    if not record.config.get("articles") and (note := without_waves(corpus, record.sampled_from, "map")):
-        parts.append(plain(note))
-    fitted = int(record.config.get("landmarks", len(whole.ids)))
-    if fitted < len(whole.ids):
-        parts.append(
-            f"Positions fitted on {fitted:,} of {len(whole.ids):,} sentences; the others were placed by the fitted "
-            "model."
-        )
-    if repeated := len(whole.ids) - whole.places:
-        parts.append(f"{count(repeated, 'sentence')} with the text of another lie at its point.")
-    if len(canvas.scene.ids) > controls.FILE_POINTS:
-        parts.append(f"Figures and HTML have a random sample of {controls.FILE_POINTS:,} points.")
-    parts.append(
-        f"Nearby points are similar: {record.faithfulness:.1%} of the 15 nearest neighbours of a sentence stay close "
-        "on the map. Distances between far groups mean little."
+def _heading(page: MapPage, listed: int) -> str:
+    if not page.found.searched:
+        return count(listed, "unit")
+    chosen = len(page.state.rows(page.passing))
+    return f"{count(listed, 'unit')} found" + (f" among {chosen:,} selected" if len(page.state.ids) else "")
+
+
+def _groups(page: MapPage, rows: Rows) -> Counter[str]:
+    """Return the number of the listed units in each group that has a colour."""
+    kinds, counts = np.unique(page.colours.categories[rows], return_counts=True)
+    names = [page.colours.names[kind] if kind >= 0 else page.colours.other for kind in kinds.tolist()]
+    return Counter(dict(zip((re.sub(r"^\d+\. ", "", name) for name in names), counts.tolist(), strict=True)))
+
+
+def _clear(page: MapPage) -> None:
+    if page.found.searched and not len(page.state.ids):
+        controls.clear_search()
+    page.state.clear()
+    st.query_params.pop(state.STORED, None)
+
+
+def _listed(page: MapPage) -> tuple[Rows, Ranking | None]:
+    """Return the rows to list, and their order if it is not the reading order."""
+    chosen, found = page.state.rows(page.passing), page.found
+    if not found.searched:
+        return chosen, _by_value(page, chosen)
+    inside = np.isin(found.rows, chosen) if len(page.state.ids) else np.ones(len(found.rows), bool)
+    rows = found.rows[inside]
+    return rows, None if found.cosines is None else Ranking(
+        "Most similar", page.passing.ids[rows], [f"{value:.3f}" for value in found.cosines[inside].tolist()]
     )
-    model = queries.model_by_id(record.model_id)
-    if model is not None and within_article(model):
-        parts.append(WITHIN_ARTICLE)
-    st.caption(plain(" ".join(parts)))
+
+
+def _by_value(page: MapPage, rows: Rows) -> Ranking | None:
+    """Return the order by distance moved, largest first; without a second map, by the value of the colouring."""
+    moved, colours = page.moved, page.colours
+    values = moved if moved is not None else colours.values
+    if values is None:
+        return None
+    order = rows[np.argsort(-values[rows] if moved is not None else values[rows], kind="stable")]
+    first = "earliest" if colours.dates else "lowest"
+    name = "Moved most" if moved is not None else f"{colours.column}, {first} first"
+    if moved is None and colours.dates:
+        notes = [str(colours.value(row) or "") for row in order.tolist()]
+    else:
+        notes = ["" if np.isnan(value) else f"{value:.2f}" for value in values[order].tolist()]
+    return Ranking(name, page.passing.ids[order], notes)
+
+
+def _origin(page: MapPage) -> Origin:
+    """Return how the listed units were selected or found."""
+    made, searched = page.state.origin, controls.searched()
+    parts = ", ".join(part.described(page.colouring.names) for part in page.state.parts)
+    if made is not None:
+        facts, kind = list(made.facts), made.kind
+    else:
+        facts, kind = [f"{parts or _EVERYTHING} on map {page.record.name}"], "lasso" if parts else "filter"
+    if searched:
+        facts, kind = [f"search {searched}", *facts], "search"
+    if made is None:
+        facts.append(f"coloured by {page.coloured_by}")
+    return Origin(kind, tuple(facts))
+
+
+def _details(page: MapPage) -> None:
+    """Draw the text of the unit that was clicked, and what it leads to."""
+    rows = page.scene.rows_of(np.array([page.state.sentence]))
+    if not len(rows):
+        return
+    row = int(rows[0])
+    (sentence,) = map_scene.texts(page.scene, rows)
+    with st.container(border=True, gap="small", key="map_details"):
+        with st.container(horizontal=True, wrap=False, gap="small"):
+            st.text(sentence.text, width="stretch")
+            st.button(
+                "", icon=":material/close:", type="tertiary", help="Close the unit", key="map_details_close",
+                on_click=page.state.click, args=(-1,),
+            )  # fmt: skip
+        parts = [page.scene.article(row), page.scene.section(row)]
+        parts += [page.colouring.name(row)] if page.colouring.column else []
+        st.caption(" · ".join(plain(part) for part in parts if part))
+        with st.container(horizontal=True):
+            st.button(
+                "Find similar", shortcut="A", on_click=controls.search_similar, args=(sentence.id,), type="tertiary",
+                help="Lists the nearest neighbours of this unit and rings them on the map.",
+            )  # fmt: skip
+            page_link("texts", "Read the text", icon="", view={"article": page.scene.article(row)})
 
 
 # Filters by columns: charts beside the map that filter each other and the map in the browser
@@ -403,7 +454,6 @@ MOST_BINS = 60
 _UNITS = ("D", "W", "M", "Y")
 _TAIL = 0.01
 """Maximum share of the numbers at either end that share a bin, if they reach further than the range of the others."""
-_FACETS_ASSETS = Path(__file__).parent / "assets"
 
 Mask = npt.NDArray[np.bool_]  # (n,) whether each sentence passes
 Filters = dict[str, list[Any]]
@@ -598,42 +648,24 @@ def keep(chosen: Any) -> None:
 # ---------------------------------------------------------------- charts
 
 
-def panel_shown() -> bool:
-    """Return whether the charts beside the map are shown."""
-    return bool(st.session_state.get("map_filters_shown", False))
-
-
-def button(of: FacetsFound) -> None:
-    """Draw the button that shows or hides the charts."""
-
-    def toggle() -> None:
-        st.session_state["map_filters_shown"] = not panel_shown()
-        if panel_shown():  # on most screens there is no room for the map between both
-            st.session_state[state.LIST_SHOWN] = False
-
-    label = f"Filter ({of.active})" if of.active else "Filter"
-    help = "Shows or hides charts of the columns, which filter the map."
-    st.button(label, icon=":material/filter_alt:", on_click=toggle, help=help, key="map_filter")
-
-
 def show_facets(of: FacetsFound, order: Rows, name: str) -> None:
     """Draw the charts of the columns of n sentences, which travel in the order of the points: ``order`` are their rows.
 
     ``name`` tells maps apart.
     """
     if not of.facets:
-        st.caption("These sentences have no columns to filter by.")
+        st.caption("These units have no columns to filter by.")
         return
     columns = _sent(columns_digest(of.facets, order), of.facets, order)
     allowed = {facet.name: facet.allowed(of.filters.get(facet.name)) for facet in of.facets}
     chosen = {name: np.flatnonzero(mask).tolist() for name, mask in allowed.items() if mask is not None}
     key = "map_charts_view"
     draw_component(
-        "map_charts", _FACETS_ASSETS, "crossfilter.js", key=key,
+        "map_charts", _ASSETS, "crossfilter.js", key=key,
         data={"digest": columns["digest"], "chosen": chosen, "rest": GREY if rest_shown() else HIDDEN},
         on_chosen_change=lambda: keep((st.session_state.get(key) or {}).get("chosen")),
     )  # fmt: skip
-    send = st.components.v2.component("themescope_map_columns", js=asset(_FACETS_ASSETS, "map_columns.js"))
+    send = st.components.v2.component("themescope_map_columns", js=asset(_ASSETS, "map_columns.js"))
     send(data=columns, key=f"columns-{name}", height=1)
 
 

@@ -420,7 +420,6 @@ def show_sentences(shown: Shown) -> None:
             state.STORED,
             _THEME_SENTENCES_HEIGHT,
             view={state.RESULT: shown.analysis.name, state.VIEW: state.RESULTS},
-            tab_key=state.PART,
             analysis=shown.analysis,
             ranking=ranking,
             columns=lambda wanted: _columns(listed, wanted),

@@ -13,7 +13,6 @@ const DENSITY = {
 
   showDensity(on) {
     this.denseChosen = on;
-    this.pressed("density", on);
     this.redraw();
   },
 

@@ -249,7 +249,7 @@ const INPUT = {
     if (this.data.action_queue && /^[\p{L}\p{N}]$/u.test(key)) return false;
     const how = COMBINE.find((one) => one[1] === name), action = ACTIONS.find((one) => one[1] === name);
     if (tool && !this.data.fixed) this.use(tool[0]);
-    else if (how && !this.data.fixed) this.combine(how[0]);
+    else if (how && !this.data.fixed) this.how = how[0];
     else if (action) this.act(action[0]);
     else return false;
     return true;

@@ -1,9 +1,18 @@
 // Names on the map at several levels: those of categories, as many as have room, and closer in those of their parts, too.
 // Each stands at a dense place of its group; one that would cover another or a panel of the map, or does not fit into the
-// view, is moved a little or left out. labels.py orders them, and places names in pictures by the same rules.
+// view, is moved a little or left out. Where too few have room, they are drawn smaller and shorter, and moved further.
+// labels.py orders them, and places names in pictures.
 const GROUPS = 0, CATEGORIES = 1, PARTS = 2, CLOSER = 1.6, CLOSEST = 4.5;
-const LABEL_GAP = 4, LABEL_SHIFTS = [0, -0.4, 0.4].flatMap((aside) => [0, -1, 1, -2, 2].map((lines) => [aside, lines])), MOST_LABELS = 60;
-const TYPE_SIZES = [19, 18, 12], CROWDED = 13, FEW = 8; // pixels, for each level, and for many categories
+const LABEL_GAP = 4, MOST_LABELS = 60, ALL_NAMED = 12, SHARE_NAMED = 0.3, SHORT_NAME = 22;
+const NEARBY = shifts([0, -0.4, 0.4], 2), FURTHER = shifts([0, -0.5, 0.5, -0.8, 0.8], 5);
+const TYPE_SIZES = [18, 16, 12], CROWDED = 13, FEW = 8, SMALL = 12; // pixels, for each level, and for many categories
+
+/** Widths and lines by which a name may be moved, the least first. @param {number[]} asides @param {number} lines */
+function shifts(asides, lines) {
+  const steps = Array.from({ length: 2 * lines + 1 }, (_, i) => (i % 2 ? -1 : 1) * Math.ceil(i / 2));
+  const found = asides.flatMap((aside) => steps.map((step) => [aside, step]));
+  return found.sort(([a, b], [c, d]) => Math.abs(a) * 3 + Math.abs(b) - Math.abs(c) * 3 - Math.abs(d));
+}
 
 /** @type {Labels & ThisType<MapView>} */
 const LABELS = {
@@ -17,17 +26,31 @@ const LABELS = {
     return magnified < CLOSEST ? [CATEGORIES] : [CATEGORIES, PARTS];
   },
 
-  // The names in the view, with their boxes; `taken` boxes stay free.
+  // The names in the view, with their boxes; `taken` boxes stay free. At least SHARE_NAMED of the names of the first
+  // level are placed, and all of ALL_NAMED, as far as there is any room for them.
   placeLabels(taken) {
+    if (!this.named || !this.data.names) return [];
+    const [level] = this.labelLevels(), all = this.nameable(level), enough = all <= ALL_NAMED ? all : Math.ceil(SHARE_NAMED * all);
+    let best = this.placed(taken, NEARBY, false);
+    for (const moves of [NEARBY, FURTHER]) {
+      if (best.filter((one) => one.level === level).length >= enough) break;
+      const smaller = this.placed(taken, moves, true);
+      if (smaller.length > best.length) best = smaller;
+    }
+    return best;
+  },
+
+  placed(taken, moves, small) {
     const placed = /** @type {Placed[]} */ ([]), seen = new Set();
-    if (!this.named || !this.data.names) return placed;
     for (const level of this.labelLevels()) {
-      const size = level === CATEGORIES && this.crowded() ? CROWDED : TYPE_SIZES[level];
-      for (const [of, text, kinds, x, y, key] of this.data.names) {
+      const size = small ? SMALL : level === CATEGORIES && this.crowded() ? CROWDED : TYPE_SIZES[level];
+      for (const [of, name, kinds, x, y, key] of this.data.names) {
         const id = `${level} ${key}`;
-        if (of !== level || seen.has(id) || placed.length === MOST_LABELS) continue;
-        if (this.unseen(kinds)) continue;
-        const box = this.freeBox(this.labelSize(text, size), this.screen([x, y]), [...taken, ...placed]);
+        if (of !== level || seen.has(id) || placed.length === MOST_LABELS || this.unseen(kinds)) continue;
+        const [left, top] = this.screen([x, y]);
+        if (left < 0 || top < 0 || left > this.width || top > this.height) continue;
+        const text = small ? shortened(name) : name;
+        const box = this.freeBox(this.labelSize(text, size), [left, top], [...taken, ...placed], moves);
         if (!box) continue;
         seen.add(id);
         placed.push({ ...box, text, size, level });
@@ -66,8 +89,8 @@ const LABELS = {
     return /** @type {Pair} */ (this.sizes.get(key));
   },
 
-  freeBox([width, height], [x, y], taken) {
-    for (const [aside, lines] of LABEL_SHIFTS) {
+  freeBox([width, height], [x, y], taken, moves) {
+    for (const [aside, lines] of moves) {
       const left = x - width / 2 + aside * width, top = y - height / 2 + lines * (height + LABEL_GAP);
       const inside = left >= 0 && top >= 0 && left + width <= this.width && top + height <= this.height;
       if (!inside) continue;
@@ -87,13 +110,13 @@ const LABELS = {
     return element;
   },
 
-  // Boxes of the panels that lie over the map, and of the controls of the page on its upper edge.
+  // Boxes of the panels that lie over the map.
   panels() {
-    const stage = this.stage.getBoundingClientRect(), controls = { left: 0, top: 0, width: this.width, height: this.inset() };
-    return [controls, ...[...this.root.querySelectorAll("[data-panel], .drawn")].map((panel) => {
+    const stage = this.stage.getBoundingClientRect();
+    return [...this.frame.querySelectorAll("[data-panel]")].map((panel) => {
       const { left, top, width, height } = panel.getBoundingClientRect();
       return { left: left - stage.left, top: top - stage.top, width, height };
-    })];
+    });
   },
 
   paintLabels() {
@@ -101,7 +124,7 @@ const LABELS = {
     if (key === this.placedLabels) return;
     this.placedLabels = key;
     const [level] = this.labelLevels(), some = placed.filter((one) => one.level === level).length, all = this.nameable(level);
-    const text = this.named && some < all ? `${number(some)} of ${number(all)} names; zoom in for more.` : "";
+    const text = this.named && some < all ? ` · ${number(some)} of ${number(all)} names; zoom in for more` : "";
     if (text !== this.unnamed.textContent) this.redraw(false); // names stay off this text, too
     this.unnamed.textContent = text;
     this.labels.replaceChildren();
@@ -127,3 +150,9 @@ const LABELS = {
     flat.textBaseline = "alphabetic";
   },
 };
+
+/** The first phrase of a name, and at most so many letters. @param {string} name */
+function shortened(name) {
+  const [first] = name.split(" · ");
+  return first.length > SHORT_NAME ? `${first.slice(0, SHORT_NAME - 1)}…` : first;
+}

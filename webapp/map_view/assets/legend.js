@@ -1,33 +1,36 @@
-// The legend: a click on a category selects all of its points, with Shift they are added; the eye hides them. Long legends
-// can be searched.
-const LONG_LEGEND = 12;
-const EYE = "M3 12c3-5 6-7 9-7s6 2 9 7c-3 5-6 7-9 7s-6-2-9-7M12 9a3 3 0 100 6 3 3 0 000-6";
-const CLOSED_EYE = "M3 12c3-5 6-7 9-7s6 2 9 7c-3 5-6 7-9 7s-6-2-9-7M4 4l16 16";
+// The legend: a click on a category selects all of its points, with Shift they are added; the eye hides them. It lies at
+// the lower right, where the fitted map leaves it room. Long legends are closed at first, and can be searched.
+const LONG_LEGEND = 12, WIDE_LEGEND = 760;
 
 const LEGEND = {
   legendPanel() {
-    // Below the map, where it hides no point. The map is as high as it leaves room for.
-    this.legend = made("div", "legend", this.root, "", { role: "group", "aria-label": "Legend" });
-    new ResizeObserver(() => this.setHeight()).observe(this.legend);
-    const fold = () => this.openLegend(this.fold.getAttribute("aria-expanded") !== "true"), find = "Find a category";
-    this.fold = pressed(this.legend, "fold", fold, "Legend");
+    this.legend = made("div", "legend", this.frame, "", { "data-panel": "legend", role: "group", "aria-label": "Legend" });
+    const fold = () => this.openLegend(this.fold.getAttribute("aria-expanded") !== "true"), find = "Find a group";
+    this.fold = pressed(this.legend, "fold", fold, "Legend", { "aria-expanded": "false" });
     this.wanted = made("input", "wanted", this.legend, "", { type: "search", placeholder: find, "aria-label": find });
     this.wanted.oninput = () => this.entries(true);
     this.list = made("ul", "entries", this.legend);
-    this.openLegend(!matchMedia("(max-width: 40rem)").matches);
+    this.openLegend(false);
   },
 
   openLegend(open) {
     this.fold.setAttribute("aria-expanded", String(open));
     this.legend.classList.toggle("closed", !open);
-    this.redraw(false);
+    if (this.scene && this.fits()) this.fit();
+    this.redraw();
+  },
+
+  // Width at the right that an open legend takes from the fitted map.
+  legendWidth() {
+    return this.root.classList.contains("narrow") || this.legend.classList.contains("closed") ? 0 : this.legend.offsetWidth + 8;
   },
 
   entries(anew = false) {
     const classes = this.data.look.classes, key = JSON.stringify([classes, this.hidden]);
     if (key === this.listed && !anew) return;
-    this.listed = key;
     const shown = classes.map((one, kind) => [one, kind]).filter(([one]) => one.count);
+    const first = !this.listed;
+    this.listed = key;
     this.wanted.hidden = shown.length <= LONG_LEGEND;
     const focused = this.list.querySelector(":focus"), held = focused && [focused.className, focused.dataset.kind];
     const text = this.wanted.value.trim().toLowerCase();
@@ -37,10 +40,11 @@ const LEGEND = {
       this.entry(one, kind);
     }
     if (held) [...this.list.querySelectorAll("button")].find((one) => one.className === held[0] && one.dataset.kind === held[1])?.focus();
+    if (first && this.wanted.hidden && this.frame.clientWidth >= WIDE_LEGEND) this.openLegend(true);
   },
 
   entry(one, kind) {
-    const row = made("li", "row", this.list), off = this.hidden.includes(kind);
+    const row = made("li", "row", this.list, "", { "data-item": "" }), off = this.hidden.includes(kind);
     row.classList.toggle("off", off);
     const select = (event) => this.selectCategory(kind, event.shiftKey ? "add" : this.how);
     const title = this.data.fixed ? one.name : `${one.name}: click to select all, Shift and click to add`;
@@ -49,11 +53,10 @@ const LEGEND = {
     made("span", "name", entry, one.name);
     made("span", "count", entry, number(one.count));
     entry.disabled = Boolean(this.data.fixed);
-    const eye = pressed(row, "eye", (event) => this.toggle(kind, event.detail), "", {
+    pressed(row, "eye", (event) => this.toggle(kind, event.detail), off ? "Show" : "Hide", {
       title: off ? `Show ${one.name}` : `Hide ${one.name}; double-click to show only this`,
-      "data-kind": String(kind), "aria-label": `Hide ${one.name}`, "aria-pressed": String(off),
+      "data-kind": String(kind), "aria-label": `${off ? "Show" : "Hide"} ${one.name}`,
     });
-    eye.append(icon(off ? CLOSED_EYE : EYE));
   },
 
   toggle(kind, presses) {

@@ -42,11 +42,10 @@ const LEVELS = {
   },
 
   sayWhatIsDrawn(loading) {
-    const { total, index } = this.scene, drawn = this.drawing.count;
-    this.status.hidden = index.length === 1;
-    const all = this.complete ? `All points in this part are drawn: ${number(drawn)} of ${number(total)}.`
-      : `Showing ${number(drawn)} of ${number(total)} points; ${loading ? "loading more …" : "zoom in for all."}`;
-    if (this.status.textContent !== all) this.status.textContent = all;
+    const { total, index } = this.scene, drawn = this.drawing.count, some = `${number(drawn)} of ${number(total)} units`;
+    const text = index.length === 1 ? (this.data.status ?? `${number(total)} units`)
+      : this.complete ? `${some}: all in this part` : `${some}; ${loading ? "loading more …" : "zoom in for all"}`;
+    if (this.status.textContent !== text) this.status.textContent = text;
   },
 
   // The density lies below the points while points of the part in view are missing.

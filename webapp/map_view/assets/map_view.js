@@ -1,7 +1,8 @@
 // The view of a map: pan, zoom, selection, tooltip and legend. It sends shapes and row numbers to the server. Texts are
 // set through textContent, so they cannot become elements.
-const BAR = 44; // width of the panels, which are at the sides, and in a narrow map above and below
-const NARROW = 480;
+const ABOVE = 52, BELOW = 30, ASIDE = 16; // pixels that the fitted points leave to toolbar, status and edges
+const NARROW = 480; // a narrower map has its toolbar and legend above and below the points
+const RESEND_EVENTS_MS = 5000;
 
 class View {
   constructor(root) {
@@ -16,10 +17,10 @@ class View {
     this.tip = made("div", "tip", this.stage);
     this.tip.hidden = true;
     this.wait = made("p", "wait", this.stage, "Loading the points …");
-    this.pins = made("div", "pins", this.frame);
-    const notes = made("p", "drawn", this.frame);
+    this.pins = made("div", "pins", this.stage);
+    this.pins.onkeydown = (event) => event.stopPropagation();
+    const notes = made("p", "drawn", this.frame, "", { "data-panel": "drawn" });
     this.status = made("span", "", notes, "", { role: "status" });
-    this.status.hidden = true;
     this.unnamed = made("span", "", notes, "", { "aria-hidden": "true" });
     this.said = made("p", "said", this.frame, "", { "aria-live": "polite" });
     this.drawing = Drawing.on(this.canvas);
@@ -31,6 +32,8 @@ class View {
     this.hidden = [];
     this.over = -1;
     this.share = 1;
+    this.events = [];
+    this.eventNumber = 0;
     this.stage.tabIndex = 0;
     this.bars();
     this.legendPanel();
@@ -47,10 +50,12 @@ class View {
     this.component = component;
     this.data = data;
     // On a page with an action queue, selections go through it, so that they keep their order with its shortcuts.
-    this.send = data.action_queue ? (kind, value) => window.themescopeActions?.push({ kind, ...value }) : setTriggerValue;
+    this.send = data.action_queue ? (kind, value) => window.themescopeActions?.push({ kind, ...value }) : (kind, value) => this.tell(kind, value);
     if (data.action_queue) this.withoutKeys();
     this.sendNow = setTriggerValue;
     this.setState = setStateValue;
+    this.acknowledge(data.handled ?? 0);
+    this.showPage();
     this.stage.setAttribute("aria-label", data.label);
     this.stage.setAttribute("role", "group");
     this.setHeight();
@@ -58,7 +63,6 @@ class View {
     if (this.fitFor !== fit && this.camera.unit && this.fits()) this.fit();
     this.fitFor = fit;
     for (const name of ["ink", "paper", "accent"]) this.root.style.setProperty(`--${name}`, data.look[name]);
-    this.tools.hidden = Boolean(data.fixed);
     if (data.fixed && this.mode !== "move") this.use("move");
     const hidden = JSON.stringify([data.digest, data.hidden]);
     if (hidden !== this.sentHidden) this.hidden = data.hidden;
@@ -75,14 +79,13 @@ class View {
       this.upload();
     }
     this.drawing.look(data.look, this.hidden);
-    this.pressed("density", this.dense());
+    this.entries();
     if (!this.camera.unit) this.resized(true);
     if (!this.loadedFor && data.camera) [this.camera.x, this.camera.y, this.camera.unit] = data.camera;
     this.takeTiles(data.loaded);
     this.state();
     if (this.loadedFor !== data.digest) this.load();
     this.loadedFor = data.digest;
-    this.entries();
     this.askOutline();
     this.hint();
     this.root.dataset.ready = data.digest;
@@ -93,28 +96,39 @@ class View {
     this.seen = seen;
   }
 
+  // Streamlit keeps one trigger of a component while the server is busy: a later one replaces it. Selections therefore go
+  // as a list of all that the server has not acknowledged, which it handles once each.
+  tell(kind, value) {
+    this.eventNumber += 1;
+    this.events.push({ number: this.eventNumber, kind, value });
+    this.deliver();
+  }
+
+  deliver(attempt = 0) {
+    clearTimeout(this.deliveryTimer);
+    if (!this.events.length || !this.root.isConnected) return;
+    this.setState("events", { attempt, list: this.events });
+    this.deliveryTimer = setTimeout(() => this.deliver(attempt + 1), RESEND_EVENTS_MS);
+  }
+
+  acknowledge(handled) {
+    this.events = this.events.filter((event) => event.number > handled);
+    this.eventNumber = Math.max(this.eventNumber, handled);
+    if (!this.events.length) clearTimeout(this.deliveryTimer);
+  }
+
   // A map that is the page fills the window below its upper edge; linked maps leave room for the list below. A narrow one
   // is only as high as its points need.
   setHeight() {
     const { height, fill } = this.data ?? {};
     if (!height) return;
-    const scroller = this.root.getRootNode().host?.closest("[data-testid=stMain]"), top = this.frame.getBoundingClientRect().top + (scroller?.scrollTop ?? 0);
-    const rest = Math.floor(innerHeight - top - fill - this.legend.offsetHeight);
-    const least = Math.min(height, 0.62 * innerHeight);
-    const tall = fill === null ? height : Math.max(least, rest), [left, low, right, high] = this.data.fit;
-    const needed = (1.06 * this.frame.clientWidth * (high - low)) / Math.max(right - left, 1) + 2 * BAR;
-    const narrow = this.frame.clientWidth < NARROW;
+    const scroller = this.root.getRootNode().host?.closest("[data-testid=stMain]"), top = this.stage.getBoundingClientRect().top + (scroller?.scrollTop ?? 0);
+    const tall = fill === null ? height : Math.max(Math.min(height, 0.62 * innerHeight), Math.floor(innerHeight - top - fill));
+    const [left, low, right, high] = this.data.fit, narrow = this.frame.clientWidth < NARROW;
+    const needed = (1.06 * this.frame.clientWidth * (high - low)) / Math.max(right - left, 1) + BELOW;
+    this.root.classList.toggle("narrow", narrow);
+    this.root.classList.toggle("whole", fill !== null);
     this.stage.style.height = `${narrow ? Math.min(Math.max(needed, 0.4 * innerHeight), tall) : tall}px`;
-    this.fitPanels();
-  }
-
-  // Panels have fixed widths: browsers differ in the width of a column that wraps.
-  fitPanels() {
-    this.root.classList.toggle("narrow", this.frame.clientWidth < NARROW);
-    const rows = Math.max(Math.floor((this.stage.offsetHeight - this.inset() - 26) / 30), 1);
-    for (const panel of [this.tools, this.actions]) {
-      panel.style.setProperty("--columns", String(Math.ceil(panel.childElementCount / rows)));
-    }
   }
 
   waitForPoints() {
@@ -177,17 +191,23 @@ class View {
     return best;
   }
 
-  // Grid units per pixel at which the points fit between the panels and below the controls of the page.
+  // Pixels at the borders that the fitted points leave to the panels: above, at the right, below.
+  margins() {
+    const narrow = this.root.classList.contains("narrow");
+    return [narrow ? 8 : ABOVE, this.legendWidth(), BELOW];
+  }
+
+  // Grid units per pixel at which the points fit between the panels.
   fitUnit() {
-    const [left, low, right, high] = this.data.fit, narrow = this.width < NARROW;
-    const width = Math.max(this.width - (narrow ? 0 : 2 * BAR), this.width / 2);
-    const height = Math.max(this.height - this.inset() - (narrow ? 2 * BAR : 0), this.height / 2);
-    return 1.06 * Math.max((right - left) / width, (high - low) / height, 0.5);
+    const [left, low, right, high] = this.data.fit, [above, beside, below] = this.margins();
+    const width = Math.max(this.width - beside - 2 * ASIDE, this.width / 3);
+    const height = Math.max(this.height - above - below, this.height / 3);
+    return 1.04 * Math.max((right - left) / width, (high - low) / height, 0.5);
   }
 
   fit() {
-    const [left, low, right, high] = this.data.fit, unit = this.fitUnit();
-    this.camera = { x: (left + right) / 2, y: (low + high + unit * this.inset()) / 2, unit };
+    const [left, low, right, high] = this.data.fit, unit = this.fitUnit(), [above, beside, below] = this.margins();
+    this.camera = { x: (left + right + unit * beside) / 2, y: (low + high + unit * (above - below)) / 2, unit };
     this.fitted = { ...this.camera };
   }
 
@@ -195,11 +215,6 @@ class View {
   fits() {
     const { camera, fitted } = this;
     return !camera.unit || (camera.x === fitted?.x && camera.y === fitted.y && camera.unit === fitted.unit);
-  }
-
-  // Height of the controls of the page that lie on the map.
-  inset() {
-    return Number.parseFloat(getComputedStyle(this.root).getPropertyValue("--inset")) || 0;
   }
 
   zoom(factor, px, py) {
@@ -232,7 +247,7 @@ class View {
     const width = this.stage.clientWidth, height = this.stage.clientHeight;
     if (!width || !height || (!first && width === this.width && height === this.height)) return;
     [this.width, this.height] = [width, height];
-    this.fitPanels();
+    this.setHeight();
     this.size(devicePixelRatio);
     if (this.data && this.fits()) this.fit();
     if (!first) this.load();

@@ -1,15 +1,31 @@
 // The map as a list, for screen readers and keyboards: categories, the nearest other categories, and sentences.
 const OUTLINE = {
   outlinePanel() {
-    this.outline = made("details", "outline", this.root);
-    made("summary", "", this.outline, "Map as a list");
-    this.outlineBody = made("div", "body", this.outline);
-    this.outline.ontoggle = () => this.askOutline();
+    this.outline = made("section", "outline", this.frame, "", { "data-panel": "outline", "aria-label": "Map as a list" });
+    this.outline.hidden = true;
+    const head = made("div", "head", this.outline);
+    made("b", "", head, "Map as a list");
+    pressed(head, "close", () => this.closeOutline(), "×", { "aria-label": "Close the list" });
+    this.outlineBody = made("div", "body", this.outline, "", { tabindex: "-1" });
+    this.outline.onkeydown = (event) => event.key === "Escape" && this.closeOutline();
+  },
+
+  openOutline() {
+    this.outline.hidden = false;
+    this.outlineBody.focus();
+    this.askOutline();
+    this.redraw(false);
+  },
+
+  closeOutline() {
+    this.outline.hidden = true;
+    this.bar.querySelector("[aria-label=More]").focus();
+    this.redraw(false);
   },
 
   askOutline() {
     const key = this.data.digest + (this.data.filter ?? "");
-    if (!this.outline.open || this.outlineOf === key) return;
+    if (this.outline.hidden || this.outlineOf === key) return;
     if (!this.data.outline) {
       this.outlineBody.textContent = "Loading the list …";
       return this.sendNow("outline", { digest: this.data.digest });
@@ -18,10 +34,11 @@ const OUTLINE = {
     this.outlineBody.replaceChildren();
     const list = made("ul", "", this.outlineBody);
     for (const group of this.data.outline) this.outlineGroup(group, list);
+    list.querySelector("summary")?.focus();
   },
 
   outlineGroup({ kind, near, sentences }, list) {
-    const one = this.data.look.classes[kind], item = made("li", "", list);
+    const one = this.data.look.classes[kind], item = made("li", "", list, "", { "data-item": "" });
     const details = made("details", "", item, "", { "data-kind": String(kind) });
     made("summary", "", details, `${one.name} (${number(one.count)})`);
     if (!this.data.fixed) pressed(details, "link", () => this.selectCategory(kind, this.how), "Select all");

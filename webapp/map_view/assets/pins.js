@@ -16,7 +16,7 @@ const PINS = {
 
   pin(order, place, text) {
     const about = { title: text, "aria-label": `Result ${order}: ${text}` };
-    pressed(this.pins, "pin", () => this.openPlace(place), order, about);
+    pressed(this.pins, "pin", () => this.openPlace(place), order, about).onpointerdown = (event) => event.stopPropagation();
   },
 
   drawPins(flat, ratio) {

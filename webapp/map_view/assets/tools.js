@@ -1,26 +1,23 @@
 const UNITS = 65535, NEAR = 10, MOST_CORNERS = 240, ROUND_CORNERS = 64;
-// Mode, key, title, hint while the tool is in use, icon.
+// Mode, key, name, hint while the tool is in use. The first ones stand in the toolbar, the others in its last menu.
 const TOOLS = [
-  ["lasso", "l", "Lasso (L)", "", "M4 9c0-3 4-5 8-5s8 2 8 5-4 5-8 5c-2 0-4-.5-5.5-1.3M7 13c-2 1-2 4 0 4s2 2 0 4"],
-  ["box", "b", "Box selection (B)", "Drag, or click two opposite corners.", "M4 4h4M12 4h4M20 4v4M20 12v4M20 20h-4M12 20H8M4 20v-4M4 12V8"],
-  ["polygon", "g", "Polygon (G)", "Click corners; Enter or double-click closes, Backspace removes the last.", "M5 8l8-4 6 7-4 9-9-3zM5 8v.1M13 4v.1M19 11v.1M15 20v.1M6 17v.1"],
-  ["circle", "o", "Within a radius (O)", "Click a centre, or drag from it.", "M12 4a8 8 0 100 16 8 8 0 000-16M12 12h6M12 12v.1"],
-  ["nearest", "k", "Nearest points (K)", "Click a place.", "M12 12v.1M7 9v.1M16 7v.1M17 15v.1M8 16v.1M12 3a9 9 0 100 18 9 9 0 000-18"],
-  ["category", "t", "All of a category (T)", "Click a point.", "M4 12V5h7l9 9-7 7zM8 9v.1"],
-  ["move", "m", "Pan (M), also Shift and drag", "", "M12 3v18M3 12h18M12 3l-3 3M12 3l3 3M12 21l-3-3M12 21l3-3M3 12l3-3M3 12l3 3M21 12l-3-3M21 12l-3 3"],
+  ["lasso", "l", "Lasso", ""],
+  ["box", "b", "Box", "Drag, or click two opposite corners."],
+  ["move", "m", "Move", ""],
+  ["polygon", "g", "Polygon", "Click corners; Enter or double-click closes, Backspace removes the last."],
+  ["circle", "o", "Within a radius", "Click a centre, or drag from it."],
+  ["nearest", "k", "Nearest points", "Click a place."],
+  ["category", "t", "All of a group", "Click a point."],
 ];
-const COMBINE = [
-  ["replace", "e", "New selection (E)", "M5 5h14v14H5z"],
-  ["add", "a", "Add to the selection (A)", "M5 5h14v14H5zM12 9v6M9 12h6"],
-  ["subtract", "s", "Subtract from the selection (S)", "M5 5h14v14H5zM9 12h6"],
-];
+const IN_BAR = 3;
+const COMBINE = [["replace", "e", "New selection"], ["add", "a", "Add to the selection"], ["subtract", "s", "Take from the selection"]];
 const ACTIONS = [
-  ["in", "+", "Zoom in (+)", "M12 5v14M5 12h14"],
-  ["out", "-", "Zoom out (-)", "M5 12h14"],
-  ["fit", "0", "Show the whole map (0)", "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5"],
-  ["names", "n", "Names on the map (N)", "M4 6h16M12 6v12M9 18h6"],
-  ["density", "d", "Density (D)", "M12 5c5 0 8 3 8 7s-3 7-8 7-8-3-8-7 3-7 8-7M12 9c3 0 4 1.5 4 3s-1 3-4 3-4-1.5-4-3 1-3 4-3"],
-  ["png", "p", "Save as PNG (P)", "M12 4v11M7 11l5 5 5-5M5 20h14"],
+  ["in", "+", "Zoom in", "+"],
+  ["out", "-", "Zoom out", "−"],
+  ["fit", "0", "Show the whole map", "Fit"],
+  ["names", "n", "Names on the map"],
+  ["density", "d", "Density"],
+  ["png", "p", "Save as PNG"],
 ];
 
 function made(tag, name, parent, text = "", attributes = {}) {
@@ -35,42 +32,32 @@ function pressed(parent, name, press, text = "", attributes = {}) {
   return button;
 }
 
-function icon(path) {
-  const image = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  image.setAttribute("viewBox", "0 0 24 24");
-  image.setAttribute("aria-hidden", "true");
-  const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  line.setAttribute("d", path);
-  image.append(line);
-  return image;
-}
-
-// Panels of tools over the map.
+// The toolbar: one row of words above the points. Everything rarer is in its menus.
 const FRAME = {
   bars() {
-    this.tools = this.panel("tools", "Selection tools");
-    for (const [mode, , title, , path] of TOOLS) this.button(this.tools, title, path, () => this.use(mode)).dataset.mode = mode;
-    made("span", "gap", this.tools);
-    for (const [how, , title, path] of COMBINE) this.button(this.tools, title, path, () => this.combine(how)).dataset.how = how;
-    this.options = this.panel("options", "Options of the tool");
+    this.bar = made("div", "bar", this.frame, "", { "data-panel": "bar", role: "toolbar", "aria-label": "Tools of the map" });
+    this.frame.prepend(this.bar);
+    for (const [mode, key, title] of TOOLS.slice(0, IN_BAR)) this.tool(title, key, title, () => this.use(mode)).dataset.mode = mode;
+    made("span", "gap", this.bar).dataset.mode = "";
+    for (const [action, key, title, text] of ACTIONS.slice(0, IN_BAR)) this.tool(text, key, title, () => this.act(action));
+    made("span", "gap", this.bar);
+    this.colourMenu = this.menu("Colour", "Colours of the points", () => this.colourEntries());
+    this.menu("Names", "Names on the map", () => ["names", "density"].map((name) => this.actionEntry(name)));
+    this.filter = pressed(this.bar, "tool menu", () => this.ask("filter"), "Filter");
+    this.menu("⋯", "More", () => this.moreEntries());
+    this.options = made("div", "options", this.frame, "", { "data-panel": "options", role: "group", "aria-label": "Options of the tool" });
     this.count = this.number("Points", 15, 1, 10_000, () => this.again());
     this.radius = this.number("Radius, % of the map", 5, 0.1, 100, () => this.again());
     this.advice = made("span", "advice", this.options);
-    this.actions = this.panel("actions", "View of the map");
-    for (const [action, , title, path] of ACTIONS) this.button(this.actions, title, path, () => this.act(action)).dataset.act = action;
+    this.how = "replace";
+    this.named = true;
     this.use(matchMedia("(pointer: coarse)").matches ? "move" : "lasso");
-    this.combine("replace");
-    this.showNames(true);
   },
 
-  panel(name, label) {
-    return made("div", name, this.frame, "", { "data-panel": name, role: "group", "aria-label": label });
-  },
-
-  button(parent, title, path, press) {
-    const button = pressed(parent, "tool", press, "", { title, "aria-label": title });
-    button.append(icon(path));
-    return button;
+  tool(text, key, title, press) {
+    return pressed(this.bar, "tool", press, text, {
+      title: `${title} (${key.toUpperCase()})`, "aria-keyshortcuts": key, ...(text === title ? {} : { "aria-label": title }),
+    });
   },
 
   number(label, value, least, most, change) {
@@ -86,58 +73,147 @@ const FRAME = {
 
   // On a page with shortcuts of its own, the tools have none.
   withoutKeys() {
-    for (const button of this.frame.querySelectorAll("button.tool")) {
-      button.title = button.title.replace(/ \([^)]\)/, "");
-      button.setAttribute("aria-label", button.title);
-    }
+    for (const button of this.bar.querySelectorAll("button.tool")) button.title = button.title.replace(/ \([^)]\)/, "");
   },
 
   use(mode) {
     this.mode = mode;
     this.stop();
     this.centre = null;
-    for (const button of this.tools.querySelectorAll("[data-mode]")) {
+    for (const button of this.bar.querySelectorAll("button[data-mode]")) {
       button.setAttribute("aria-pressed", String(button.dataset.mode === mode));
     }
     this.stage.dataset.mode = mode;
     this.count.parentElement.hidden = mode !== "nearest";
     this.radius.parentElement.hidden = mode !== "circle";
-    this.advice.textContent = TOOLS.find((tool) => tool[0] === mode)[3];
-    this.options.hidden = !this.advice.textContent;
+    const [, , title, hint] = TOOLS.find((tool) => tool[0] === mode);
+    this.advice.textContent = hint && `${title}: ${hint}`;
+    this.options.hidden = !hint;
     this.redraw(false);
-  },
-
-  combine(how) {
-    this.how = how;
-    for (const button of this.tools.querySelectorAll("[data-how]")) {
-      button.setAttribute("aria-pressed", String(button.dataset.how === how));
-    }
   },
 
   act(action) {
     if (action === "png") return this.save();
-    if (action === "names") return this.showNames(!this.named);
     if (action === "density") return this.showDensity(!this.dense());
+    if (action === "names") {
+      this.named = !this.named;
+      return this.redraw(false);
+    }
     if (action === "fit") this.fit();
     else this.zoom(action === "in" ? 1 / 1.5 : 1.5, this.width / 2, this.height / 2);
     this.moved();
   },
 
-  showNames(named) {
-    this.named = named;
-    this.pressed("names", named);
-    this.redraw(false);
+  // --- menus ----------------------------------------------------------------------------------------------------------
+
+  // A button that opens a menu; `entries` returns it as [label, press, checked or undefined, role], or a heading.
+  menu(text, title, entries) {
+    const holder = made("div", "holder", this.bar), list = make("div", "list", "", { role: "menu", "aria-label": title });
+    const button = pressed(holder, "tool menu", () => (list.isConnected ? this.closeMenu() : open()), text, {
+      title, "aria-haspopup": "menu", "aria-expanded": "false", ...(text === "⋯" ? { "aria-label": title } : {}),
+    });
+    const open = () => {
+      this.closeMenu?.();
+      button.setAttribute("aria-expanded", "true");
+      list.replaceChildren();
+      for (const entry of entries()) this.menuEntry(list, entry, button);
+      holder.append(list);
+      const over = list.getBoundingClientRect().right - this.frame.getBoundingClientRect().right + 8;
+      list.style.marginLeft = over > 0 ? `${-over}px` : "";
+      list.style.maxHeight = `${Math.max(this.stage.offsetHeight - 60, 160)}px`;
+      (list.querySelector("[aria-checked=true]") ?? list.querySelector("button"))?.focus();
+      const outside = (event) => event.composedPath().includes(holder) || this.closeMenu?.();
+      document.addEventListener("pointerdown", outside, true);
+      this.closeMenu = () => {
+        document.removeEventListener("pointerdown", outside, true);
+        this.closeMenu = null;
+        button.setAttribute("aria-expanded", "false");
+        list.style.marginLeft = "";
+        list.remove();
+      };
+    };
+    holder.onkeydown = (event) => this.menuKey(event, button, list, open);
+    return button;
   },
 
-  pressed(action, on) {
-    this.actions.querySelector(`[data-act=${action}]`).setAttribute("aria-pressed", String(on));
+  menuEntry(list, entry, button) {
+    if (typeof entry === "string") return made("span", "heading", list, entry, { "aria-hidden": "true" });
+    const [text, press, checked, role = "menuitemradio"] = entry;
+    const state = checked === undefined ? { role: "menuitem" } : { role, "aria-checked": String(checked) };
+    return pressed(list, "entry", () => {
+      this.closeMenu();
+      button.focus();
+      press();
+    }, text, { tabindex: "-1", dir: "auto", ...state });
+  },
+
+  // Arrows go from entry to entry, a letter to the next one that begins with it; Escape closes.
+  menuKey(event, button, list, open) {
+    const entries = [...list.querySelectorAll("button")], at = entries.indexOf(event.composedPath()[0]), last = entries.length - 1;
+    const to = { ArrowDown: at < last ? at + 1 : 0, ArrowUp: at > 0 ? at - 1 : last, Home: 0, End: last }[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!list.isConnected) {
+      if (event.key !== "ArrowDown") return;
+      open();
+    } else if (event.key === "Escape") {
+      this.closeMenu();
+      button.focus();
+    } else if (event.key === "Tab") return this.closeMenu();
+    else if (to !== undefined) entries[to]?.focus();
+    else if (event.key.length === 1 && event.key !== " ") {
+      const begins = (one) => one.textContent.toLowerCase().startsWith(event.key.toLowerCase());
+      [...entries.slice(at + 1), ...entries].find(begins)?.focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  },
+
+  colourEntries() {
+    const { options, chosen } = this.data.page.colour;
+    return options.map((name) => [name, () => this.ask("colour", name), name === chosen]);
+  },
+
+  actionEntry(action) {
+    const [, , title] = ACTIONS.find((one) => one[0] === action), on = { names: this.named, density: this.dense() }[action];
+    return [title, () => this.act(action), on, "menuitemcheckbox"];
+  },
+
+  moreEntries() {
+    const more = [];
+    if (!this.data.fixed) {
+      more.push("Select");
+      for (const [mode, , title] of TOOLS.slice(IN_BAR)) more.push([title, () => this.use(mode), mode === this.mode]);
+      more.push("The next one makes");
+      for (const [how, , title] of COMBINE) more.push([title.toLowerCase().replace("new", "a new"), () => (this.how = how), how === this.how]);
+      more.push("Map");
+    }
+    more.push(["As a list", () => this.openOutline()], this.actionEntry("png"));
+    for (const [id, label] of this.data.page?.more ?? []) more.push([label, () => this.ask(id)]);
+    return more;
+  },
+
+  // Asks the page for something that it draws.
+  ask(what, value = "") {
+    this.tell("ask", { what, value });
+  },
+
+  showPage() {
+    const { page, fixed } = this.data;
+    for (const one of this.bar.querySelectorAll("[data-mode]")) one.hidden = Boolean(fixed);
+    this.colourMenu.parentElement.hidden = this.filter.hidden = !page;
+    if (!page) return;
+    this.colourMenu.textContent = `Colour: ${brief(page.colour.chosen)}`;
+    this.colourMenu.title = `Colours of the points: ${page.colour.chosen}`;
+    this.filter.textContent = page.filters ? `Filter (${page.filters})` : "Filter";
+    this.filter.setAttribute("aria-expanded", String(page.filtering));
   },
 
   // A browser without WebGL2 shows a picture from the server.
   withoutDrawing() {
     this.wait.setAttribute("role", "status");
     this.wait.textContent = "This browser has no WebGL2. Loading a picture of the map …";
-    for (const panel of [this.tools, this.options, this.actions]) panel.style.display = "none";
+    this.options.style.display = "none";
+    for (const one of this.bar.querySelectorAll(":scope > :is(.tool:not(.menu), .gap)")) one.style.display = "none";
   },
 
   showPicture() {
@@ -153,7 +229,12 @@ const FRAME = {
     [this.pictureImage.src, this.pictureImage.alt, this.pictureImage.className] = [picture.source, picture.alt, "picture"];
     this.wait.classList.add("below");
     this.wait.textContent =
-      "This is a picture, because this browser has no WebGL2. The list has all sentences; the legend hides groups.";
+      "This is a picture, because this browser has no WebGL2. The list has all units; the legend hides groups.";
     this.root.dataset.ready = digest;
   },
 };
+
+// The beginning of a name, for a button.
+function brief(name) {
+  return name.length > 20 ? `${name.slice(0, 19)}…` : name;
+}

@@ -1,9 +1,10 @@
-"""What one can do with a selection: label it, make it a theme, relabel, export, share, save and combine it."""
+"""What one can do with a selection: make it a theme, code it, save, link, export, compare and combine it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -11,80 +12,120 @@ import streamlit as st
 from themescope.core.labelling.changes import Step
 from themescope.core.labelling.operations import Selection, digest_of_ids
 from themescope.core.records.stored import LabellingRecord, SelectionRecord, Sharing
+from themescope.core.types import Ids
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
 from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.failures import CollectedFailure
 from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.selections import SelectedSentences
 from themescope.jobs.services.table_files import excel_bytes
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.forms import Table, table_files
 from themescope.webapp.shared.labelling import failures
-from themescope.webapp.shared.navigation import is_open, page_link, saved_line, switch_page
+from themescope.webapp.shared.navigation import page_link, saved_line, switch_page
 from themescope.webapp.shared.people import current_actor, current_person, may
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.selections.selections import Panel
 from themescope.webapp.shared.text import count, plain, shorten
 
-_NEW = "New labelling"
+_NEW, _REST = "New coding", "Everything else"
+_COUNTED = 200_000
+"""Up to this number of other sentences, their themes, sections and texts are counted beside those selected."""
+_KINDS = {"Theme": "Theme", "Section": "Section", "Text": "Article"}
 
 
 def show(of: Panel) -> None:
-    """Draw the actions."""
+    """Draw the two main actions and the menu of the others; each opens a dialog."""
+    turn = st.session_state.get(f"{of.key}-asked", (0, "", ""))[0]
     with st.container(horizontal=True, gap="xsmall", key=f"{of.key}-selection-actions"):
         if may(Right.LABEL):
-            _popover(of, "Make it a theme", ":material/category:", _make_theme)
-            _popover(of, "Label it", ":material/label:", _label)
-            _popover(of, "Relabel", ":material/edit_note:", _relabel)
-            batch = f"Selection: {shorten(str(of.selection.origin), 120)}"
-            failures.button(of.key, "Collect as errors", of.selection.corpus_id, batch, lambda: _failures(of))
-            _popover(of, "Share", ":material/link:", _share)
-        _popover(of, "Export", ":material/download:", _export)
-        _popover(of, "Save", ":material/bookmark:", _more)
+            _button(of, "Make it a theme", type="primary")
+            _button(of, "Code it")
+        # With another key the menu is a new one, which is closed: an open one would lie on the dialog.
+        with st.popover("⋯", key=f"{of.key}-more-{turn}", help="More"):
+            wide: dict[str, Any] = {"type": "tertiary", "width": "content"}
+            for title in ("Save", "Link", "Export", "Compare") if may(Right.LABEL) else ("Save", "Export", "Compare"):
+                _button(of, title, **wide)
+            if of.on_similar is not None:
+                st.button("Similar", key=of.name("similar"), on_click=lambda: _similar(of), **wide)
+            if may(Right.LABEL):
+                _button(of, "Sort", **wide)
+                batch = f"Selection: {shorten(str(of.selection.origin), 120)}"
+                corpus_id = of.selection.corpus_id
+                failures.button(of.key, "Collect as errors", corpus_id, batch, lambda: _failures(of))
+            if st.session_state.get(f"{of.key}-order") not in of.orders:
+                st.session_state.pop(f"{of.key}-order", None)
+            st.selectbox("Order", of.orders, key=f"{of.key}-order")
     _outcome(of)
+    _, asked, digest = st.session_state.get(f"{of.key}-asked", (0, "", ""))
+    if asked and digest == of.selection.digest:
+        st.dialog(asked, width="large" if asked == "Compare" else "small", on_dismiss=partial(close, of.key))(
+            _DIALOGS[asked]
+        )(of)
 
 
-def _popover(of: Panel, label: str, icon: str, draw: Callable[[Panel], None]) -> None:
-    shut = st.popover(label, icon=icon, key=f"{of.key}-{label}", on_change="rerun", help=label)
-    if shut.open:
-        with shut:
-            draw(of)
+def _button(of: Panel, title: str, **options: Any) -> None:
+    """Draw a button that opens the dialog with that title, until it is closed or the selection changes."""
+
+    def ask() -> None:
+        turn = st.session_state.get(f"{of.key}-asked", (0, "", ""))[0]
+        st.session_state[f"{of.key}-asked"] = (turn + 1, title, of.selection.digest)
+
+    st.button(title, key=of.name(f"ask-{title}"), on_click=ask, **options)
 
 
-# ---------------------------------------------------------------- labels
+def close(key: str) -> None:
+    """Close the dialog of the panel with this key."""
+    st.session_state[f"{key}-asked"] = (st.session_state.get(f"{key}-asked", (0, "", ""))[0] + 1, "", "")
+
+
+def _similar(of: Panel) -> None:
+    """Search for the neighbours of the sentence in focus, else of the most central one."""
+    sentence = of.focus
+    if sentence not in of.selection.ids:
+        found = of.read()
+        model = service.model_of(
+            queries.store(), of.selection.corpus_id, found, of.themes.model.id if of.themes else None
+        )
+        listed = selections.central_order(of.selection.digest, model.digest, found, model)[0] if model else [0]
+        sentence = int(found.ids[listed[0]])
+    if of.on_similar is not None:
+        of.on_similar(sentence)
+
+
+# ---------------------------------------------------------------- codes
 
 
 def _make_theme(of: Panel) -> None:
-    st.caption(f"{count(len(of.selection), 'sentence')} become a new cluster. The result itself does not change.")
     rest = np.setdiff1d(selections.everything(of.selection), of.selection.ids, assume_unique=True)
     found = selections.comparison(of.selection.digest, digest_of_ids(rest), of.selection.ids, rest)
-    name = st.text_input(
-        "Name of the theme", value=" · ".join(found.words[0][:3]), key=of.name("theme-name"), max_chars=200
-    )
-    labelling = _choose_labelling(of, "In", "theme")
-    if st.button("Create theme", type="primary", icon=":material/add:", key=of.name("create"), disabled=not name):
-        _change(of, labelling, lambda record: service.new_cluster(
+    name = st.text_input("Name", value=" · ".join(found.words[0][:3]), key=of.name("theme-name"), max_chars=200)
+    coding = _choose_coding(of, "In", "theme")
+    st.caption(f"{count(len(of.selection), 'unit')} become a theme of a coding; what the machine found stays as it is.")
+    if st.button("Create theme", type="primary", key=of.name("create"), disabled=not name):
+        _change(of, coding, lambda record: service.new_cluster(
             queries.store(), of.selection, record, name or "", current_person()
         ))  # fmt: skip
 
 
-def _label(of: Panel) -> None:
-    labelling = _choose_labelling(of, "Labelling", "label")
-    if not isinstance(labelling, LabellingRecord):
-        st.caption("A new labelling starts from the themes; use “Make it a theme” to add a cluster to it.")
+def _code(of: Panel) -> None:
+    coding = _choose_coding(of, "Coding", "code")
+    if not isinstance(coding, LabellingRecord):
+        st.caption("A new coding has no codes of yours yet. “Make it a theme” adds one.")
         return
-    clusters = queries.read(lambda r: r.labellings.snapshot(labelling.id).partition.clusters)
+    clusters = queries.read(lambda r: r.labellings.snapshot(coding.id).partition.clusters)
     if not clusters:
-        st.info("This labelling has no clusters yet. Use “Make it a theme”.", icon=":material/info:")
+        st.caption("This coding has no codes yet. “Make it a theme” adds one.")
         return
     chosen = st.selectbox(
-        "Cluster", sorted(clusters), format_func=lambda n: clusters[n].name, key=of.name(f"cluster-{labelling.id}")
+        "Code", sorted(clusters), format_func=lambda n: clusters[n].name, key=of.name(f"cluster-{coding.id}")
     )
-    if st.button("Assign", type="primary", icon=":material/label:", key=of.name("assign")):
-        _change(of, labelling, lambda record: service.assign(
+    if st.button(f"Code {count(len(of.selection), 'unit')}", type="primary", key=of.name("assign")):
+        _change(of, coding, lambda record: service.assign(
             queries.store(), of.selection, record, int(chosen), current_person()
         ))  # fmt: skip
 
@@ -92,53 +133,53 @@ def _label(of: Panel) -> None:
 Target = LabellingRecord | starts.Begin
 
 
-def _choose_labelling(of: Panel, label: str, part: str) -> Target:
-    """Choose a labelling that this person may change, or a new one from the themes or without clusters."""
+def _choose_coding(of: Panel, label: str, part: str) -> Target:
+    """Choose a coding that this person may change, or a new one from the themes or without codes."""
     options: dict[str, Target] = {record.name: record for record in selections.own_labellings(of.selection.corpus_id)}
     themes = of.themes
     if themes is not None:
         options[f"{_NEW} from {len(themes.themes)} themes by {themes.model.name}"] = starts.from_themes(themes.run.id)
-    options[f"{_NEW} without clusters"] = starts.from_nothing
-    chosen = st.selectbox(label, list(options), key=of.name(f"{part}-labelling-{len(options)}"))
+    options[f"{_NEW} without codes"] = starts.from_nothing
+    chosen = st.selectbox(label, list(options), key=of.name(f"{part}-coding-{len(options)}"))
     return options[chosen]
 
 
-def _labelling(of: Panel, target: Target) -> LabellingRecord:
-    """Return the chosen labelling, which is created if it is a new one."""
+def _coding(of: Panel, target: Target) -> LabellingRecord:
+    """Return the chosen coding, which is created if it is a new one."""
     if isinstance(target, LabellingRecord):
         return target
     corpus = selections.corpus_of(of.selection)
     new = NewLabelling(corpus.id, f"{corpus.name} themes", current_person(), Sharing.OWN)
-    with st.spinner("Creating the labelling …"):
+    with st.spinner("Creating the coding …"):
         return starts.begin(queries.store(), new, target)
 
 
 def _change(of: Panel, target: Target, change: Callable[[LabellingRecord], Step | None]) -> None:
     def apply() -> None:
-        record = _labelling(of, target)
+        record = _coding(of, target)
         step = change(record)
         said = f"{step.summary}, in “{record.name}”" if step is not None else f"No change needed in “{record.name}”"
         st.session_state[f"{of.key}-outcome"] = (of.selection.digest, said, record.name)
+        close(of.key)
         st.rerun()
 
     attempt(apply)
 
 
 def _outcome(of: Panel) -> None:
-    """Say what the last action did, with a link to the labelling, until something else is selected."""
-    digest, said, labelling = st.session_state.get(f"{of.key}-outcome") or ("", "", "")
-    if digest != of.selection.digest:
-        return
-    with st.container(horizontal=True, vertical_alignment="center", border=True):
-        st.markdown(f":material/check_circle: {plain(said)}.", width="stretch")
-        page_link("code", "Open in Code", view=compare_queries.edit_view(labelling), key=of.name("open"))
+    """Say what the last action did, with a link to the coding, until something else is selected."""
+    digest, said, coding = st.session_state.get(f"{of.key}-outcome") or ("", "", "")
+    if digest == of.selection.digest:
+        st.success(f"{plain(said)}.", icon=":material/check:")
+        page_link("code", "Open in Code", view=compare_queries.edit_view(coding), key=of.name("open"))
 
 
-def _relabel(of: Panel) -> None:
-    target = _choose_labelling(of, "Labelling", "code")
-    if st.button("Open", type="primary", icon=":material/edit_note:", key=of.name("code")):
-        opened = attempt(lambda: (_labelling(of, target), selections.store(of.selection)))
+def _sort(of: Panel) -> None:
+    target = _choose_coding(of, "Coding", "sort")
+    if st.button("Open", type="primary", key=of.name("sort")):
+        opened = attempt(lambda: (_coding(of, target), selections.store(of.selection)))
         if opened is not None:
+            close(of.key)
             switch_page("code", compare_queries.selection_view(opened[0].name, opened[1].id))
 
 
@@ -157,7 +198,7 @@ def _failures(of: Panel) -> list[CollectedFailure]:
 
 
 def _export(of: Panel) -> None:
-    st.caption(f"{count(len(of.selection), 'sentence')} with article, section, place, theme and columns.")
+    st.caption(f"{count(len(of.selection), 'unit')} with their theme, place and columns.")
     with st.container(horizontal=True):
         table_files(of.selection.corpus_id, "selection", partial(_table, of), partial(excel_bytes, title="selection"))
 
@@ -171,87 +212,138 @@ def _table(of: Panel) -> Table:
     return (*service.HEADER, *further), rows
 
 
-def _share(of: Panel) -> None:
+def _link(of: Panel) -> None:
     record = attempt(lambda: selections.store(of.selection))
     if record is not None:
-        st.caption("Opens this view with these sentences, for everyone who may use this store.")
+        st.caption("Opens this view with these units, for everyone who may use this store.")
         st.code(selections.link_to(record, of.url_key, of.replaced, of.view), language=None, wrap_lines=True)
+
+
+# ---------------------------------------------------------------- comparison with another selection
+
+
+def _compare(of: Panel) -> None:
+    """Draw the words and the composition of the selection beside those of everything else or of a saved one."""
+    saved = {record.name: record for record in selections.saved(of.selection.corpus_id)}
+    chosen = st.selectbox("Compare with", [_REST, *saved], key=f"{of.key}-other") or _REST
+    if chosen in saved:
+        others = queries.read(lambda r: r.selections.ids(saved[chosen].id))
+    else:
+        whole = of.whole if of.whole is not None else selections.everything(of.selection)
+        others = np.setdiff1d(whole, of.selection.ids, assume_unique=True)
+    found = selections.comparison(of.selection.digest, digest_of_ids(others), of.selection.ids, others)
+    shared = f", {found.shared:,} in both" if found.shared else ""
+    st.markdown(f"**{found.sizes[0]:,}** here, **{found.sizes[1]:,}** in {plain(shorten(chosen, 60).lower())}{shared}")
+    for name, words in zip(("Here", "There"), found.words, strict=True):
+        if words:
+            st.markdown(f"{name}: " + " · ".join(f"**{plain(word)}**" for word in words))
+    sampled = f", from at most {service.SAMPLE:,} units of each part" if len(others) > service.SAMPLE else ""
+    st.caption(f"Words that are frequent in one part and rare in the other (class-based tf-idf){sampled}.")
+    _composition(of, others)
+
+
+def _composition(of: Panel, others: Ids) -> None:
+    """Draw the counts of themes, sections and texts here and among ``others``, if those are not too many."""
+    here = of.read()
+    there = selections.sentences(others, digest_of_ids(others), of.themes) if 0 < len(others) <= _COUNTED else None
+    titles = [title for title in _KINDS if title != "Theme" or len(here.theme_names)]
+    for tab, title in zip(st.tabs([f"{title}s" for title in titles]), titles, strict=True):
+        with tab:
+            _shares(title, here, there)
+
+
+def _shares(title: str, here: SelectedSentences, there: SelectedSentences | None) -> None:
+    counts = [found.counts(_KINDS[title]) for found in (here, there) if found is not None]
+    listed = sorted(counts[0] | counts[-1], key=lambda name: (*(-found[name] for found in counts), name))
+    columns: dict[str, list[Any]] = {title: listed}
+    for head, found, sentences in zip(("Here", "There"), counts, (here, there), strict=False):
+        total = len(sentences.ids) if sentences is not None else 0
+        columns[head] = [found[name] for name in listed]
+        columns[f"Share {head.lower()}"] = [found[name] / max(total, 1) for name in listed]
+    share = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1, width=90)
+    config = {name: share for name in columns if name.startswith("Share")}
+    config[title] = st.column_config.TextColumn(width="medium")
+    draw_table(columns, height=min(320, 38 + 35 * max(len(listed), 1)), column_config=config)
 
 
 # ---------------------------------------------------------------- saved selections
 
 
-def _more(of: Panel) -> None:
-    """Draw the form that saves the selection, the combinations with saved ones, and what else can be selected."""
+def _save(of: Panel) -> None:
+    """Draw the form that saves the selection, the saved ones with which it can be combined, and other selections."""
     if may(Right.LABEL):
-        _save(of)
-    saved = selections.saved(of.selection.corpus_id)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            name = st.text_input("Name", key=of.name("save-name"), max_chars=200)
+            pressed = st.button(
+                "Save selection", type="primary", key=of.name("save"), disabled=not (name or "").strip()
+            )
+        if pressed and (record := attempt(lambda: selections.store(of.selection, name or ""))):
+            st.success(f"Saved as “{plain(record.name)}”. The menu of the map lists it.", icon=":material/check:")
+    saved = {record.name: record for record in selections.saved(of.selection.corpus_id)}
     if saved:
-        by_name = {record.name: record for record in saved}
-        chosen = st.selectbox("Combine with", list(by_name), key=of.name(f"combine-{len(saved)}"))
+        chosen = saved[st.selectbox("Combine with", list(saved), key=of.name(f"combine-{len(saved)}"))]
         with st.container(horizontal=True):
             for label, (help, combine) in _WAYS.items():
                 st.button(
                     label, key=of.name(f"combine-{label}"), help=f"{help}.",
-                    on_click=_combined, args=(of, by_name[chosen], combine),
+                    on_click=_combined, args=(of, chosen, combine),
                 )  # fmt: skip
     st.button(
-        "Select all other sentences",
-        icon=":material/flip:",
-        key=of.name("complement"),
-        on_click=lambda: _offer(of, of.selection.complement(selections.everything(of.selection))),
-    )
+        "Select all other units", key=of.name("complement"), type="tertiary",
+        on_click=lambda: _select(of, of.selection.complement(selections.everything(of.selection))),
+    )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         most = max(len(of.selection), 1)
-        number = st.number_input("Number", 1, most, min(most, 60), key=of.name("sample-number"))
-        seed = st.number_input("Seed", 0, 1_000_000, 0, key=of.name("sample-seed"))
+        number = st.number_input("Number", 1, most, min(most, 60), key=of.name("sample-number"), width=110)
+        seed = st.number_input("Seed", 0, 1_000_000, 0, key=of.name("sample-seed"), width=110)
         st.button(
-            "Select at random", icon=":material/casino:", key=of.name("sample"),
-            on_click=lambda: _offer(of, of.selection.sample(int(number), int(seed))),
+            "Select at random", key=of.name("sample"),
+            on_click=lambda: _select(of, of.selection.sample(int(number), int(seed))),
         )  # fmt: skip
-    if st.session_state.pop(f"{of.key}-combined", False):
+    if st.session_state.pop(f"{of.key}-changed", False):
+        if of.on_select is not None:
+            st.rerun()
         switch_page(selections.PAGE, {"corpus": selections.corpus_of(of.selection).name})
 
 
-def _save(of: Panel) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Name of the selection", key=of.name("save-name"), max_chars=200)
-        pressed = st.button(
-            "Save", icon=":material/bookmark_add:", key=of.name("save"), disabled=not (name or "").strip()
-        )
-    if pressed and (record := attempt(lambda: selections.store(of.selection, name or ""))):
-        st.success(f"Saved as “{plain(record.name)}”. It is listed on the page Selections.", icon=":material/check:")
-
-
 _WAYS: dict[str, tuple[str, Callable[[Selection, Selection], Selection]]] = {
-    "Add": ("The sentences of both selections", Selection.union),
-    "Keep common": ("Only the sentences that are in both selections", Selection.intersection),
-    "Remove": ("The sentences that are not in the saved selection", Selection.difference),
+    "Add": ("The units of both selections", Selection.union),
+    "Keep common": ("Only the units that are in both selections", Selection.intersection),
+    "Remove": ("The units that are not in the saved selection", Selection.difference),
 }
 
 
 def _combined(of: Panel, record: SelectionRecord, combine: Callable[[Selection, Selection], Selection]) -> None:
     other = selections.stored(record.id)
     if other is not None:
-        _offer(of, combine(of.selection, other))
+        _select(of, combine(of.selection, other))
 
 
-def _offer(of: Panel, selection: Selection) -> None:
-    selections.offer(selection.corpus_id, selection.ids, selection.origin)
-    if is_open(selections.PAGE):
-        st.query_params.pop(of.url_key, None)
+def _select(of: Panel, selection: Selection) -> None:
+    close(of.key)
+    st.session_state[f"{of.key}-changed"] = True
+    if of.on_select is not None:
+        of.on_select(selection)
     else:
-        st.session_state[f"{of.key}-combined"] = True
+        selections.offer(selection.corpus_id, selection.ids, selection.origin)
 
 
 def saved_list(corpus_id: int, open_one: Callable[[SelectionRecord], None]) -> None:
     """Draw the saved selections of a project, each with buttons that open and delete it."""
-    actor = current_actor()
-    for record in selections.saved(corpus_id):
+    actor, found = current_actor(), selections.saved(corpus_id)
+    if not found:
+        st.caption("No selection is saved yet: select units, then ⋯ and Save in the drawer.")
+    for record in found:
         facts = plain(shorten(" · ".join(record.origin.get("facts", ())), 90))
-        about = f"{count(record.sentences, 'sentence')} · {facts} · "
+        about = f"{count(record.sentences, 'unit')} · {facts} · "
         saved_line("selection", record, about, actor, partial(open_one, record), partial(_delete, record.id))
 
 
 def _delete(selection_id: int) -> None:
     queries.write(lambda w: w.selections.delete(selection_id))
+
+
+_DIALOGS: dict[str, Callable[[Panel], None]] = {
+    "Make it a theme": _make_theme, "Code it": _code, "Save": _save, "Link": _link, "Export": _export,
+    "Compare": _compare, "Sort": _sort,
+}  # fmt: skip

@@ -1,11 +1,12 @@
-"""Selections of this session: the one that a page offers to the others, the stored ones, and their sentences.
+"""Selections of this session: the one that a page offers to the map, the stored ones, and their sentences.
 
-Any page calls :func:`offer_button` with the sentences that it shows; the Selections page then opens them. Pages with a
-map or a list of their own draw :func:`themescope.webapp.shared.selections.selection_panel.show` instead.
+Any page calls :func:`offer_button` with the sentences that it shows; the map then opens them in its drawer. Pages with
+a map or a list of their own draw :func:`themescope.webapp.shared.selections.selection_panel.show` instead.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +30,9 @@ from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.results.compare_queries import Analysis
 
 _OFFERED = "selection_offered"
-PAGE = "selections"
+PAGE = "map"
+READING, CENTRAL = "Reading order", "Most central"
+"""Orders of the sentences of a selection, beside that of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,6 @@ class Panel:
     """URL keys of the page that a stored selection replaces in links, such as the shape of a lasso."""
     view: Mapping[str, str] = field(default_factory=dict)
     """Values of URL keys that links name also where they are the defaults, which may change."""
-    tab_key: str = ""
-    """URL key of the part that is open; empty: it is not in the address."""
     analysis: Analysis | None = None
     """The themes that are named beside the sentences; by default the newest of the project."""
     ranking: Ranking | None = None
@@ -69,10 +70,29 @@ class Panel:
     """The sentences that the selection is compared with, ascending; by default those of the project."""
     heading: str = ""
     """Title instead of the number of sentences."""
+    groups: Counter[str] | None = None
+    """Number of sentences of each group that the page shows; by default of each theme."""
+    mark: str = ""
+    """Text that is highlighted in the sentences."""
     focus: int = -1
     """Id of the sentence that is marked in the list."""
     on_pick: Callable[[int], None] | None = None
     on_clear: Callable[[], None] | None = None
+    on_select: Callable[[Selection], None] | None = None
+    """Shows another selection; without it, the map opens."""
+    on_similar: Callable[[int], None] | None = None
+    """Searches for the nearest neighbours of a sentence, where the page has a search."""
+
+    @property
+    def orders(self) -> list[str]:
+        """The orders of the sentences, the first at first."""
+        return [*([self.ranking.name] if self.ranking is not None else []), READING, CENTRAL]
+
+    @property
+    def order(self) -> str:
+        """The chosen order."""
+        chosen = st.session_state.get(f"{self.key}-order")
+        return chosen if chosen in self.orders else self.orders[0]
 
     @property
     def themes(self) -> Analysis | None:
@@ -89,27 +109,26 @@ class Panel:
 
 
 def offer(corpus_id: int, ids: Iterable[int] | Ids, origin: Origin) -> None:
-    """Make sentences the selection that the Selections page shows; for callbacks and before :func:`open_offered`."""
+    """Make sentences the selection that the map shows next; for callbacks and before a link to the map."""
     st.session_state[_OFFERED] = selected(corpus_id, ids, origin)
 
 
-def offered(corpus_id: int) -> Selection | None:
-    """Return the selection that a page offered last in this session, if it is of this project."""
+def offered(corpus_id: int, keep: bool = False) -> Selection | None:
+    """Return the selection that a page offered last in this session, if it is of this project; once, unless kept."""
     found: Selection | None = st.session_state.get(_OFFERED)
-    return found if found is not None and found.corpus_id == corpus_id else None
-
-
-def withdraw() -> None:
-    """Forget the selection that was offered; for callbacks."""
-    st.session_state.pop(_OFFERED, None)
+    if found is None or found.corpus_id != corpus_id:
+        return None
+    if not keep:
+        del st.session_state[_OFFERED]
+    return found
 
 
 def offer_button(
     label: str, corpus_id: int, ids: Callable[[], Iterable[int] | Ids], origin: Origin, key: str = ""
 ) -> None:
-    """Draw a button that opens sentences on the Selections page; ``ids`` is called on a click."""
+    """Draw a button that opens sentences as a selection of the map; ``ids`` is called on a click."""
     button = key or f"offer-{label}-{origin}"
-    if st.button(label, icon=":material/select_all:", key=button, help="Opens these sentences as a selection."):
+    if st.button(label, icon=":material/select_all:", key=button, help="Selects these units on the map."):
         offer(corpus_id, ids(), origin)
         corpus = queries.read(lambda r: r.corpora.get(corpus_id))
         switch_page(PAGE, {"corpus": corpus.name})
@@ -162,7 +181,7 @@ _THEMES: dict[str | type[Any], Callable[[Any], Any]] = {
 }
 
 
-@st.cache_resource(show_spinner="Reading sentences …", max_entries=12, hash_funcs=_THEMES)
+@st.cache_resource(show_spinner="Reading units …", max_entries=12, hash_funcs=_THEMES)
 def sentences(
     _ids: Ids, digest: str, analysis: Analysis | None, _places: Callable[[], SentencePlaces] | None = None
 ) -> SelectedSentences:
