@@ -203,10 +203,12 @@ def drawn_around(page: Page, tool: str) -> tuple[set[int], list[int]]:
 
 
 def exported_ids(page: Page) -> set[int]:
-    """The sentence ids in the CSV of the table on the page Map."""
-    if not page.get_by_role("button", name="CSV", exact=True).is_visible():
-        page.get_by_role("button", name="Export", exact=True).click()
+    """The sentence ids in the CSV of the selection in the drawer."""
+    page.get_by_role("button", name="⋯", exact=True).click()
+    page.get_by_role("button", name="Export", exact=True).click()
     with page.expect_download() as download:
-        page.get_by_role("button", name="CSV", exact=True).click()
+        page.get_by_role("dialog").get_by_role("button", name="CSV", exact=True).click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
     text = Path(download.value.path()).read_text(encoding="utf-8")
     return {int(row["sentence_id"]) for row in csv.DictReader(io.StringIO(text, newline=""))}

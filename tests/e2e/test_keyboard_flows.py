@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import App
-from tests.e2e.hands import at_rest, draw, open_page
+from tests.e2e.hands import at_rest, open_page
 from tests.webapp.filled import CORPUS
 from themescope.core.records.stored import Sharing
 from themescope.db.label_records import NewLabelling
@@ -108,11 +108,10 @@ def test_a_tab_keeps_the_focus_when_it_is_drawn_anew(page: Page, filled: App) ->
     expect(page.get_by_role("button", name="Next")).to_be_focused()
 
 
-def test_selections_and_the_size_of_the_list_on_the_map(page: Page, filled: App) -> None:
+def test_selections_on_the_map(page: Page, filled: App) -> None:
     open_map(page, filled)
     selected_by_keyboard_only(page)
     selected_by_clicks_without_dragging(page)
-    resized_by_keys_and_by_clicks(page, filled)
 
 
 def selected_by_keyboard_only(page: Page) -> None:
@@ -124,45 +123,30 @@ def selected_by_keyboard_only(page: Page) -> None:
         if waits:
             expect(card).to_be_visible()
         page.keyboard.press("Space")
-        expect(page.get_by_text(re.compile(r"^\d+ sentences selected"))).to_be_visible()
+        expect(page.locator(".st-key-map_drawer").get_by_text(re.compile(r"^\d+ units? ·"))).to_be_visible()
         expect(page).to_have_url(re.compile("map_shape"))
         expect(card).to_be_hidden()
         page.keyboard.press("Escape")
-        expect(page.get_by_text(re.compile("^All .* sentences shown"))).to_be_visible()
+        expect(page.locator(".st-key-map_drawer")).to_have_count(0)
         expect(page).not_to_have_url(re.compile("map_shape"))
 
 
 def selected_by_clicks_without_dragging(page: Page) -> None:
-    page.get_by_role("button", name=re.compile("^Polygon")).click()
+    page.get_by_role("button", name="More", exact=True).press("ArrowDown")
+    expect(page.get_by_role("menuitemradio", name="Polygon")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="More", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("p")
+    page.keyboard.press("Enter")
     stage = page.locator(".map-view .stage")
     box = stage.bounding_box()
     assert box is not None
-    corners = [(0.2, 0.2), (0.8, 0.2), (0.8, 0.8), (0.2, 0.8)]
-    for x, y in corners:
+    for x, y in ((0.2, 0.2), (0.8, 0.2), (0.8, 0.8), (0.2, 0.8)):
         page.mouse.click(box["x"] + x * box["width"], box["y"] + y * box["height"])
     page.keyboard.press("Enter")
-    expect(page.get_by_text(re.compile("^All .* sentences shown"))).to_have_count(0)
+    expect(page.locator(".st-key-map_drawer")).to_be_visible()
     expect(page).to_have_url(re.compile("map_shape"))
-
-
-def resized_by_keys_and_by_clicks(page: Page, filled: App) -> None:
-    """The size of the list beside the map stays so when the page is opened anew."""
-    edge, drawer = page.get_by_role("separator", name="Size of the list"), page.locator(".st-key-map_drawer")
-    before = int(edge.get_attribute("aria-valuenow") or 0)
-    edge.focus()
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("ArrowLeft")
-    page.get_by_role("button", name="Smaller list").click()
-    expect(edge).to_have_attribute("aria-valuenow", str(before + 40))
-    box = edge.bounding_box()
-    assert box is not None
-    draw(page, [(box["x"] + 12, box["y"] + 20), (box["x"] - 8, box["y"] + 30), (box["x"] - 18, box["y"] + 40)])
-    expect(edge).to_have_attribute("aria-valuenow", str(before + 70))
-    open_map(page, filled)
-    expect(edge).to_have_attribute("aria-valuenow", str(before + 70))
-    assert drawer.evaluate("list => list.offsetWidth") == before + 70
-    edge.dblclick(position={"x": 12, "y": 20})
-    expect(edge).to_have_attribute("aria-valuenow", str(before))
 
 
 def test_labels_by_keyboard_only_and_without_shortcuts_of_a_single_key(page: Page, labelled: App) -> None:

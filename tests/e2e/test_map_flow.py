@@ -41,26 +41,44 @@ def test_two_maps_are_read_together(page: Page, other_page: Page, app: App) -> N
     ids = two_maps(app)
     open_page(page, app.url + "/map?corpus=Plains&map_map=first&map_compare=second", "Map")
     expect(page.locator(".map-view[data-ready]")).to_have_count(2)
-    expect(page.get_by_text("400 sentences are on both maps")).to_be_visible()
+    expect(page.get_by_text("400 units are on both maps")).to_be_visible()
     inside, kinds = drawn_around(page, "l")
     assert 5 < len(inside) < 400
-    expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()
+    selected(page, len(inside))
     assert exported_ids(page) == {int(ids[row]) for row in inside}
     # What the legend hides is not selected.
+    page.get_by_role("button", name="Legend").first.click()
+    page.locator(".map-view .row").first.hover()
     page.locator(".map-view").first.locator(".eye").first.click()
+    page.get_by_role("button", name="Legend").first.click()
     expect(page).to_have_url(re.compile("map_hidden=0"))
     inside, kinds = drawn_around(page, "b")
     shown = {row for row in inside if kinds[row] != 0}
     assert 0 < len(shown) < len(inside)
-    expect(page.get_by_text(f"{len(shown)} sentences selected")).to_be_visible()
-    page.get_by_role("textbox", name="Search", exact=True).fill("plain")
-    page.get_by_role("textbox", name="Search", exact=True).press("Enter")
+    selected(page, len(shown))
+    searched(page, "plain")
     expect(page.get_by_text(re.compile(rf"found among {len(shown)} selected"))).to_be_visible()
     with page.expect_download() as picture:
-        page.get_by_role("button", name="Save as PNG (P)").first.click()
+        more(page, "Save as PNG")
     written = Path(picture.value.path()).read_bytes()
     assert written.startswith(b"\x89PNG") and int.from_bytes(written[16:20]) == 2400
     same_elsewhere(page, other_page, f"found among {len(shown)} selected")
+
+
+def more(page: Page, entry: str) -> None:
+    """Choose an entry of the last menu of the toolbar."""
+    page.get_by_role("button", name="More", exact=True).first.click()
+    page.get_by_role("menu", name="More").get_by_text(entry, exact=True).click()
+
+
+def searched(page: Page, text: str) -> None:
+    """Search in the panel of the filters."""
+    page.get_by_role("button", name=re.compile("^Filter")).click()
+    field = page.locator(".st-key-map_panel").get_by_role("textbox", name="Search", exact=True)
+    field.fill(text)
+    field.press("Enter")
+    page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.locator(".st-key-map_panel")).to_have_count(0)
 
 
 def test_charts_of_columns_filter_each_other_and_the_map(page: Page, other_page: Page, app: App) -> None:
@@ -71,22 +89,22 @@ def test_charts_of_columns_filter_each_other_and_the_map(page: Page, other_page:
     expect(page.locator(".map-view[data-ready]")).to_have_count(1)
     page.get_by_role("button", name="Filter", exact=True).click()
     charts = page.locator(".map_charts")
-    expect(charts.locator(".total")).to_have_text("300 of 300 sentences")
-    page.wait_for_function(FITTED)  # to its frame, which is narrower beside the charts
+    expect(charts.locator(".total")).to_have_text("300 of 300 units")
+    page.wait_for_function(FITTED)
     side, score = (charts.get_by_role("region", name=name) for name in ("side", "score"))
     left = side.get_by_role("button", name=re.compile("^left"))
     page.evaluate(AXE.read_text("utf-8"))
     assert violations(page, ALL_RULES) == []
     # A bar filters the other charts and the map in two frames, before the server knows.
-    assert left.evaluate(PRESSED) == ["75 of 300 sentences", 225, False]
+    assert left.evaluate(PRESSED) == ["75 of 300 units", 225, False]
     expect(left).to_have_attribute("aria-pressed", "true")
     expect(page).to_have_url(re.compile("map_facets"))
     # A range by keyboard, which Escape clears.
     score.get_by_label("score, from").focus()
     page.keyboard.press("End")
-    expect(charts.locator(".total")).to_have_text(re.compile("^[0-9] of 300 sentences"))
+    expect(charts.locator(".total")).to_have_text(re.compile("^[0-9] of 300 units"))
     page.keyboard.press("Escape")
-    expect(charts.locator(".total")).to_have_text("75 of 300 sentences")
+    expect(charts.locator(".total")).to_have_text("75 of 300 units")
     # A range by dragging: the first half.
     plot = score.locator(".plot").bounding_box()
     assert plot is not None
@@ -95,24 +113,25 @@ def test_charts_of_columns_filter_each_other_and_the_map(page: Page, other_page:
     page.mouse.down()
     page.mouse.move(plot["x"] + plot["width"] * 0.49, y, steps=3)
     page.mouse.up()
-    expect(charts.locator(".total")).not_to_have_text("75 of 300 sentences")
+    expect(charts.locator(".total")).not_to_have_text("75 of 300 units")
     some = int(charts.locator(".total").inner_text().split()[0])
     assert 20 < some < 50
-    # The list and a lasso follow, and a link shows the same.
+    # The status, all units and a lasso follow, and a link shows the same.
     expect(page).to_have_url(re.compile("score"))
-    page.get_by_role("button", name="List", exact=True).click()
-    expect(page.get_by_text(f"All {some} sentences shown")).to_be_visible()
+    page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.locator(".map-view .drawn")).to_contain_text(f"{some} of 300 units")
+    more(page, "Select all units")
+    selected(page, some)
     page.locator(".map-view .stage").focus()
     page.keyboard.press("0")
     drawn_around(page, "b")
-    selected = page.get_by_text(re.compile("^[0-9]+ sentences? selected"))
-    expect(selected).to_be_visible()
-    assert int(selected.inner_text().split()[0]) <= some
+    expect(page.locator(DRAWER).get_by_text(re.compile(rf"^{some} units"))).to_have_count(0)
+    assert 0 < int(page.locator(DRAWER).get_by_text(re.compile("^[0-9]+ units? ·")).inner_text().split()[0]) < some
     open_page(other_page, page.url, "Map")
     other_page.get_by_role("button", name="Filter (2)", exact=True).click()
-    expect(other_page.locator(".map_charts .total")).to_have_text(f"{some} of 300 sentences")
+    expect(other_page.locator(".map_charts .total")).to_have_text(f"{some} of 300 units")
     other_page.locator(".map_charts").get_by_role("button", name="Clear filters").click()
-    expect(other_page.locator(".map_charts .total")).to_have_text("300 of 300 sentences")
+    expect(other_page.locator(".map_charts .total")).to_have_text("300 of 300 units")
     expect(other_page).not_to_have_url(re.compile("map_facets"))
 
 
@@ -130,7 +149,7 @@ def same_elsewhere(page: Page, other: Page, said: str) -> None:
     other.goto(page.url)
     expect(other.get_by_text(re.compile(said))).to_be_visible()
     figure_for_print(page)
-    page.get_by_role("button", name="Download", exact=True).click()
+    more(page, "Figure and files …")
     with page.expect_download() as download:
         page.get_by_role("button", name="HTML", exact=True).click()
     saved = Path(download.value.path()).rename(Path(download.value.path()).with_suffix(".html"))
@@ -151,8 +170,7 @@ def same_elsewhere(page: Page, other: Page, said: str) -> None:
 
 def figure_for_print(page: Page) -> None:
     """The files have the size and the resolution that were asked for."""
-    page.get_by_role("button", name="Download", exact=True).click()
-    page.get_by_role("button", name="Figure for print").click()
+    more(page, "Figure and files …")
     dialog = page.get_by_role("dialog")
     expect(dialog.locator(".figure_files img")).to_be_visible()
     written = {}
@@ -244,8 +262,12 @@ def names_lie_in_the_view_without_overlaps(page: Page) -> None:
     expect(page.locator(".map-view .label")).to_have_count(0)
 
 
-def selected(page: Page, n: int | re.Pattern[str]) -> None:
-    expect(page.get_by_text(re.compile(rf"^{n} sentences? selected") if isinstance(n, int) else n)).to_be_visible()
+DRAWER = ".st-key-map_drawer"
+
+
+def selected(page: Page, n: int | str) -> None:
+    """The drawer says that n units are selected."""
+    expect(page.locator(DRAWER).get_by_text(re.compile(rf"^{n} units? ·"))).to_be_visible()
 
 
 def every_tool_selects_by_clicks_and_by_keys(page: Page) -> None:
@@ -259,14 +281,16 @@ def every_tool_selects_by_clicks_and_by_keys(page: Page) -> None:
     selected(page, 20)
     chosen = page.evaluate("() => { const [view] = window.themescopeViews; return view.scene.kinds[view.over]; }")
     other = next(kind for kind in range(15) if kind != chosen)
+    page.get_by_role("button", name="Legend").click()
     entry = page.locator(f'.map-view .entry[data-kind="{other}"]')
     entry.click(modifiers=["Shift"])
     selected(page, 40)
+    page.get_by_role("button", name="Legend").click()
     # The nearest points of a place, taken away.
     stage.press("s")
     stage.press("k")
     stage.press("Space")
-    selected(page, re.compile(r"^(2[5-9]|3\d) sentences selected"))
+    selected(page, r"(2[5-9]|3\d)")
     stage.press("e")
     page.get_by_role("spinbutton", name="Points").fill("7")
     page.get_by_role("spinbutton", name="Points").press("Enter")
@@ -274,14 +298,14 @@ def every_tool_selects_by_clicks_and_by_keys(page: Page) -> None:
     # A radius around the point: by a key, and larger by the number.
     stage.press("o")
     stage.press("Space")
-    selected(page, re.compile(r"^\d+ sentences? selected"))
+    selected(page, r"\d+")
     page.get_by_role("spinbutton", name="Radius").fill("100")
     page.get_by_role("spinbutton", name="Radius").press("Enter")
     selected(page, 300)
     # A polygon and a box by clicks.
     box = stage.bounding_box()
     assert box is not None
-    corners = [(60, 70), (box["width"] - 60, 70), (box["width"] - 60, box["height"] - 20), (60, box["height"] - 20)]
+    corners = [(60, 100), (box["width"] - 60, 100), (box["width"] - 60, box["height"] - 60), (60, box["height"] - 60)]
     stage.press("g")
     for x, y in corners[:3]:
         page.evaluate(CLICK, [x, y])
@@ -301,19 +325,19 @@ def every_tool_selects_by_clicks_and_by_keys(page: Page) -> None:
     stage.press("Escape")
     expect(page.locator(".map-view .tip")).to_be_hidden()
     stage.press("Escape")
-    expect(page.get_by_text("sentences selected")).to_have_count(0)
+    expect(page.locator(DRAWER)).to_have_count(0)
 
 
 def the_map_is_a_list_and_results_have_pins(page: Page) -> None:
-    page.get_by_text("Map as a list").press("Enter")
+    more(page, "As a list")
     first = page.locator(".map-view .outline details").first
     first.locator("summary").press("Enter")
     first.get_by_role("button", name="Select all").press("Enter")
     selected(page, 20)
     first.locator("li .link").first.press("Enter")
     expect(page).to_have_url(re.compile("map_sentence="))
-    page.get_by_role("textbox", name="Search", exact=True).fill("hill")
-    page.get_by_role("textbox", name="Search", exact=True).press("Enter")
+    page.get_by_role("button", name="Close the list").click()
+    searched(page, "hill")
     expect(page.locator(".map-view .pin")).to_have_count(20)
     page.get_by_role("button", name=re.compile("^Result 3:")).press("Enter")
     row = "() => new URL(location).searchParams.get('map_sentence')"

@@ -103,14 +103,15 @@ def test_a_filter_restricts_the_map_and_the_address_keeps_it(
     monkeypatch.setattr(component, "interactive", lambda canvas, *_: canvases.append(canvas))
     left = queried_names(columned)[0]
     at = open_page("map", corpus=CORPUS, facets=json.dumps({"side": [left]}))
-    assert not at.exception and canvases[-1].status == "18 of 72 units" and len(canvases[-1].scene.ids) == 18
+    assert not at.exception and len(canvases[-1].scene.ids) == 18
+    assert canvases[-1].status == "18 of 72 units, a random sample of 500"
     at = open_page("map", corpus=CORPUS, facets=json.dumps({"side": [None], "score": [30, 60]}))
-    assert canvases[-1].status == "8 of 72 units" and canvases[-1].page and canvases[-1].page.filters == 2
+    assert canvases[-1].status.startswith("8 of 72 units") and canvases[-1].page and canvases[-1].page.filters == 2
     at.session_state["map_panel_open"] = "filter"
     at.run()  # the browser filters all of them while the charts are open
     assert not at.exception and len(canvases[-1].scene.ids) == 72 and canvases[-1].columns
     at = open_page("map", corpus=CORPUS, facets="{")
-    assert not at.exception and canvases[-1].status == "72 units"
+    assert not at.exception and canvases[-1].status == "72 units, a random sample of 500"
 
 
 def test_the_address_takes_only_filters(columned: Store, open_page: Open) -> None:

@@ -24,7 +24,11 @@ def themes() -> Themes:
 
 def tell(chart: Any, name: str, **value: object) -> None:
     """Send what the browser sends."""
-    chart._handle_custom_msg({"name": name, "value": {"digest": chart.canvas.digest, **value}}, [])
+    value = {"digest": chart.canvas.digest, **value}
+    if name != "hover":
+        number = chart.view["handled"] + 1
+        name, value = "events", {"list": [{"number": number, "kind": name, "value": value}]}
+    chart._handle_custom_msg({"name": name, "value": value}, [])
 
 
 def test_what_is_selected_on_the_map_is_rows_of_the_list(themes: Themes) -> None:

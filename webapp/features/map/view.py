@@ -86,7 +86,7 @@ def second_canvas(pair: Pair, scene: Scene, canvas: Canvas, other: MapRecord) ->
 # --- the map, its panel and its drawer -------------------------------------------------------------------------------
 
 
-_HEIGHT, _LIST, _BELOW, _MOST_CONTEXT = 430, 300, 6, 100_000
+_HEIGHT, _LIST, _BELOW, _MOST_CONTEXT = 430, 300, 1, 100_000
 """Least heights of map and list and the distance of the map from the lower border, in pixels; most points in grey."""
 _ASSETS = Path(__file__).parent / "assets"
 _PANEL, _DIALOG = "map_panel_open", "map_dialog"
@@ -265,7 +265,7 @@ def _panel(panel: str, page: MapPage, maps: Sequence[str], shown: str, order: Ro
 
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         st.markdown(f"**{'Filter' if panel == FILTER else 'Map'}**", width="stretch")
-        st.button("", icon=":material/close:", type="tertiary", help="Close", key="map_panel_close", on_click=close)
+        st.button("Close", type="tertiary", key="map_panel_close", on_click=close)
     if panel != FILTER:
         controls.display_fields(maps, shown)
         return
@@ -431,10 +431,7 @@ def _details(page: MapPage) -> None:
     with st.container(border=True, gap="small", key="map_details"):
         with st.container(horizontal=True, wrap=False, gap="small"):
             st.text(sentence.text, width="stretch")
-            st.button(
-                "", icon=":material/close:", type="tertiary", help="Close the unit", key="map_details_close",
-                on_click=page.state.click, args=(-1,),
-            )  # fmt: skip
+            st.button("Close", type="tertiary", key="map_details_close", on_click=page.state.click, args=(-1,))
         parts = [page.scene.article(row), page.scene.section(row)]
         parts += [page.colouring.name(row)] if page.colouring.column else []
         st.caption(" · ".join(plain(part) for part in parts if part))

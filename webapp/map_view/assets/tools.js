@@ -10,7 +10,7 @@ const TOOLS = [
   ["category", "t", "All of a group", "Click a point."],
 ];
 const IN_BAR = 3;
-const COMBINE = [["replace", "e", "New selection"], ["add", "a", "Add to the selection"], ["subtract", "s", "Take from the selection"]];
+const COMBINE = [["replace", "e", "Replaces the selection"], ["add", "a", "Adds to it"], ["subtract", "s", "Takes from it"]];
 const ACTIONS = [
   ["in", "+", "Zoom in", "+"],
   ["out", "-", "Zoom out", "−"],
@@ -183,8 +183,8 @@ const FRAME = {
     if (!this.data.fixed) {
       more.push("Select");
       for (const [mode, , title] of TOOLS.slice(IN_BAR)) more.push([title, () => this.use(mode), mode === this.mode]);
-      more.push("The next one makes");
-      for (const [how, , title] of COMBINE) more.push([title.toLowerCase().replace("new", "a new"), () => (this.how = how), how === this.how]);
+      more.push("The next one");
+      for (const [how, , title] of COMBINE) more.push([title, () => (this.how = how), how === this.how]);
       more.push("Map");
     }
     more.push(["As a list", () => this.openOutline()], this.actionEntry("png"));

@@ -47,6 +47,7 @@ def show(of: Panel) -> None:
             _button(of, "Code it")
         # With another key the menu is a new one, which is closed: an open one would lie on the dialog.
         with st.popover("⋯", key=f"{of.key}-more-{turn}", help="More"):
+            st.caption(plain(shorten(str(of.selection.origin), 200)))
             wide: dict[str, Any] = {"type": "tertiary", "width": "content"}
             for title in ("Save", "Link", "Export", "Compare") if may(Right.LABEL) else ("Save", "Export", "Compare"):
                 _button(of, title, **wide)

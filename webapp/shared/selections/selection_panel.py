@@ -28,14 +28,10 @@ def show(panel: Panel) -> None:
                 heading + (f" :gray[· {plain(groups)}]" if groups else ""), width="stretch",
             )  # fmt: skip
             if panel.on_clear is not None:
-                st.button(
-                    "", icon=":material/close:", on_click=panel.on_clear, type="tertiary", help="Clear selection",
-                    key=f"{panel.key}-clear",
-                )  # fmt: skip
+                st.button("Clear", on_click=panel.on_clear, type="tertiary", key=f"{panel.key}-clear")
         if not len(panel.selection):
             st.caption("No units. Change the search or the filters, or select others on the map.")
             return
-        st.caption(plain(shorten(str(panel.selection.origin), 120)))
         selection_actions.show(panel)
         rows, notes = _ordered(panel)
         units = unit_list.of_sentences(panel.read(), rows, notes, panel.mark)

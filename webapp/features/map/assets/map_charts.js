@@ -171,7 +171,7 @@ class Charts {
     this.refused = false;
     this.said = added(head, "p", "said", "", { role: "status" });
     this.clear = button(head, "", "Clear filters", () => this.chooseAll({}));
-    const others = added(head, "div", "others", "", { role: "group", "aria-label": "Other sentences" });
+    const others = added(head, "div", "others", "", { role: "group", "aria-label": "Other units" });
     added(others, "span", "", "Others");
     this.rests = [GREY, HIDDEN].map((rest) => button(others, "", rest, () => this.setRest(rest)));
     this.body = added(root, "div", "charts");
@@ -256,7 +256,7 @@ class Charts {
       chart.all.hidden = !filters.allowed[place];
       chart.box.classList.toggle("filtered", !chart.all.hidden);
     });
-    const counted = `${written(passing)} of ${written(failing.length)} sentences`;
+    const counted = `${written(passing)} of ${written(failing.length)} units`;
     this.count.textContent = this.refused ? `${counted}. At most 32 columns are filtered at a time: clear one first.` : counted;
     this.clear.disabled = !active;
     for (const one of this.rests) one.setAttribute("aria-pressed", String(one.textContent === this.rest));
