@@ -109,26 +109,19 @@ def by_keys(page: Page, app: App) -> None:
 def agreement(page: Page, app: App) -> None:
     query = {"corpus": CORPUS, "agreement_scope": f"Task: {TASK}"}
     open_page(page, f"{app.url}/agreement?{urlencode(query)}", "Agreement")
-    expect(page.get_by_text("taken to be equally reliable")).to_be_visible()
-    expect(page.get_by_text("1 sentence with different codes")).to_be_visible()
+    expect(page.get_by_text("Disagreements (1)")).to_be_visible()
     at_rest(page)
 
 
 def adjudicate(page: Page, app: App) -> None:
     agreement(page, app)
-    tab_to(page, "Name")
-    page.keyboard.press("Control+a")
-    page.keyboard.type("Team gold by keys")
-    page.keyboard.press("Tab")
-    at_rest(page)
-    page.keyboard.press("Shift+Tab")
-    tab_to(page, "Create gold labelling")
+    tab_to(page, "Settle them")
     page.keyboard.press("Enter")
     expect(page.locator(".unit .text")).to_be_visible()
     page.keyboard.press("2")
     expect(page.get_by_text("All disputes are settled.")).to_be_visible()
     with app.store.reading() as r:
-        made = r.labellings.by_name("Team gold by keys")
+        made = r.labellings.by_name(f"{TASK} gold")
         state = r.labellings.snapshot(made.id).partition
     assert made.origin["open"] == 1 and made.origin["of"] == [f"{TASK} · Ada", f"{TASK} · Ben"]
     assert not state.uncertain.any() and len(state.ids) == ITEMS * 12

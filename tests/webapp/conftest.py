@@ -2,7 +2,7 @@
 
 import shutil
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -104,13 +104,15 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 def open_page() -> Callable[..., AppTest]:
     """Run the app on one page, with query parameters, which are named without the prefix of the page.
 
-    ``person`` is the name that the user gave.
+    ``person`` is the name that the user gave, and ``parts`` are the session keys of folded parts that stand open.
     """
 
-    def run(page: str, person: str = "", **query: str) -> AppTest:
+    def run(page: str, person: str = "", parts: Sequence[str] = (), **query: str) -> AppTest:
         at = AppTest.from_file(str(APP), default_timeout=PATIENCE_S)
         if person:
             at.session_state["person"] = person
+        for key in parts:
+            at.session_state[key] = True
         if page != "home":
             # As a browser that opens an address; switch_page() would know the addresses only after a run of Home.
             at._page_hash = calc_hash(page)
