@@ -182,12 +182,12 @@ class Facts:
 
 def paragraphs(facts: Facts) -> list[list[Sentence]]:
     """Return the paragraphs of the methods section: data and labelling, agreement, use."""
-    agreement = _of_codes(facts.coding) if facts.coding is not None else _of_partitions(facts)
+    agreed = agreement(facts.coding) if facts.coding is not None else _of_partitions(facts)
     found = [
-        [_data(facts), *_people(facts), *map(_start, facts.starts)],
+        [_data(facts), *people(facts), *map(_start, facts.starts)],
         [sentence for task in facts.tasks for sentence in _task(task)],
         [*_work(facts)],
-        [*agreement, *_reliability(facts), *map(_adjudication, facts.adjudications)],
+        [*agreed, *_reliability(facts), *map(_adjudication, facts.adjudications)],
         [sentence for machine in facts.machines for sentence in _machine(machine)],
         [*map(_training, facts.training), [f"Labels were made with Themescope {facts.version}."]],
     ]
@@ -202,7 +202,8 @@ def _data(facts: Facts) -> Sentence:
     return [*parts, "."]
 
 
-def _people(facts: Facts) -> list[Sentence]:
+def people(facts: Facts) -> list[Sentence]:
+    """Return how many people coded how much."""
     made = f"{counted(facts.people, 'person', 'people')} made {counted(facts.labellings, 'labelling')}"
     judged = f" and placed {counted(facts.judged, 'sentence')}" if facts.judged else ""
     sentences: list[Sentence] = [[f"{made}{judged}."]]
@@ -268,7 +269,8 @@ def _work(facts: Facts) -> list[Sentence]:
     return sentences
 
 
-def _of_codes(found: CodingAgreement) -> list[Sentence]:
+def agreement(found: CodingAgreement) -> list[Sentence]:
+    """Return the agreement of coders on codes, of all and of each."""
     if found.alpha.estimate is None or found.kappa.estimate is None:
         reason = found.alpha.undefined or found.kappa.undefined
         return [[f"Agreement on codes (Krippendorff's alpha and Cohen's kappa) is undefined, because {reason}."]]

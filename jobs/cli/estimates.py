@@ -107,14 +107,17 @@ def _cell(found: Estimate | None) -> str:
     help="File to write: .html, .docx (Word) or .md (Markdown).",
 )  # fmt: skip
 @click.option("--labelling", "names", multiple=True, help="Labelling to report (repeatable); default: all.")
+@click.option("--long", is_flag=True, help="With shares by column, the map, and how the labellings were made.")
 @click.option(
     "--methods", type=click.Choice(("markdown", "latex", "bibtex")), default=None,
     help="Print how the labellings were made, for the methods section of a paper, or its references.",
 )  # fmt: skip
 @common
 @pass_shell
-def report(shell: Shell, corpus: str, out: Path | None, names: tuple[str, ...], methods: str | None) -> None:
-    """Write the report of CORPUS: data, themes, map, shares by column with intervals, labels, methods, limits."""
+def report(
+    shell: Shell, corpus: str, out: Path | None, names: tuple[str, ...], long: bool, methods: str | None
+) -> None:
+    """Write the report of CORPUS: question, data, codes or themes with intervals, agreement, method, limits."""
     from themescope.jobs.services.labelling.methods import methods_section
 
     if (out is None) is (methods is None):
@@ -126,6 +129,6 @@ def report(shell: Shell, corpus: str, out: Path | None, names: tuple[str, ...], 
         text = str(getattr(methods_section(shell.store, [one.id for one in labellings]), methods))
         shell.show({methods: text}, text.rstrip("\n"))
     elif out is not None:
-        content = report_file(shell.store, record, labellings, out.suffix)
+        content = report_file(shell.store, record, labellings, out.suffix, long)
         out.write_bytes(content)
         shell.show({"written": str(out), "bytes": len(content)}, f"Written: {out}")

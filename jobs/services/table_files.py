@@ -196,6 +196,12 @@ def parquet_bytes(header: Sequence[str], rows: Sequence[Sequence[Any]], types: T
     return out.getvalue()
 
 
+TABLE_WRITERS: Mapping[str, Callable[..., Any]] = {
+    "CSV": csv_text, "XLSX": excel_bytes, "JSONL": json_lines, "Parquet": parquet_bytes
+}  # fmt: skip
+"""Functions of a header and rows that write a table, by the name of their format."""
+
+
 def arrow_column(values: Sequence[Any], type: ColumnType | None) -> Any:
     """Return an Arrow array of a type; without one, of the type of its values."""
     import pyarrow as pa

@@ -394,8 +394,8 @@ def asked_of_the_store(store: Store, person: str) -> dict[str, str]:
         found[f"search {word}"] = str(everything.find_everything(own, word, 1))
     with own.reading() as r:
         corpus, known = r.corpora.get(1), r.labellings.list(1)
-    for suffix in (".html", ".md"):
-        found[f"report {suffix}"] = project.report_file(own, corpus, known, suffix).decode()
+    for long in (False, True):
+        found[f"report {long}"] = project.report_file(own, corpus, known, ".md", long).decode()
     for one in known:
         found[f"lines of {one.id}"] = files.export_lines(own, one.id)
         found[f"for other programs {one.id}"] = files.label_studio(own, one.id) + files.doccano(own, one.id)

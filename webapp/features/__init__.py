@@ -45,6 +45,7 @@ _PAGES = [
     _page("tasks", "assignment", CODE, "Give units to people and follow their work."),
     _page("agreement", "handshake", RESULTS, "Measure how far people agree."),
     _page("estimates", "percent", RESULTS, "Estimate how much of a project has a code."),
+    _page("report", "description", RESULTS, "Take out the report and every file of a project.", "Report and files"),
     _page("compare", "leaderboard", LAB, "Score methods on a benchmark and test their differences."),
     _page("triplets", "change_history", LAB, "Sample triplets, inspect them and review them."),
     _page("errors", "bug_report", LAB, "Collect what models get wrong, and code it by its causes.", keys=False),

@@ -17,7 +17,7 @@ from themescope.core.config import C, Config, OptionInfo, config_from_dict, defa
 from themescope.core.errors import ReadError
 from themescope.core.readers.tables import SAMPLE_ROWS, Sheet, TableForm, alternatives, read_sheet
 from themescope.jobs.common.importing.reading import call_apart
-from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, json_lines, parquet_bytes
+from themescope.jobs.services.table_files import TABLE_WRITERS, excel_bytes, file_content
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.text import duration, plain, words
@@ -182,15 +182,9 @@ def table_files(
 
     The table is made when a button is clicked.
     """
-    formats: dict[str, Callable[..., Any]] = {
-        "CSV": csv_text,
-        "JSONL": json_lines,
-        "XLSX": excel,
-        "Parquet": parquet_bytes,
-    }
-    for label, write in formats.items():
+    for label, write in TABLE_WRITERS.items():
         if json or label != "JSONL":
-            made = partial(_written, corpus_id, write, table)
+            made = partial(_written, corpus_id, excel if label == "XLSX" else write, table)
             download(label, made, f"{stem}.{label.lower()}", key=f"file-{stem}-{label}", help=help)
 
 

@@ -8,24 +8,28 @@ document, or the labelling of another machine.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from themescope.core.columns import ColumnType, as_text, plain_values
 from themescope.core.errors import DataError, UnknownNameError
+from themescope.core.estimates.report import replication_files
 from themescope.core.estimates.shares import CodedUnits
 from themescope.core.labelling.code_sets import code_clusters, code_names, has_code
 from themescope.core.labelling.markup import counted
 from themescope.core.labelling.partition import Partition
 from themescope.core.metrics.crosstabs import periods_of, usual_period
-from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
+from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord, Sharing
 from themescope.core.types import Floats, Ids
 from themescope.db.store import Unit
-from themescope.jobs.common.labelled import coded_sentences, documents_of, judged_sentences
+from themescope.jobs.common.labelled import MODEL, coded_sentences, documents_of, judged_sentences
+from themescope.jobs.common.uploads import safe_name
 from themescope.jobs.services.tasks.samples import frame_of, given_samples
 
 NO_MACHINE = "There are no predictions of the whole project. Predict the rest of the labelling for narrower intervals."
@@ -56,8 +60,10 @@ class Study:
     """(n,) sentences that samples gave to the people of the labellings; open if they have no label."""
     outside: int
     """Number of sentences of the project that the samples could not have drawn as they are now."""
+    frame: str
+    """For which sentences the estimates hold, such as ``all 60 sentences of the project``."""
     holds: tuple[str, ...]
-    """For which sentences the estimates hold, and what is left out or open, and why."""
+    """The frame with what is outside of it, and what is left out or open, and why."""
     notes: tuple[str, ...]
     """What would make them better."""
 
@@ -87,9 +93,10 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     labelled = np.unique(np.concatenate([known for known, _, _ in given]))
     sampled = given_samples(r, corpus.id, labellings, labelled)
     probabilities, outside, holds = None, 0, list[str]()
+    where = f"{counted(len(ids), corpus.unit.value)}, of which those with codes are no random sample"
     if sampled.samples:
         frame = frame_of(r, corpus, ids, articles, sampled.samples)
-        probabilities, outside = frame.probabilities, frame.outside
+        probabilities, outside, where = frame.probabilities, frame.outside, frame.text.partition(";")[0]
         inside = ~np.isnan(probabilities)
         holds.append(f"The estimates hold for {frame.text}.")
         if left := int(np.isin(ids[~inside], labelled).sum()):
@@ -128,8 +135,42 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
         )
     return Study(
         corpus, tuple(labellings), codes, ids, articles, documents_of(r, corpus, ids, articles), labels, shares, coder,
-        probabilities, gave, outside, tuple(holds), tuple(notes),
+        probabilities, gave, outside, where, tuple(holds), tuple(notes),
     )  # fmt: skip
+
+
+def usual_labelling(r: Unit, labellings: Sequence[LabellingRecord]) -> LabellingRecord | None:
+    """Return the labelling that estimates are of at first: with the newest predictions, else gold, else the newest.
+
+    None without one of people that somebody has changed.
+    """
+    people = [one for one in labellings if one.origin.get("from") != MODEL]
+    predicted = [(found.created, one.id, one) for one in people if (found := r.predictions.newest(one.id))]
+    if predicted:
+        return max(predicted, key=lambda found: found[:2])[2]
+    used = [one for one in people if one.kind is Sharing.GOLD or r.labellings.newest_step(one.id)]
+    return max(used or people, key=lambda one: (one.kind is Sharing.GOLD, one.created, one.id), default=None)
+
+
+def usual_study(r: Unit, labellings: Sequence[LabellingRecord]) -> Study | None:
+    """Return the study of :func:`usual_labelling`; None without codes of people."""
+    chosen = usual_labelling(r, labellings)
+    try:
+        return None if chosen is None else open_study(r, [chosen])
+    except DataError:
+        return None
+
+
+def replication_zip(study: Study, codes: Sequence[str] = (), groups: Sequence[str] = ()) -> bytes:
+    """Return a ZIP file with :func:`replication_files` of each code, by default all, in a folder of its name."""
+    chosen, packed = codes or study.codes, io.BytesIO()
+    ids = [str(id) for id in study.ids.tolist()]
+    with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
+        for number, code in enumerate(chosen, 1):
+            made = replication_files(study.units(code), groups or [""] * len(ids), ids, study.holds)
+            for name, text in made.items():
+                archive.writestr(f"{number} {safe_name(code)}/{name}" if len(chosen) > 1 else name, text)
+    return packed.getvalue()
 
 
 def _labels(r: Unit, record: LabellingRecord) -> tuple[Ids, Floats, list[str]]:

@@ -112,6 +112,13 @@ def left_out(r: Unit, coders: Sequence[Coder]) -> dict[int, str]:
     return reasons
 
 
+def counting(r: Unit, labellings: Sequence[LabellingRecord]) -> list[int]:
+    """Return the ids of the labellings that count for agreement, see :func:`left_out`."""
+    coders = coded_text(r, labellings).coders if labellings else ()
+    reasons = left_out(r, coders)
+    return [coder.record.id for coder in coders if coder.record.id not in reasons]
+
+
 def version(r: Unit, records: Sequence[LabellingRecord]) -> tuple[object, ...]:
     """Return a key of the results of :func:`coded_text` and :func:`left_out`, which changes with any of them."""
     found: list[object] = []

@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
 
 from themescope.core.errors import DataError, ReadError, StoreError
 from themescope.core.labelling.code_sets import code_names
@@ -33,7 +36,7 @@ from themescope.jobs.bundles.labellings import (
     store_document,
     to_lines,
 )
-from themescope.jobs.common.labelled import code_makers_of, provenance_of
+from themescope.jobs.common.labelled import code_makers_of, judged_sentences, provenance_of
 from themescope.jobs.services.labelling import foreign_labels, starts
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.sentences import sentences_of_ids
@@ -139,6 +142,38 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
         )
 
     return sentence_parts(store, p.ids, row)
+
+
+def prediction_table(store: Store, labelling_id: int) -> tuple[tuple[str, ...], list[Row]]:
+    """Return header and rows of what people coded and the machine predicts, in reading order.
+
+    Where a person coded a sentence, "code" is theirs and "source" is "human", else it is the predicted one; of a
+    labelled sentence, the prediction was learned without its document. The last columns have the probability of each
+    code.
+    """
+    with store.reading() as r:
+        record, partition = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id).partition
+        stored = r.predictions.newest(labelling_id)
+        if stored is None:
+            raise DataError("Nothing was predicted from this coding yet.")
+        ids, probabilities = r.predictions.values(stored.id)
+        judged = judged_sentences(r, record, partition)
+        kept = np.isin(ids, r.maps.places(ids).ids)
+    ids, probabilities = ids[kept], np.asarray(probabilities[kept], np.float64)
+    given = dict(zip(partition.ids.tolist(), partition.numbers.tolist(), strict=True))
+    names = {n: cluster.name for n, cluster in partition.clusters.items()}
+    codes = [names.get(number, "a deleted code") for number in stored.codes]
+    best, human = probabilities.argmax(axis=1), np.isin(ids, judged)
+
+    def row(sentence: LocatedSentence, at: int) -> Row:
+        predicted = codes[int(best[at])]
+        code = names.get(given[sentence.id], "") if human[at] else predicted
+        source = Source.HUMAN if human[at] else Source.MACHINE
+        chances = [round(float(one), 4) for one in probabilities[at]]
+        return (*place_cells(sentence), code, source.value, predicted, max(chances), *chances)
+
+    header = (*PLACE, "code", "source", "predicted_code", "probability", *(f"p_{code}" for code in codes))
+    return header, [*chain.from_iterable(sentence_parts(store, ids, row))]
 
 
 _MADE = ("source", "coder", "probability")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.columns import ColumnType
-from themescope.core.errors import ConfigError, DataError
+from themescope.core.errors import ConfigError
 from themescope.core.estimates.report import REFERENCES as ESTIMATE_REFERENCES
 from themescope.core.estimates.report import estimates
 from themescope.core.estimates.shares import ShareEstimate, share
@@ -19,13 +20,14 @@ from themescope.core.labelling.markup import (
     HeadingBlock,
     ParagraphBlock,
     Picture,
+    Sentence,
     Table,
     as_html,
     as_markdown,
     counted,
     paragraph_blocks,
 )
-from themescope.core.labelling.methods_section import REFERENCES, paragraphs
+from themescope.core.labelling.methods_section import REFERENCES, agreement, paragraphs, people
 from themescope.core.metrics.crosstabs import share_intervals
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, EditKind, LabellingRecord, RunRecord
 from themescope.core.text.languages import shares_text
@@ -34,18 +36,20 @@ from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.waves import is_list, waves_of
 from themescope.jobs.common.models import corpus_shares, language_note
 from themescope.jobs.common.results import code_version
-from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, open_study
+from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, usual_study
 from themescope.jobs.services.labelling.agreement import coded_text, left_out
 from themescope.jobs.services.labelling.methods import facts_of
 from themescope.jobs.services.report.picture import numbered_picture
 from themescope.jobs.services.report.word import as_docx
 from themescope.jobs.services.themes import theme_arrays, theme_run
 
-MOST_GROUPS = 6
-"""Number of categories of a column that a table has, the most frequent ones."""
+MOST_GROUPS, MOST_THEMES = 6, 12
+"""Number of categories of a column that a table has, the most frequent ones; of themes in the short report."""
 
 
-def report_file(store: Store, corpus: CorpusRecord, labellings: Sequence[LabellingRecord], suffix: str) -> bytes:
+def report_file(
+    store: Store, corpus: CorpusRecord, labellings: Sequence[LabellingRecord], suffix: str, long: bool = False
+) -> bytes:
     """Return :func:`project_report` as a file; ``suffix`` is .html, .docx or .md, or :class:`ConfigError` is raised."""
     writers: dict[str, Callable[[Sequence[Block], str], bytes]] = {
         ".html": lambda blocks, title: as_html(blocks, title).encode(),
@@ -54,70 +58,110 @@ def report_file(store: Store, corpus: CorpusRecord, labellings: Sequence[Labelli
     }
     if suffix.lower() not in writers:
         raise ConfigError(f"Reports are {', '.join(writers)} files, not {suffix or 'files without suffix'}.")
-    return writers[suffix.lower()](project_report(store, corpus.id, labellings), f"Report of {corpus.name}")
+    return writers[suffix.lower()](project_report(store, corpus.id, labellings, long), f"Report of {corpus.name}")
 
 
-def project_report(store: Store, corpus_id: int, labellings: Sequence[LabellingRecord]) -> list[Block]:
+def project_report(
+    store: Store, corpus_id: int, labellings: Sequence[LabellingRecord], long: bool = False
+) -> list[Block]:
     """Return the report of a corpus with its newest themes, and with those of ``labellings`` that count.
+
+    It has about two pages: question, data, codes or themes with their shares, agreement, method and limits. A ``long``
+    one also has tables of the data, both codes and themes by each column, the map, and the methods section.
 
     It is written by :mod:`themescope.core.labelling.markup`. Shares have 95 % intervals: those of themes say how much
     they could differ in another sample of sentences (Wilson 1927), those of codes are as in docs/estimates.md.
     """
     with store.reading() as r:
         corpus = r.corpora.get(corpus_id)
-        runs = r.runs.themes(corpus_id, whole=True)
+        runs = r.runs.themes(corpus_id, whole=True)[-1:]
         columns = [c for c in columns_of(r, corpus_id).values() if c.type == ColumnType.CATEGORY]
-        blocks: list[Block] = [
-            HeadingBlock(1, f"Report of {corpus.name}"),
-            ParagraphBlock(f"{datetime.now(UTC):%d %B %Y}, Themescope {code_version()}."),
-            *_data(r, corpus),
-        ]
-        if runs:
-            blocks += _themes(r, corpus, runs[-1], columns)
         coders = coded_text(r, labellings).coders if labellings else ()
         reasons = left_out(r, coders)
-        counting = [coder.record for coder in coders if coder.record.id not in reasons]
-        study = _study(r, labellings) if labellings else None
-        rows = [(coder.record.name, f"{coder.placed.sum():,}", reasons.get(coder.record.id, "")) for coder in coders]
-        if rows:
-            blocks += [HeadingBlock(2, "Labels"), Table(("Labelling", "Sentences labelled", "Left out, because"), rows)]
-        estimated = _estimates(r, study, columns) if study is not None else []
-        model = r.models.get(runs[-1].model_id or 0) if runs else None
-    if counting:
-        blocks += paragraph_blocks(paragraphs(facts_of(store, [one.id for one in counting])), REFERENCES)
+        study = usual_study(r, labellings)
+        estimated = _estimates(r, study, columns if long else []) if study is not None else []
+        themes = [block for run in runs for block in _themes(r, corpus, run, columns, long)]
+        data = _data(r, corpus, long)
+        model = r.models.get(runs[0].model_id or 0) if runs else None
+    counting = [coder.record.id for coder in coders if coder.record.id not in reasons]
+    facts = facts_of(store, counting) if counting else None
     note = "" if model is None else language_note(store, model, corpus_shares(corpus))
-    limits = _limits(corpus, model is not None, study is not None, note)
-    return [*blocks, *estimated, HeadingBlock(2, "Limits"), *map(ParagraphBlock, limits)]
+    limits = _limits(corpus, bool(themes) and (long or not estimated), study is not None, note)
+    blocks: list[Block] = [
+        HeadingBlock(1, f"Report of {corpus.name}"),
+        ParagraphBlock(f"{datetime.now(UTC):%d %B %Y}, Themescope {code_version()}."),
+        HeadingBlock(2, "Question"),
+        ParagraphBlock(
+            f"How many of the {_units(corpus)} have each of {counted(len(study.codes), 'code')}?" if study is not None
+            else f"Which themes are in the {_units(corpus)}, and how large is each of them?"
+        ),
+        HeadingBlock(2, "Data"),
+        *data,
+    ]  # fmt: skip
+    if long:
+        blocks += themes
+        rows = [(c.record.name, f"{c.placed.sum():,}", reasons.get(c.record.id, "")) for c in coders]
+        if rows:
+            blocks += [HeadingBlock(2, "Codings"), Table(("Coding", "Units coded", "Left out, because"), rows)]
+        blocks += paragraph_blocks(paragraphs(facts), REFERENCES) if facts is not None else []
+        blocks += estimated
+    else:
+        blocks += estimated or themes
+        if facts is not None and facts.coding is not None:
+            blocks += [HeadingBlock(2, "Agreement"), *paragraph_blocks([agreement(facts.coding)], REFERENCES)]
+    if study is not None:
+        method: list[list[Sentence]] = [list(_HOW if study.coder else _HOW[:1])]
+        if facts is not None and not long:
+            method.insert(0, people(facts))
+        blocks += [HeadingBlock(2, "Method"), *paragraph_blocks(method, ESTIMATE_REFERENCES)]
+    return [*blocks, HeadingBlock(2, "Limits"), *map(ParagraphBlock, limits)]
+
+
+def _units(corpus: CorpusRecord) -> str:
+    return counted(corpus.sentences, corpus.unit.value)
 
 
 # --- data -------------------------------------------------------------------------------------------------------------
 
 
-def _data(r: Unit, corpus: CorpusRecord) -> list[Block]:
+def _data(r: Unit, corpus: CorpusRecord, long: bool) -> list[Block]:
     """Return what the corpus has, where it comes from, and what was left out or changed."""
     documents = "" if is_list(corpus) else f" in {counted(corpus.articles, 'document')}"
-    text = (
-        f"{counted(corpus.sentences, corpus.unit.value)}{documents}, imported on {corpus.created:%d %B %Y}. "
-        f"Languages: {shares_text(corpus_shares(corpus))}."
-    )
-    blocks: list[Block] = [HeadingBlock(2, "Data"), ParagraphBlock(text)]
-    if waves := waves_of(corpus):
-        rows = [(w["name"], w["date"] or "–", f"{w['sentences']:,}") for w in waves]
-        blocks.append(Table(("Wave", "Date", "Sentences"), rows))
-    if columns := r.columns.list(corpus.id):
-        about = [(c.label, c.type, f"{c.about.get('missing', 0):,}") for c in columns]
-        blocks.append(Table(("Column", "Type", "Missing values"), about))
+    waves, columns = waves_of(corpus), r.columns.list(corpus.id)
+    edits = [edit for edit in r.corpus_edits.list(corpus.id) if edit.undone is None]
     reasons = [
         (what, reason, f"{number:,}")
         for what, key in (("left out", "skipped"), ("changed", "changed"))
         for reason, number in corpus.report.get(key, {}).items()
     ]
+    told = [
+        f"{_units(corpus)}{documents}, imported on {corpus.created:%d %B %Y}.",
+        f"Languages: {shares_text(corpus_shares(corpus))}.",
+    ]
+    if not long:
+        if waves:
+            told.append("Waves: " + ", ".join(f"{w['name']} ({w['sentences']:,})" for w in waves) + ".")
+        if columns:
+            told.append(f"Columns: {', '.join(column.label for column in columns)}.")
+        if reasons:
+            told.append(f"At the import: {', '.join(f'{number} {what} ({why})' for what, why, number in reasons)}.")
+        done = Counter[str]()
+        for edit in edits:
+            done[_EDITED[edit.kind]] += edit.sentences
+        since = f"Since the import: {', '.join(f'{what} ({n:,})' for what, n in done.items())}."
+        return [ParagraphBlock(" ".join(told)), *([ParagraphBlock(since)] if done else [])]
+    blocks: list[Block] = [ParagraphBlock(" ".join(told))]
+    if waves:
+        rows = [(w["name"], w["date"] or "–", f"{w['sentences']:,}") for w in waves]
+        blocks.append(Table(("Wave", "Date", "Units"), rows))
+    if columns:
+        about = [(c.label, c.type, f"{c.about.get('missing', 0):,}") for c in columns]
+        blocks.append(Table(("Column", "Type", "Missing values"), about))
     if reasons:
         blocks += [ParagraphBlock("At the import:"), Table(("What", "Reason", "Count"), reasons)]
-    edits = [edit for edit in r.corpus_edits.list(corpus.id) if edit.undone is None]
     if edits:
-        done = [(_EDITED[edit.kind], f"{edit.sentences:,}") for edit in edits]
-        blocks += [ParagraphBlock("Since the import:"), Table(("What", "Sentences"), done)]
+        changed = [(_EDITED[edit.kind], f"{edit.sentences:,}") for edit in edits]
+        blocks += [ParagraphBlock("Since the import:"), Table(("What", "Units"), changed)]
     return blocks
 
 
@@ -129,13 +173,13 @@ _DENSITY = "as dense groups (UMAP, McInnes et al. 2018; HDBSCAN, Campello et al.
 # --- themes -----------------------------------------------------------------------------------------------------------
 
 
-def _themes(r: Unit, corpus: CorpusRecord, run: RunRecord, columns: Sequence[ColumnRecord]) -> list[Block]:
+def _themes(r: Unit, corpus: CorpusRecord, run: RunRecord, columns: Sequence[ColumnRecord], long: bool) -> list[Block]:
     found, model = theme_run(r, run), r.models.get(run.model_id or 0)
     ids, numbers, margins = theme_arrays(r, run.id)
     sizes = np.bincount(numbers[numbers >= 0], minlength=len(found.themes))
     settings = run.config["settings"]
     how = _DENSITY if settings.get("density") else f"by {CLUSTERERS.get(settings['clusterer']).title}"
-    how += ", each sentence encoded in the context of all" if settings.get("context") else ""
+    how += ", each unit encoded in the context of all" if settings.get("context") else ""
     number = run.config["reason"] or "The number of themes was given."
     rows = [
         (str(theme.number + 1), theme.name, f"{size:,}", share, theme.subtitle)
@@ -144,14 +188,18 @@ def _themes(r: Unit, corpus: CorpusRecord, run: RunRecord, columns: Sequence[Col
     blocks: list[Block] = [
         HeadingBlock(2, "Themes"),
         ParagraphBlock(
-            f"{counted(len(rows), 'theme')} of {counted(len(ids), 'sentence')}, found by {model.name} on "
-            f"{run.created:%d %B %Y}, {how}. {number} Of the sentences, {(margins < 0).mean():.0%} are more similar to "
+            f"{counted(len(rows), 'theme')} of {counted(len(ids), 'unit')}, found by {model.name} on "
+            f"{run.created:%d %B %Y}, {how}. {number} Of the units, {(margins < 0).mean():.0%} are more similar to "
             "another theme than to their own. All shares are in percent, with 95 % intervals."
         ),
-        Table(("No.", "Theme", "Sentences", "Share in %", "A central sentence"), rows),
+        Table(("No.", "Theme", "Units", "Share in %", "A central unit"), rows if long else rows[:MOST_THEMES]),
     ]
+    if len(rows) > MOST_THEMES and not long:
+        blocks.append(ParagraphBlock(f"{counted(len(rows) - MOST_THEMES, 'smaller theme')} not shown."))
     if left := int((numbers < 0).sum()):
-        blocks.append(ParagraphBlock(f"{counted(left, 'sentence')} fit no theme."))
+        blocks.append(ParagraphBlock(f"{counted(left, 'unit')} fit no theme."))
+    if not long:
+        return blocks
     maps = [one for one in r.maps.list(corpus.id) if one.model_id == run.model_id]
     if maps:
         points = r.maps.points(maps[-1].id)
@@ -161,7 +209,7 @@ def _themes(r: Unit, corpus: CorpusRecord, run: RunRecord, columns: Sequence[Col
         kept = maps[-1].faithfulness
         faithful = "" if kept is None or np.isnan(kept) else f" Of the 15 nearest neighbours, {kept:.0%} are kept."
         caption = (
-            f"Map of {counted(int(shown.sum()), 'sentence')}: each point is a sentence, and near points are similar. "
+            f"Map of {counted(int(shown.sum()), 'unit')}: each point is a unit, and near points are similar. "
             f"The numbers are those of the themes.{faithful}"
         )
         if shown.any():
@@ -195,7 +243,7 @@ def _by_column(
     missing = int((groups < 0).sum())
     notes = [
         f"{counted(others, 'further category', 'further categories')} not shown" if others else "",
-        f"{counted(missing, 'sentence')} without a value" if missing else "",
+        f"{counted(missing, 'unit')} without a value" if missing else "",
     ]
     if told := "; ".join(note for note in notes if note):
         blocks.append(ParagraphBlock(f"{told}."))
@@ -209,25 +257,15 @@ def _shares(counts: np.ndarray, totals: np.ndarray) -> list[str]:
     ]
 
 
-# --- labels -----------------------------------------------------------------------------------------------------------
-
-
-def _study(r: Unit, labellings: Sequence[LabellingRecord]) -> Study | None:
-    """Return the study of the labelling with the newest predictions, else of the first one; None without labels."""
-    predicted = [(found.created, one) for one in labellings if (found := r.predictions.newest(one.id)) is not None]
-    chosen = max(predicted, key=lambda pair: pair[0])[1] if predicted else labellings[0]
-    try:
-        return open_study(r, [chosen])
-    except DataError:
-        return None
+# --- codes ------------------------------------------------------------------------------------------------------------
 
 
 _HOW = (
-    ("Sentences count by the probabilities with which they were sampled, and documents are the clusters of the "
+    ("Units count by the probabilities with which they were sampled, and documents are the clusters of the "
      "intervals of 95 %.",),
     ("Corrected shares are those of prediction-powered inference with power tuning ", Cite("angelopoulos2023"),
-     " for labels sampled with known probabilities ", Cite("egami2023"),
-     ": the share by the machine, minus its error on the labelled sentences."),
+     " for codes sampled with known probabilities ", Cite("egami2023"),
+     ": the share by the machine, minus its error on the units that people coded."),
 )  # fmt: skip
 
 
@@ -235,8 +273,8 @@ def _estimates(r: Unit, study: Study, columns: Sequence[ColumnRecord]) -> list[B
     overall = [share(study.units(code), name=code) for code in study.codes]
     ways = ["people", "machine", "corrected"] + (["least", "most"] if any(one.least for one in overall) else [])
     blocks: list[Block] = [
-        HeadingBlock(2, "Shares of the codes"),
-        ParagraphBlock(f"From {study.labellings[0].name}: labels of people"
+        HeadingBlock(2, f"Shares of the codes in {study.frame}"),
+        ParagraphBlock(f"From {study.labellings[0].name}: codes of people"
                        + (f", corrected by the codes of {study.coder}." if study.coder else ".")
                        + " All shares are in percent, with 95 % intervals."),
         *map(ParagraphBlock, study.holds),
@@ -255,8 +293,7 @@ def _estimates(r: Unit, study: Study, columns: Sequence[ColumnRecord]) -> list[B
             lines.append((code, *(_interval(_best(of[name])) for name in frequent)))
         blocks += [HeadingBlock(3, f"Codes by {column.label}"), Table(("Code", *frequent), lines)]
     notes = [*study.notes, *dict.fromkeys(note for one in overall for note in one.warnings)]
-    blocks += map(ParagraphBlock, notes)
-    return [*blocks, *paragraph_blocks([_HOW if study.coder else _HOW[:1]], ESTIMATE_REFERENCES)]
+    return [*blocks, *map(ParagraphBlock, notes)]
 
 
 def _best(one: ShareEstimate) -> Estimate | None:
@@ -275,17 +312,17 @@ def _limits(corpus: CorpusRecord, themes: bool, labels: bool, note: str) -> list
     found = []
     if themes:
         found.append(
-            "Themes are groups of similar sentences that a model found; nobody defined them. Their names are words "
+            "Themes are groups of similar units that a model found; nobody defined them. Their names are words "
             "that are frequent in them. Another model, or another number of themes, gives other groups."
         )
         found.append(
-            "Intervals of shares of themes take sentences for a random sample of independent ones, and the themes as "
-            "given: they leave out how the sentences were chosen, and the mistakes of the model."
+            "Intervals of shares of themes take units for a random sample of independent ones, and the themes as "
+            "given: they leave out how the units were chosen, and the mistakes of the model."
         )
         if corpus.articles > 1 and not is_list(corpus):
-            found.append("Sentences of a document depend on each other, so that these intervals are too narrow.")
+            found.append("Units of a document depend on each other, so that these intervals are too narrow.")
     if note:
         found.append(note)
     if not labels:
-        found.append("There are no labels of people from which the mistakes of the machine could be estimated.")
+        found.append("There are no codes of people from which the mistakes of the machine could be estimated.")
     return found

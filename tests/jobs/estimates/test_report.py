@@ -13,7 +13,7 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.estimates.survey import ROWS, survey
 from tests.jobs.test_kinds import do
 from themescope.core.estimates.shares import share
-from themescope.core.labelling.markup import Block, HeadingBlock, ParagraphBlock, Picture, Table, as_html
+from themescope.core.labelling.markup import Block, HeadingBlock, ParagraphBlock, Picture, Table, as_html, as_markdown
 from themescope.core.metrics.crosstabs import share_intervals
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
@@ -49,10 +49,10 @@ def store(copy_home: CopyHome, home: Path) -> Store:
     return copy_home(home)
 
 
-def written(store: Store) -> list[Block]:
+def written(store: Store, long: bool = True) -> list[Block]:
     with store.reading() as r:
         (corpus,) = r.corpora.list()
-        return project_report(store, corpus.id, r.labellings.list(corpus.id))
+        return project_report(store, corpus.id, r.labellings.list(corpus.id), long)
 
 
 def table(blocks: list[Block], column: str) -> Table:
@@ -80,18 +80,34 @@ def test_shares_of_themes_and_codes_are_those_of_the_store(store: Store) -> None
     value, low, high = (100 * x for x in (corrected.value, corrected.low, corrected.high))
     assert codes["Housing"][3] == f"{value:.1f} ({low:.1f} to {high:.1f})"
     assert headings(blocks) == [
-        "Report of C", "Data", "Themes", "Themes by party", "Labels", "Shares of the codes", "Codes by party",
-        "Limits",
+        "Report of C", "Question", "Data", "Themes", "Themes by party", "Codings",
+        "Shares of the codes in all 240 sentences of the project", "Codes by party", "Method", "Limits",
     ]  # fmt: skip
     text = " ".join(block.text for block in blocks if isinstance(block, ParagraphBlock))
-    assert "prediction-powered inference" in text and "There are no labels" not in text
+    assert "prediction-powered inference" in text and "There are no codes" not in text
+
+
+def test_the_short_report_is_two_pages_of_the_same_numbers(store: Store) -> None:
+    short, long = written(store, long=False), written(store)
+    assert headings(short) == [
+        "Report of C", "Question", "Data", "Shares of the codes in all 240 sentences of the project", "Agreement",
+        "Method", "Limits",
+    ]  # fmt: skip
+    assert table(short, "Corrected") == table(long, "Corrected")
+    text = as_markdown(short)
+    assert "Krippendorff's alpha" in text and "prediction-powered inference" in text and "party" in text
+    assert len(text.split()) < 700 < len(as_markdown(long).split())
+    with store.reading() as r:
+        (corpus,) = r.corpora.list()
+    themes = project_report(store, corpus.id, [])
+    assert headings(themes) == ["Report of C", "Question", "Data", "Themes", "Limits"]
 
 
 def test_what_cannot_be_reported_is_said(store: Store) -> None:
     with store.reading() as r:
         (corpus,) = r.corpora.list()
-    blocks = project_report(store, corpus.id, [])
-    assert "There are no labels of people" in as_html(blocks, "t") and "Labels" not in headings(blocks)
+    blocks = project_report(store, corpus.id, [], long=True)
+    assert "There are no codes of people" in as_html(blocks, "t") and "Codings" not in headings(blocks)
     reasons = {row[0]: row[2] for row in table(written(store), "Left out, because").rows}
     assert reasons == {
         "Codes": "nobody placed a sentence in it", "Pilot · Ada": "", "Pilot · Ben": "",

@@ -157,7 +157,7 @@ def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
     study = study_of(store, "All · Ada")
     assert study.holds[0] == "The estimates hold for all 320 sentences of the project."
     with store.reading() as r:
-        blocks = project_report(store, corpus.id, [r.labellings.by_name("All · Ada")])
+        blocks = project_report(store, corpus.id, [r.labellings.by_name("All · Ada")], long=True)
     (by_table,) = (
         block for block in blocks if isinstance(block, Table) and block.header[0] == "Code" and "spring" in block.header
     )

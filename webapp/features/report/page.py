@@ -1,0 +1,142 @@
+"""Report and files: the report of a project, and every file that leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import streamlit as st
+
+from themescope.core.records.stored import CorpusRecord, LabellingRecord
+from themescope.jobs.api import exports
+from themescope.jobs.common.labelled import MODEL
+from themescope.jobs.services.estimates.study import open_study, replication_zip, usual_labelling
+from themescope.jobs.services.labelling import codebook, files, qda_projects
+from themescope.jobs.services.labelling.agreement import counting
+from themescope.jobs.services.labelling.methods import methods_section
+from themescope.jobs.services.report.project import report_file
+from themescope.jobs.services.table_files import TABLE_WRITERS, file_content
+from themescope.webapp.features.report import CODING
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.choose import by_name, project, steps, study_steps
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.navigation import View, page_link
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.text import count, file_name, plain
+
+Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
+Make = Callable[[], str | bytes]
+
+
+def show(corpus: CorpusRecord) -> None:
+    """Draw the report, and a list of the files that there are."""
+    store, codings = queries.store(), compare_queries.labellings(corpus.id)
+    with store.reading() as r:
+        runs, maps = r.runs.themes(corpus.id, whole=True), r.maps.list(corpus.id)
+        usual = usual_labelling(r, codings)
+    if not codings and not runs:
+        steps(study_steps())
+        return
+    long = st.session_state.get("report_long", False)
+    write = partial(report_file, store, corpus, codings, long=long)
+    with st.container(border=True):
+        st.markdown(
+            "**Report** :gray[· "
+            + ("with shares by column, the map and how the codings were made]" if long else
+               "two pages: question, data, codes or themes with 95 % intervals, agreement, method and limits]")
+        )  # fmt: skip
+        with st.container(horizontal=True, vertical_alignment="center"):
+            for label, suffix in (("Web page", "html"), ("Word", "docx"), ("Markdown", "md")):
+                download(
+                    label, partial(write, f".{suffix}"), file_name(f"Report of {corpus.name}", suffix),
+                    key=f"report-{suffix}", type="primary" if suffix == "html" else "secondary",
+                )  # fmt: skip
+            st.toggle("Long", key="report_long")
+    if codings:
+        ordered = sorted(codings, key=lambda one: one is not usual)
+        coding = by_name("Coding", ordered, CODING, lambda record: record.name) if len(codings) > 1 else codings[0]
+        _coding_files(corpus, coding, codings)
+    if runs:
+        made = exports.themes(store, runs[-1].id)
+        _item("Themes", "each unit with its theme at every level and how near it is", _table(corpus, "themes", lambda: (
+            made.header, [*chain.from_iterable(made.parts())])))  # fmt: skip
+    if maps:
+        _item("Figure of the map", "SVG, PNG or PDF of a size in millimetres", {}, ("map", "Open the map", None))
+    _item("Bundle and dataset", "the project for another Themescope, and for Hugging Face", {},
+          ("texts", "In the menu of Texts", None))  # fmt: skip
+
+
+def _coding_files(corpus: CorpusRecord, coding: LabellingRecord, codings: Sequence[LabellingRecord]) -> None:
+    store, name = queries.store(), coding.name
+    with store.reading() as r:
+        predicted, snapshot = r.predictions.newest(coding.id), r.labellings.snapshot(coding.id)
+    _item("Codes", f"each of the {count(coding.sentences, 'unit')} with its code, who gave it, and all columns",
+          _table(corpus, name, lambda: (files.HEADER, files.rows(store, coding.id))))  # fmt: skip
+    if predicted is not None:
+        about = "the same with the codes of the machine where nobody coded, and the probability of each code"
+        _item("Predictions", about,
+              _table(corpus, f"{name} predictions", lambda: files.prediction_table(store, coding.id)))  # fmt: skip
+    if snapshot.partition.clusters:
+        formats = {"Web page": "html", "Markdown": "md", "CSV": "csv", "JSON": "json", "REFI-QDA": "qdc"}
+        _item("Codebook", "codes, rules and examples; REFI-QDA (.qdc) is read by NVivo, ATLAS.ti and MAXQDA", {
+            label: (file_name(f"{name} codebook", suffix), partial(codebook.written, store, coding.id, suffix))
+            for label, suffix in formats.items()
+        })  # fmt: skip
+    _item("For other programs", "texts, codes and coded units; the whole coding has its history and can be imported", {
+        "QDPX": (file_name(name, "qdpx"), lambda: qda_projects.qdpx(store, coding.id)),
+        "Label Studio": (file_name(name, "json"), lambda: files.label_studio(store, coding.id)),
+        "doccano": (file_name(f"{name} doccano", "jsonl"), lambda: files.doccano(store, coding.id)),
+        "Whole coding": (file_name(f"{name} whole", "jsonl"), lambda: files.export_lines(store, coding.id)),
+    })  # fmt: skip
+    if coding.origin.get("from") == MODEL:
+        return
+
+    def replication() -> bytes:
+        with store.reading() as r:
+            return replication_zip(open_study(r, [coding]))
+
+    _item("Estimates", "the units and a script that computes the shares of all codes again, with Python and NumPy", {
+        "Replication": (file_name(f"{name} replication", "zip"), replication)
+    }, ("estimates", "By group", {"labellings": [name]}))  # fmt: skip
+
+    def methods(what: str) -> str:
+        with store.reading() as r:
+            ids = counting(r, codings)
+        return str(getattr(methods_section(store, ids or [coding.id]), what))
+
+    _item("Methods section", "who coded what and how, agreement and references, from what is stored", {
+        label: (f"methods.{suffix}", partial(methods, label.lower()))
+        for label, suffix in (("Markdown", "md"), ("LaTeX", "tex"), ("BibTeX", "bib"))
+    })  # fmt: skip
+
+
+def _table(corpus: CorpusRecord, name: str, table: Callable[[], Table]) -> dict[str, tuple[str, Make]]:
+    """Return a file for each format of a table of units, to which it adds the columns of the project."""
+
+    def written(write: Callable[..., Any]) -> str | bytes:
+        content: str | bytes = file_content(queries.store(), corpus.id, write, *table())
+        return content
+
+    return {label: (file_name(name, label.lower()), partial(written, write)) for label, write in TABLE_WRITERS.items()}
+
+
+def _item(
+    title: str, about: str, made: Mapping[str, tuple[str, Make]], link: tuple[str, str, View | None] | None = None
+) -> None:
+    """Draw a line of the list: what it is, its formats, and the page where more of it is made."""
+    with st.container(key=f"item-{title.lower().replace(' ', '-')}", gap="xsmall"):
+        left, right = st.columns([1, 1], vertical_alignment="center")
+        left.markdown(f"**{plain(title)}**  \n:small[:gray[{plain(about)}]]")
+        with right.container(horizontal=True, horizontal_alignment="right", gap="small"):
+            for label, (file, make) in made.items():
+                download(label, make, file, key=f"file-{title}-{label}", type="tertiary")
+            if link is not None:
+                page, text, view = link
+                page_link(page, text, view=view)
+
+
+current = project()
+if current is not None:
+    show(current)
