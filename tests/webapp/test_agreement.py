@@ -23,7 +23,6 @@ from themescope.jobs.services.labelling.agreement import COPIED
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features import agreement as state
 from themescope.webapp.features.agreement import results
-from themescope.webapp.features.coding.actions import clusters_with_keys, dispatch
 
 Open = Callable[..., AppTest]
 PARTS = (state.RELIABILITY, state.PAIRS, state.MACHINE)
@@ -198,14 +197,6 @@ def test_two_coders_of_the_same_units_and_their_gold_labelling(sqlite_store: Sto
         state_of = r.labellings.snapshot(r.labellings.by_name("Pilot gold").id).partition
     assert [c.name for _, c in sorted(state_of.clusters.items())] == [*CODES]
     assert state_of.uncertain.sum() == (state_of.numbers == UNASSIGNED).sum() == DISPUTED
-    at = open_page("code", labelling="Pilot gold", surface="Code", filter="Uncertain", person="Anna")
-    held = next(at.session_state[key] for key in at.session_state if key.startswith("code_state_"))
-    assert held.selected.tolist() == [held.texts.ids[0]], "the first open one waits for a key"
-    keys = [cluster.name for cluster in clusters_with_keys(held)]
-    assert keys == [*CODES]
-    action = {"kind": "assign", "cluster": 3, "number": 1, "turn": held.turn}
-    dispatch(held, {"session": held.browser_session, "actions": [action]})
-    assert held.selected.tolist() == [held.texts.ids[1]] and held.partition.uncertain.sum() == DISPUTED - 1
 
 
 def replace_owner(known: LabellingRecord, owner: str, name: str) -> NewLabelling:

@@ -244,7 +244,7 @@ def _settle(scope: TextScope, found: LabellingGroup, which: str, label: str) -> 
         begin = adjudication.from_adjudication([record.id for record in of], which == BOTH, scope.gold_id)
         made = attempt(lambda: starts.begin(queries.store(), new, begin))
     if made is not None:
-        switch_page("code", {**compare_queries.edit_view(made.name), "filter": "Uncertain"})
+        switch_page("code", compare_queries.unit_view(made.name))
 
 
 # --- reliability ------------------------------------------------------------------------------------------------------
