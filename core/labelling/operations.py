@@ -155,7 +155,7 @@ def create(partition: Partition, number: int, name: str, ids: Ids, colour: int |
 def extend(partition: Partition, ids: Ids, what: str) -> Operation:
     """Add sentences to the labelling, unassigned; ``what`` they are, such as the name of a wave."""
     new = np.setdiff1d(ids, partition.ids)
-    summary = f"{len(new):,} sentence{'s' * (len(new) != 1)} of {what} added, unassigned"
+    summary = f"{len(new):,} unit{'s' * (len(new) != 1)} of {what} added, unassigned"
     return Operation(OperationKind.EXTEND, summary, ChangeSet(tuple(membership(new, True))))
 
 
@@ -366,7 +366,7 @@ def delete(partition: Partition, number: int) -> Operation:
     rewriting = _rewriting(partition, rewritten(partition, lambda held: held - {number}))
     change = marked(partition, Field.CLUSTER, partition.members(number), UNASSIGNED)
     kept = int(has_code(partition, number).sum()) - (0 if change is None else len(change.ids))
-    others = f", {counted(kept, 'sentence')} left with other codes" if kept else ""
+    others = f", {counted(kept, 'unit')} left with other codes" if kept else ""
     summary = f"{old.name} deleted, {_sentences(change)} unassigned{others}"
     moved = _moved_up(partition, {number}, None)
     texts = codebook.removed(partition, number)
@@ -461,7 +461,7 @@ def _change_set(*changes: Change | None) -> ChangeSet:
 
 
 def _sentences(change: SentenceChanges | None) -> str:
-    return counted(0 if change is None else len(change.ids), "sentence")
+    return counted(0 if change is None else len(change.ids), "unit")
 
 
 # Selections: sets of sentences with their origin, and the operations on sets

@@ -160,7 +160,7 @@ def test_labels_by_keyboard_only_and_without_shortcuts_of_a_single_key(page: Pag
     page.keyboard.press("Shift+Tab")
     following = second.get_attribute("data-id") or ""
     page.keyboard.press("2")
-    status(page, "1 sentence →")
+    status(page, "1 unit →")
     expect(page.locator(".columns li:focus")).to_have_attribute("data-id", following)  # where the other one was
     page.keyboard.press("u")
     status(page, "undo: 1 sentence")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import PAYLOAD, App
-from tests.e2e.hands import at_rest, draw, menu, open_page, turn_to
+from tests.e2e.hands import at_rest, menu, open_page, turn_to
 from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Article, BenchmarkItem, Ids, Paragraph, Section
@@ -21,10 +21,7 @@ CORPUS, NAME = "Hamlets", "Hamlets, put right"
 THEMES = ("kings and wars", "rain and snow", "banks and trade")
 SIZE = 8
 ANGLES = (*(0.0,) * SIZE, *(2.1,) * (SIZE - 3), *(3.1,) * 3, *(4.2,) * SIZE)
-"""Where the sentences stand around the middle of the map: the last three of the second section keep to themselves."""
-PLACES = (
-    "() => { const [view] = window.themescopeViews; return [...view.scene.kinds].map((_, row) => view.pixel(row)); }"
-)
+"""Directions of the vectors: the last three of the second section keep to themselves."""
 BUSY_MS = 2_600
 """Longer than the page's timers wait: each of them then sends what is pending along with its own message."""
 
@@ -83,40 +80,41 @@ def enter(page: Page, app: App, person: str) -> None:
     """Open the labelling in a new session; the tab is turned after the name, so what it shows is that person's."""
     open_page(page, f"{app.url}/code?code_view=History&code_labelling={quote(NAME)}", "Code")
     name_is(page, person)
-    page.get_by_role("tab", name="Edit").click()
-    expect(page.locator(".columns li").first).to_be_visible()
+    page.get_by_role("button", name="Back to Sort").click()
+    expect(page.locator(".panes .unit").first).to_be_visible()
+    at_rest(page)
 
 
 def said(page: Page, words: str | re.Pattern[str]) -> None:
-    expect(page.locator(".toolbar .status")).to_contain_text(words)
+    expect(page.locator(".coding_bar .status")).to_contain_text(words)
+
+
+def open_code(page: Page, number: int) -> None:
+    row = page.locator(f".panes .cluster[data-number='{number}']")
+    row.click()
+    expect(page.locator(".panes h2")).to_have_text(row.locator(".name").inner_text())
 
 
 def pick(page: Page, *texts: str) -> None:
     for text in texts:
-        page.locator(".columns li", has_text=text).first.click()
+        page.locator(".panes .unit", has_text=text).click()
 
 
-def lasso(page: Page, rows: list[int]) -> None:
-    """Draw a ring around some points."""
-    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
-    box = page.locator(".map-view .stage").bounding_box()
-    assert box is not None
-    points = np.array(page.evaluate(PLACES))
-    middle = points[rows].mean(axis=0)
-    reach = float(np.linalg.norm(points[rows] - middle, axis=1).max()) + 12
-    assert set(np.flatnonzero(np.linalg.norm(points - middle, axis=1) <= reach)) == set(rows)
-    ring = [middle + reach * np.array([np.cos(a), np.sin(a)]) for a in np.linspace(0, 2 * np.pi, 24)]
-    draw(page, [(box["x"] + x, box["y"] + y) for x, y in ring])
+def menu_of_coding(page: Page, name: str) -> None:
+    at_rest(page)
+    page.locator("[class*=st-key-code_menu] button").locator("visible=true").click()
+    page.get_by_role("menuitem", name=name).click()
+    expect(page.get_by_role("heading", name=name, level=3)).to_be_visible()
 
 
 def begin(page: Page, app: App) -> None:
     """From the article's Iclust run, for everybody."""
-    open_page(page, f"{app.url}/code?{urlencode({'code_view': 'New labelling', 'corpus': CORPUS})}", "Code")
+    open_page(page, f"{app.url}/code?{urlencode({'code_view': 'New coding', 'corpus': CORPUS})}", "Code")
     name_is(page, "Ada")
     page.get_by_role("textbox", name="Name", exact=True).fill(NAME)
     page.get_by_role("radio", name="Everyone").click()
-    page.get_by_role("button", name="Create labelling", exact=True).click()
-    expect(page.locator(".columns section")).to_have_count(3)
+    page.get_by_role("button", name="Create coding", exact=True).click()
+    expect(page.locator(".panes .cluster")).to_have_count(4)
 
 
 def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, sentences: Ids) -> None:
@@ -125,39 +123,40 @@ def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, 
     misplaced = list(range(2 * SIZE - 3, 2 * SIZE))
     rain, trade = (int(start.numbers[start.rows(sentences[[row]])][0]) for row in (SIZE, 2 * SIZE))
     assert start.numbers[start.rows(sentences[misplaced])].tolist() == [trade] * 3
-    page.get_by_role("radio", name="Map").click()
-    lasso(page, misplaced)
+    open_code(page, trade)
+    pick(page, *(f"rain and snow number {SIZE - 1 - place}" for place in range(3)))
     page.keyboard.press(str(rain))  # at once: a key finds what was done before it
-    said(page, "3 sentences →")
+    said(page, "3 units →")
     assert state(app).numbers[start.rows(sentences[misplaced])].tolist() == [rain] * 3
-    page.get_by_role("radio", name="Columns").click()
-    pick(page, "rain and snow number 7")
+    open_code(page, rain)
     page.keyboard.press("Alt+g")
-    divide = page.get_by_role("button", name="Divide into 2 clusters")
+    divide = page.get_by_role("button", name="Divide into 2 codes")
     expect(divide).to_be_visible()
     divide.click()
-    said(page, "in 2 clusters")
-    expect(page.locator(".columns section")).to_have_count(4)
-    pick(page, "kings and wars number 0", "banks and trade number 0")
-    page.keyboard.press("Alt+m")
-    page.get_by_test_id("stDialog").get_by_role("button", name="Merge clusters").click()
-    expect(page.locator(".columns section")).to_have_count(3)
-    page.locator(".columns header button.name").first.click()
-    page.locator(".columns input.name").fill("Weather :smile:")
-    page.locator(".columns input.name").press("Enter")
+    said(page, "in 2 codes")
+    expect(page.locator(".panes .cluster")).to_have_count(5)
+    new, kept = (page.locator(".panes .cluster").nth(place) for place in (3, 0))
+    new.drag_to(kept)
+    page.get_by_role("menuitem", name=re.compile("^Merge into")).click()
+    expect(page.locator(".panes .cluster")).to_have_count(4)
+    open_code(page, rain)
+    page.keyboard.press("f")
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("Weather :smile:", delay=5)
+    page.keyboard.press("Enter")
     said(page, "is now Weather")
     busy(page)
     done = state(app)
     assert len(steps(app)) == 5
     for _ in range(5):
         page.keyboard.press("u")
-    expect(page.locator(".toolbar [data-action=undo]")).to_have_attribute("aria-disabled", "true")
+    expect(page.locator(".coding_bar [data-action=undo]")).to_have_attribute("aria-disabled", "true")
     assert state(app).to_bytes() == start.to_bytes()
     enter(page, app, "Ada")  # a reload: a new session
     for _ in range(5):
         page.keyboard.press("y")
-    expect(page.locator(".toolbar [data-action=redo]")).to_have_attribute("aria-disabled", "true")
-    said(page, "redo: 1 sentence marked uncertain")
+    expect(page.locator(".coding_bar [data-action=redo]")).to_have_attribute("aria-disabled", "true")
+    said(page, "redo: 1 unit marked uncertain")
     assert state(app).to_bytes() == done.to_bytes()
     assert [kind for _, kind, _ in steps(app)] == ["do"] * 5 + ["undo"] * 5 + ["redo"] * 5
     conflict(page, other_page, app)
@@ -169,50 +168,50 @@ def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, 
 
 def busy(page: Page) -> None:
     """A key that is pressed while the browser is busy counts once, although its timers have fallen due meanwhile."""
-    pick(page, "rain and snow number 0")
-    expect(page.locator(".toolbar .heading")).to_have_text("Assign 1 sentence to")
+    page.locator(".panes .unit").first.click()
     wait = f"const start = performance.now(); while (performance.now() - start < {BUSY_MS});"
     page.evaluate(f"() => {{ setTimeout(() => {{ {wait} }}, 20); }}")
     page.keyboard.press("x")
-    said(page, "1 sentence marked uncertain")
+    said(page, "1 unit marked uncertain")
     typed_on(page)
-
-
-IN_ONE_GO = "(keys) => keys.forEach((key) => document.dispatchEvent(new KeyboardEvent('keydown', { key })))"
-"""Presses keys before any answer of the server can arrive."""
 
 
 def typed_on(page: Page) -> None:
     """A name stays while it is typed, though the page is drawn anew meanwhile; none of its letters is a shortcut."""
-    pressed = page.locator(".toolbar [data-action=duplicates]")
-    page.evaluate(IN_ONE_GO, ["d", "f"])
+    page.keyboard.press("d")
+    page.keyboard.press("f")
     page.keyboard.type("nexus", delay=30)
-    expect(pressed).to_have_attribute("aria-pressed", "false")  # what stands there is the page before
     page.wait_for_function("() => window.themescopeActions.actions.length === 0")
     page.keyboard.type(" e", delay=30)
-    expect(page.locator(".toolbar .editor input")).to_have_value("nexus e")
+    expect(page.get_by_role("textbox", name="Rename")).to_have_value("nexus e")
     page.keyboard.press("Escape")
-    expect(pressed).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("d")
-    expect(pressed).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".coding_bar .notice")).to_contain_text("left alone now")
 
 
 def conflict(page: Page, second: Page, app: App) -> None:
     """Both choose one sentence; the second to write is shown both versions."""
     sentence = "banks and trade number 7"
+    with app.store.reading() as r:
+        shown = r.labellings.snapshot(r.labellings.by_name(NAME).id).partition
+        (text,) = (s.id for s in r.corpora.sentences_by_id(shown.ids).values() if sentence in s.text)
+    number = int(shown.numbers[shown.rows([text])[0]])
+    open_code(page, number)
     pick(page, sentence)
-    expect(page.locator(".toolbar .heading")).to_have_text("Assign 1 sentence to")
     enter(second, app, "Ben")
+    open_code(second, number)
     pick(second, sentence)
     second.keyboard.press("0")
-    said(second, "→ unassigned")
+    said(second, "→ without a code")
     before = state(app)
-    page.locator(".toolbar .cluster").nth(1).click()
+    key = next(n for n in sorted(before.clusters) if n != number)
+    row = page.locator(f".panes .cluster[data-number='{key}']")
+    page.keyboard.press(row.locator("kbd").inner_text())
     expect(page.get_by_text("Edit conflict.")).to_be_visible()
-    expect(page.get_by_text("Ben chose unassigned")).to_be_visible()
+    expect(page.get_by_text("Ben chose")).to_be_visible()
     assert state(app).to_bytes() == before.to_bytes()
     page.get_by_role("button", name="Use my change").click()
-    said(page, "1 sentence → climate · rain")
+    said(page, "1 unit →")
     assert state(app).to_bytes() != before.to_bytes()
     expect(second.get_by_text("Show 1 new change")).to_be_visible()
 
@@ -227,12 +226,11 @@ def beside(app: App) -> None:
 
 def out_and_in(page: Page, app: App) -> None:
     """History, agreement; export, delete and import: the same labelling with the same steps."""
-    page.get_by_role("tab", name="History").click()
+    menu_of_coding(page, "History")
     expect(page.get_by_text("Showing 17 of 17 steps")).to_be_visible()
-    page.get_by_role("tab", name="Files and settings").click()
-    page.get_by_role("button", name="Download", exact=True).click()
+    menu_of_coding(page, "Files")
     with page.expect_download() as download:
-        page.get_by_test_id("stDownloadButton").filter(has_text="Whole labelling").get_by_role("button").click()
+        page.get_by_test_id("stDownloadButton").filter(has_text="Whole coding").get_by_role("button").click()
     text = Path(download.value.path()).read_text(encoding="utf-8")
     before, log = state(app), steps(app)
     beside(app)
@@ -254,9 +252,9 @@ def out_and_in(page: Page, app: App) -> None:
     with app.store.writing() as w:
         w.labellings.purge(w.labellings.by_name(NAME).id, "Ada")
     turn_to(page, "Code")
-    page.get_by_role("tab", name="New labelling").click()
-    page.get_by_text("Import labelling", exact=True).click()
-    part = page.get_by_test_id("stExpander").filter(has_text="Import labelling")
+    menu_of_coding(page, "Files")
+    page.get_by_text("Import a coding", exact=True).click()
+    part = page.get_by_test_id("stExpander").filter(has_text="Import a coding")
     at_rest(page)  # what asks for an upload just as the script begins is not answered
     part.locator("input[type=file]").set_input_files(
         {"name": "../labelling.jsonl", "mimeType": "application/jsonl", "buffer": text.encode("utf-8")}
@@ -264,6 +262,6 @@ def out_and_in(page: Page, app: App) -> None:
     import_button = part.get_by_role("button", name="Import", exact=True)
     expect(import_button).to_be_visible()
     import_button.click()
-    expect(page.locator(".columns li").first).to_be_visible()
+    expect(page.locator(".panes .unit").first).to_be_visible()
     assert state(app).to_bytes() == before.to_bytes()
     assert steps(app) == log

@@ -166,7 +166,7 @@ class Reader:
                 return
             item, answer = shown.first.inner_text(), self.page.locator(".columns li").first.inner_text()
             self.page.keyboard.press(next(key for key, words in CODES if re.search(words, answer)))
-            expect(self.page.get_by_text("1 sentence →").first).to_be_visible()
+            expect(self.page.get_by_text("1 unit →").first).to_be_visible()
             at_rest(self.page)
             self.page.keyboard.press("Control+Enter")
             expect(self.page.get_by_text(item, exact=True)).to_have_count(0)

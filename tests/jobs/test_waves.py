@@ -301,7 +301,7 @@ def test_new_sentences_enter_a_labelling_by_a_step(survey: Store, tmp_path: Path
     append(survey, write(tmp_path, "new.csv", NEW), reader="table", settings=SETTINGS)
     assert session.new_sentences().tolist() == [5, 6, 7, 8]
     step = session.extend()
-    assert step is not None and step.summary == "4 sentences of “spring” added, unassigned"
+    assert step is not None and step.summary == "4 units of “spring” added, unassigned"
     with survey.reading() as r:
         assert r.labellings.get(labelling.id).sentences == 8
         assert r.labellings.snapshot(labelling.id).partition.to_bytes() == session.partition.to_bytes()

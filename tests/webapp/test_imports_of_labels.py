@@ -49,8 +49,8 @@ def test_rows_with_several_labels_and_without_a_sentence_are_listed(filled_store
     at = open_page("code", view=CODING_FILES)
     at.file_uploader(key="code_import_file").set_value(("labels.tsv", content.encode(), "text/plain")).run()
     shown = plain_words_of(at)
-    assert not at.exception and "1 sentence with several codes, all of which are kept" in shown
-    assert "1 × “NA” is read as unassigned" in shown and "1 row matches no sentence" in shown
+    assert not at.exception and "1 unit with several codes, all of which are kept" in shown
+    assert "1 × “NA” is read as unassigned" in shown and "1 row matches no unit" in shown
     assert "Rows to correct as CSV" in [button.proto.label for button in at.get("download_button")]
 
 
@@ -60,7 +60,7 @@ def test_annotators_of_a_table_become_labellings(filled_store: Store, open_page:
     content = "text\tada\tbea\n" + "".join("\t".join(row) + "\n" for row in rows)
     at = open_page("code", view=CODING_FILES)
     at.file_uploader(key="code_import_file").set_value(("labels.tsv", content.encode(), "text/plain")).run()
-    assert "Each annotator has a labelling. 1 sentence with different codes" in plain_words_of(at)
+    assert "Each annotator has a coding. 1 unit with different codes" in plain_words_of(at)
     press(at, "Import labels")
     with filled_store.reading() as r:
         assert {"labels (ada)", "labels (bea)"} <= {record.name for record in r.labellings.list()}

@@ -195,12 +195,11 @@ def two(filled_store: Store) -> Store:
 @pytest.mark.parametrize("target", ["Survey codes", "Pilot"])
 def test_an_item_of_a_task_opens_its_labelling_on_its_tab(two: Store, open_page: Open, target: str) -> None:
     other = "Pilot" if target == "Survey codes" else "Survey codes"
-    at = open_page("code", corpus=CORPUS, labelling=other, view=NEW, filter="Uncertain", search="word")
+    at = open_page("code", corpus=CORPUS, labelling=other, view=NEW, surface="Table", search="word")
     follow(at, "tasks", corpus=CORPUS)
     follow(at, "code", corpus=CORPUS, **edit_view(target))
     assert choice(at, LABELLING).value == target and VIEW not in at.session_state
-    assert at.session_state[SURFACE] == SORT
-    assert at.selectbox(key="code_filter").value == "All sentences" and not at.text_input(key="code_search").value
+    assert at.session_state[SURFACE] == SORT and "code_search" not in at.session_state
 
 
 @pytest.mark.parametrize("target", [MAP, "older"])
@@ -221,7 +220,6 @@ def test_a_map_opens_with_its_colour(two: Store, open_page: Open, target: str) -
 @pytest.mark.parametrize(
     ("page", "key", "gone", "first"),
     [
-        ("code", "layout", "Table", "Columns"),
         ("triplets", "view", "Margins", "Accuracy"),
         ("compare", "tab", "One article", "Clustering"),
     ],
@@ -231,14 +229,11 @@ def test_a_link_to_what_went_opens_the_first(
 ) -> None:
     at = open_page(page, corpus=CORPUS, **{key: gone})
     shows(at, page, key, first)
-    follow(at, page, corpus=CORPUS, **{key: {"layout": "Map", "view": "Sets", "tab": "Pair"}[key]})
+    follow(at, page, corpus=CORPUS, **{key: {"view": "Sets", "tab": "Pair"}[key]})
     follow(at, "home", corpus=CORPUS)
     shows(follow(at, page, corpus=CORPUS, **{key: gone}), page, key, first)
 
 
 def shows(at: AppTest, page: str, key: str, name: str) -> None:
     assert not at.exception and not at.error
-    if key == "layout":
-        assert next(group for group in at.button_group if group.label == "Layout").value == name
-    else:
-        assert at.session_state[f"{page}_{key}"] == name
+    assert at.session_state[f"{page}_{key}"] == name

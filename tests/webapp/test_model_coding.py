@@ -42,7 +42,7 @@ def test_prompt_and_estimate_are_shown_and_sent_only_after_agreement(
         at = coding()
         shown = plain_words_of(at)
         assert f"{server.url}/v1/chat/completions" in shown and "23 texts in 3 requests" in shown
-        assert "time: unknown before the first job" in shown and "1 sentence with the text of an example" in shown
+        assert "time: unknown before the first job" in shown and "1 unit with the text of an example" in shown
         assert "About rivers." in at.code[0].value and TEXTS[5] in at.code[0].value
         assert next(b for b in at.button if b.label == SEND).disabled
         at.number_input[-1].set_value(1_000.0).run()
@@ -59,7 +59,7 @@ def test_prompt_and_estimate_are_shown_and_sent_only_after_agreement(
         with store.writing() as w:
             w.jobs.cancel_all("code-with-model", "run above")
         shown = plain_words_of(coding())
-    assert "**tiny** coded 24 sentences, 1 not (example of the prompt: 1)" in shown
+    assert "**tiny** coded 24 units, 1 not (example of the prompt: 1)" in shown
 
 
 def test_without_an_endpoint_the_page_says_how_to_set_one(coding: Callable[[], AppTest]) -> None:

@@ -91,7 +91,7 @@ def test_after_a_merge_only_its_cluster_is_to_be_named(
     assert others
     session.do(op.merge(session.partition, [first, second], first))
     at = opened(open_page("code", labelling="Danube", view=LEARN), f"code_naming_{labelling.id}")
-    assert next(box for box in at.multiselect if box.label == "Clusters to name").value == [first]
+    assert next(box for box in at.multiselect if box.label == "Codes to name").value == [first]
     next(box for box in at.checkbox if box.label.startswith("Send these texts")).check().run()
     next(b for b in at.button if b.label == SEND).click().run()
     (job,) = jobs(filled_store)
@@ -112,5 +112,5 @@ def test_after_a_merge_only_its_cluster_is_to_be_named(
     next(b for b in at.button if b.label == "Use names").click().run()
     session.sync()
     assert session.partition.clusters[first].name == "Rivers" and session.steps[-1].summary == "1 cluster renamed"
-    assert next(box for box in at.multiselect if box.label == "Clusters to name").value == []
+    assert next(box for box in at.multiselect if box.label == "Codes to name").value == []
     assert session.undo() is not None and np.all(session.partition.clusters[first].name != "Rivers")

@@ -53,7 +53,7 @@ def stored(store: Store, labelling: LabellingRecord) -> Partition:
 
 
 def opened(open_page: Open) -> AppTest:
-    at = open_page("code", layout="Clusters", clusters="Questions")
+    at = open_page("code", view="Questions")
     assert not at.exception
     return at
 

@@ -1,4 +1,4 @@
-"""The Relabel page: what is done is stored, what is refused is told, nothing typed by a person is obeyed."""
+"""The page Code: what is done is stored, what is refused is told, nothing typed by a person is obeyed."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,14 +21,14 @@ from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.coding import FILTER
-from themescope.webapp.features.coding.actions import ACTIONS, dispatch
+from themescope.webapp.features.coding.actions import ACTIONS, HANDLERS, dispatch
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.features.coding.toolbar import bar_data, toolbar_data
+from themescope.webapp.features.coding.toolbar import bar_data
 from themescope.webapp.shared.choose import BROKEN
 from themescope.webapp.shared.results.compare_queries import selection_view
 
 Open = Callable[..., AppTest]
-KINDS = {action.key: action.name for action in ACTIONS if not action.in_browser}
+KINDS = {action.key: action.kind for action in ACTIONS if action.kind in HANDLERS and action.kind != "assign"}
 
 
 @pytest.fixture
@@ -73,33 +73,12 @@ def test_a_private_labelling_of_another_person_is_read_and_copied(filled_store: 
         assert len(r.label_steps.list(mine.id)) == 1 and not r.label_steps.list(record.id)
 
 
-def test_what_is_selected_on_the_map_is_read_beside_it(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    at = open_page("code", layout="Map")
-    assert "Lasso or click points to read" in words_of(at) and not listing(at)
-    ids = at.session_state[f"code_state_{labelling.id}"].partition.ids
-    select(at, labelling, ids[3:6].tolist())
-    at.run()
-    assert [row["id"] for row in listed(at)] == ids[3:6].tolist()
-    row = listed(at)[0]
-    assert row["text"] == "Danube lead paragraph 1 sentence 1 has some words." and row["tag"] == {
-        "name": "Introduction"
-    }
-    assert row["sub"] == "Danube › Introduction"
-    with filled_store.writing() as w:
-        w.labellings.share(labelling.id, Sharing.SHARED, True, "")
-    select(at, labelling, ids[3:4].tolist())
-    at.run()
-    assert listed(at)[0]["sub"] == "Danube", "sections would bias blind work"
-
-
 def test_a_selection_is_the_working_set(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     with filled_store.writing() as w:
         kept = w.selections.add(selected(1, [5, 9, 40], Origin("search", ("x",))))
     at = open_page("code", **selection_view("Danube", kept.id))
-    assert "Showing 2 of 24 sentences" in words_of(at)
-    assert "Selection" not in open_page("code").selectbox(key=FILTER).options
+    assert [row["id"] for row in listed(at)] == [5, 9]
+    assert "Selection" not in open_page("code", surface="Table").selectbox(key=FILTER).options
 
 
 def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
@@ -109,15 +88,13 @@ def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingReco
     first = state.partition
     ids = first.members(2)[:2].tolist()
     select(at, labelling, ids)
-    at.run()
-    assert toolbar_data(state)["heading"] == "Assign 2 sentences to"
     press(at, labelling, "1")
     with filled_store.reading() as r:
         now = r.labellings.snapshot(labelling.id).partition
         (step,) = r.label_steps.list(labelling.id)
     assert now.numbers[now.rows(ids)].tolist() == [1, 1]
-    assert (step.selection_method, step.summary) == ("in the table", "2 sentences → Introduction")
-    assert bar_data(state)["status"] == {"text": "Saved · 2 sentences → Introduction", "state": "saved"}
+    assert (step.selection_method, step.summary) == ("in the table", "2 units → Introduction")
+    assert bar_data(state)["status"] == {"text": "Saved · 2 units → Introduction", "state": "saved"}
     press(at, labelling, "U")
     with filled_store.reading() as r:
         assert r.labellings.snapshot(labelling.id).partition.to_bytes() == first.to_bytes()
@@ -159,8 +136,8 @@ def test_hostile_names_and_notes_are_words(filled_store: Store, labelling: Label
     ids = session.partition.members(2)
     session.do(op.rename(session.partition, 2, HOSTILE), HOSTILE, HOSTILE)
     session.do(op.note(session.partition, ids, HOSTILE))
-    for view in ({"layout": "Columns"}, {"layout": "Map"}, {"view": "History"}, {"view": "Settings"}):
-        at = open_page("code", **view)
+    for view in ({"surface": "Sort"}, {"surface": "Table"}, {"view": "History"}, {"view": "Settings"}):
+        at = open_page("code", **view)  # type: ignore[arg-type]
         select(at, labelling, ids[:1].tolist())
         at.run()
         assert BROKEN not in words_of(at)
@@ -170,7 +147,7 @@ def test_hostile_names_and_notes_are_words(filled_store: Store, labelling: Label
 def test_a_viewer_is_told_and_nothing_is_lost(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     with filled_store.writing() as w:
         w.people.set_role("", Role.VIEWER, "")
-    assert "You may view, but not change labellings" in words_of(open_page("code"))
+    assert "You may view, but not change codings" in words_of(open_page("code"))
     with filled_store.writing() as w:
         w.people.set_role("", Role.LABELLER, "")
     at = open_page("code")
@@ -207,15 +184,15 @@ def test_what_is_not_saved_is_done_to_what_was_selected_and_before_anything_else
     role(Role.LABELLER)
     press(at, labelling, "X")
     with filled_store.reading() as r:
-        assert [step.summary for step in r.label_steps.list(labelling.id)] == ["1 sentence marked uncertain"] * 2
+        assert [step.summary for step in r.label_steps.list(labelling.id)] == ["1 unit marked uncertain"] * 2
         now = r.labellings.snapshot(labelling.id).partition
     assert now.uncertain[now.rows([first, second])].all()
     role(Role.VIEWER)
     select(at, labelling, [first])
-    press(at, labelling, "V")
+    press(at, labelling, "X")
     press(at, labelling, "U")
     assert state.unsaved is None and "Not saved" not in words_of(at)
-    press(at, labelling, "V")
+    press(at, labelling, "X")
     next(b for b in at.button if b.label == "Discard change").click().run()
     assert state.unsaved is None and "Not saved" not in words_of(at)
 
@@ -241,10 +218,10 @@ def test_a_step_names_its_own_method_instead_of_that_of_the_selection(
     at = open_page("code")
     state: RelabelState = at.session_state[f"code_state_{labelling.id}"]
     state.include_duplicates = True
-    state.select(state.partition.ids[:2], "in the columns")
+    state.select(state.partition.ids[:2], "in the list")
     for method in ("", "language model"):
         state.apply(lambda p: op.rename(p, 1, f"by {method}"), keep_selection=True, method=method)  # noqa: B023
-    assert [s.selection_method for s in state.session.steps] == ["in the columns, with duplicates", "language model"]
+    assert [s.selection_method for s in state.session.steps] == ["in the list, with duplicates", "language model"]
 
 
 def test_going_back_from_the_history(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
@@ -270,17 +247,12 @@ def test_blind_work_shows_no_sections_and_no_opinions(
     with filled_store.writing() as w:
         w.labellings.share(labelling.id, Sharing.OWN, True, "")
     at = open_page("code")
-    state: RelabelState = at.session_state[f"code_state_{labelling.id}"]
-    state.select(state.partition.ids[:1], "")
-    assert "section:" not in words_of(at.run()) and "The model" not in words_of(at)
-    offered = {
-        action["name"]
-        for g in toolbar_data(at.session_state[f"code_state_{labelling.id}"])["groups"]
-        for action in g["actions"]
-    }
-    assert {"uncertain", "merge"} <= offered
-    assert not offered & {"accept", "recluster", "similar"}
-    assert "Differs from model" not in at.selectbox(key="code_filter").options
+    shown = listing(at)["details"]
+    assert shown["facts"] == [] and shown["nearest"] == [] and shown["map"] is None
+    assert "x" in listing(at)["keys"] and not {"a", "w", "alt+g"} & {*listing(at)["keys"]}
+    assert not [row["note"] for row in listed(at) if row["note"]]
+    assert "Suggestions" not in at.get("menu_button")[0].proto.options
+    assert "Differs from model" not in open_page("code", surface="Table").selectbox(key=FILTER).options
 
 
 def test_sentences_of_a_later_wave_are_offered(filled_store: Store, open_page: Open, tmp_path: Path) -> None:
@@ -298,7 +270,7 @@ def test_sentences_of_a_later_wave_are_offered(filled_store: Store, open_page: O
     assert not at.exception and "code_extend" not in {button.key for button in at.button}
     with filled_store.reading() as r:
         assert r.labellings.get(labelling.id).sentences == corpus.sentences + 2
-    assert f"Showing {corpus.sentences + 2} of {corpus.sentences + 2} sentences" in words_of(at)
+    assert listing(at)["head"]["about"].startswith(f"{corpus.sentences + 2:,} ·")
     state: RelabelState = at.session_state[f"code_state_{labelling.id}"]
     new = [s.id for s in state.texts.sentences if s.text == "The Oder is long."]
     select(at, labelling, new)

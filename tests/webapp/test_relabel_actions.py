@@ -16,11 +16,9 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.coding import PlottedMap, Queue, sentences
-from themescope.webapp.features.coding.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, UNSEEN, dispatch
+from themescope.webapp.features.coding import sentences
+from themescope.webapp.features.coding.actions import ACTIONS, HANDLERS, SELECT_FIRST, UNSEEN, dispatch
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.features.coding.sentences import canvas_of
-from themescope.webapp.features.coding.toolbar import toolbar_data
 from themescope.webapp.shared.results.compare_queries import DIFFERS_FROM_PEOPLE
 
 
@@ -43,42 +41,43 @@ def log(store: Store, labelling: LabellingRecord) -> list[str]:
         return [step.summary for step in r.label_steps.list(labelling.id)]
 
 
-def test_a_key_pressed_on_what_was_shown_before_writes_nothing(
+def on(state: RelabelState, ids: list[int], kind: str, number: int, **about: Any) -> dict[str, Any]:
+    """An action on units as the browser shows them now."""
+    was = state.partition.numbers[state.partition.rows(ids)].tolist()
+    return {"kind": kind, "number": number, "ids": ids, "was": was, **about}
+
+
+def test_an_action_on_units_that_are_elsewhere_now_writes_nothing(
     filled_store: Store, labelling: LabellingRecord, state: RelabelState
 ) -> None:
-    """The queue chooses the next sentence; a second press was meant for the one before."""
     first, second = state.partition.ids[:2].tolist()
-    state.queue = Queue("queue", state.partition.ids)
-    send(state, {"kind": "next", "number": 1, "turn": state.turn})
-    assert state.selected.tolist() == [first]
-    shown = state.turn
-    other = next(n for n in state.partition.clusters if n != state.partition.numbers[0])
-    send(state, *({"kind": "assign", "cluster": other, "number": n, "turn": shown} for n in (2, 3)))
-    assert state.selected.tolist() == [second] and state.notice == UNSEEN
-    assert len(log(filled_store, labelling)) == 1 and state.partition.numbers[0] == other
-    send(state, {"kind": "create", "number": 4, "turn": shown}, {"kind": "uncertain", "number": 5, "turn": state.turn})
-    assert len(log(filled_store, labelling)) == 2 and state.partition.uncertain[1]
+    press = on(state, [first], "assign", 1, cluster=3)
+    send(state, press, {**press, "number": 2}, {**press, "number": 3, "cluster": 4})
+    assert state.notice == UNSEEN and len(log(filled_store, labelling)) == 1
+    assert state.partition.numbers[state.partition.rows([first])[0]] == 3
+    both = on(state, [first, second], "uncertain", 4)
+    send(state, {**both, "was": [3]}, {**both, "was": 3, "number": 5}, {**both, "ids": [first, 10**9], "number": 6})
+    assert len(log(filled_store, labelling)) == 1
+    send(state, {**both, "number": 7}, {"kind": "uncertain", "ids": [], "was": 0, "number": 8})
+    assert len(log(filled_store, labelling)) == 2 and state.notice == SELECT_FIRST
 
 
 def test_the_second_tab_of_a_person_sees_a_conflict_or_what_changed(
     filled_store: Store, labelling: LabellingRecord, state: RelabelState
 ) -> None:
     other = RelabelState(LabellingSession(filled_store, labelling.id, ""))
-    here = state.partition.ids[:1]
-    for tab in (state, other):
-        tab.select(here, "")
-    send(state, {"kind": "assign", "cluster": 3, "number": 1, "turn": state.turn})
-    send(other, {"kind": "assign", "cluster": 4, "number": 1, "turn": other.turn})
+    here = state.partition.ids[:1].tolist()
+    send(state, on(state, here, "assign", 1, cluster=3))
+    send(other, on(other, here, "assign", 1, cluster=4))
     assert other.conflict is not None and "in another tab" in other.conflict.message
     assert len(log(filled_store, labelling)) == 1
     other.resolve_conflict(False)
     other.select(here, "")
-    shown = other.turn
-    state.select(here, "")
-    send(state, {"kind": "assign", "cluster": 5, "number": 2, "turn": state.turn})
+    shown = on(other, here, "assign", 2, cluster=4)
+    send(state, on(state, here, "assign", 2, cluster=5))
     other.sync()  # as every drawing of the page does, whose key may be pressed before it stands
     assert "Changed meanwhile by you in another tab" in other.notice
-    send(other, {"kind": "assign", "cluster": 4, "number": 2, "turn": shown})
+    send(other, shown)
     assert other.notice == UNSEEN and other.partition.numbers[0] == 5
 
 
@@ -100,7 +99,7 @@ def test_what_another_session_or_nobody_meant_is_not_done(
         dispatch(state, told)
     send(state, {"kind": "unassign"}, {"kind": "unassign", "number": True}, {"kind": "unassign", "number": "2"})
     send(state, {"kind": "no such", "number": 1}, {"kind": "assign", "cluster": "1", "number": 2})
-    send(state, {"kind": "move", "ids": ["a", True, 10**30], "cluster": None, "number": 3})
+    send(state, {"kind": "assign", "ids": ["a", True, 10**30], "was": "x", "cluster": None, "number": 3})
     send(state, {"kind": "rename", "cluster": 1, "name": 7, "number": 4}, {"kind": "recolour", "number": 5})
     assert log(filled_store, labelling) == []
     send(state, {"kind": "assign", "cluster": 99, "number": 6})
@@ -116,11 +115,7 @@ def test_any_way_of_sending_does_the_same(
     state = RelabelState(LabellingSession(filled_store, labelling.id, ""))
     before, n = len(log(filled_store, labelling)), 8
     state.select(state.partition.ids[:1], "")
-    actions = [{"kind": ("certain", "uncertain")[i % 2], "number": i + 1} for i in range(n)]
-    if not state.partition.uncertain[0]:
-        actions = [
-            {**action, "kind": "certain" if action["kind"] == "uncertain" else "uncertain"} for action in actions
-        ]
+    actions = [{"kind": "uncertain", "number": i + 1} for i in range(n)]
     ends = sorted([*data.draw(some.lists(some.integers(1, n), max_size=6)), n])
     for end in ends:
         start = data.draw(some.integers(0, state.acknowledged))  # what was not confirmed yet is sent again
@@ -130,28 +125,32 @@ def test_any_way_of_sending_does_the_same(
 
 
 def test_keys_are_letters_that_the_browser_leaves_free_and_each_means_one_thing() -> None:
-    keys = [action.key for action in (*ACTIONS, NEXT_KEY_PAGE)]
+    keys = [action.key for action in ACTIONS if action.kind in HANDLERS and action.kind != "assign"]
     assert len(set(keys)) == len(keys)
     assert not {"C", "R"} & set(keys)
     assert all(len(key.removeprefix("Alt+")) == 1 for key in keys)
-    assert all(action.name in HANDLERS or action.in_browser for action in (*ACTIONS, NEXT_KEY_PAGE))
+    assert all(action.kind in HANDLERS or action.in_browser for action in ACTIONS)
 
 
-def test_dialogs_and_names_are_requested(state: RelabelState) -> None:
-    send(state, {"kind": "merge", "number": 1})
-    assert state.dialog == "merge"
-    send(state, {"kind": "rename", "cluster": 1, "name": "Beginning", "number": 2})
-    send(state, {"kind": "recolour", "cluster": 1, "colour": 7, "number": 3})
+def test_clusters_are_renamed_merged_and_put_under_themes(state: RelabelState) -> None:
+    first = state.partition
+    send(state, {"kind": "rename", "cluster": 1, "name": "Beginning", "number": 1})
+    send(state, {"kind": "recolour", "cluster": 1, "colour": 7, "number": 2})
     assert (state.partition.clusters[1].name, state.partition.clusters[1].colour) == ("Beginning", 7)
-    send(state, {"kind": "note", "number": 4})
-    assert "Select sentences first" in state.notice
-    state.select(state.partition.members(2)[:1], "")
-    assert toolbar_data(state)["current"] == {"number": 2, "name": "Course"}
+    send(state, {"kind": "put_under", "clusters": [2, 3], "theme": 1, "number": 3})
+    send(state, {"kind": "put_under", "clusters": [4], "theme": 2, "number": 4})  # dropped on a sub-theme
+    assert {n for n, c in state.partition.clusters.items() if c.parent == 1} == {2, 3, 4}
+    send(state, {"kind": "move_out", "cluster": 2, "number": 5}, {"kind": "dissolve", "cluster": 1, "number": 6})
+    assert {c.parent for c in state.partition.clusters.values()} == {None}
+    send(state, {"kind": "merge_into", "clusters": [2], "into": 3, "number": 7})
+    assert 2 not in state.partition.clusters and len(state.partition.members(3)) == first.sizes()[2] + first.sizes()[3]
+    send(state, {"kind": "merge_into", "clusters": [2], "into": 3, "number": 8})
+    assert "Cluster 2" in state.notice or state.notice
+    send(state, *({"kind": "undo", "number": number} for number in range(9, 16)))
+    assert state.partition.to_bytes() == first.to_bytes()
 
 
-def test_queues_and_searches_come_in_their_order(
-    filled_store: Store, labelling: LabellingRecord, state: RelabelState
-) -> None:
+def test_filters_and_orders(filled_store: Store, labelling: LabellingRecord, state: RelabelState) -> None:
     assert not len(sentences.in_view(state, DIFFERS_FROM_PEOPLE))
     other = starts.begin(
         filled_store,
@@ -162,57 +161,35 @@ def test_queues_and_searches_come_in_their_order(
     moved = session.partition.members(2)[:1]
     session.do(op.assign(session.partition, moved, 3))
     assert sentences.in_view(state, DIFFERS_FROM_PEOPLE).tolist() == moved.tolist()
-    send(state, {"kind": "next", "number": 1})
-    assert state.selected.tolist() == moved.tolist()
-    assert state.selection_method == "queue “Differs from other people”"
+    every = sentences.in_view(state, sentences.ALL)
+    by_code = sentences.ordered(state, every[::-1], sentences.BY_CODE)
+    assert (np.diff(state.partition.numbers[state.partition.rows(by_code)]) >= 0).all()
+    assert sentences.orders(state) == [sentences.IN_ORDER, sentences.BY_CODE]
     with filled_store.reading() as r:
         state.model_id = r.models.by_name(MODEL).id
     sentence = int(state.partition.ids[3])
-    send(state, {"kind": "pick", "on": [sentence], "off": state.selected.tolist(), "number": 2})
-    send(state, {"kind": "similar", "number": 3})
-    assert sentences.in_view(state, sentences.ALL)[0] == sentence
-    state.show_similar(None)
+    send(state, on(state, [sentence], "uncertain", 1), on(state, [sentence], "similar", 2))
+    assert state.similar_to == sentence
+    assert sentences.ordered(state, every, sentences.DOUBTFUL)[0] == sentence
     words = state.session.texts[sentence][:12]
     assert sentence in sentences.in_view(state, sentences.ALL, words).tolist()
 
 
-def test_a_shape_selects_what_was_seen_when_it_was_drawn(state: RelabelState) -> None:
-    ids = state.partition.ids
-    points = np.column_stack([np.arange(len(ids)), np.zeros(len(ids))]).astype(np.float32)
-    canvas = canvas_of(state, ids, points)
-    categories = canvas.colouring.categories
-    state.plotted[canvas.digest] = PlottedMap(ids, canvas.units, categories, len(canvas.colouring.names))
-    right = int(canvas.units[4, 0]) + 1
-    corners = [[0, 0], [right, 0], [right, 65_535], [0, 65_535]]
-    area = {"kind": "area", "digest": canvas.digest, "corners": corners, "hidden": []}
-    send(state, {**area, "number": 1}, {"kind": "uncertain", "number": 2})
-    assert state.selected.tolist() == ids[:5].tolist()
-    assert state.partition.uncertain[:6].tolist() == [True] * 5 + [False]
-    send(state, {**area, "hidden": [int(categories[0])], "number": 3})
-    assert state.selected.tolist() == ids[:5][categories[:5] != categories[0]].tolist()
-    send(state, {"kind": "clear", "number": 4}, {"kind": "point", "digest": canvas.digest, "place": 2, "number": 5})
-    assert state.selected.tolist() == [int(ids[2])]
-    send(state, {**area, "digest": "another", "number": 6}, {"kind": "point", "digest": "x", "place": 1, "number": 7})
-    assert state.selected.tolist() == [int(ids[2])]
-
-
 def test_keys_give_and_take_codes_where_several_are_allowed(state: RelabelState) -> None:
-    """The selection stays, the buttons show its codes, and the combination is a column after those of the codes."""
     state.apply(lambda p: coding.allow_several(p, True))
     first = int(state.partition.members(1)[0])
-    state.select([first], "")
-    send(state, {"kind": "assign", "cluster": 2, "number": 1})
-    assert state.selected.tolist() == [first]
-    pressed = [one["number"] for one in toolbar_data(state)["clusters"] if one["on"]]
-    assert pressed == [1, 2]
-    columns = sentences.columns_data(state, state.partition.ids)["columns"]
-    names = [column["name"] for column in columns]
-    both = " + ".join(state.partition.clusters[number].name for number in (1, 2))
-    assert names.index(both) > names.index(state.partition.clusters[2].name)
-    send(state, {"kind": "assign", "cluster": 1, "number": 2})
-    assert code_sets(state.partition)[int(state.partition.numbers[state.partition.rows([first])[0]])] == {2}
-    assert both not in [column["name"] for column in sentences.columns_data(state, state.partition.ids)["columns"]]
-    send(state, {"kind": "move", "ids": [first], "cluster": 3, "number": 3}, {"kind": "undo", "number": 4})
-    send(state, {"kind": "undo", "number": 5})
-    assert [one["number"] for one in toolbar_data(state)["clusters"] if one["on"]] in ([1, 2], [])
-    assert code_sets(state.partition)[int(state.partition.numbers[state.partition.rows([first])[0]])] == {1, 2}
+
+    def held() -> frozenset[int]:
+        return code_sets(state.partition)[int(state.partition.numbers[state.partition.rows([first])[0]])]
+
+    send(state, on(state, [first], "assign", 1, cluster=2))
+    assert held() == {1, 2}
+    state.cluster = 2
+    shown = sentences.panes_data(state, state.partition.ids, "", {}, True)
+    names = {row["id"]: row["tag"]["name"] for rows in shown["list"]["groups"].values() for row in rows}
+    assert names[first] == " + ".join(state.partition.clusters[number].name for number in (1, 2))
+    assert [one["number"] for one in shown["clusters"]] == [*range(1, len(shown["clusters"])), -1]
+    send(state, on(state, [first], "assign", 2, cluster=1))
+    assert held() == {2}
+    send(state, {"kind": "undo", "number": 3})
+    assert held() == {1, 2}

@@ -1,4 +1,4 @@
-"""Layout Clusters of the page Code, re-clustering of a part and schemes: all in steps that can be undone."""
+"""Clusters in Sort, suggestions about them, outliers and re-clustering of a part: all in steps that can be undone."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import MODEL
 from tests.webapp.hands import words_of
+from tests.webapp.listed import listed, listing
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.label_records import NewLabelling
@@ -17,11 +18,10 @@ from themescope.db.records import VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services import search as inference
 from themescope.jobs.services.labelling import starts
-from themescope.webapp.features.coding import MERGES, OUTLIERS, queries, sentences
+from themescope.webapp.features.coding import SUGGESTIONS, queries
 from themescope.webapp.features.coding.actions import dispatch
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.features.coding.toolbar import toolbar_data, tree_data
-from themescope.webapp.shared.text import count
+from themescope.webapp.features.coding.sentences import OUTLIERS
 
 Open = Callable[..., AppTest]
 
@@ -69,94 +69,56 @@ def click(at: AppTest, label: str) -> AppTest:
     return found
 
 
-def test_clusters_are_chosen_grouped_and_moved_out(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
+def test_clusters_are_grouped_under_a_theme(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     first = stored(filled_store, labelling)
-    at = open_page("code", layout="Clusters")
-    assert "Click a cluster to read" in words_of(at)
-    at = send(at, labelling, "choose_clusters", on=[2, 3], off=[])
-    assert f"**{first.clusters[3].name}**" in words_of(at) and "Most similar clusters" in words_of(at)
-    at = send(at, labelling, "group")
-    assert at.multiselect[0].value == [2, 3]
+    at = open_page("code", cluster="2")
+    assert listing(at)["open"] == 2 and listing(at)["head"]["title"] == first.clusters[2].name
+    at = send(at, labelling, "group", cluster=2)
+    assert at.multiselect[0].value == [2]
+    at.multiselect[0].set_value([2, 3]).run()
     next(box for box in at.text_input if box.label == "Name of the theme").set_value("The river").run()
-    at = click(at, "Group clusters")
+    at = click(at, "Group codes")
     now = stored(filled_store, labelling)
     theme = next(n for n, c in now.clusters.items() if c.name == "The river")
     assert {n for n, c in now.clusters.items() if c.parent == theme} == {2, 3}
-    rows = tree_data(state_of(at, labelling), {})["rows"]
-    assert [row["number"] for row in rows[-3:]] == [theme, 2, 3] and rows[-3]["parts"] == 2
-    assert rows[-3]["count"].startswith("2 sub-themes · 0 of")
-    state = state_of(at, labelling)
-    state.clusters.numbers = (theme,)
-    shown = sentences.in_view(state, sentences.CHOSEN)
-    assert sorted(shown) == sorted([*now.members(2), *now.members(3)])
-    at = send(at, labelling, "put_under", clusters=[1], theme=2)  # dropped on a sub-theme
-    assert stored(filled_store, labelling).clusters[1].parent == theme
-    at = send(at, labelling, "put_under", clusters=[1, 2], theme=-1)
-    assert stored(filled_store, labelling).clusters[2].parent is None
-    at = send(at, labelling, "move_out")
-    assert stored(filled_store, labelling).clusters[3].parent == theme  # the chosen cluster is a theme
-    at = send(at, labelling, "choose_clusters", on=[3], off=[theme])
-    at = send(at, labelling, "move_out")
-    assert {c.parent for c in stored(filled_store, labelling).clusters.values()} == {None}
-    for _ in range(4):
-        at = send(at, labelling, "undo")
+    rows = listing(at)["clusters"]
+    assert [(row["number"], row["level"]) for row in rows[-4:]] == [(theme, 1), (2, 2), (3, 2), (UNASSIGNED, 1)]
+    at = open_page("code", cluster=str(theme))
+    assert sorted(listing(at)["list"]["ids"]) == sorted([*now.members(2), *now.members(3)])
+    send(at, labelling, "undo")
     assert stored(filled_store, labelling).to_bytes() == first.to_bytes()
 
 
-def test_suggested_merges_are_accepted_or_dismissed(
+def test_suggested_merges_are_made_or_kept_apart(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
-    at = open_page("code", layout="Clusters", clusters=MERGES)
-    state = state_of(at, labelling)
-    pair = state.clusters.pair
-    assert pair is not None and "Between them" in words_of(at) and "the highest of the pairs" in words_of(at)
-    (group,) = [g for g in toolbar_data(state)["groups"] if g["title"] == "Suggestion"]
-    assert [a["name"] for a in group["actions"]] == ["merge_pair", "dismiss"]
-    assert all(tuple(a["about"]["pair"]) == pair for a in group["actions"])
-    at = send(at, labelling, "dismiss", pair=list(pair))
-    assert state.clusters.pair != pair
-    at = send(at, labelling, "undo")
-    assert state.clusters.pair == pair
+    at = open_page("code", view=SUGGESTIONS)
     before = stored(filled_store, labelling)
-    at = send(at, labelling, "merge_pair", pair=list(pair))
-    assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
-    at = send(at, labelling, "merge_pair", pair=list(pair))  # a key that was pressed twice
-    assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
-    while state.clusters.pair is not None:
-        at = send(at, labelling, "dismiss", pair=list(state.clusters.pair))
-    assert "No merges to suggest" in words_of(at)
-    send(at, labelling, "merge_pair", pair=None)
-    assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
-    state.select(state.partition.ids[:2], "in the table")
-    done = len(state.session.steps)
-    send(at, labelling, "dismiss", pair=None)
-    assert len(state.session.steps) == done, "the selection is nothing that this view suggests"
-
-
-def test_outliers_are_left_unassigned_or_gathered(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    at = open_page("code", layout="Clusters", clusters=OUTLIERS)
-    state = state_of(at, labelling)
-    found = queries.densities(state)
-    assert found is not None
-    far = int(found[0][int(found[1].argmin())])
-    frame = at.dataframe[0].value
-    number = len(frame)
-    assert {*frame["By"]} == {"sections (machine)"}
-    assert frame["Sentence"].iloc[0] == state.session.texts[far] and f"{count(number, 'outlier')}." in words_of(at)
-    at = click(at, "Select all")
-    assert far in state.selected and len(state.selected) == number
-    at = send(at, labelling, "unassign")
-    assert len(stored(filled_store, labelling).members(UNASSIGNED)) == number
+    first = next(m.value for m in at.markdown if m.value.startswith("**Merge “"))
+    assert "Between them" in words_of(at) and "the highest of those left" in words_of(at)
+    at = click(at, "Keep apart")
+    assert first not in [m.value for m in at.markdown]
     at = send(at, labelling, "undo")
-    at = click(at, "Select all")
-    at = send(at, labelling, "dismiss", pair=None)
-    assert f"0 outliers, without {number} that were left in place" in words_of(at)
-    send(at, labelling, "dismiss", pair=None)  # nothing is selected
-    assert len(state.session.steps) == 3
+    assert first in [m.value for m in at.markdown]
+    at = click(at, "Merge")
+    assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
+    while "No merges to suggest" not in words_of(at):
+        at = click(at, "Keep apart")
+    assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
+
+
+def test_outliers_are_left_or_unassigned(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    at = open_page("code", surface="Table", filter=OUTLIERS)
+    found = queries.densities(state_of(at, labelling))
+    assert found is not None
+    far, rows = int(found[0][int(found[1].argmin())]), listed(at)
+    assert rows[0]["id"] == far and rows[0]["tag"]["name"] == "Introduction"
+    ids, was = listing(at)["list"]["ids"], listing(at)["list"]["was"]
+    at = send(at, labelling, "unassign", ids=ids, was=was)
+    assert len(stored(filled_store, labelling).members(UNASSIGNED)) == len(ids)
+    at = send(at, labelling, "undo")
+    at = send(at, labelling, "leave", ids=ids, was=was)
+    assert not listed(at) and len(state_of(at, labelling).session.steps) == 3
 
 
 def test_one_cluster_is_re_clustered_and_named_and_the_rest_is_kept(
@@ -164,12 +126,11 @@ def test_one_cluster_is_re_clustered_and_named_and_the_rest_is_kept(
 ) -> None:
     monkeypatch.setattr(type(filled_store.artifacts), "path", lambda *_: tmp_path)  # a model without a calibration
     before = stored(filled_store, labelling)
-    at = open_page("code")
-    state_of(at, labelling).select(before.members(2)[:1], "in the table")
-    at = send(at, labelling, "recluster")
+    at = open_page("code", cluster="2")
+    at = send(at, labelling, "recluster", cluster=2, ids=[], was=0)
     at.number_input[0].set_value(3).run()
-    next(box for box in at.text_input if box.label.startswith("Cluster 2 ·")).set_value("Second part").run()
-    at = click(at, "Divide into 3 clusters")
+    next(box for box in at.text_input if box.label.startswith("Code 2 ·")).set_value("Second part").run()
+    at = click(at, "Divide into 3 codes")
     now = stored(filled_store, labelling)
     assert len(now.clusters) == len(before.clusters) + 2 and "Second part" in {c.name for c in now.clusters.values()}
     outside = before.numbers != 2
@@ -178,12 +139,12 @@ def test_one_cluster_is_re_clustered_and_named_and_the_rest_is_kept(
     assert stored(filled_store, labelling).to_bytes() == before.to_bytes()
     state_of(at, labelling).select(before.ids[:6], "in the table")
     at = send(at, labelling, "recluster")
-    next(group for group in at.button_group if group.label == "Number of clusters").set_value("Suggested").run()
+    next(group for group in at.button_group if group.label == "Number of codes").set_value("Suggested").run()
     assert not at.exception and ("probably between" in words_of(at))
     for name in ("Unassigned", "All others"):
-        next(group for group in at.button_group if group.label == "Re-cluster").set_value(name).run()
+        next(group for group in at.button_group if group.label == "Split").set_value(name).run()
         assert not at.exception
-    assert "Nobody has placed a sentence yet" in words_of(at)
+    assert "Nobody has placed a unit yet" in words_of(at)
 
 
 def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
@@ -191,23 +152,12 @@ def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
 ) -> None:
     monkeypatch.setattr(inference, "MOST_WITH_VECTORS", 20)
     monkeypatch.setattr(queries, "MOST_WITH_VECTORS", 20)
-    at = open_page("code", layout="Clusters", clusters=MERGES)
+    at = open_page("code", view=SUGGESTIONS)
     state = state_of(at, labelling)
-    assert state.model is None and state.clusters.pair is not None
-    assert "Based on a random sample of 20 sentences" in words_of(at)
-    at = open_page("code", layout="Clusters", clusters=OUTLIERS)
-    assert not at.exception and "Based on a random sample of 20 sentences" in words_of(at)
-    state = state_of(at, labelling)
+    assert state.model is None and "**Merge “" in words_of(at)
+    assert "Based on a random sample of 20 units" in words_of(at)
+    assert len(listed(open_page("code", surface="Table", filter=OUTLIERS))) <= 20
     state.select(state.partition.members(2), "in the table")
     at = send(at, labelling, "recluster")
-    click(at, "Divide into 2 clusters")
+    click(at, "Divide into 2 codes")
     assert len(stored(filled_store, labelling).clusters) == len(state.partition.clusters)
-
-
-def test_blind_work_shows_no_suggestions(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    with filled_store.writing() as w:
-        w.labellings.share(labelling.id, Sharing.OWN, True, "")
-    at = open_page("code", layout="Clusters")
-    (views,) = [group for group in at.button_group if group.label == "Show"]
-    assert views.options == ["Themes", "Questions"]
-    assert "Most similar clusters" not in words_of(send(at, labelling, "choose_clusters", on=[1], off=[]))

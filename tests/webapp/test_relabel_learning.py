@@ -77,7 +77,7 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
         values = {run: r.runs.scores([run])[0].value for run in (results[2]["run_id"], results[3]["run_id"])}
     at = settings(open_page, record)
     assert "95 % interval (paired bootstrap" in words_of(at)
-    assert "that nobody placed, a sentence of the same section is nearer" in words_of(at)
+    assert "that nobody placed, a unit of the same section is nearer" in words_of(at)
     shown = next(d.value for d in at.dataframe if "Triplet accuracy" in d.value.columns)
     assert list(shown[""]) == ["Before", "After", "Difference"]
     assert not any(b.label == "See both side by side" for b in at.button)  # it leads to a tab of the page Triplets

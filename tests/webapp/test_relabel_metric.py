@@ -59,15 +59,15 @@ def test_a_metric_is_learned_used_and_stopped(
     monkeypatch.setattr(metrics.LearnedMetric, "helps", property(lambda self: True))
     at = click(opened(open_page, record), "Learn a metric")
     table = next(d.value for d in at.dataframe if "Measured on" in d.value.columns)
-    assert list(table["Measured on"]) == ["Other sentences"]
-    assert "Learned from 20 judged sentences" in words_of(at) and "**It helps** with other sentences." in words_of(at)
-    next(t for t in at.toggle if t.label.startswith("Re-cluster around")).set_value(True).run()
+    assert list(table["Measured on"]) == ["Other units"]
+    assert "Learned from 20 judged units" in words_of(at) and "**It helps** with other units." in words_of(at)
+    next(t for t in at.toggle if t.label.startswith("Split around")).set_value(True).run()
     click(at, "Use this metric")
     used = state_of(store, record)
     model = metrics.model_in_use(store, used.partition)
     assert model is not None and model.name == f"Metric of mine on {MODEL}" and used.steps[-1].operation == "metric"
-    assert f"This labelling uses **{plain(model.name)}**" in words_of(at)
-    edit = open_page("code", surface="Sort", labelling=record.name)
+    assert f"This coding uses **{plain(model.name)}**" in words_of(at)
+    edit = open_page("code", view="Settings", labelling=record.name)
     assert next(s for s in edit.selectbox if s.label == "Suggestions from").value == model.name
     click(at, "Stop using it")
     stopped = state_of(store, record)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import Question
@@ -21,13 +20,12 @@ from themescope.webapp.shared.pages import PageKeys
 if TYPE_CHECKING:
     from themescope.core.labelling.partition import Partition
     from themescope.core.labelling.questions import QuestionState, QuestionVectors
-    from themescope.webapp.map_view.geometry import Units
 
 
 # URL keys of the page Code, and the records that its session state holds
 
 HISTORY, REST, FILES, SETTINGS = "History", "Label the rest", "Files", "Settings"
-LEARN, NEW = "Learn from it", "New coding"
+LEARN, NEW, SUGGESTIONS, QUESTIONS = "Learn from it", "New coding", "Suggestions", "Questions"
 """What the menu of a coding opens in place of a surface."""
 
 KEYS = PageKeys("code")
@@ -36,7 +34,6 @@ SURFACE = KEYS.url("surface")
 VIEW = KEYS.url("view")
 """What the menu has opened; "" for a surface."""
 LABELLING = KEYS.url("labelling", record="labelling")
-LAYOUT = KEYS.url("layout")
 FILTER = KEYS.url("filter")
 QUEUE = KEYS.url("queue")
 """Name of the queue of the surface Code."""
@@ -45,24 +42,17 @@ UNSURE_QUEUE = "Unsure predictions"
 SELECTION = KEYS.url("selection")
 """Id of the stored selection that is the working set of the filter “Selection”."""
 SEARCH = KEYS.url("search")
-MATCH = KEYS.url("match")
+ORDER = KEYS.url("order")
+CLUSTER = KEYS.url("cluster")
+"""Number of the cluster that is open in Sort."""
 DIALOG_CLUSTER = "code_dialog_cluster"
-CLUSTER_VIEW = KEYS.url("clusters")
-"""What the layout Clusters shows."""
 CODEBOOK = "code_codebook"
-
-THEMES, MERGES, OUTLIERS, QUESTIONS = "Themes", "Merge suggestions", "Outliers", "Questions"
-"""Views of the layout Clusters."""
-TASK_BAR_ERROR = "code_task_bar_error"
-FINISH_KEY = "Ctrl+Enter"
 UNCERTAIN = "Uncertain"
 """The filter for sentences that are marked as uncertain."""
 
 NONE_SELECTED: Ids = np.empty(0, dtype=np.int64)
-LEAST_CERTAIN, ITEM = "next least certain", "item of the task"
-"""Methods of selection: of a sentence that is shown because it comes next."""
-NEEDS_MODEL = "This needs vectors. Choose a model under “Suggestions from”."
-READ_ONLY = "This labelling is read-only for you. Make your own copy to change it."
+NEEDS_MODEL = "This needs vectors. Choose a model under Settings."
+READ_ONLY = "This coding is read-only for you. Make your own copy to change it."
 Make = Callable[[Partition], op.Operation]
 
 
@@ -82,38 +72,6 @@ class Unsaved:
 
     change: ShownChange
     error: str
-
-
-@dataclass(slots=True)
-class ClusterChoice:
-    """What the layout Clusters shows of a labelling, in one browser session."""
-
-    view: str = ""
-    """The open view; "" in other layouts."""
-    numbers: tuple[int, ...] = ()
-    """Chosen clusters, the first one chosen first; some may have been deleted since."""
-    pair: tuple[int, int] | None = None
-    """The clusters of the suggested merge that is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlottedMap:
-    """The points of a map that was sent to the browser; row i of every array is one sentence."""
-
-    ids: Ids
-    units: Units
-    categories: npt.NDArray[np.int64]
-    """Colour category; -1 is "other"."""
-    n_categories: int
-    """Number of categories, which the browser uses as the number of "other"."""
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """The sentences of a filter in their order, which the keys for next and previous step through."""
-
-    name: str
-    ids: Ids
 
 
 def step_summary(step: Step) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeGuard
 from urllib.parse import urlencode
+from uuid import uuid4
 
 import numpy as np
 
@@ -24,17 +25,15 @@ from themescope.core.labelling import cluster_changes, coding, hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import Answer
 from themescope.core.labelling.changes import StaleChangeError
-from themescope.core.labelling.code_sets import allows_several, code_clusters, code_sets
+from themescope.core.labelling.code_sets import allows_several, code_sets
 from themescope.core.labelling.codebook import operations as codebook
-from themescope.core.labelling.codebook.entries import codes
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, free_name
+from themescope.core.labelling.partition import Partition, free_name
 from themescope.core.types import Ids
 from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.session import place_of
-from themescope.webapp.features.coding import LABELLING, MERGES, OUTLIERS, READ_ONLY
+from themescope.webapp.features.coding import LABELLING, READ_ONLY
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.map_view.parts import part_of
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.labelling import failures
 
@@ -53,74 +52,63 @@ def ids_of(values: Any) -> Ids:
     return np.array([v for v in listed if is_int(v) and abs(v) < 2**62], dtype=np.int64)
 
 
-CLUSTERS_PER_KEY_PAGE = 9
-SELECT_FIRST = "Select sentences first: click them, lasso them on the map, or press J."
-SUGGESTION = "suggestion"
-"""Group of the actions that answer a suggestion, which are drawn above the clusters."""
+SELECT_FIRST = "Select units first: click them, or press Space."
 TOP_LEVEL = -1
 """Stands for no theme, where a browser moves a cluster out of its theme."""
-NO_MERGE = "No merge is suggested."
 UNSEEN = "Nothing was written: this is not what was shown when you pressed the key. Press it again if it fits."
-DIFFERENT = "This question was answered already, or the labelling has changed. Here is the present one."
-IN_LIST, IN_COLUMNS, DRAGGED, LASSO, CLICKED_ON_MAP = (
-    "in the list",
-    "in the columns",
-    "dragged",
-    "by lasso on the map",
-    "on the map",
-)
+DIFFERENT = "This question was answered already, or the coding has changed. Here is the present one."
+IN_LIST = "in the list"
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action with a button and a key."""
+    """An action with a key, on the selected units or the one that has the focus, or on the open cluster."""
 
-    name: str
+    kind: str
     key: str
-    """A key alone acts on the selection or shows something; what changes whole clusters takes Alt."""
-    label: str
     help: str
-    """Description in the list of shortcuts and the tooltip."""
-    group: str
+    """Description in the list of keys."""
+    cluster: bool = False
+    """Whether it is about the open cluster."""
+    moves: bool = False
+    """Whether the units get another place."""
     hidden_when_blind: bool = False
-    """Whether it reveals suggestions or other people's labels."""
+    """Whether it reveals suggestions or other people's codes."""
     in_browser: bool = False
-    """Whether the browser handles it alone."""
-    views: tuple[str, ...] = ()
-    """The views of the layout Clusters in which it is offered; empty for all layouts."""
+    """Whether the browser begins it."""
 
 
 ACTIONS = (
-    Action("undo", "U", "Undo", "undo your last change, also after a reload", "history"),
-    Action("redo", "Y", "Redo", "redo the change that you undid last", "history"),
-    Action("shortcuts", "?", "Keys", "show all keyboard shortcuts", "history", in_browser=True),
-    Action("unassign", "0", "Unassign", "remove the selection from its cluster", "selection"),
-    Action("create", "N", "New cluster", "create a cluster from the selection, named by its words", "selection"),
-    Action("uncertain", "X", "Uncertain", "mark the selection as uncertain", "selection"),
-    Action("certain", "V", "Certain", "remove the uncertain mark", "selection"),
-    Action("none_fits", "E", "None fits", "say that none of the codes fits the selection", "selection"),
-    Action("note", "T", "Note", "add a note to the selection", "selection"),
-    Action("accept", "A", "Accept", "accept the model's suggestion for the selection", "selection", True),
-    Action("collect", "O", "Collect as errors", "collect the selection as errors of a model", "selection", True),
-    Action("example", "Q", "Pin example", "add the selection to the codebook as examples", "selection"),
-    Action("clear", "L", "Clear", "clear the selection", "selection"),
-    Action("duplicates", "D", "Include duplicates", "label sentences with identical text together", "selection"),
-    Action("next", "J", "Next", "next sentence of the queue, or the least certain one", "queue"),
-    Action("previous", "K", "Previous", "previous sentence of the queue", "queue"),
-    Action("similar", "W", "Find similar", "find the sentences most similar to the selected one", "queue", True),
-    Action("name", "F", "Rename", "rename or recolour the cluster of the selection", "clusters"),
-    Action("merge", "Alt+M", "Merge", "merge clusters", "clusters"),
-    Action("delete", "Alt+E", "Delete", "delete a cluster", "clusters"),
-    Action("recluster", "Alt+G", "Re-cluster", "re-cluster a part, after a preview", "clusters", True),
-    Action("codebook", "Z", "Codebook", "show or hide the codebook entry of a cluster", "clusters"),
-    Action("group", "Alt+S", "Group", "put clusters under a theme, as its sub-themes", "clusters"),
-    Action("move_out", "Alt+P", "Move out", "make the chosen sub-themes themes", "clusters"),
-    Action("merge_pair", "Alt+I", "Merge pair", "merge the two clusters of the suggestion", SUGGESTION, True,
-           views=(MERGES,)),
-    Action("dismiss", "H", "Dismiss", "dismiss the suggested merge, or leave the selected outliers", SUGGESTION, True,
-           views=(MERGES, OUTLIERS)),
+    Action("assign", "1 … 9", "move the selected units, or the one with the focus, to that code", in_browser=True),
+    Action("pick", "M", "move them to a code that you name", in_browser=True),
+    Action("unassign", "0", "take them out of their code", moves=True),
+    Action("create", "N", "make a code of the selected units, named by their words", in_browser=True),
+    Action("accept", "A", "accept the suggestion", moves=True, hidden_when_blind=True),
+    Action("uncertain", "X", "mark as uncertain, or as certain again"),
+    Action("none_fits", "E", "none of the codes fits", moves=True),
+    Action("note", "T", "write a note"),
+    Action("example", "Q", "add to the examples of the codebook"),
+    Action("leave", "H", "leave outliers where they are", hidden_when_blind=True),
+    Action("collect", "O", "collect as errors of a model", hidden_when_blind=True),
+    Action("similar", "W", "list the most similar units", hidden_when_blind=True),
+    Action("duplicates", "D", "include units with the same text, or no longer"),
+    Action("rename", "F", "rename the open code", cluster=True, in_browser=True),
+    Action("codebook", "Z", "write the codebook entry of the open code", cluster=True),
+    Action("merge", "Alt+M", "merge it with others", cluster=True),
+    Action("recluster", "Alt+G", "split it, or sort a part anew", cluster=True, hidden_when_blind=True),
+    Action("group", "Alt+S", "put codes under a theme", cluster=True),
+    Action("move_out", "Alt+P", "move it out of its theme", cluster=True),
+    Action("delete", "Alt+E", "delete it", cluster=True),
+    Action("walk", "↓ ↑ J K", "the next unit, the one before", in_browser=True),
+    Action("select", "Space", "select the unit; with Shift, up to it; Ctrl+A: all; Esc: none", in_browser=True),
+    Action("undo", "U", "undo your last change, also after a reload", in_browser=True),
+    Action("redo", "Y", "redo it", in_browser=True),
 )  # fmt: skip
-NEXT_KEY_PAGE = Action("key_page", "B", "Next nine", "assign the number keys to the next nine clusters", "clusters")
+
+
+def actions_of(state: RelabelState) -> list[Action]:
+    """Return the actions that a coding offers; blind work offers none that shows the opinion of others."""
+    return [action for action in ACTIONS if not action.hidden_when_blind or not state.record.blind]
 
 
 def dispatch(state: RelabelState, message: Any) -> None:
@@ -151,42 +139,21 @@ def _aim(state: RelabelState, action: Mapping[str, Any]) -> bool:
     return True
 
 
-def clusters_with_keys(state: RelabelState) -> list[Cluster]:
-    """Return the clusters that the number keys assign to: the key of a code is its place in the codebook."""
-    clusters = [code.cluster for code in codes(state.partition)]
-    start = state.key_page * CLUSTERS_PER_KEY_PAGE
-    start = start if start < len(clusters) else 0
-    return clusters[start : start + CLUSTERS_PER_KEY_PAGE]
-
-
 def clusters_of_selection(state: RelabelState) -> list[int]:
-    """Return the codes of the selected sentences, each once; without such, the chosen clusters."""
+    """Return the codes of the selected units, each once; without such, the open cluster."""
     numbers, sets = state.partition.numbers[state.partition.rows(state.selected)], code_sets(state.partition)
     found = list(dict.fromkeys(code for n in dict.fromkeys(numbers.tolist()) for code in sorted(sets[n])))
-    return found or [n for n in state.clusters.numbers if n in state.partition.clusters]
-
-
-def sub_themes_of_selection(state: RelabelState) -> list[int]:
-    """Return those of the clusters of the selection that are sub-themes."""
-    return [n for n in clusters_of_selection(state) if state.partition.clusters[n].parent is not None]
-
-
-def current_cluster(state: RelabelState) -> Cluster | None:
-    """Return the first cluster of the selection."""
-    numbers = clusters_of_selection(state)
-    return state.partition.clusters[numbers[0]] if numbers else None
+    return found or [n for n in (state.cluster,) if n is not None and n in state.partition.clusters]
 
 
 # ---------------------------------------------------------------- handlers
 
 
 def _on_selection(act: Callable[[RelabelState], object]) -> Handler:
-    """Return a handler that needs a selection: the one that the browser showed."""
+    """Return a handler that needs units."""
 
     def handle(state: RelabelState, action: Mapping[str, Any]) -> None:
-        if action.get("turn", state.turn) != state.turn:
-            state.notice = UNSEEN
-        elif len(state.selected):
+        if len(state.selected):
             act(state)
         else:
             state.notice = SELECT_FIRST
@@ -195,46 +162,37 @@ def _on_selection(act: Callable[[RelabelState], object]) -> Handler:
 
 
 def _opens(dialog: str, clusters: int = 0) -> Handler:
-    """Return a handler that opens a dialog, provided that there are so many clusters."""
+    """Return a handler that opens a dialog about the open cluster, provided that there are so many clusters."""
 
     def handle(state: RelabelState, action: Mapping[str, Any]) -> None:
         if len(state.partition.clusters) < clusters:
-            needed = "a cluster" if clusters == 1 else "two clusters"
-            state.notice = f"This needs {needed}. Create one from selected sentences first (N)."
-        else:
-            state.dialog = dialog
+            needed = "a code" if clusters == 1 else "two codes"
+            state.notice = f"This needs {needed}. Make one of selected units first (N)."
+            return
+        if is_int(action.get("cluster")):
+            state.cluster = action["cluster"]
+        state.dialog = dialog
 
     return handle
 
 
 def _assign(state: RelabelState, action: Mapping[str, Any]) -> None:
-    """Put the selection into a cluster; where several codes are allowed, give it the code or take it away."""
+    """Put the units into a cluster; where several codes are allowed, give them the code or take it away."""
     number = action.get("cluster")
     if not is_int(number):
         return
-    if not allows_several(state.partition):
-        _on_selection(lambda s: s.apply_to_selection(lambda p, ids: op.assign(p, ids, number)))(state, action)
-        return
-    # The selection stays, for the next code.
+    several = allows_several(state.partition)
     _on_selection(
         lambda s: s.apply_to_selection(
-            lambda p, ids: coding.toggle_code(p, ids, number, s.session.next_number), keep_selection=True
+            lambda p, ids: (
+                coding.toggle_code(p, ids, number, s.session.next_number) if several else op.assign(p, ids, number)
+            )
         )
     )(state, action)
 
 
-def _finish(state: RelabelState, action: Mapping[str, Any]) -> None:
-    if action.get("turn", state.turn) != state.turn:
-        state.notice = UNSEEN
-    elif state.finish is not None:
-        state.finish()
-
-
 def _create(state: RelabelState, action: Mapping[str, Any]) -> None:
-    if action.get("turn", state.turn) != state.turn:
-        state.notice = UNSEEN
-        return
-    name = state.suggested_name(state.targets) if len(state.selected) else "New cluster"
+    name = state.suggested_name(state.targets) if len(state.selected) else "New code"
     known = set(state.partition.clusters)
     state.apply_to_selection(lambda p, ids: coding.create_code(p, state.session.next_number, free_name(p, name), ids))
     state.created = max(set(state.partition.clusters) - known, default=None)
@@ -245,41 +203,6 @@ def _name_created(state: RelabelState, action: Mapping[str, Any]) -> None:
     number, name = state.created, action.get("name")
     if number is not None and number in state.partition.clusters and isinstance(name, str) and name.strip():
         state.apply(lambda p: op.rename(p, number, name), keep_selection=True)
-
-
-def _pick(state: RelabelState, action: Mapping[str, Any]) -> None:
-    kept = np.setdiff1d(state.selected, ids_of(action.get("off")))
-    state.select(np.union1d(kept, ids_of(action.get("on"))), IN_COLUMNS)
-
-
-def _area(state: RelabelState, action: Mapping[str, Any]) -> None:
-    """Select the visible points of a shape, a cluster or a neighbourhood."""
-    plotted = state.plotted.get(str(action.get("digest")))
-    part = part_of(action, plotted.n_categories) if plotted is not None else None
-    if plotted is None or part is None:
-        return
-    hidden = [-1 if kind == plotted.n_categories else int(kind) for kind in ids_of(action.get("hidden"))]
-    chosen = plotted.ids[part.rows(plotted.units, plotted.categories, hidden)]
-    state.select(part.combined(state.selected, chosen), LASSO)
-
-
-def _point(state: RelabelState, action: Mapping[str, Any]) -> None:
-    plotted, row = state.plotted.get(str(action.get("digest"))), action.get("place")
-    if plotted is None or not is_int(row) or not 0 <= row < len(plotted.ids):
-        return
-    one = plotted.ids[[row]]
-    selected = np.isin(one, state.selected).all()
-    state.select(np.setdiff1d(state.selected, one) if selected else np.union1d(state.selected, one), CLICKED_ON_MAP)
-
-
-def _move(state: RelabelState, action: Mapping[str, Any]) -> None:
-    if is_int(action.get("cluster")):
-        state.select(ids_of(action.get("ids")), DRAGGED)
-        if action["cluster"] == UNASSIGNED:
-            state.apply_to_selection(op.unassign)
-        else:
-            number = int(action["cluster"])
-            state.apply_to_selection(lambda p, ids: op.assign(p, ids, number))
 
 
 def _rename(state: RelabelState, action: Mapping[str, Any]) -> None:
@@ -294,80 +217,57 @@ def _recolour(state: RelabelState, action: Mapping[str, Any]) -> None:
         state.apply(lambda p: op.recolour(p, number, colour), keep_selection=True)
 
 
-def _mark(uncertain: bool) -> Handler:
-    return _on_selection(
-        lambda state: state.apply_to_selection(lambda p, ids: op.mark(p, ids, uncertain), keep_selection=True)
-    )
+def _mark(state: RelabelState) -> None:
+    """Mark units as uncertain; if all of them are, as certain."""
+    uncertain = bool(state.partition.uncertain[state.partition.rows(state.selected)].all())
+    state.apply_to_selection(lambda p, ids: op.mark(p, ids, not uncertain), keep_selection=True)
 
 
-def _next_key_page(state: RelabelState, action: Mapping[str, Any]) -> None:
-    pages = max(-(-len(code_clusters(state.partition)) // CLUSTERS_PER_KEY_PAGE), 1)
-    state.key_page = (state.key_page + 1) % pages
+def _counter_example(state: RelabelState, action: Mapping[str, Any]) -> None:
+    number = action.get("cluster")
+    if is_int(number):
+        state.apply_to_selection(
+            lambda p, ids: codebook.add_examples(p, number, ids.tolist(), counter=True), keep_selection=True
+        )
 
 
 def _toggle_duplicates(state: RelabelState, action: Mapping[str, Any]) -> None:
     state.include_duplicates = not state.include_duplicates
+    state.notice = f"Units with the same text are {'included' if state.include_duplicates else 'left alone'} now."
 
 
-def _refuse_name(state: RelabelState, action: Mapping[str, Any]) -> None:
-    state.notice = "Select a sentence of the cluster that you want to rename first."
-
-
-def _choose(state: RelabelState, action: Mapping[str, Any]) -> None:
-    """Choose clusters, and choose others no longer; the sentences of the selection are left as they are."""
-    off, on = {*ids_of(action.get("off")).tolist()}, ids_of(action.get("on")).tolist()
-    kept = [number for number in state.clusters.numbers if number not in off]
-    state.clusters.numbers = tuple(dict.fromkeys([*kept, *on]))
+def _merge_into(state: RelabelState, action: Mapping[str, Any]) -> None:
+    numbers, into = ids_of(action.get("clusters")).tolist(), action.get("into")
+    if is_int(into):
+        state.apply(lambda p: op.merge(p, [p.cluster(n).number for n in (*numbers, into)], into))
 
 
 def _put_under(state: RelabelState, action: Mapping[str, Any]) -> None:
     """Put clusters that were dragged under a theme; a sub-theme stands for its theme."""
     numbers, theme = ids_of(action.get("clusters")).tolist(), action.get("theme")
-    if not is_int(theme) or (theme != TOP_LEVEL and theme not in state.partition.clusters):
-        return
-    if theme == TOP_LEVEL:
-        state.apply(lambda p: hierarchy.move_out(p, numbers), keep_selection=True)
-    else:
+    if is_int(theme) and theme in state.partition.clusters:
         state.apply(
             lambda p: hierarchy.put_under(p, numbers, hierarchy.theme_of(p.clusters, theme)), keep_selection=True
         )
 
 
-def _move_out(state: RelabelState, action: Mapping[str, Any]) -> None:
-    numbers = sub_themes_of_selection(state)
-    if numbers:
-        state.apply(lambda p: hierarchy.move_out(p, numbers), keep_selection=True)
-    else:
-        state.notice = "Choose sub-themes first: click their names in the layout Clusters, or select their sentences."
+def _on_cluster(make: Callable[[Partition, int], op.Operation]) -> Handler:
+    """Return a handler that changes the cluster of the action."""
+
+    def handle(state: RelabelState, action: Mapping[str, Any]) -> None:
+        number = action.get("cluster")
+        if is_int(number):
+            state.apply(lambda p: make(p, p.cluster(number).number), keep_selection=True)
+
+    return handle
 
 
-def _pair(action: Mapping[str, Any]) -> tuple[int, int] | None:
-    pair = ids_of(action.get("pair")).tolist()
-    return (pair[0], pair[1]) if len(pair) == 2 else None
-
-
-def _merge_pair(state: RelabelState, action: Mapping[str, Any]) -> None:
-    """Merge the smaller of two clusters into the larger one, or a sub-theme into its theme."""
-    pair = _pair(action)
-    if pair is None:
-        state.notice = NO_MERGE
-        return
+def merge_pair(state: RelabelState, pair: tuple[int, int]) -> None:
+    """Merge the smaller of two clusters into the larger one, or a sub-theme into its theme; for callbacks."""
     sizes, clusters = state.partition.sizes(), state.partition.clusters
     parents = {clusters[number].parent for number in pair if number in clusters}
     into = next((n for n in pair if n in parents), max(pair, key=lambda n: sizes.get(n, 0)))
     state.apply(lambda p: op.merge(p, [p.cluster(n).number for n in pair], into), keep_selection=True)
-
-
-def _dismiss(state: RelabelState, action: Mapping[str, Any]) -> None:
-    pair, selected = _pair(action), state.selected
-    if pair is not None:
-        state.apply(lambda p: cluster_changes.dismiss_merge(p, *pair), keep_selection=True)
-    elif state.clusters.view == MERGES:
-        state.notice = NO_MERGE
-    elif len(selected):
-        state.apply(lambda p: cluster_changes.accept_outliers(p, selected))
-    else:
-        state.notice = "Select outliers in the table first."
 
 
 def _answer(state: RelabelState, action: Mapping[str, Any]) -> None:
@@ -407,7 +307,7 @@ def _collect(state: RelabelState) -> None:
         if other is not None and found is not None:
             suggested = state.partition.clusters[other].name
             placed[id] += f"; {name} suggests {suggested} (margin {found.margin[row]:.2f})"
-    source = f"labelling {state.record.name}"
+    source = f"coding {state.record.name}"
     about = (failure_service.SENTENCE, source, placed, f"code?{urlencode({LABELLING: state.record.name})}")
     models = (name,) if name else ()
     failures.collect(
@@ -425,35 +325,30 @@ HANDLERS: dict[str, Handler] = {
     "unassign": _on_selection(lambda state: state.apply_to_selection(op.unassign)),
     "create": _create,
     "name_created": _name_created,
-    "uncertain": _mark(True),
-    "certain": _mark(False),
-    "finish": _finish,
+    "uncertain": _on_selection(_mark),
     "none_fits": _on_selection(lambda state: state.apply_to_selection(op.none_fits)),
     "note": _on_selection(lambda state: setattr(state, "dialog", "note")),
     "collect": _on_selection(_collect),
     "accept": _on_selection(lambda state: state.accept_suggestions()),
     "duplicates": _toggle_duplicates,
     "example": _on_selection(lambda state: state.apply_to_selection(codebook.add_own_examples, keep_selection=True)),
-    "codebook": lambda state, _: state.toggle_codebook(),
-    "clear": lambda state, _: state.clear_selection(),
-    "name": _refuse_name,
+    "counter": _counter_example,
+    "gold": _on_selection(
+        lambda state: state.apply_to_selection(
+            lambda p, ids: codebook.choose_training(p, (uuid4().hex for _ in ids), ids.tolist()), keep_selection=True
+        )
+    ),
+    "leave": _on_selection(lambda state: state.apply_to_selection(cluster_changes.accept_outliers)),
+    "similar": _on_selection(lambda state: state.show_similar(int(state.selected[0]))),
+    "codebook": _opens("codebook", clusters=1),
     "merge": _opens("merge", clusters=2),
     "delete": _opens("delete", clusters=1),
-    "next": lambda state, _: state.select_next(),
-    "previous": lambda state, _: state.select_previous(),
-    "similar": _on_selection(lambda state: state.show_similar(int(state.selected[0]))),
-    "key_page": _next_key_page,
-    "pick": _pick,
-    "area": _area,
-    "point": _point,
-    "move": _move,
-    "rename": _rename,
-    "recolour": _recolour,
     "recluster": _opens("recluster"),
     "group": _opens("group", clusters=1),
-    "move_out": _move_out,
-    "merge_pair": _merge_pair,
-    "dismiss": _dismiss,
-    "choose_clusters": _choose,
+    "rename": _rename,
+    "recolour": _recolour,
+    "merge_into": _merge_into,
     "put_under": _put_under,
+    "move_out": _on_cluster(lambda p, number: hierarchy.move_out(p, [number])),
+    "dissolve": _on_cluster(hierarchy.dissolve),
 }

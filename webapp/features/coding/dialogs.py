@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from themescope.core.labelling import hierarchy, questions
+from themescope.core.labelling import cluster_changes, hierarchy, questions
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import NO, SKIP, YES, Effect, Question, QuestionKind, answers, constraints
 from themescope.core.labelling.code_sets import allows_several, code_clusters, code_sizes
@@ -25,10 +25,10 @@ from themescope.core.types import Ids
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.assistance import METHOD
 from themescope.jobs.services.search import MOST_WITH_VECTORS
-from themescope.webapp.features.coding import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, Asking, queries, toolbar
-from themescope.webapp.features.coding.actions import clusters_of_selection, dispatch
+from themescope.webapp.features.coding import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, Asking, Make, queries
+from themescope.webapp.features.coding.actions import clusters_of_selection, merge_pair
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.features.coding.toolbar import ASSETS, SCRIPTS, WORDS, status_text
+from themescope.webapp.features.coding.toolbar import ASSETS
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import attempt, draw_component
@@ -37,13 +37,9 @@ from themescope.webapp.shared.text import count, plain, shorten
 
 
 def edit_entry(state: RelabelState) -> None:
-    """Draw the form of the entry that the panel shows, in its dialog."""
-    number = int(st.session_state.get("code_codebook_choice", 0))
-    if number not in state.partition.clusters:
-        st.info("That cluster no longer exists.")
-        return
+    """Draw the form of the entry of a cluster."""
+    number = choose_cluster(state, "codebook")
     code = Code(state.partition.clusters[number], entry_of(state.partition, number))
-    st.markdown(f"**{plain(code.cluster.name)}**")
     texts = state.session.texts
 
     def save(entry: CodebookEntry) -> bool:
@@ -59,7 +55,7 @@ def edit_entry(state: RelabelState) -> None:
 
 
 _MAX_REASON = 500
-CHOSEN, SIMILAR = "Chosen clusters", "Suggested groups"
+CHOSEN, SIMILAR = "Chosen codes", "Suggested groups"
 _NEW = 0
 _MAX_NAME = 60
 _IN_A_THEME, _FEWEST = 3, 3
@@ -69,7 +65,7 @@ _IN_A_THEME, _FEWEST = 3, 3
 def _note(state: RelabelState) -> None:
     known = {state.partition.notes.get(int(i), "") for i in state.selected}
     text = st.text_area(
-        f"Note on {count(len(state.selected), 'sentence')}",
+        f"Note on {count(len(state.selected), 'unit')}",
         value=known.pop() if len(known) == 1 else "",
         max_chars=NOTE_LIMIT,
         placeholder="Why it belongs there, or why that is hard to decide. Leave empty to remove the note.",
@@ -86,19 +82,19 @@ def _merge(state: RelabelState) -> None:
         return f"{clusters[number].name} ({sizes[number]:,})"
 
     chosen = st.multiselect(
-        "Clusters to merge",
+        "Codes to merge",
         sorted(clusters),
         default=sorted(clusters_of_selection(state)),
         format_func=label,
         key=f"{DIALOG_CLUSTER}_merge",
     )
     if len(chosen) < 2:
-        st.caption("Choose two or more. All other clusters keep their names and colours.")
+        st.caption("Choose two or more. All other codes keep their names and colours.")
         return
     largest = max(chosen, key=lambda n: sizes[n])
     target = st.selectbox("Keep name and colour of", chosen, index=chosen.index(largest), format_func=label)
     reason = st.text_input("Reason (optional)", max_chars=_MAX_REASON, key="code_dialog_reason")
-    if st.button("Merge clusters", type="primary", icon=":material/merge:"):
+    if st.button("Merge codes", type="primary", icon=":material/merge:"):
         state.apply(lambda p: op.merge(p, chosen, target), reason or "")
         _close(state)
 
@@ -107,9 +103,9 @@ def _delete(state: RelabelState) -> None:
     number = choose_cluster(state, "delete")
     size = len(state.partition.members(number))
     kept = code_sizes(state.partition)[number] - size
-    others = f" {count(kept, 'sentence')} will keep other codes." if kept else ""
-    st.markdown(f"{count(size, 'sentence')} will be unassigned.{others} Undo (`U`) restores the cluster.")
-    if st.button("Delete cluster", type="primary", icon=":material/delete:"):
+    others = f" {count(kept, 'unit')} will keep other codes." if kept else ""
+    st.markdown(f"{count(size, 'unit')} will be unassigned.{others} Undo (`U`) restores the code.")
+    if st.button("Delete code", type="primary", icon=":material/delete:"):
         state.apply(lambda p: op.delete(p, number))
         _close(state)
 
@@ -133,7 +129,7 @@ def _chosen_group(state: RelabelState) -> bool:
 
     own = sorted(clusters_of_selection(state))
     ordered = [cluster.number for cluster in hierarchy.in_order(p)]
-    chosen = st.multiselect("Clusters", ordered, default=own, format_func=label, key=f"code_grouping_clusters_{own}")
+    chosen = st.multiselect("Codes", ordered, default=own, format_func=label, key=f"code_grouping_clusters_{own}")
     themes = [number for number in ordered if p.clusters[number].parent is None and number not in chosen]
     theme = st.selectbox(
         "Theme", [_NEW, *themes], format_func=lambda n: "A new theme" if n == _NEW else label(n), key="code_theme"
@@ -143,10 +139,10 @@ def _chosen_group(state: RelabelState) -> bool:
         suggested = free_name(p, "Theme")
         name = st.text_input("Name of the theme", value=suggested, max_chars=NAME_LIMIT, key="code_theme_name") or ""
     st.caption(
-        "The clusters become sub-themes and keep their sentences. A theme among them takes its sub-themes along, "
+        "The codes become sub-codes and keep their units. A theme among them takes its sub-codes along, "
         "because there are two levels."
     )
-    if not st.button("Group clusters", type="primary", icon=":material/account_tree:", disabled=not chosen):
+    if not st.button("Group codes", type="primary", icon=":material/account_tree:", disabled=not chosen):
         return False
     if theme == _NEW:
         groups = [ClusterGroup(name, tuple(chosen))]
@@ -163,14 +159,12 @@ def _suggested_groups(state: RelabelState) -> bool:
         return False
     k = len(found.numbers)
     if k < _FEWEST:
-        st.caption(f"Groups are suggested where {_FEWEST} clusters or more are in no theme.")
+        st.caption(f"Groups are suggested where {_FEWEST} codes or more are in no theme.")
         return False
     usual = max(round(k / _IN_A_THEME), 2)
     number = int(st.slider("Number of themes", 2, k - 1, usual, key=f"code_groups_{k}")) if k > _FEWEST else 2
     groups = queries.suggested_groups(state, number)
-    st.caption(
-        "Ward’s criterion on the centres of the clusters that are in no theme. Single clusters stay as they are."
-    )
+    st.caption("Ward’s criterion on the centres of the codes that are in no theme. Single codes stay as they are.")
     names = [_group_name(state, place, group, number) for place, group in enumerate(groups)]
     if not st.button(f"Create {count(len(groups), 'theme')}", type="primary", icon=":material/account_tree:"):
         return False
@@ -182,18 +176,18 @@ def _suggested_groups(state: RelabelState) -> bool:
 def _group_name(state: RelabelState, place: int, group: ClusterGroup, number: int) -> str:
     sizes, known = state.partition.sizes(), state.partition.clusters
     with st.container(border=True):
-        title = f"Theme {place + 1} · {count(len(group.numbers), 'cluster')}"
+        title = f"Theme {place + 1} · {count(len(group.numbers), 'code')}"
         key = f"code_groups_{state.session.snapshot.step}_{number}_{place}"
         name = st.text_input(title, value=group.name, max_chars=NAME_LIMIT, key=key) or group.name
         with st.container(gap="xxsmall"):
             for n in group.numbers:
-                st.text(f"· {shorten(known[n].name, _MAX_NAME)} ({count(sizes[n], 'sentence')})")
+                st.text(f"· {shorten(known[n].name, _MAX_NAME)} ({count(sizes[n], 'unit')})")
     return name
 
 
 # --- re-clustering ----------------------------------------------------------------------------------------------------
 
-ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND = "One cluster", "Selection", "Unassigned", "All others"
+ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND = "One code", "Selection", "Unassigned", "All others"
 AUTOMATIC, GIVEN = "Suggested", "Given"
 _EXAMPLES, _MAX_TEXT, _MOST_PARTS = 4, 160, 60
 
@@ -203,10 +197,10 @@ def choose_cluster(state: RelabelState, dialog: str) -> int:
     known, sizes = code_clusters(state.partition), code_sizes(state.partition)
     numbers, own = sorted(known), clusters_of_selection(state)
     return st.selectbox(
-        "Cluster",
+        "Code",
         numbers,
         index=numbers.index(own[0]) if own else 0,
-        format_func=lambda n: f"{known[n].name} ({count(sizes[n], 'sentence')})",
+        format_func=lambda n: f"{known[n].name} ({count(sizes[n], 'unit')})",
         key=f"{DIALOG_CLUSTER}_{dialog}",
     )
 
@@ -215,8 +209,7 @@ def _recluster_part(state: RelabelState) -> bool:
     """Draw the dialog; return whether it is done."""
     if queries.model_of(state) is None:
         st.info(
-            "The preview needs vectors. Choose a model under “Suggestions from”, or select sentences and create a new "
-            "cluster from them (N).",
+            "The preview needs vectors. Choose a model under Settings, or make a new code of some units (N).",
             icon=":material/info:",
         )
         return False
@@ -224,19 +217,19 @@ def _recluster_part(state: RelabelState) -> bool:
     if len(state.selected) > 1:
         default = SELECTION
     options = [ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND]
-    name = st.segmented_control("Re-cluster", options, default=default, key="code_scope", required=True)
+    name = st.segmented_control("Split", options, default=default, key="code_scope", required=True)
     if name == AROUND:
         return _around(state)
     if name == UNASSIGNED_SENTENCES:
         return _parts(state, state.partition.members(UNASSIGNED))
     if name == ONE_CLUSTER:
         if not state.partition.clusters:
-            st.caption("There are no clusters yet. Re-cluster the unassigned sentences instead.")
+            st.caption("There are no codes yet. Split the unassigned units instead.")
             return False
         number = choose_cluster(state, "recluster")
         return _parts(state, state.partition.members(number), (number,))
     if not len(state.selected):
-        st.caption("Select sentences first. Clusters keep their sentences that are not selected.")
+        st.caption("Select units first. Codes keep their units that are not selected.")
         return False
     return _parts(state, state.selected)
 
@@ -244,7 +237,7 @@ def _recluster_part(state: RelabelState) -> bool:
 def _parts(state: RelabelState, ids: Ids, whole: tuple[int, ...] = ()) -> bool:
     """Draw the parts of the sentences ``ids``, which are all of the clusters ``whole``."""
     if len(ids) < 2:
-        st.caption(f"{count(len(ids), 'sentence')} cannot be divided. Choose others.")
+        st.caption(f"{count(len(ids), 'unit')} cannot be divided. Choose others.")
         return False
     k, clusterer = _settings(len(ids))
     found = attempt(lambda: queries.reclustered(state, ids, k, clusterer))
@@ -254,7 +247,7 @@ def _parts(state: RelabelState, ids: Ids, whole: tuple[int, ...] = ()) -> bool:
         st.caption(plain(found.reason))
     names = _names(state, whole, found.parts)
     number = len(found.parts)
-    if not st.button(f"Divide into {count(number, 'cluster')}", type="primary", icon=":material/call_split:"):
+    if not st.button(f"Divide into {count(number, 'code')}", type="primary", icon=":material/call_split:"):
         return False
     named = [(name, part.ids) for name, part in zip(names, found.parts, strict=True)]
     state.apply(lambda p: op.recluster(p, named, state.session.next_number, whole, clusterer))
@@ -264,12 +257,12 @@ def _parts(state: RelabelState, ids: Ids, whole: tuple[int, ...] = ()) -> bool:
 def _settings(sentences: int) -> tuple[int | None, str]:
     left, middle, right = st.columns([3, 3, 4], vertical_alignment="bottom")
     how = left.segmented_control(
-        "Number of clusters", [GIVEN, AUTOMATIC], default=GIVEN, key="code_number_of_parts", required=True
+        "Number of codes", [GIVEN, AUTOMATIC], default=GIVEN, key="code_number_of_parts", required=True
     )
     most = min(_MOST_PARTS, sentences)
     k = None
     if how != AUTOMATIC:
-        k = int(middle.number_input("Clusters", 2, most, 2, key="code_parts"))
+        k = int(middle.number_input("Codes", 2, most, 2, key="code_parts"))
     titles = {card.id: card.title for card in clusterers()}
     ids = list(titles)
     place = ids.index("iclust")
@@ -284,7 +277,7 @@ def _names(state: RelabelState, whole: tuple[int, ...], parts: Sequence[ClusterP
         with st.container(border=True):
             default = own.name if whole and place == 0 else free_name(known, part.name)
             key = f"code_part_name_{state.session.snapshot.step}_{whole}_{len(parts)}_{place}_{part.ids[:3].tolist()}"
-            title = f"Cluster {place + 1} · {count(len(part.ids), 'sentence')} · {part.name}"
+            title = f"Code {place + 1} · {count(len(part.ids), 'unit')} · {part.name}"
             names.append(st.text_input(title, value=default, max_chars=NAME_LIMIT, key=key) or default)
             with st.container(gap="xxsmall"):
                 for i in part.ids[:_EXAMPLES].tolist():
@@ -295,18 +288,18 @@ def _names(state: RelabelState, whole: tuple[int, ...], parts: Sequence[ClusterP
 def _around(state: RelabelState) -> bool:
     x = state.vectors
     if x is None:
-        st.info(f"This works with at most {MOST_WITH_VECTORS:,} sentences.", icon=":material/info:")
+        st.info(f"This works with at most {MOST_WITH_VECTORS:,} units.", icon=":material/info:")
         return False
-    with st.spinner("Re-clustering …"):
+    with st.spinner("Splitting …"):
         model = queries.model_of(state)
         name = model.name if model is not None else ""
         preview = assistance.preview_reclustering(records.store(), state.record, state.partition, x, name)
     if not preview.placed:
-        st.info("Nobody has placed a sentence yet. Assign a few sentences first; the others are clustered around them.")
+        st.info("Nobody has placed a unit yet. Assign a few units first; the others are clustered around them.")
         return False
     moved = preview.operation.change_set.sentences()
     st.markdown(
-        f"{count(preview.placed, 'sentence')} placed by people, and those marked as uncertain, stay where they are. "
+        f"{count(preview.placed, 'unit')} placed by people, and those marked as uncertain, stay where they are. "
         f"**{count(len(moved), 'other')}** would move."
     )
     names = {number: cluster.name for number, cluster in state.partition.clusters.items()} | {UNASSIGNED: "unassigned"}
@@ -314,7 +307,7 @@ def _around(state: RelabelState) -> bool:
         row = int(preview.after.rows([i])[0])
         old, new = names[int(state.partition.numbers[row])], names[int(preview.after.numbers[row])]
         st.text(f"{old} → {new}:  {shorten(state.session.texts[i], _MAX_TEXT)}")
-    if not st.button("Move sentences", type="primary", icon=":material/auto_fix_high:", disabled=not len(moved)):
+    if not st.button("Move units", type="primary", icon=":material/auto_fix_high:", disabled=not len(moved)):
         return False
     state.apply(lambda p: preview.operation)
     return True
@@ -322,11 +315,11 @@ def _around(state: RelabelState) -> bool:
 
 _DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[RelabelState], None]]] = {
     "note": ("Note", "small", _note),
-    "merge": ("Merge clusters", "small", _merge),
-    "delete": ("Delete a cluster", "small", _delete),
+    "merge": ("Merge codes", "small", _merge),
+    "delete": ("Delete a code", "small", _delete),
     "codebook": ("Codebook entry", "large", edit_entry),
-    "recluster": ("Re-cluster a part", "large", _recluster),
-    "group": ("Group clusters", "large", _group),
+    "recluster": ("Split a part", "large", _recluster),
+    "group": ("Group codes", "large", _group),
 }
 
 
@@ -342,13 +335,105 @@ def _close(state: RelabelState) -> None:
     st.rerun()
 
 
+# --- suggestions about clusters ---------------------------------------------------------------------------------------
+
+_CENTRAL_SHOWN, _LISTED, _MAX_SHOWN = 3, 8, 220
+
+
+def show_suggestions(state: RelabelState) -> None:
+    """Draw what the program suggests for the clusters: merges, names that are out of date, and themes."""
+    stale = queries.stale_names(state)
+    if stale:
+        _stale_names(state, stale)
+    _merges(state)
+    with st.container(horizontal=True):
+        st.button("Group codes into themes …", icon=":material/account_tree:", on_click=_suggest_groups, args=(state,))
+
+
+def _suggest_groups(state: RelabelState) -> None:
+    state.dialog, st.session_state["code_grouping"] = "group", SIMILAR
+
+
+def _stale_names(state: RelabelState, stale: dict[int, float]) -> None:
+    clusters = state.partition.clusters
+    with st.container(border=True):
+        st.markdown(f"**{count(len(stale), 'name')} may be out of date**")
+        st.caption("More than a quarter of the units of these codes has changed since they were named.")
+        names = queries.keyword_names(state, tuple(stale))
+        with st.container(gap="xxsmall"):
+            for number, name in names.items():
+                old = clusters[number].name
+                found = "the same name" if name == old else shorten(name, _MAX_NAME)
+                st.text(f"{shorten(old, _MAX_NAME)} → {found}   ({stale[number]:.0%} changed)")
+        with st.container(horizontal=True):
+            st.button(
+                "Update names", icon=":material/label:", type="primary",
+                on_click=_apply, args=(state, lambda p: cluster_changes.update_names(p, names)),
+            )  # fmt: skip
+            st.button(
+                "Keep names", icon=":material/check:",
+                on_click=_apply, args=(state, lambda p: cluster_changes.keep_names(p, list(stale))),
+            )  # fmt: skip
+
+
+def _apply(state: RelabelState, make: Make) -> None:
+    state.apply(make, keep_selection=True)
+
+
+def _merges(state: RelabelState) -> None:
+    if queries.model_of(state) is None:
+        st.info(NEEDS_MODEL, icon=":material/info:")
+        return
+    pairs = queries.suggested_pairs(state)
+    if not pairs:
+        nothing("No merges to suggest.", "All pairs of codes were kept apart, or there is only one code.")
+        return
+    pair, clusters, sizes = pairs[0], state.partition.clusters, state.partition.sizes()
+    both, of = (pair.first, pair.second), sizes[pair.first] + sizes[pair.second]
+    nearest, crossing = queries.between(state, pair)
+    names = [plain(clusters[number].name) for number in both]
+    with st.container(border=True):
+        st.markdown(f"**Merge “{names[0]}” and “{names[1]}”?**")
+        st.caption(
+            f"The mean cosine between their units is {pair.similarity:.2f}, the highest of those left; it is "
+            f"{pair.within:.2f} within the two. {count(crossing, 'unit')} of {of:,} "
+            f"{'is' if crossing == 1 else 'are'} nearer to the other code. {queries.sample_note(state)}"
+        )
+        with st.container(horizontal=True):
+            st.button("Merge", type="primary", icon=":material/merge:", on_click=merge_pair, args=(state, both))
+            st.button(
+                "Keep apart", icon=":material/call_split:",
+                on_click=_apply, args=(state, lambda p: cluster_changes.dismiss_merge(p, *both)),
+                help="Suggested again when more than a quarter of the units of one of the two has changed.",
+            )  # fmt: skip
+        for column, number in zip(st.columns(2), both, strict=True):
+            with column:
+                st.markdown(f"**{plain(clusters[number].name)}** · {count(sizes[number], 'unit')}")
+                _examples(state, queries.central(state, number)[:_CENTRAL_SHOWN])
+        st.markdown("**Between them**")
+        _examples(state, nearest, named=True)
+    others = [
+        " + ".join(shorten(clusters[n].name, 60) for n in (one.first, one.second)) for one in pairs[1 : _LISTED + 1]
+    ]
+    if others:
+        st.caption(f"Next: {plain(' · '.join(others))}")
+
+
+def _examples(state: RelabelState, ids: Ids, named: bool = False) -> None:
+    p = state.partition
+    with st.container(gap="xxsmall"):
+        for i, row in zip(ids.tolist(), p.rows(ids).tolist(), strict=True):
+            text = shorten(state.session.texts[i], _MAX_SHOWN)
+            st.text(f"· {text}" + (f"  ({shorten(p.clusters[int(p.numbers[row])].name, 40)})" if named else ""))
+
+
 # View Questions of the page Code: the program asks, and single keys answer
 
 _DEFAULT_BUDGET, _MOST_BUDGET = 50, 10_000
 _MAX_ASKED_TEXT, _MAX_EXAMPLE, _MAX_ASKED_NAME, _MAX_CONTRADICTIONS = 1_500, 240, 80, 10
 _TITLES = {
-    QuestionKind.PAIR: "Do these two sentences belong together?",
-    QuestionKind.CLUSTER: "Which of these clusters is it?",
+    QuestionKind.PAIR: "Do these two units belong together?",
+    QuestionKind.CLUSTER: "Which of these codes is it?",
 }
 
 
@@ -367,35 +452,24 @@ def show_questions(state: RelabelState) -> None:
             key = f"code_questions_{state.record.id}"
             with st.container(border=True, key="code_questions"):
                 draw_component(
-                    "questions",
-                    ASSETS,
-                    *SCRIPTS,
-                    data=question_data(state, question, given >= budget),
-                    key=key,
-                    on_actions_change=lambda: dispatch(state, (st.session_state.get(key) or {}).get("actions")),
+                    "questions", ASSETS, "actions.js", data=question_data(state, question, given >= budget), key=key
                 )
-            state.notice = ""
         elif allows_several(state.partition):
-            nothing("No questions here.", "Questions find one theme for each sentence; this labelling allows several.")
+            nothing("No questions here.", "Questions find one theme for each unit; this coding allows several.")
         elif len(state.partition.ids) > MOST_WITH_VECTORS:
-            nothing(
-                "Too many sentences for questions.", f"Questions work with at most {MOST_WITH_VECTORS:,} sentences."
-            )
+            nothing("Too many units for questions.", f"Questions work with at most {MOST_WITH_VECTORS:,} units.")
         else:
             nothing("Questions need vectors.", "Embed these articles with a model first.", "train", "Train a model")
     if chosen is not None:
         with right:
             _progress(state)
             _contradictions(state)
-            toolbar.show_codebook(state)
 
 
 def _questions_settings(state: RelabelState) -> Asking | None:
     """Draw the budget; return what is asked, or None without vectors."""
     with st.container(border=True):
-        st.caption(
-            "To which cluster does the least certain sentence belong? When all are placed: which clusters are one?"
-        )
+        st.caption("To which code does the least certain unit belong? When all are placed: which codes are one?")
         st.number_input(
             "Budget", 1, _MOST_BUDGET, _DEFAULT_BUDGET, step=10, key=f"code_budget_{state.record.id}",
             help="Number of answers, by all people, after which the questions end.",
@@ -413,17 +487,15 @@ def _questions_settings(state: RelabelState) -> Asking | None:
 
 def question_data(state: RelabelState, question: Question | None, over: bool = False) -> dict[str, Any]:
     """Return what the browser needs to draw a question; ``over``: whether the budget is spent."""
-    nothing_left = "Nothing is left to ask. Look at the clusters."
+    nothing_left = "Nothing is left to ask. Look at the codes."
     if over:
         nothing_left = "The budget is spent. Raise it to go on."
     elif len(state.partition.clusters) < 2:
-        nothing_left = "Questions need at least two clusters. Create them, or begin a labelling with a clustering."
+        nothing_left = "Questions need at least two codes. Create them, or begin a coding with a clustering."
     found: dict[str, Any] = {
         "session": state.browser_session,
         "acknowledged": state.acknowledged,
-        "words": {**{name: WORDS[name] for name in ("saving", "late", "lost")}, "more": "More"},
-        "status": status_text(state),
-        "notice": state.notice,
+        "words": {"more": "More"},
         "answers": len(answers(state.partition)),
         "question": state.asking.token if state.asking else "",
         "title": _TITLES[question.kind] if question else nothing_left,
@@ -431,7 +503,7 @@ def question_data(state: RelabelState, question: Question | None, over: bool = F
         "options": [],
         "short": True,
         "hint": "",
-        "actions": [_option("undo", "u", "Undo", disabled=not state.session.undo_state.undoable)],
+        "actions": [],
     }
     return found | _questions_parts(state, question, found["actions"]) if question else found
 
@@ -461,7 +533,7 @@ def _effect(state: RelabelState, question: Question) -> str:
     p = state.partition
     sizes = [p.sizes()[int(number)] for number in p.numbers[p.rows(question.sentences)]]
     one, other = (
-        f"“{_name(state, sentence)}” ({count(size, 'sentence')})"
+        f"“{_name(state, sentence)}” ({count(size, 'unit')})"
         for sentence, size in zip(question.sentences, sizes, strict=True)
     )
     if question.effect is Effect.MERGE:
@@ -511,7 +583,7 @@ def _progress(state: RelabelState) -> None:
         if reason:
             st.info(f"**You can stop here.** {plain(reason)}", icon=":material/flag:")
         clusters = sum(size > 0 for number, size in state.partition.sizes().items() if number != UNASSIGNED)
-        st.caption(f"{count(clusters, 'cluster')} now. Answers change the clusters at once.")
+        st.caption(f"{count(clusters, 'code')} now. Answers change the codes at once.")
 
 
 def _contradictions(state: RelabelState) -> None:
@@ -550,4 +622,4 @@ def _take_back(state: RelabelState, key: str) -> None:
         lambda session: session.do(questions.take_back(session.partition, key), selection_method=METHOD),
         "This answer was taken back already.",
     )
-    state.notice = state.notice or "The answer was taken back. What it had moved stays; use Undo or move the sentences."
+    state.notice = state.notice or "The answer was taken back. What it had moved stays; use Undo or move the units."

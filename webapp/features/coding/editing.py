@@ -24,7 +24,7 @@ from themescope.core.errors import DuplicateNameError, ThemescopeError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import StaleChangeError, Step
 from themescope.core.labelling.coding import accept_codes
-from themescope.core.labelling.partition import EntryKind, Partition
+from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.suggestions import Suggestions, suggest
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
@@ -34,20 +34,16 @@ from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import current_person, shown
 from themescope.webapp.shared.text import count
+from themescope.webapp.shared.unit_list import Sent
 
 if TYPE_CHECKING:
     from themescope.webapp.features.coding import Asking
 
 from themescope.webapp.features.coding import (
-    ITEM,
-    LEAST_CERTAIN,
     NEEDS_MODEL,
     NONE_SELECTED,
     READ_ONLY,
-    ClusterChoice,
     Make,
-    PlottedMap,
-    Queue,
     ShownChange,
     Unsaved,
     step_summary,
@@ -62,19 +58,15 @@ class RelabelState:
     selected: Ids = field(default_factory=lambda: NONE_SELECTED)
     selection_method: str = ""
     """Method of selection, recorded in the history."""
-    generation: int = 0
-    """Raised when the selection changes outside a widget, so that the widget is drawn with the new selection."""
-    turn: int = 0
-    """Raised when the page shows a sentence that the person did not choose, or that somebody changed. A key that was
-    pressed on what stood there before writes nothing."""
-    item: int | None = None
-    """The item of a task that the page shows."""
-    finish: Callable[[], None] | None = None
-    """Finishes the item of a task and opens the next one; None without an open item."""
-    heading: str = ""
-    """What the columns show: the item of a task."""
-    views: tuple[str, ...] = ()
-    """What else than the toolbar shows the selection, so that keys count for what it shows."""
+    cluster: int | None = None
+    """Number of the cluster that is open in Sort; None in other surfaces."""
+    focused: int | None = None
+    """Id of the unit that has the focus in the list."""
+    focused_at: int = 0
+    """Its place in the list: the next unit has the focus after it has left the list."""
+    shown: int | None = None
+    """Id of the unit that the list was last asked to show."""
+    sent: Sent = field(default_factory=Sent)
     acknowledged: int = 0
     """Number of the browser's last action that was dispatched; see ``relabel.actions``."""
     lock: Lock = field(default_factory=Lock)
@@ -89,22 +81,14 @@ class RelabelState:
     conflict: Conflict | None = None
     notice: str = ""
     """Why the last action was refused."""
-    key_page: int = 0
-    """Index, from 0, of the group of nine clusters that the number keys assign to."""
     include_duplicates: bool = False
     """Whether sentences with identical text are labelled together."""
-    codebook: bool | None = None
-    """Whether the codebook panel is shown; None until the person has chosen."""
     model_id: int | None = None
     """The model that makes suggestions."""
     similar_to: int | None = None
     """Id of the sentence whose nearest neighbours are shown."""
-    queue: Queue | None = None
-    clusters: ClusterChoice = field(default_factory=ClusterChoice)
     reported_at: float = -math.inf
     """Monotonic time at which this session last reported its presence."""
-    plotted: dict[str, PlottedMap] = field(default_factory=dict)
-    """The last maps by digest: a lasso may refer to a map that has been redrawn since."""
     asking: Asking | None = None
     """What the mode Questions asks."""
     browser_session: str = field(default_factory=lambda: uuid4().hex)
@@ -150,16 +134,7 @@ class RelabelState:
     def select(self, ids: Iterable[int] | Ids, method: str) -> None:
         """Replace the selection."""
         found = np.unique(np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), dtype=np.int64))
-        known: Ids = found[np.isin(found, self.partition.ids)]
-        if not np.array_equal(known, self.selected):
-            self.generation += 1
-        self.selected, self.selection_method = known, method
-
-    def offer(self, ids: Iterable[int] | Ids, method: str) -> None:
-        """Select sentences that the person has not chosen, and that the browser has to show before keys act on them."""
-        before = self.generation
-        self.select(ids, method)
-        self.turn += self.generation > before
+        self.selected, self.selection_method = found[np.isin(found, self.partition.ids)], method
 
     def sync(self) -> None:
         """Apply what was committed elsewhere; what somebody changed of the selection is said."""
@@ -172,20 +147,9 @@ class RelabelState:
         differ = before.numbers[old] != self.partition.numbers[new]
         differ |= before.uncertain[old] != self.partition.uncertain[new]
         if len(here) < len(self.selected) or differ.any():
-            self.turn += 1
             who = {"you in another tab" if step.person == self.session.person else shown(step.person) for step in later}
             self.notice = f"Changed meanwhile by {' and '.join(sorted(who))}: {later[-1].summary}."
         self.select(here, self.selection_method)
-
-    @property
-    def shows_codebook(self) -> bool:
-        """Whether the codebook panel is shown: by default as soon as somebody has written an entry."""
-        written = any(kind is EntryKind.CODE for kind, _ in self.partition.entries)
-        return written if self.codebook is None else self.codebook
-
-    def toggle_codebook(self) -> None:
-        """Show or hide the codebook panel."""
-        self.codebook = not self.shows_codebook
 
     def clear_selection(self) -> None:
         """Select nothing."""
@@ -200,12 +164,12 @@ class RelabelState:
 
     def suggested_name(self, ids: Ids) -> str:
         """Return a name for a new cluster made of the distinctive words of these sentences."""
-        return assistance.cluster_name(self.session.texts, ids) or "New cluster"
+        return assistance.cluster_name(self.session.texts, ids) or "New code"
 
     def describe_selection(self) -> str:
         """Return the size of the selection in words."""
         more = len(self.targets) - len(self.selected)
-        return count(len(self.selected), "sentence") + (f" and {count(more, 'duplicate')}" if more else "")
+        return count(len(self.selected), "unit") + (f" and {count(more, 'duplicate')}" if more else "")
 
     # --- changes ----------------------------------------------------------------------------------------------------
 
@@ -242,7 +206,7 @@ class RelabelState:
             if number is not None:
                 wanted.setdefault(number, []).append(sentence)
         if not wanted:
-            self.notice = "The model suggests no other cluster for the selection."
+            self.notice = "The model suggests no other code for the selection."
             return
         given = {number: np.array(ids, dtype=np.int64) for number, ids in wanted.items()}
         self.apply(lambda p: accept_codes(p, given, self.session.next_number))
@@ -279,18 +243,12 @@ class RelabelState:
         return step
 
     def _saved(self, step: Step | None, keep_selection: bool) -> None:
-        from_queue = self.selection_method == (self.queue.name if self.queue is not None else LEAST_CERTAIN)
         if step is None:
             self.notice = "No change needed."
             return
         self.saved_at, self.last_summary = datetime.now(UTC), step.summary
-        if keep_selection or self.selection_method == ITEM:  # the item stays what the next key is for
-            self.generation += 1
-            return
-        last = self.selected
-        self.clear_selection()
-        if from_queue and len(last) == 1:
-            self.select_next(after=int(last[0]))
+        if not keep_selection:
+            self.clear_selection()
 
     def travel(self, move: Callable[[LabellingSession], Step | None], if_none: str) -> None:
         """Undo, redo or restore; a step that later changes build on is refused with a notice."""
@@ -315,7 +273,6 @@ class RelabelState:
             self.notice = if_none
             return
         self.saved_at, self.last_summary = datetime.now(UTC), step_summary(step)
-        self.generation += 1
 
     def resolve_conflict(self, overwrite: bool) -> None:
         """Resolve a conflict: overwrite the present state with the refused change, or keep it."""
@@ -378,52 +335,6 @@ class RelabelState:
             return None
         best = int(found.best[row])
         return best if best != int(self.partition.numbers[row]) and best in self.partition.clusters else None
-
-    def select_next(self, after: int | None = None) -> None:
-        """Select the next sentence of the queue; without a queue, the one with the smallest margin."""
-        queue = self._current_queue()
-        if queue is None:
-            self.notice = NEEDS_MODEL
-            return
-        visited = self._visit(queue, after)
-        following = next((i for i in queue.ids.tolist() if i not in visited), None)
-        if following is None and len(queue.ids):
-            visited.clear()
-            self.notice = "End of the queue; starting again."
-            following = int(queue.ids[0])
-        if following is None:
-            self.notice = "This queue is empty."
-            return
-        self.offer([following], queue.name)
-
-    def select_previous(self) -> None:
-        """Select the sentence of the queue that was visited before the present one."""
-        queue = self._current_queue()
-        if queue is None:
-            self.notice = NEEDS_MODEL
-            return
-        visited = self._visit(queue, None)
-        current = int(self.selected[0]) if len(self.selected) else None
-        earlier = [i for i in visited if i != current]
-        if earlier:
-            visited[:] = earlier
-            self.offer([earlier[-1]], queue.name)
-
-    def _current_queue(self) -> Queue | None:
-        if self.queue is not None:
-            return self.queue
-        found = self.suggestions
-        return None if found is None else Queue(LEAST_CERTAIN, found.queue(self.partition))
-
-    def _visit(self, queue: Queue, sentence: int | None) -> list[int]:
-        """Record a sentence, by default the selected one, as visited; return the visited ones in order."""
-        key = f"code_visited_{self.record.id}_{self.browser_session}_{queue.name}"
-        visited: list[int] = st.session_state.setdefault(key, [])
-        if sentence is None and len(self.selected):
-            sentence = int(self.selected[0])
-        if sentence is not None and sentence not in visited:
-            visited.append(sentence)
-        return visited
 
 
 def relabel_state(record: LabellingRecord) -> RelabelState:

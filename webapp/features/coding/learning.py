@@ -50,8 +50,8 @@ def show(record: LabellingRecord) -> None:
         found = triplets.training_labels(queries.store(), names)
         placed = sum(len(part.ids) for part in found.placed)
         st.markdown(
-            f"{count(placed, 'sentence')} placed by people. Each is the pivot of triplets with a sentence of its "
-            "cluster and one of another cluster. Assignments that nobody changed are not used, nor is any article of "
+            f"{count(placed, 'unit')} placed by people. Each is the pivot of triplets with a unit of its "
+            "code and one of another code. Assignments that nobody changed are not used, nor is any article of "
             "the test split."
         )
         if found.contradictions:
@@ -59,8 +59,8 @@ def show(record: LabellingRecord) -> None:
         training = triplets.placed_for_training(queries.store(), found)
         if placed and not training:
             st.warning(
-                "None of these sentences is in an article of the training split, so there is nothing to train on. "
-                "Assign sentences of an article in the training split.",
+                "None of these units is in an article of the training split, so there is nothing to train on. "
+                "Assign units of an article in the training split.",
                 icon=":material/warning:",
             )
         sets = queries.triplet_sets()
@@ -83,7 +83,7 @@ def _other_labellings(record: LabellingRecord) -> list[str]:
         "Also use",
         names,
         key=f"code_train_others_{record.id}",
-        help="Labellings of the same corpus. Pairs of sentences on which people contradict each other are not used.",
+        help="Codings of the same corpus. Pairs of units on which people contradict each other are not used.",
     )
 
 
@@ -97,8 +97,8 @@ def _contradictions(found: triplets.TrainingLabels) -> None:
     st.markdown(f"**{count(len(found.contradictions), 'contradiction')}** excluded from training{listed}:")
     draw_table(
         {
-            "First sentence": [texts[c.first].text for c in shown],
-            "Second sentence": [texts[c.second].text for c in shown],
+            "First unit": [texts[c.first].text for c in shown],
+            "Second unit": [texts[c.second].text for c in shown],
             "Together in": [", ".join(names[n] for n in c.together) for c in shown],
             "Apart in": [", ".join(names[n] for n in c.apart) for c in shown],
         },
@@ -174,7 +174,7 @@ def _results(record: LabellingRecord, made: TripletSetRecord, held_out: Sequence
         counts = made.counts
         st.caption(
             f"{count(counts['triplets']['train'], 'training triplet')} from "
-            f"{count(counts['placed'], 'placed sentence')} of {count(len(made.config['labellings']), 'labelling')}; "
+            f"{count(counts['placed'], 'placed unit')} of {count(len(made.config['labellings']), 'coding')}; "
             f"{count(counts['contradictions'], 'contradiction')} excluded. Created {ago(made.created)}."
         )
         pairs = fine_tuned_models(made)
@@ -195,15 +195,15 @@ def _unplaced_effect(record: LabellingRecord, before: ModelRecord, after: ModelR
     try:
         found = effect_on_unplaced(record, before, after)
     except LookupError:
-        if st.button("Compare on unplaced sentences", key=f"code_train_rest_{after.id}", icon=":material/play_arrow:"):
+        if st.button("Compare on unplaced units", key=f"code_train_rest_{after.id}", icon=":material/play_arrow:"):
             _embed(record, (before.name, after.name))
         return
     if found is not None:
         gap = found.test.difference
         st.caption(
-            f"On {count(gap.n, 'sentence')} that nobody placed, a sentence of the same section is nearer than one of "
+            f"On {count(gap.n, 'unit')} that nobody placed, a unit of the same section is nearer than one of "
             f"another section in {score(found.before)} of all pairs before and {score(found.after)} after "
-            f"fine-tuning (cosine): difference {with_interval(gap)}, 95 % interval over sentences; "
+            f"fine-tuning (cosine): difference {with_interval(gap)}, 95 % interval over units; "
             f"Wilcoxon p = {found.test.p:.2g}."
         )
 
@@ -284,14 +284,13 @@ def show_naming(state: RelabelState) -> None:
         clusters = state.partition.clusters
         step = state.session.snapshot.step
         chosen = st.multiselect(
-            "Clusters to name",
+            "Codes to name",
             sorted(clusters),
             default=list(cluster_queries.stale_names(state)),
             format_func=lambda number: clusters[number].name,
-            placeholder="all clusters",
+            placeholder="all codes",
             key=f"code_to_name_{state.record.id}_{step}",
-            help="Suggested: the clusters of which more than a quarter of the sentences has changed since they were "
-            "named.",
+            help="Suggested: the codes of which more than a quarter of the units has changed since they were named.",
         )
         materials = materials_of_partition(state.partition, state.session.texts, chosen or sorted(clusters))
         target = {"labelling": state.record.name, "numbers": chosen}
@@ -310,14 +309,14 @@ def _suggestions(state: RelabelState) -> None:
     frame = pd.DataFrame(
         {
             "Use": [row["state"] == NameState.NAMED for row in fresh],
-            "Cluster": [clusters[row["number"]].name for row in fresh],
+            "Code": [clusters[row["number"]].name for row in fresh],
             "Suggestion": [row["name"] for row in fresh],
             "Remark": [row["reason"] or row["description"] for row in fresh],
         }
     )
     st.markdown(f"Suggestions by {plain(job.result['model'])}:")
     edited = st.data_editor(
-        frame, hide_index=True, disabled=["Cluster", "Suggestion", "Remark"], key=f"code_suggested_names_{job.id}"
+        frame, hide_index=True, disabled=["Code", "Suggestion", "Remark"], key=f"code_suggested_names_{job.id}"
     )
     used = {row["number"]: row["name"] for row, use in zip(fresh, edited["Use"], strict=True) if use}
     st.button("Use names", icon=":material/done_all:", disabled=not used, on_click=_use, args=(state, used))
@@ -350,17 +349,17 @@ def show_metric(state: RelabelState) -> None:
         return
     with folded:
         st.markdown(
-            "In seconds, the vectors of a model are stretched along a few axes so that sentences that people put "
-            "together are closer. Suggestions, search by meaning, re-clustering and the quick map then use it. "
+            "In seconds, the vectors of a model are stretched along a few axes so that units that people put "
+            "together are closer. Suggestions, search by meaning, splitting and the quick map then use it. "
             "Articles of the test split are not learned from. Fine-tuning, below, changes a network itself."
         )
         model, name = metrics.model_in_use(queries.store(), state.partition), metrics.name_in_use(state.partition)
         if model is None:
             if name:
-                st.caption(f"The metric “{plain(name)}” of this labelling is not in this store. Learn one again.")
+                st.caption(f"The metric “{plain(name)}” of this coding is not in this store. Learn one again.")
         else:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f":material/check_circle: This labelling uses **{plain(model.name)}**.", width="stretch")
+                st.markdown(f":material/check_circle: This coding uses **{plain(model.name)}**.", width="stretch")
                 corpus = queries.read(lambda r: r.corpora.get(state.record.corpus_id).name)
                 if may(Right.MANAGE) and st.button("Compute a map", icon=":material/map:", key="code_metric_map"):
                     submit("project", {"corpus": corpus, "model": model.name})
@@ -372,18 +371,18 @@ def show_metric(state: RelabelState) -> None:
         models = metrics.usable_bases(page_queries.models_for(state.record.id, state.record.members))
         if state.record.blind or not models:
             if state.record.blind:
-                st.caption("Blind labellings use no model.")
+                st.caption("Blind codings use no model.")
             else:
                 nothing(
-                    "No model has vectors of these sentences.",
-                    "A metric needs dense vectors of single sentences. Compute a map with such a model first.",
+                    "No model has vectors of these units.",
+                    "A metric needs dense vectors of single units. Compute a map with such a model first.",
                     "map",
                     "Open Map",
                 )
             return
         base = one_model("Vectors of", models, f"{key}_base")
         if st.button("Learn a metric", icon=":material/bolt:", key=f"{key}_learn"):
-            with st.spinner("Learning, and measuring the effect on other sentences …", show_time=True):
+            with st.spinner("Learning, and measuring the effect on other units …", show_time=True):
                 st.session_state[f"{key}_result"] = attempt(lambda: _learn(state, base))
         result: _Result | None = st.session_state.get(f"{key}_result")
         if result is not None:
@@ -402,9 +401,9 @@ def _learn(state: RelabelState, base: ModelRecord) -> _Result:
 def _show_result(state: RelabelState, result: _Result) -> None:
     learned = result.learned
     st.caption(
-        f"Learned from {count(learned.sentences, 'judged sentence')} in {duration(learned.seconds)}. The effect is "
-        "measured on sentences, or whole articles, that the metric was not learned from (ten-fold cross-validation): "
-        "the share of pairs in which a sentence of the same cluster is nearer than one of another cluster."
+        f"Learned from {count(learned.sentences, 'judged unit')} in {duration(learned.seconds)}. The effect is "
+        "measured on units, or whole articles, that the metric was not learned from (ten-fold cross-validation): "
+        "the share of pairs in which a unit of the same code is nearer than one of another code."
     )
     rows = [
         {
@@ -414,19 +413,19 @@ def _show_result(state: RelabelState, result: _Result) -> None:
             "Difference (95 % interval)": with_interval(effect.difference),
             "Number": effect.difference.n,
         }
-        for what, effect in (("Other sentences", learned.on_sentences), ("Other articles", learned.on_articles))
+        for what, effect in (("Other units", learned.on_sentences), ("Other articles", learned.on_articles))
         if effect is not None
     ]
     if rows:
         draw_table(rows)
     else:
-        st.caption("Too few sentences share a cluster to measure an effect. Place more sentences in each cluster.")
+        st.caption("Too few units share a code to measure an effect. Place more units in each code.")
     if result.step != state.session.snapshot.step:
         st.info("The labels have changed since. Learn the metric again.", icon=":material/info:")
     elif not learned.helps:
         st.info(
-            "**It stays off.** This metric does not help with other sentences: the difference is not above 0. Place "
-            "more sentences, or try another model.",
+            "**It stays off.** This metric does not help with other units: the difference is not above 0. Place "
+            "more units, or try another model.",
             icon=":material/info:",
         )
     else:
@@ -442,12 +441,12 @@ def _use_form(state: RelabelState, result: _Result) -> None:
         ]
     )
     doubt = "" if sure else " The interval includes 0, so the effect may be due to chance."
-    st.success(f"**It helps** with other sentences.{doubt}", icon=":material/check_circle:")
+    st.success(f"**It helps** with other units.{doubt}", icon=":material/check_circle:")
     move = st.toggle(
-        f"Re-cluster around the placed sentences too: {count(changed, 'sentence')} would move",
+        f"Split around the placed units too: {count(changed, 'unit')} would move",
         value=False,
         key=f"code_metric_move_{state.record.id}",
-        help="Placed sentences and those marked as uncertain stay. One undo restores everything.",
+        help="Placed units and those marked as uncertain stay. One undo restores everything.",
     )
     if not may(Right.MANAGE):
         st.caption("A metric is stored as a model, which requires the admin role.")

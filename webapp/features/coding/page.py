@@ -12,38 +12,47 @@ import streamlit as st
 from themescope.core.labelling.changes import ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
 from themescope.core.labelling.partition import UNASSIGNED, EntryKind
 from themescope.core.records.stored import LabellingRecord, Sharing
+from themescope.db.access import Right
+from themescope.db.label_records import NewLabelling
+from themescope.jobs.services.labelling import starts
 from themescope.webapp.features.coding import (
     FILES,
     HISTORY,
     LABELLING,
     LEARN,
     NEW,
+    QUESTIONS,
     REST,
     SETTINGS,
+    SUGGESTIONS,
     SURFACE,
     VIEW,
+    dialogs,
+    new_sentences,
     queries,
     rest,
+    sentences,
     settings,
     step_summary,
     toolbar,
     unit,
-    workspace,
 )
 from themescope.webapp.features.coding.editing import RelabelState, relabel_state
 from themescope.webapp.shared import people, projects
+from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import by_name, nothing, segment, steps, study_steps
-from themescope.webapp.shared.navigation import write_parameter
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.navigation import switch_page, write_parameter
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.results.compare_queries import CODE, SORT, TABLE
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
-STYLE = Path(__file__).parent / "assets" / "layout.css"
+STYLE = Path(__file__).parent / "assets" / "page.css"
 _MAX_ROWS = 1_000
 _ALL_OPERATIONS, _EVERYONE = "all", "everyone"
 _EXAMPLES = 8
 _MAX_NOTE, _MAX_TEXT = 60, 110
-_WIDTHS = {"When": 120, "Who": 110, "Change": 350, "Sentences": 85, "Selected": 145, "Reason": 125}
+_WIDTHS = {"When": 120, "Who": 110, "Change": 350, "Units": 85, "Selected": 145, "Reason": 125}
 
 
 def show_history(state: RelabelState) -> None:
@@ -59,7 +68,7 @@ def show_history(state: RelabelState) -> None:
                 "When": [ago(step.when) for step in listed],
                 "Who": [_who(step) for step in listed],
                 "Change": [step_summary(step) for step in listed],
-                "Sentences": [step.size for step in listed],
+                "Units": [step.size for step in listed],
                 "Selected": [step.selection_method for step in listed],
                 "Reason": [step.reason for step in listed],
             }
@@ -80,7 +89,7 @@ def show_history(state: RelabelState) -> None:
         "Restore initial state",
         icon=":material/first_page:",
         on_click=state.travel,
-        args=(lambda session: session.back_to(0), "The labelling is already as it was at the start."),
+        args=(lambda session: session.back_to(0), "The coding is already as it was at the start."),
         help="Adds a step, which can be undone like any other.",
     )
 
@@ -143,8 +152,8 @@ def _details(state: RelabelState, step: Step) -> None:
                 "Restore this state",
                 icon=":material/history:",
                 on_click=state.travel,
-                args=(lambda session: session.back_to(step.id), "The labelling is already in this state."),
-                help="Restores the labelling as it was right after this step. Adds a step, which can be undone.",
+                args=(lambda session: session.back_to(step.id), "The coding is already in this state."),
+                help="Restores the coding as it was right after this step. Adds a step, which can be undone.",
             )
 
 
@@ -157,7 +166,7 @@ def _cluster_line(change: ClusterChange, names: dict[int, str]) -> str:
         return f"renamed: {change.old.name} → {change.new.name}"
     if change.old.parent != change.new.parent:
         theme = "" if change.new.parent is None else names.get(change.new.parent, "a deleted theme")
-        return f"{change.new.name}: now {f'a sub-theme of {theme}' if theme else 'a theme'}"
+        return f"{change.new.name}: now {f'a sub-code of {theme}' if theme else 'a theme'}"
     return f"recoloured: {change.new.name}"
 
 
@@ -177,16 +186,16 @@ def _sentence_lines(state: RelabelState, change: SentenceChanges, names: dict[in
         for i, old, new in pairs
     ]
     more = len(change.ids) - _EXAMPLES
-    return [*lines, f"and {count(more, 'more sentence')}"] if more > 0 else lines
+    return [*lines, f"and {count(more, 'more unit')}"] if more > 0 else lines
 
 
 def _value(field: Field, value: object, names: dict[int, str]) -> str:
     if field is Field.CLUSTER:
-        return names.get(int(value), "a deleted cluster")  # type: ignore[call-overload]
+        return names.get(int(value), "a deleted code")  # type: ignore[call-overload]
     if field is Field.UNCERTAIN:
         return "uncertain" if value else "certain"
     if field is Field.MEMBER:
-        return "part of the labelling" if value else "not part of it"
+        return "part of the coding" if value else "not part of it"
     return f"“{shorten(str(value), _MAX_NOTE)}”" if value else "no note"
 
 
@@ -215,16 +224,19 @@ def show_new() -> None:
 
 SURFACES: dict[str, Callable[[RelabelState], None]] = {
     CODE: unit.show,
-    SORT: workspace.show,
-    TABLE: workspace.show,
+    SORT: sentences.show_sort,
+    TABLE: sentences.show_table,
 }
 OF_A_CODING: dict[str, Callable[[RelabelState], None]] = {
+    SUGGESTIONS: dialogs.show_suggestions,
+    QUESTIONS: dialogs.show_questions,
     REST: show_rest,
     HISTORY: show_history,
     FILES: show_files,
     SETTINGS: settings.show,
     LEARN: settings.show_learning,
 }
+"""What the menu opens in place of a surface."""
 
 
 def open_view(name: str) -> None:
@@ -255,12 +267,21 @@ def draw() -> None:
         with left:
             surfaces = {name: name for name in SURFACES}
             surface = segment("Surface", surfaces, SURFACE, first_surface(record), label_visibility="collapsed")
+        toolbar.use_model(state)
         if view or surface != CODE:  # which has its own, beside the unit that they are about
             toolbar.show_bar(state)
-        chosen = st.menu_button("⋯", [*OF_A_CODING, NEW], key=f"code_menu_{record.id}", help="More about this coding")
+        chosen = st.menu_button("⋯", _menu(state), key=f"code_menu_{record.id}", help="More about this coding")
+    if chosen == sentences.OUTLIERS:
+        switch_page("code", {"labelling": record.name, "surface": TABLE, "filter": sentences.OUTLIERS})
     if chosen is not None:
         open_view(chosen)
         view = chosen
+    # A container of its own, so that messages do not move the widgets below to other places in the page.
+    with st.container(gap=None, key="code_messages"):
+        _read_only(state)
+        if view != REST:  # which has the same offer
+            new_sentences.offer(state)
+        toolbar.messages(state)
     if view:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.subheader(view, anchor=False)
@@ -269,6 +290,34 @@ def draw() -> None:
         show_new() if view == NEW else OF_A_CODING[view](state)
     else:
         SURFACES[surface](state)
+    dialogs.show_open(state)
+    toolbar.show_presence(state)
+
+
+def _menu(state: RelabelState) -> list[str]:
+    """Return what the menu offers; blind work has no suggestions."""
+    hidden = {SUGGESTIONS} if state.record.blind else set()
+    outliers = [sentences.OUTLIERS] if state.model_id is not None else []
+    return [*outliers, *(name for name in OF_A_CODING if name not in hidden), NEW]
+
+
+def _read_only(state: RelabelState) -> None:
+    """Say why the coding cannot be changed, if so, and offer a copy."""
+    if not state.read_only:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        viewer = not people.may(Right.LABEL)
+        why = "You may view, but not change codings." if viewer else "You can read it, but not change it."
+        owner = f"This coding belongs to **{people.shown(state.record.owner)}**. " if not viewer else ""
+        st.markdown(f":material/lock: {owner}{why}", width="stretch")
+        if viewer or not st.button("Make my own copy", type="primary", icon=":material/content_copy:"):
+            return
+        record, person = state.record, people.current_person()
+        name = f"{record.name} ({person or people.UNNAMED})"
+        new = NewLabelling(record.corpus_id, name, person, Sharing.OWN, record.blind, record.article_id)
+        made = attempt(lambda: starts.begin(records.store(), new, starts.from_labelling(record.id)))
+        if made is not None:
+            switch_page("code", compare_queries.edit_view(made.name))
 
 
 def _without_coding(view: str) -> None:

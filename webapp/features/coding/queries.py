@@ -200,6 +200,31 @@ def maps_with(corpus_id: int, ids: Ids) -> list[MapRecord]:
     return [m for m in queries.maps(corpus_id) if np.isin(ids, queries.map_points(m.id).sentence_ids).all()]
 
 
+def small_map(state: RelabelState) -> npt.NDArray[np.uint8] | None:
+    """Return (n, 2) places of the units, whole numbers up to 255, from a stored map, else by the model's vectors."""
+    model = state.model
+    return _small_map(state.record.id, state.record.members, 0 if model is None else model.id, model and model.digest)
+
+
+@st.cache_data(show_spinner=False, max_entries=8, ttl=300)
+def _small_map(labelling_id: int, members: Members, model_id: int, digest: str | None) -> npt.NDArray[np.uint8] | None:
+    record, ids = queries.read(lambda r: r.labellings.get(labelling_id)), _ids(labelling_id)
+    stored = next(iter(maps_with(record.corpus_id, ids)), None)
+    if stored is not None:
+        found = queries.map_points(stored.id)
+        order = np.argsort(found.sentence_ids)
+        points = found.points[order[np.searchsorted(found.sentence_ids, ids, sorter=order)]]
+    elif digest is not None:
+        points = quick_map(model_id, digest, labelling_id, members)
+    else:
+        return None
+    low, high = np.quantile(points, [0.002, 0.998], axis=0)
+    scaled: npt.NDArray[np.uint8] = np.clip(255 * (points - low) / np.maximum(high - low, 1e-9), 0, 255).astype(
+        np.uint8
+    )
+    return scaled
+
+
 def presence(labelling_id: int, step_id: int) -> tuple[list[Presence], int]:
     """Return who has a labelling open, and the number of its steps after one."""
     return queries.read(lambda r: (r.people.here(labelling_id), len(r.label_steps.list(labelling_id, after=step_id))))
@@ -314,7 +339,7 @@ def _sampled(state: RelabelState) -> tuple[Ids, Matrix]:
 def sample_note(state: RelabelState) -> str:
     """Return that suggestions are based on a sample; "" if they are based on all sentences."""
     total = len(state.partition.ids)
-    return f"Based on a random sample of {MOST_WITH_VECTORS:,} sentences." if total > MOST_WITH_VECTORS else ""
+    return f"Based on a random sample of {MOST_WITH_VECTORS:,} units." if total > MOST_WITH_VECTORS else ""
 
 
 @st.cache_resource(show_spinner="Comparing clusters …", max_entries=6, hash_funcs=_OF_STEP)

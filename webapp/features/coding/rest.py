@@ -24,7 +24,6 @@ from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.coding import UNSURE_QUEUE, new_sentences
 from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.features.coding.workspace import messages
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import attempt, download, draw_table
@@ -57,8 +56,6 @@ def show(state: RelabelState) -> None:
     if state.record.blind:
         nothing("Blind codings use no predictions.", "The codes of a blind task must not depend on a model.")
         return
-    state.sync()
-    messages(state)
     new_sentences.show(state)
     with queries.store().reading() as r:
         judged = judged_sentences(r, state.record, state.partition)

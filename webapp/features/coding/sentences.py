@@ -1,288 +1,369 @@
-"""Sentences in view of the page Code: filters and search, and the layouts Columns and Map.
+"""Surfaces Sort and Table of the page Code: units in lists, with the clusters beside them, and the filters.
 
-On the map, what the filter or the search leaves out is grey, so that the distribution of what was found is seen.
-Colours are those of the clusters, or of the themes. A lasso is one of the toolbar's actions, so that a key that is
-pressed right after it applies to the new selection.
+Keys act on the selected units, or on the one that has the focus; what the browser sends names them.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from themescope.core.errors import DataError
+from themescope.core.errors import DataError, ThemescopeError
+from themescope.core.labelling import cluster_changes
 from themescope.core.labelling.agreement import dispute
-from themescope.core.labelling.code_sets import combinations, has_code
-from themescope.core.labelling.hierarchy import at_theme_level, in_order, with_sub_themes
+from themescope.core.labelling.code_sets import allows_several, combinations, has_code
+from themescope.core.labelling.codebook.entries import TEXTS, codes, entry_of
+from themescope.core.labelling.hierarchy import total_sizes, with_sub_themes
 from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.suggestions import neighbours, usual_limit
 from themescope.core.metrics.matching import match_clusters
-from themescope.core.types import Ids, Points
+from themescope.core.types import Ids
 from themescope.jobs.services.labelling.agreement import names_of
 from themescope.jobs.services.labelling.starts import labels_on
-from themescope.jobs.services.selections import NO_THEME, SelectedSentences
-from themescope.webapp.features.coding import NEEDS_MODEL, NONE_SELECTED, UNCERTAIN, PlottedMap, Queue
+from themescope.webapp.features.coding import (
+    CLUSTER,
+    FILTER,
+    NEEDS_MODEL,
+    NONE_SELECTED,
+    ORDER,
+    SEARCH,
+    UNCERTAIN,
+)
 from themescope.webapp.features.coding import SELECTION as SELECTION_ID
 from themescope.webapp.features.coding import queries as page_queries
-from themescope.webapp.features.coding.actions import clusters_with_keys
+from themescope.webapp.features.coding.actions import actions_of
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.features.coding.toolbar import ASSETS, SCRIPTS, WORDS, appearance, palette
-from themescope.webapp.map_view import component, geometry
-from themescope.webapp.map_view.component import Canvas
-from themescope.webapp.map_view.geometry import Grid
-from themescope.webapp.map_view.scene import MAX_CATEGORIES, Colouring, MapState, Scene
-from themescope.webapp.shared import queries, unit_list
-from themescope.webapp.shared.choose import nothing
+from themescope.webapp.features.coding.toolbar import ASSETS, appearance, palette
+from themescope.webapp.shared import people, unit_list
 from themescope.webapp.shared.components import draw_component
-from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.figures import Tones, tones
+from themescope.webapp.shared.navigation import write_parameter
 from themescope.webapp.shared.results.compare_queries import DIFFERS_FROM_PEOPLE, SELECTION
 from themescope.webapp.shared.selections import selections
-from themescope.webapp.shared.text import count, plain, shorten
+from themescope.webapp.shared.text import ago, count, shorten
+from themescope.webapp.shared.unit_list import SCRIPTS, Units
 
-_HEIGHT = 350
-_KEPT_MAPS = 4
-_MOST_OTHERS = 50_000
-_NO_POINTS: Points = np.empty((0, 2), dtype=np.float32)
-QUICK = "Quick map (principal components)"
-
-
-def show_map(state: RelabelState, ids: Ids) -> None:
-    """Draw the sentences ``ids``; the points inside a lasso become the selection."""
-    placed = _coordinates(state)
-    if placed is None:
-        nothing(
-            "No map yet.",
-            "Choose a model under “Suggestions from”, or draw a map of this corpus on the Map page.",
-            "map",
-            "Open Map",
-        )
-        return
-    known, points = placed
-    here = np.isin(known, ids)
-    others = points[np.isin(known, state.partition.ids) & ~here]
-    canvas = canvas_of(state, known[here], points[here], others)
-    colouring = canvas.colouring
-    state.plotted[canvas.digest] = PlottedMap(
-        canvas.scene.ids, canvas.units, colouring.categories, len(colouring.names)
-    )
-    while len(state.plotted) > _KEPT_MAPS:
-        del state.plotted[next(iter(state.plotted))]
-    left, right = st.columns([5, 4])
-    with left:
-        component.points(canvas)
-        _view(state, canvas)
-    with right:
-        if not len(state.selected):
-            st.caption("Lasso or click points to read their sentences here.")
-        else:
-            st.markdown(f"**{plain(count(len(state.selected), 'sentence'))} selected**")
-            found = sentences_of(state, state.selected)
-            units = unit_list.of_sentences(found, np.arange(len(found.ids)))
-            only = int(state.selected[0]) if len(state.selected) == 1 else -1
-            unit_list.show(units, f"code_map_list_{state.record.id}", _HEIGHT, only)
-
-
-def sentences_of(state: RelabelState, ids: Ids) -> SelectedSentences:
-    """Return sentences with their clusters in place of themes; blind work shows no sections."""
-    texts, p = state.texts, state.partition
-    rows = np.array(sorted(texts.row[int(i)] for i in ids), dtype=np.intp)
-    numbers = p.numbers[p.rows(texts.ids[rows])]
-    clusters = np.array(sorted(p.clusters), dtype=np.int64)
-    titles = {"": 0} if state.record.blind else {title: i for i, title in enumerate(dict.fromkeys(texts.sections))}
-    chosen = [texts.sentences[row] for row in rows.tolist()]
-    return SelectedSentences(
-        texts.ids[rows],
-        np.array([s.article_id for s in chosen], dtype=np.int64),
-        np.array([s.position for s in chosen], dtype=np.int64),
-        np.array([titles.get(texts.sections[row], 0) for row in rows.tolist()], dtype=np.int32),
-        list(titles),
-        {texts.sentences[row].article_id: texts.articles[row] for row in rows.tolist()},
-        np.where(np.isin(numbers, clusters), np.searchsorted(clusters, numbers), NO_THEME).astype(np.int32),
-        [p.clusters[number].name for number in clusters.tolist()],
-    )
+DIGITS = "123456789"
+_TOP_K = 5
+_MAX_TEXT, _MAX_NEAR, _MAX_CONTEXT, _MAX_WHOLE, _MAX_NAME, _MAX_NOTE = 600, 150, 160, 3_000, 40, 300
+_MOST_POINTS = 3_000
+WORDS = {
+    "clusters": "Codes",
+    "new": "+ New",
+    "menu": "Menu of the code",
+    "rename": "Rename",
+    "renaming": "Enter saves the name, Esc cancels.",
+    "recolour": "Colour",
+    "merge": "Merge …",
+    "split": "Split …",
+    "group": "Put under a theme …",
+    "move_out": "Move out of its theme",
+    "dissolve": "Dissolve the theme",
+    "codebook": "Codebook entry …",
+    "delete": "Delete …",
+    "merge_into": "Merge into “{}”",
+    "put_under": "Put under “{}”",
+    "nearest": "Nearest units",
+    "map": "Where they lie",
+    "similar": "List all similar units",
+}
+_BAR = {
+    "label": "Selected units",
+    "selected": "{} selected",
+    "move": "Move to …",
+    "created": "Name of the new code",
+    "naming": "Enter saves the name, Esc keeps the suggested one.",
+    "clear": "Clear",
+    "others": "More actions",
+    "actions": [
+        {"kind": "assign", "label": "Move to …", "key": "1–9", "moves": True},
+        {"kind": "create", "label": "New", "key": "N"},
+        {"kind": "uncertain", "label": "Uncertain", "key": "X"},
+        {"kind": "note", "label": "Note", "key": "T"},
+    ],
+}
+_MORE = {
+    "accept": "Accept suggestion",
+    "unassign": "Unassign",
+    "none_fits": "None fits",
+    "example": "Example",
+    "leave": "Leave outliers",
+    "collect": "Collect as errors",
+}
+"""Further actions of the bar, besides those without keys."""
+_WITHOUT_KEYS = [
+    {"kind": "counter", "label": "Counter-example of …", "key": ""},
+    {"kind": "gold", "label": "Gold item", "key": ""},
+]
 
 
-@st.fragment
-def _view(state: RelabelState, canvas: Canvas) -> None:
-    """Draw the map; hovering reruns this fragment only."""
-    choice: MapState = st.session_state.setdefault(
-        f"code_map_choice_{state.record.id}_{state.browser_session}", MapState()
-    )
-    choice.ids = state.selected
-    component.view(canvas, choice)
+# --- Sort and Table ---------------------------------------------------------------------------------------------------
 
 
-def _coordinates(state: RelabelState) -> tuple[Ids, Points] | None:
-    """Return ids and (n, 2) coordinates from a stored map that has all sentences, else from a quick map."""
-    record = state.record
-    maps = {m.name: m for m in page_queries.maps_with(record.corpus_id, state.partition.ids)}
-    model = state.model
-    options = [*maps, *([QUICK] if model else [])]
-    if not options:
-        return None
-    with st.container(horizontal=True, vertical_alignment="center"):
-        chosen = st.selectbox("Map", options, key=f"code_map_{record.id}", label_visibility="collapsed")
-        if any(cluster.parent is not None for cluster in state.partition.clusters.values()):
-            st.toggle("Colour by theme", key=f"code_level_{record.id}")
-    if chosen in maps:
-        found = queries.map_points(maps[chosen].id)
-        return found.sentence_ids, found.points
-    assert model is not None
-    points = page_queries.quick_map(model.id, model.digest, record.id, record.members)
-    return state.partition.ids, points
-
-
-def canvas_of(state: RelabelState, ids: Ids, points: Points, others: Points = _NO_POINTS) -> Canvas:
-    """Return the drawing of (n,) sentences at (n, 2) coordinates, coloured by cluster, and (m, 2) grey points.
-
-    Where there are more clusters than colours, the smallest share one.
-    """
-    colouring, grid = _colouring(state, ids), Grid.around(np.concatenate([points, others]))
-    context = grid.units(others)
-    frame = geometry.frame_of(np.concatenate([grid.units(points), context]))
-    texts, p = state.texts, state.partition
-    sentences = [texts.sentences[texts.row[int(i)]] for i in ids]
-    titles = [c.name for c in p.clusters.values()] + ["unassigned"]
-    row_of: dict[int, int] = {number: row for row, number in enumerate(p.clusters)} | {UNASSIGNED: len(titles) - 1}
-    owners: Any = [s.article_id for s in sentences]
-    scene = Scene(
-        ids,
-        points,
-        grid.units(points),
-        np.array(owners, dtype=np.int64),
-        np.array([s.position for s in sentences], dtype=np.int64),
-        np.array([row_of[int(n)] for n in p.numbers[p.rows(ids)]], dtype=np.int32),
-        [shorten(title, 60) for title in titles],
-        queries.articles_by_id(np.unique(owners)),
-        grid,
-    )
-    return component.canvas_of(
-        scene,
-        colouring,
-        frame=frame,
-        context=context[:: max(-(-len(context) // _MOST_OTHERS), 1)],
-        opacity=0.85,
-        height=_HEIGHT,
-        name=f"relabel-{state.record.id}",
-        texts=lambda rows: [texts.sentences[texts.row[int(i)]].text for i in ids[rows]],
-        action_queue=True,
-    )
-
-
-def _colouring(state: RelabelState, ids: Ids) -> Colouring:
+def show_sort(state: RelabelState) -> None:
+    """Draw the clusters, the units of the open one, and what is known of the unit that has the focus."""
+    known = [code.cluster for code in codes(state.partition)]
+    numbers = [cluster.number for cluster in known]
+    wanted = int(found) if (found := str(st.session_state.get(CLUSTER, ""))).lstrip("-").isdigit() else None
+    opened = wanted if wanted in (*numbers, UNASSIGNED) else (numbers or [UNASSIGNED])[0]
+    state.cluster = opened
     p = state.partition
-    if st.session_state.get(f"code_level_{state.record.id}"):
-        p = at_theme_level(p)
-    sizes = p.sizes()
-    kept = sorted(sorted(p.clusters, key=lambda n: -sizes[n])[:MAX_CATEGORIES])
-    category_of = {number: category for category, number in enumerate(kept)}
-    numbers = p.numbers[p.rows(ids)]
-    categories = np.array([category_of.get(int(n), -1) for n in numbers], dtype=np.int64)
-    rest = len(p.clusters) - len(kept)
-    other = f"{count(rest, 'smaller cluster')} and unassigned" if rest else "unassigned"
-    return Colouring(categories, [p.clusters[n].name for n in kept], other, [p.clusters[n].colour for n in kept])
+    inside = p.members(UNASSIGNED) if opened == UNASSIGNED else p.ids[has_code(p, *with_sub_themes(p, [opened]))]
+    name = "Unassigned" if opened == UNASSIGNED else p.clusters[opened].name
+    similar = state.similar_to
+    if similar is not None and state.model is not None:
+        ids, name, order = _nearest(state, p.ids, similar), "Similar units", "nearest first"
+    else:
+        ids, order = least_certain(state, inside)
+    head = {"title": name, "about": f"{len(ids):,} · {order}"}
+    _draw(state, ids, f"code {opened} {similar}", head, len({*p.numbers[p.rows(ids)].tolist()}) > 1)
 
 
-# --- columns ----------------------------------------------------------------------------------------------------------
+def show_table(state: RelabelState) -> None:
+    """Draw the filters and the units that they leave, with their codes."""
+    state.cluster = None
+    with st.container(key="code_filters", horizontal=True, vertical_alignment="center"):
+        bare: Any = {"bind": "query-params", "label_visibility": "collapsed"}
+        name = st.selectbox("Filter", filters(state), key=FILTER, width=220, **bare) or ALL
+        search = st.text_input(
+            "Search", key=SEARCH, icon=":material/search:", placeholder="Words in the units", width=240, **bare
+        )
+        order = st.selectbox("Order", orders(state), key=ORDER, width=220, **bare) or IN_ORDER
+    try:
+        ids = ordered(state, in_view(state, name, search or "", order), order)
+    except ThemescopeError as error:
+        st.info(str(error), icon=":material/info:")
+        return
+    of = len(state.partition.ids)
+    about = f"{count(of, 'unit')}" if len(ids) == of else f"{len(ids):,} of {count(of, 'unit')}"
+    _draw(state, ids, f"table {name} {search} {order}", {"title": "", "about": about}, True, search or "")
 
 
-_MAX_IN_COLUMN, _MIN_IN_COLUMN, _MAX_TOGETHER = 600, 6, 1_800
-"""Bounds on the sentences of one column, and about how many all columns show together."""
-_MAX_TEXT, _MAX_NOTE, _MAX_SUGGESTION = 700, 120, 40
+def least_certain(state: RelabelState, ids: Ids) -> tuple[Ids, str]:
+    """Return units with the doubtful ones first, and the name of the order; without a model in reading order."""
+    found = state.suggestions
+    if found is None:
+        return _in_reading_order(state, ids), "in reading order"
+    rows = state.partition.rows(ids)
+    uncertain = state.partition.uncertain[rows]
+    order = np.lexsort((ids, found.margin[rows], -found.pull[rows], ~uncertain))
+    return ids[order], "least certain first"
 
 
-def show_columns(state: RelabelState, ids: Ids) -> None:
-    """Draw the sentences ``ids`` in columns. What is done there arrives with the actions of the toolbar."""
-    state.views = ("columns",)
-    data, key = columns_data(state, ids), f"code_columns_{state.record.id}"
-    draw_component("columns", ASSETS, *SCRIPTS, data=data, key=key)
+def _draw(state: RelabelState, ids: Ids, name: str, head: dict[str, str], with_codes: bool, mark: str = "") -> None:
+    key, sent = f"code_panes_{state.record.id}", state.sent
+    if state.focused not in ids:
+        state.focused = int(ids[min(state.focused_at, len(ids) - 1)]) if len(ids) else None
+    state.focused_at = int(np.flatnonzero(ids == state.focused)[0]) if state.focused is not None else 0
+
+    def event(kind: str) -> Any:
+        return (st.session_state.get(key) or {}).get(kind)
+
+    def focus() -> None:
+        if isinstance(event("focus"), int):
+            state.focused = event("focus")
+
+    def go_to() -> None:
+        id = event("goto")
+        if isinstance(id, int) and id in state.partition.ids:
+            number = int(state.partition.numbers[state.partition.rows([id])[0]])
+            state.similar_to, state.focused, state.shown = None, id, id
+            open_cluster(number)
+
+    def opened() -> None:
+        if isinstance(event("open"), int):
+            state.similar_to = state.focused = None
+            state.focused_at = 0
+            open_cluster(event("open"))
+
+    draw_component(
+        "panes",
+        ASSETS,
+        "actions.js",
+        *SCRIPTS,
+        data=panes_data(state, ids, name, head, with_codes, mark),
+        key=key,
+        on_groups_change=lambda: sent.request(event("groups")),
+        on_focus_change=focus,
+        on_open_change=opened,
+        on_goto_change=go_to,
+        on_similar_change=lambda: state.show_similar(state.focused),
+    )
 
 
-def columns_data(state: RelabelState, ids: Ids) -> dict[str, Any]:
-    """Return what the browser needs to draw the columns: texts and colours, a few hundred sentences per column."""
-    shades = tones(st.context.theme.type)
-    columns = _columns(state, ids)
-    if "task" in state.record.origin:  # codes stay where they are from item to item
-        columns.sort(key=lambda column: column["number"] != UNASSIGNED)
-    elif len(ids) < len(state.partition.ids):  # with a filter or a search, empty columns come last
-        columns.sort(key=lambda column: not column["sentences"])
+def open_cluster(number: int) -> None:
+    """Open a cluster in Sort; for callbacks."""
+    st.session_state[CLUSTER] = str(number)
+    write_parameter(CLUSTER, [str(number)])
+
+
+def panes_data(
+    state: RelabelState, ids: Ids, name: str, head: dict[str, str], with_codes: bool, mark: str = ""
+) -> dict[str, Any]:
+    """Return what the browser needs to draw the panes."""
+    shades, p = tones(st.context.theme.type), state.partition
+    was = p.numbers[p.rows(ids)].tolist()
+    units = Units(ids, partial(_rows, state, ids, with_codes, shades), f"{state.session.snapshot.step}", name, mark)
+    targets = [
+        {"number": code.cluster.number, "name": code.cluster.name, "key": digit}
+        | appearance(shades, code.cluster.colour)
+        for code, digit in zip(codes(p), [*DIGITS, *[""] * len(p.clusters)], strict=False)
+    ]
+    sort, actions = state.cluster is not None, actions_of(state)
+    more = [
+        {"kind": one.kind, "label": _MORE[one.kind], "key": one.key, "moves": one.moves}
+        for one in actions
+        if one.kind in _MORE
+    ]
     return {
-        "columns": columns,
-        "selected": state.selected.tolist(),
         "session": state.browser_session,
         "acknowledged": state.acknowledged,
-        "turn": state.turn,
-        "heading": state.heading,
+        "words": WORDS | ({} if sort and state.model_id is not None else {"similar": ""}),
+        "read_only": state.read_only,
+        "several": allows_several(p),
         "palette": palette(shades),
-        "words": WORDS,
+        "open": state.cluster if state.similar_to is None else None,
+        "focused": state.focused,
+        "head": head,
+        "clusters": _clusters(state, targets, shades) if sort else None,
+        "keys": {
+            one.key.lower(): {"kind": one.kind, "moves": one.moves, "cluster": one.cluster}
+            for one in actions
+            if not one.in_browser and (sort or not (one.cluster or one.kind == "similar"))
+        },
+        "details": _details(state, ids) if state.focused is not None else None,
+        "list": unit_list.view_data(units, state.sent)
+        | {
+            "ids": ids.tolist(),
+            "was": was[0] if len({*was}) == 1 else was,
+            "select": not state.read_only,
+            "focus": state.shown if state.shown is not None else -1,
+            "bar": _BAR | {"more": [*more, *_WITHOUT_KEYS]},
+            "targets": targets,
+            "empty": "No units here.",
+        },
     }
 
 
-def _columns(state: RelabelState, ids: Ids) -> list[dict[str, Any]]:
-    shades = tones(st.context.theme.type)
-    rows = state.partition.rows(ids)
-    numbers = state.partition.numbers[rows]
-    digits = {cluster.number: str(digit) for digit, cluster in enumerate(clusters_with_keys(state), 1)}
-    sizes, in_view = state.partition.sizes(), len(np.unique(numbers))
-    # Fewer sentences where there are many columns with some; a filter or a search leaves fewer columns.
-    limit = max(_MIN_IN_COLUMN, min(_MAX_IN_COLUMN, _MAX_TOGETHER // max(in_view, 1)))
-    columns = []
-    clusters = state.partition.clusters
-    together = [number for number in sorted(combinations(state.partition)) if sizes[number]]
-    for number in (*(cluster.number for cluster in in_order(state.partition)), *together, UNASSIGNED):
-        inside = np.flatnonzero(numbers == number)
-        cluster = clusters.get(number)
-        only_above = cluster is not None and not sizes[number] and bool(state.partition.children(number))
-        unused = cluster is None and not len(inside) and "task" not in state.record.origin
-        if unused or only_above:
-            continue
-        theme = clusters[cluster.parent].name if cluster is not None and cluster.parent is not None else ""
-        size, hidden = sizes[number], len(inside) - limit
-        columns.append(
-            {
-                "number": number,
-                "name": cluster.name if cluster else "Unassigned",
-                "theme": theme,
-                **appearance(shades, cluster.colour if cluster else -1),
-                "digit": digits.get(number, ""),
-                "count": f"{size:,}" if len(inside) == size else f"{len(inside):,} of {size:,}",
-                "empty": "Nothing in view." if size else "Empty. Drag sentences here.",
-                "more": f"{hidden:,} more: choose fewer clusters, filter or search" if hidden > 0 else "",
-                "sentences": [_sentence(state, int(ids[i]), int(rows[i])) for i in inside[:limit]],
+def _clusters(state: RelabelState, targets: list[dict[str, Any]], shades: Tones) -> list[dict[str, Any]]:
+    p, totals, stale = state.partition, total_sizes(state.partition), page_queries.stale_names(state)
+    found = []
+    for target in targets:
+        cluster = p.clusters[target["number"]]
+        parts = len(p.children(cluster.number))
+        found.append(
+            target
+            | {
+                "level": 1 if cluster.parent is None else 2,
+                "parts": parts,
+                "count": f"{totals[cluster.number]:,}",
+                "stale": "The name may be out of date" if cluster.number in stale else "",
             }
         )
-    return columns
+    size = p.sizes()[UNASSIGNED]
+    unassigned = {"number": UNASSIGNED, "name": "Unassigned", "key": "0", "level": 1, "parts": 0, "count": f"{size:,}"}
+    return [*found, unassigned | appearance(shades, -1)]
 
 
-def _sentence(state: RelabelState, sentence: int, row: int) -> dict[str, Any]:
-    texts = state.texts
-    place = texts.row[sentence]
-    number = None if state.record.blind else state.suggestion_for(row)
+def _rows(state: RelabelState, ids: Ids, with_codes: bool, shades: Tones, part: slice) -> list[dict[str, Any]]:
+    texts, p, found = state.texts, state.partition, []
+    shown = ids[part]
+    for id, row in zip(shown.tolist(), p.rows(shown).tolist(), strict=True):
+        number, place = int(p.numbers[row]), texts.row[id]
+        cluster = p.clusters.get(number)
+        suggested = None if state.record.blind else state.suggestion_for(row)
+        note = ""
+        if suggested is not None and state.suggestions is not None:
+            margin = f"{max(state.suggestions.pull[row], state.suggestions.margin[row]):.2f}".lstrip("0")
+            note = f"→ {shorten(p.clusters[suggested].name, _MAX_NAME)} {margin}"
+        tag = {"name": cluster.name if cluster else "Unassigned"} | appearance(
+            shades, cluster.colour if cluster else -1
+        )
+        found.append(
+            {
+                "id": id,
+                "text": shorten(" ".join(texts.sentences[place].text.split()), _MAX_TEXT),
+                "mark": ("?" if p.uncertain[row] else "") + ("✎" if id in p.notes else ""),
+                "note": note,
+                "tag": tag if with_codes else None,
+            }
+        )
+    return found
+
+
+def _details(state: RelabelState, ids: Ids) -> dict[str, Any]:
+    """Return what is known of the unit that has the focus; blind work shows its text and its own notes only."""
+    id = state.focused
+    assert id is not None
+    texts, p, blind = state.texts, state.partition, state.record.blind
+    place, row = texts.row[id], int(p.rows([id])[0])
+    [(before, after)] = page_queries.neighbours_in_text([texts.sentences[place]], state.record.corpus_id)
+    number = int(p.numbers[row])
+    facts = [texts.articles[place]] if texts.several_articles else []
+    if texts.several_sections and not blind:
+        facts.append(texts.sections[place])
+    if number != UNASSIGNED and not blind:
+        (by,) = page_queries.made_by(
+            p, state.record.id, state.record.members, state.session.snapshot.step, p.ids[[row]]
+        )
+        facts.append(f"{p.clusters[number].name}, by {by}")
+    if note := p.notes.get(id):
+        facts.append(f"Note: {shorten(note, _MAX_NOTE)}")
+    steps = page_queries.queries.read(lambda r: r.label_steps.of_sentence(state.record.id, id))
+    if steps:
+        facts.append(
+            f"{count(len(steps), 'change')}, the last by {people.shown(steps[-1].person)} {ago(steps[-1].when)}"
+        )
+    nearest, x = [], None if blind else state.vectors
+    if x is not None:
+        for other in neighbours(x, row, _TOP_K).tolist():
+            near, cluster = int(p.ids[other]), p.clusters.get(int(p.numbers[other]))
+            text = shorten(texts.sentences[texts.row[near]].text, _MAX_NEAR)
+            nearest.append({"id": near, "text": text, "cluster": cluster.name if cluster else "Unassigned"})
+    entry = entry_of(p, state.cluster) if state.cluster is not None and state.cluster in p.clusters else None
+    code = [(title, text) for field, title in TEXTS.items() if entry is not None and (text := getattr(entry, field))]
     return {
-        "id": sentence,
-        "text": shorten(texts.sentences[place].text, _MAX_TEXT),
-        "article": texts.articles[place] if texts.several_articles else "",
-        "mark": "?" if state.partition.uncertain[row] else "",
-        "note": shorten(state.partition.notes.get(sentence, ""), _MAX_NOTE),
-        "suggestion": f"→ {shorten(state.partition.clusters[number].name, _MAX_SUGGESTION)}"
-        if number is not None
-        else "",
+        "id": id,
+        "text": shorten(texts.sentences[place].text, _MAX_WHOLE),
+        "before": shorten(before, _MAX_CONTEXT),
+        "after": shorten(after, _MAX_CONTEXT),
+        "facts": facts,
+        "nearest": nearest,
+        "map": None if blind or state.cluster is None else _small_map(state, ids, row),
+        "code": code,
     }
+
+
+def _small_map(state: RelabelState, ids: Ids, row: int) -> dict[str, Any] | None:
+    """Return where all units lie, those of the list, and one of them, in two bytes each; None without coordinates."""
+    p = state.partition
+    points = page_queries.small_map(state)
+    if points is None:
+        return None
+    every = points[:: max(-(-len(points) // _MOST_POINTS), 1)]
+    own = points[p.rows(ids)]
+    own = own[:: max(-(-len(own) // _MOST_POINTS), 1)]
+    colour = p.clusters[state.cluster].colour if state.cluster in p.clusters else -1
+    shade = appearance(tones(st.context.theme.type), colour)["colour"]
+    encoded = [base64.b64encode(part.tobytes()).decode() for part in (every, own)]
+    return {"points": encoded[0], "own": encoded[1], "colour": shade, "at": points[row].tolist()}
 
 
 # --- filters ----------------------------------------------------------------------------------------------------------
 
 
-ALL = "All sentences"
+ALL = "All units"
 DIFFERS_FROM_MODEL = "Differs from model"
 DIFFERS_FROM_SECTIONS = "Differs from sections"
-CHOSEN = "Chosen clusters"
-SUBSTRING, MEANING = "substring", "meaning"
-MATCHES = (SUBSTRING, MEANING)
+OUTLIERS = "Outliers"
+IN_ORDER, DOUBTFUL, BY_CODE, MEANING = "In order", "Least certain first", "By code", "By meaning of the search"
 TOP_K = 50
-"""Sentences that a search by meaning shows."""
+"""Units that a search by meaning shows."""
 
 
 def _in_reading_order(state: RelabelState, ids: Ids) -> Ids:
@@ -335,9 +416,17 @@ def _in_selection(state: RelabelState) -> Ids:
     return NONE_SELECTED if found is None else _in_reading_order(state, found.ids)
 
 
-def _chosen_clusters(state: RelabelState) -> Ids:
-    numbers = with_sub_themes(state.partition, state.clusters.numbers)
-    return _in_reading_order(state, state.partition.ids[has_code(state.partition, *numbers)])
+def _outliers(state: RelabelState) -> Ids:
+    """Return units whose most similar ones are less similar than usual, the most unusual first."""
+    found = page_queries.densities(state)
+    if found is None:
+        return NONE_SELECTED
+    ids, density = found
+    known = density[np.isfinite(density)]
+    limit = max(usual_limit(density), np.quantile(known, 0.01)) if len(known) else 0.0
+    rows = np.flatnonzero(density <= limit)
+    listed = ids[rows[np.argsort(density[rows], kind="stable")]]
+    return listed[~np.isin(listed, cluster_changes.accepted_outliers(state.partition))]
 
 
 FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
@@ -345,13 +434,13 @@ FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
     "Unassigned": lambda state: _in_reading_order(state, state.partition.members(UNASSIGNED)),
     UNCERTAIN: lambda state: _in_reading_order(state, state.partition.ids[state.partition.uncertain]),
     "With a note": lambda state: _in_reading_order(state, np.array(sorted(state.partition.notes), dtype=np.int64)),
-    CHOSEN: _chosen_clusters,
     DIFFERS_FROM_MODEL: _differs_from_model,
     DIFFERS_FROM_SECTIONS: _differs_from_sections,
     DIFFERS_FROM_PEOPLE: _differs_from_people,
+    OUTLIERS: _outliers,
     SELECTION: _in_selection,
 }
-_HIDDEN_WHEN_BLIND = {DIFFERS_FROM_MODEL, DIFFERS_FROM_SECTIONS, DIFFERS_FROM_PEOPLE}
+_HIDDEN_WHEN_BLIND = {DIFFERS_FROM_MODEL, DIFFERS_FROM_SECTIONS, DIFFERS_FROM_PEOPLE, OUTLIERS}
 
 
 def filters(state: RelabelState) -> list[str]:
@@ -365,23 +454,34 @@ def filters(state: RelabelState) -> list[str]:
     return [name for name in FILTERS if name not in hidden]
 
 
-def in_view(state: RelabelState, name: str, search: str = "", match: str = SUBSTRING) -> Ids:
-    """Return the ids of the sentences in view, in order; search by meaning and neighbours come nearest first.
+def orders(state: RelabelState) -> list[str]:
+    """Return the names of the orders; two of them need a model."""
+    return [IN_ORDER, BY_CODE, *([DOUBTFUL, MEANING] if state.model_id is not None else [])]
 
-    Also sets the queue that the keys for next and previous step through.
+
+def in_view(state: RelabelState, name: str, search: str = "", order: str = IN_ORDER) -> Ids:
+    """Return the ids of the units of a filter that have the words of a search, or the nearest ones by its meaning.
 
     Raises
     ------
     ThemescopeError
         If the model cannot search.
     """
-    found = FILTERS[name](state)
-    state.queue = None if name == ALL else Queue(f"queue “{name}”", found)
-    if search.strip():
-        found = _nearest(state, found, search.strip()) if match == MEANING else _with_substring(state, found, search)
-    if state.similar_to is not None:
-        found = _nearest(state, found, state.similar_to)
-    return found
+    found = FILTERS[name](state) if name in FILTERS else FILTERS[ALL](state)
+    if not search.strip():
+        return found
+    return _nearest(state, found, search.strip()) if order == MEANING else _with_substring(state, found, search)
+
+
+def ordered(state: RelabelState, ids: Ids, order: str) -> Ids:
+    """Return units in an order of the table."""
+    if order == DOUBTFUL:
+        return least_certain(state, ids)[0]
+    if order == BY_CODE:
+        place = {code.cluster.number: place for place, code in enumerate(codes(state.partition))}
+        numbers = state.partition.numbers[state.partition.rows(ids)].tolist()
+        return ids[np.argsort([place.get(number, len(place)) for number in numbers], kind="stable")]
+    return ids
 
 
 def _with_substring(state: RelabelState, ids: Ids, search: str) -> Ids:

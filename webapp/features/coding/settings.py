@@ -24,13 +24,14 @@ from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.common.language_models import coding
 from themescope.jobs.common.language_models.coding import ALL, KIND, LABELLED, CodingPlan, CodingRequest
 from themescope.jobs.common.language_models.requests import Endpoint
+from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.services.labelling import codebook, files, starts, tables
 from themescope.jobs.services.labelling.codebook import from_codes
 from themescope.jobs.services.table_files import csv_text, excel_bytes
-from themescope.webapp.features.coding import NEW, learning
+from themescope.webapp.features.coding import NEW, learning, toolbar
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import input_files, people, projects, queries
-from themescope.webapp.shared.choose import closed, project
+from themescope.webapp.shared.choose import closed, model_notes, project
 from themescope.webapp.shared.components import attempt, confirm, download, draw_table
 from themescope.webapp.shared.forms import table_files
 from themescope.webapp.shared.job_status import active
@@ -41,7 +42,7 @@ from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, duration, plain, score
 
-UNASSIGNED = "No clusters: every sentence unassigned"
+UNASSIGNED = "No codes: every unit unassigned"
 SECTIONS = "Sections"
 _MAX_ARTICLES = 300
 _MAX_NAME = 180
@@ -67,7 +68,7 @@ def form() -> None:
             options[f"Themes: {analysis.name}"] = starts.from_themes(analysis.run.id)
     for record in compare_queries.labellings(chosen.id):
         if record.article_id == (article.id if article else None):
-            options[f"Labelling: {record.name}"] = starts.from_labelling(record.id)
+            options[f"Coding: {record.name}"] = starts.from_labelling(record.id)
     options[UNASSIGNED] = starts.from_nothing
     first = next((name for name in options if name != SECTIONS), UNASSIGNED)
     options = {first: options[first], **options}
@@ -80,7 +81,7 @@ def form() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sharing, blind, several = _access()
         st.space("stretch")
-        if st.button("Create labelling", type="primary", icon=":material/edit:", disabled=not (name or "").strip()):
+        if st.button("Create coding", type="primary", icon=":material/edit:", disabled=not (name or "").strip()):
             owner, article_id = current_person(), article.id if article else None
             new = NewLabelling(chosen.id, name or title, owner, sharing, blind, article_id)
             create(new, starts.allowing_several(options[start]) if several else options[start])
@@ -88,7 +89,7 @@ def form() -> None:
 
 def create(new: NewLabelling, start: starts.Begin) -> None:
     """Create a labelling and open it, or show why that failed."""
-    with st.spinner("Reading sentences …"):
+    with st.spinner("Reading units …"):
         record = attempt(lambda: starts.begin(queries.store(), new, start))
     if record is not None:
         switch_page("code", compare_queries.edit_view(record.name))
@@ -101,7 +102,7 @@ def _access() -> tuple[Sharing, bool, bool]:
         format_func=ACCESS.__getitem__,
         default=Sharing.OWN,
         required=True,
-        help="In a shared labelling everyone edits the same clusters; conflicting edits are shown, never lost.",
+        help="In a shared coding everyone edits the same codes; conflicting edits are shown, never lost.",
     )
     blind = st.toggle(
         "Blind",
@@ -135,12 +136,12 @@ def _from_partition(partition: compare_queries.ClusteringRun) -> starts.Begin:
     return start
 
 
-SEVERAL = "Several codes per sentence"
+SEVERAL = "Several codes per unit"
 _SEVERAL_HELP = (
-    "A number key gives the selected sentences a code besides theirs, or takes it away. Agreement is then that of "
-    "sets of codes, and a sentence with two codes counts for both."
+    "A number key gives the selected units a code besides theirs, or takes it away. Agreement is then that of "
+    "sets of codes, and a unit with two codes counts for both."
 )
-_ACCESS = {**ACCESS, Sharing.GOLD: "Everyone (gold labelling)"}
+_ACCESS = {**ACCESS, Sharing.GOLD: "Everyone (gold coding)"}
 
 
 def show_files(state: RelabelState) -> None:
@@ -157,6 +158,28 @@ def show(state: RelabelState) -> None:
         f"started from {plain(origin)} · {count(len(state.session.steps), 'step')}"
     )
     _settings(state)
+    _suggesting_model(state)
+
+
+def _suggesting_model(state: RelabelState) -> None:
+    """Draw the choice of the model that makes suggestions in this session."""
+    models, key = toolbar.use_model(state), f"code_model_{state.record.id}"
+    if not models:
+        return
+    names = [*models, toolbar.NO_MODEL]
+    held = st.session_state.get(key)
+
+    def choose() -> None:  # what a widget holds is forgotten with it
+        st.session_state[key] = st.session_state[f"{key}_choice"]
+
+    st.selectbox(
+        "Suggestions from", names, names.index(held) if held in names else 0, key=f"{key}_choice", on_change=choose,
+        help="The model suggests a code for every unit. Nothing changes until you accept a suggestion.",
+    )  # fmt: skip
+    model = queries.model_by_id(state.model_id)
+    if model is not None:
+        corpus = queries.read(lambda r: r.corpora.get(state.record.corpus_id))
+        model_notes(model, corpus_shares(corpus), articles=corpus.articles > 1)
 
 
 def show_learning(state: RelabelState) -> None:
@@ -219,7 +242,7 @@ def deleted_labellings() -> None:
     found = compare_queries.labellings(deleted=True)
     if not found:
         return
-    with st.expander(f"Deleted labellings ({len(found)})", icon=":material/delete:"):
+    with st.expander(f"Deleted codings ({len(found)})", icon=":material/delete:"):
         for record in found:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"{plain(record.name)} :gray[· deleted {ago(record.deleted)}]")
@@ -243,11 +266,11 @@ _NO_COLUMN = "(none)"
 
 def whole_labelling() -> None:
     """Draw the import of an exported labelling with its history."""
-    with st.expander("Import labelling", icon=":material/upload:"):
+    with st.expander("Import coding", icon=":material/upload:"):
         corpus = projects.current()
         if corpus is None:
             return
-        st.caption("A labelling exported as JSON lines, with its history.")
+        st.caption("A coding exported as JSON lines, with its history.")
         file = st.file_uploader("JSON lines file", type=["jsonl"], max_upload_size=_MAX_MB)
         if file is None or not st.button("Import", icon=":material/upload:"):
             return
@@ -261,10 +284,10 @@ def labels() -> None:
     """Draw the import of labels from a table, with a preview of the rows that match."""
     with st.expander("Import labels", icon=":material/table:"):
         corpus = projects.current()
-        if corpus is None or closed("Labelling", Right.LABEL):
+        if corpus is None or closed("Coding", Right.LABEL):
             return
         st.caption(
-            "A table with one sentence per row, given by its text or its id, and its cluster; also exports of Label "
+            "A table with one unit per row, given by its text or its id, and its code; also exports of Label "
             "Studio, doccano, Argilla, Potato, Prodigy, CATMA, QualCoder, MAXQDA and Taguette."
         )
         file = st.file_uploader(
@@ -283,11 +306,11 @@ def labels() -> None:
             return
         columns = _columns(sheet)
         together = st.toggle(
-            "Include duplicates", help="A text that occurs several times applies to every sentence with that text."
+            "Include duplicates", help="A text that occurs several times applies to every unit with that text."
         )
         several = st.toggle(
-            "Several codes per sentence", key="code_import_several",
-            help="Of several rows for one sentence, the codes of all are kept. Otherwise they contradict each other.",
+            "Several codes per unit", key="code_import_several",
+            help="Of several rows for one unit, the codes of all are kept. Otherwise they contradict each other.",
         )  # fmt: skip
         found = attempt(lambda: tables.plans(queries.store(), corpus.id, article, sheet, columns, together, several))
         if found is None:
@@ -297,7 +320,7 @@ def labels() -> None:
             "A program made these labels",
             value=tables.hides_makers(sheet),
             help="Nothing is learned from the labels of a program, nor measured on them. Tables with the columns "
-            "“source”, “coder” and “probability”, as exports have them, say this of each sentence. Exports of version "
+            "“source”, “coder” and “probability”, as exports have them, say this of each unit. Exports of version "
             "0.2 do not tell the labels of a program from those of people.",
         )
         name = Path(file.name).stem[:_MAX_NAME] or corpus.name
@@ -327,9 +350,9 @@ def _columns(sheet: Sheet) -> tables.LabelColumns:
     columns = st.columns(5)
     return replace(
         likely,
-        cluster=choose(0, "Cluster column", likely.cluster),
+        cluster=choose(0, "Code column", likely.cluster),
         id=choose(1, "Id column", likely.id),
-        text=choose(2, "Sentence column", likely.text),
+        text=choose(2, "Unit column", likely.text),
         note=choose(3, "Note column", likely.note),
         theme=choose(4, "Theme column", likely.theme),
     )
@@ -339,25 +362,25 @@ def _preview(found: Sequence[tables.Plan]) -> None:
     for plan in found:
         about = f"{plain(plan.coder)}: " if plan.coder else ""
         st.markdown(
-            f"{about}**{_matching(plan.rows)}** {count(len(plan.placed), 'sentence')} of {plan.sentences:,} in "
-            f"{count(len(plan.names), 'cluster')} · {len(plan.missing):,} not found · "
+            f"{about}**{_matching(plan.rows)}** {count(len(plan.placed), 'unit')} of {plan.sentences:,} in "
+            f"{count(len(plan.names), 'code')} · {len(plan.missing):,} not found · "
             f"{len(plan.ambiguous):,} ambiguous · {len(plan.contradicting):,} contradictory"
         )
     if len(found) > 1:
         st.info(
-            f"Each annotator has a labelling. {count(tables.differing(found), 'sentence')} with different codes; "
+            f"Each annotator has a coding. {count(tables.differing(found), 'unit')} with different codes; "
             "compare them on *Agreement*."
         )
     if several := sum(plan.several for plan in found):
-        st.info(f"{count(several, 'sentence')} with several codes, all of which are kept.")
+        st.info(f"{count(several, 'unit')} with several codes, all of which are kept.")
     for remark in dict.fromkeys(remark for plan in found for remark in plan.remarks):
         st.caption(plain(remark))
     problems = [problem for plan in found for problem in plan.problems]
     if not problems:
         return
-    st.warning(f"{_matching(len(problems))} no sentence. Row numbers are those of a spreadsheet.")
+    st.warning(f"{_matching(len(problems))} no unit. Row numbers are those of a spreadsheet.")
     draw_table(
-        {"Row": [t.row for t in problems], "Problem": [t.why for t in problems], "Sentence": [t.text for t in problems]}
+        {"Row": [t.row for t in problems], "Problem": [t.why for t in problems], "Unit": [t.text for t in problems]}
     )
     download(
         "Rows to correct as CSV", lambda: csv_text(tables.PROBLEMS, tables.problem_rows(found)), "rows to correct.csv"
@@ -372,9 +395,9 @@ def scheme() -> None:
     """Draw the import of a scheme, whose clusters are those of a new labelling."""
     with st.expander("Import scheme", icon=":material/account_tree:"):
         corpus = projects.current()
-        if corpus is None or closed("Labelling", Right.LABEL):
+        if corpus is None or closed("Coding", Right.LABEL):
             return
-        st.caption("Clusters with their themes and codebook entries, as exported. All sentences begin unassigned.")
+        st.caption("Codes with their themes and codebook entries, as exported. All units begin unassigned.")
         file = st.file_uploader("Scheme", type=list(codebook.READ_FILES), max_upload_size=_MAX_MB, key="code_scheme")
         chosen = choose_article(corpus, "code_scheme_article")
         article = chosen.id if chosen is not None else None
@@ -385,11 +408,11 @@ def scheme() -> None:
         if found is None:
             return
         if not found:
-            st.info("This file has no clusters. Choose another one.", icon=":material/info:")
+            st.info("This file has no codes. Choose another one.", icon=":material/info:")
             return
         themes = sum(not code.theme for code in found)
-        st.markdown(f"{count(themes, 'theme')} and {count(len(found) - themes, 'sub-theme')}")
-        if st.button("Create labelling with these clusters", type="primary", icon=":material/edit:"):
+        st.markdown(f"{count(themes, 'theme')} and {count(len(found) - themes, 'sub-code')}")
+        if st.button("Create coding with these codes", type="primary", icon=":material/edit:"):
             name = Path(file.name).stem[:_MAX_NAME] or corpus.name
             new = NewLabelling(corpus.id, name, current_person(), article_id=article)
             create(new, from_codes(found, file.name))
@@ -409,7 +432,7 @@ def show_model_coding(state: RelabelState) -> None:
         return
     with folded:
         st.caption(
-            "The codebook becomes the prompt of a language model. Its codes are a labelling of their own, which never "
+            "The codebook becomes the prompt of a language model. Its codes are a coding of their own, which never "
             "counts as a person; the page Agreement tests whether it may replace one."
         )
         running = [job for job in queries.active_jobs({KIND}) if job.args.get("labelling") == state.record.name]
@@ -425,16 +448,16 @@ def _form(state: RelabelState, model: Endpoint) -> None:
     key = f"code_coding_{state.record.id}"
     left, middle, right = st.columns([2, 1, 1])
     sentences = left.segmented_control(
-        "Sentences to code", list(_SENTENCES), default=LABELLED, required=True, format_func=_SENTENCES.__getitem__,
-        key=f"{key}_sentences", help="Begin with those that people labelled, here or in another labelling of the "
+        "Units to code", list(_SENTENCES), default=LABELLED, required=True, format_func=_SENTENCES.__getitem__,
+        key=f"{key}_sentences", help="Begin with those that people labelled, here or in another coding of the "
         "project: they show how good the model is before it codes the rest.",
     )  # fmt: skip
-    limit = middle.number_input("Random sample", 0, step=50, key=f"{key}_limit", help="Number of sentences; 0: all.")
-    batch = right.number_input("Per request", 1, 50, 10, key=f"{key}_batch", help="Sentences of a request.")
+    limit = middle.number_input("Random sample", 0, step=50, key=f"{key}_limit", help="Number of units; 0: all.")
+    batch = right.number_input("Per request", 1, 50, 10, key=f"{key}_batch", help="Units of a request.")
     written = st.text_area(
         "Instructions before the codebook", key=f"{key}_instructions", height=100,
-        help="Optional. Several, separated by a line with three hyphens, are compared on the sentences that people "
-        "labelled in this labelling, and the best one codes; an empty one is the codebook alone.",
+        help="Optional. Several, separated by a line with three hyphens, are compared on the units that people "
+        "labelled in this coding, and the best one codes; an empty one is the codebook alone.",
     )  # fmt: skip
     instructions = tuple(part.strip() for part in f"\n{written or ''}\n".split("\n---\n"))
     wanted = CodingRequest(state.record.name, sentences or ALL, limit, 0, batch, instructions)
@@ -451,14 +474,14 @@ def _form(state: RelabelState, model: Endpoint) -> None:
     codebook_view.agreement(KIND, args, plan.text, model, key, "Send and code")
 
 
-@st.cache_resource(show_spinner="Reading the sentences …", max_entries=4, ttl=60)
+@st.cache_resource(show_spinner="Reading the units …", max_entries=4, ttl=60)
 def _plan(labelling_id: int, step: int, wanted: CodingRequest) -> CodingPlan:
     return coding.plan_of(queries.store(), wanted)
 
 
 def _estimate(plan: CodingPlan, model: Endpoint, key: str) -> None:
     found = coding.estimate(plan, model, coding.newest_result(queries.store()))
-    examples = f" {count(plan.examples, 'sentence')} with the text of an example will not be coded, because the prompt "
+    examples = f" {count(plan.examples, 'unit')} with the text of an example will not be coded, because the prompt "
     examples = f"{examples}tells the code." if plan.examples else ""
     time = "unknown before the first job" if found.seconds is None else f"about {duration(found.seconds)}"
     st.markdown(
@@ -484,7 +507,7 @@ def _newest(state: RelabelState) -> None:
     others = ", ".join(f"{what}: {n:,}" for what, n in left_out.items() if n)
     others = f", {sum(left_out.values()):,} not ({others})" if others else ""
     st.markdown(
-        f"**{plain(found['model'])}** coded {count(found['coded'], 'sentence')}{others} {ago(job.ended)}, "
+        f"**{plain(found['model'])}** coded {count(found['coded'], 'unit')}{others} {ago(job.ended)}, "
         f"by {count(found['requests'], 'request')} in {duration(found['seconds'])}."
     )
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -498,10 +521,10 @@ def _newest(state: RelabelState) -> None:
     if found["problems"]:
         st.caption(
             f"Showing {len(found['problems']):,} of {count(found['problems_in_all'], 'text')} without a usable code; "
-            "the reasons are notes of the labelling."
+            "the reasons are notes of the coding."
         )
         rows = [(row["sentence"], row["reason"]) for row in found["problems"]]
-        draw_table(pd.DataFrame(rows, columns=["Sentence", "Reason"]), height="content" if len(rows) < 6 else 220)
+        draw_table(pd.DataFrame(rows, columns=["Unit", "Reason"]), height="content" if len(rows) < 6 else 220)
 
 
 def _newest_job(labelling: str) -> JobRecord | None:
@@ -518,7 +541,7 @@ def _prompts(found: Mapping[str, Any]) -> None:
     draw_table(pd.DataFrame(rows, columns=["Instructions", "Accuracy", ""]))
     chosen = found["cross_validated"]
     st.caption(
-        "Accuracy is the share of sentences with the code that people gave. That of the best is too high, because it "
-        f"was chosen by the same sentences; cross-validated it is {score(chosen['value'])} [{score(chosen['low'])}, "
+        "Accuracy is the share of units with the code that people gave. That of the best is too high, because it "
+        f"was chosen by the same units; cross-validated it is {score(chosen['value'])} [{score(chosen['low'])}, "
         f"{score(chosen['high'])}]."
     )

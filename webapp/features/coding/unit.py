@@ -279,7 +279,7 @@ def _surface(state: RelabelState, task: Task | None, mine: Mapping[str, TaskReco
     queue = _queue(state, name, task)
     key = f"code_unit_component_{state.record.id}"
     draw_component(
-        "unit", ASSETS, "actions.js", "cluster_editor.js", data=unit_data(state, queue), key=key,
+        "unit", ASSETS, "actions.js", data=unit_data(state, queue), key=key,
         on_actions_change=lambda: dispatch(state, queue, (st.session_state.get(key) or {}).get("actions")),
     )  # fmt: skip
     state.notice = ""

@@ -127,10 +127,19 @@ class UnitList {
     item?.classList.add("current");
     if (id === undefined) this.box.removeAttribute("aria-activedescendant");
     else this.box.setAttribute("aria-activedescendant", `unit-${id}`);
-    if (!silent || this.wanted === id) (item ?? this.blocks[group])?.scrollIntoView({ block: "nearest" });
+    if (!silent || this.wanted === id) this.reveal(item ?? this.blocks[group]);
     this.repaint();
     clearTimeout(this.telling);
     this.telling = setTimeout(() => this.onFocus(id), silent ? 0 : 160);
+  }
+
+  // Scrolls the list alone, not the page around it.
+  reveal(element) {
+    if (!element) return;
+    const box = this.box.getBoundingClientRect(), at = element.getBoundingClientRect();
+    const below = at.bottom + (this.bar.hidden ? 0 : this.bar.offsetHeight + 10) - box.bottom;
+    if (at.top < box.top) this.box.scrollTop -= box.top - at.top;
+    else if (below > 0) this.box.scrollTop += Math.min(below, at.top - box.top);
   }
 
   step(by) {
@@ -200,7 +209,7 @@ class UnitList {
 
   was(ids) {
     const { was } = this.data;
-    if (typeof was === "number") return was;
+    if (typeof was === "number" || !ids.length) return ids.length ? was : 0;
     const found = ids.map((id) => was[this.place.get(id)]);
     return found.every((number) => number === found[0]) ? found[0] : found;
   }
@@ -247,8 +256,14 @@ class UnitList {
     if (this.bar.hidden || this.picker || this.naming) return;
     this.bar.setAttribute("aria-label", bar.label);
     const label = make("b", "", bar.selected.replace("{}", size.toLocaleString("en")));
-    this.bar.replaceChildren(label, ...bar.actions.map((action) => this.barButton(action)), make("span", "space"));
-    this.bar.append(this.barButton({ kind: "clear", label: bar.clear, key: "Esc" }));
+    const actions = [...bar.actions, ...(this.wide ? bar.more : [])];
+    const dots = make("button", "", "⋯", { "aria-label": bar.others, "aria-expanded": String(Boolean(this.wide)), "data-action": "more" });
+    dots.addEventListener("click", () => {
+      this.wide = !this.wide;
+      this.drawBar();
+    });
+    const end = this.barButton({ kind: "clear", label: bar.clear, key: "Esc" });
+    this.bar.replaceChildren(label, ...actions.map((action) => this.barButton(action)), dots, make("span", "space"), end);
   }
 
   barButton({ kind, label, key, moves }) {
@@ -260,7 +275,7 @@ class UnitList {
 
   press(kind, moves) {
     if (kind === "clear") return this.clear();
-    if (kind === "assign") return this.pick((cluster) => this.act("assign", { cluster }, true));
+    if (kind === "assign" || kind === "counter") return this.pick((cluster) => this.act(kind, { cluster }, moves));
     if (kind === "create") return this.create();
     this.act(kind, {}, moves);
   }
@@ -309,7 +324,7 @@ class UnitList {
   // The field has the focus before the server has made the code: the next letters are its name.
   create() {
     const ids = this.selected.size ? this.aimed() : [];
-    actionQueue.push(ids.length ? { kind: "create", ids, was: this.was(ids) } : { kind: "create" });
+    actionQueue.push({ kind: "create", ids, was: this.was(ids) });
     for (const id of ids) this.moved.set(id, true);
     this.selected.clear();
     const { bar } = this.data, save = (name) => actionQueue.push({ kind: "name_created", name });

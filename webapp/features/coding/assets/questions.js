@@ -5,25 +5,21 @@ class Questions extends ActionView {
     super(root);
     this.body = make("div", "body");
     this.body.style.display = "contents";
-    this.makeLines();
-    root.append(this.notice, this.body, this.status);
+    root.append(this.body);
   }
 
   drawStatus() {
-    const text = this.statusText(this.data.status);
-    if (this.status.textContent !== text) this.status.textContent = text;
     this.root.dataset.waiting = actionQueue.actions.length;
     this.root.dataset.answers = this.data.answers;
   }
 
   draw() {
     const { data } = this, focus = this.root.getRootNode().activeElement?.dataset?.kind;
-    this.drawNotice();
     this.body.replaceChildren(make("h3", "", data.title, { "aria-live": "polite" }));
     for (const sentence of data.sentences) this.body.append(this.sentence(sentence));
     if (data.options.length) this.body.append(this.group(data.options, data.title, data.short ? "short" : ""));
     if (data.hint) this.body.append(make("p", "hint", data.hint));
-    this.body.append(this.group(data.actions, data.words.more, "short"));
+    if (data.actions.length) this.body.append(this.group(data.actions, data.words.more, "short"));
     if (focus) this.body.querySelector(`[data-kind="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
   }
 
@@ -67,6 +63,6 @@ class Questions extends ActionView {
   }
 }
 
-export default function ({ data, parentElement, setStateValue }) {
-  viewOf(parentElement, "questions", Questions).show(data, setStateValue);
+export default function ({ data, parentElement }) {
+  viewOf(parentElement, "questions", Questions).show(data);
 }
