@@ -45,11 +45,28 @@ def encode(
     return vectors
 
 
+def similarity(first: Sentences, second: Sentences, model: ModelLike = DEFAULT) -> Matrix:
+    """Return the (n, m) cosines of the vectors of n and of m sentences.
+
+    Examples
+    --------
+    >>> from themescope import similarity
+    >>> similarity(["The river floods."], ["The stream rises.", "She plays the violin."]).shape
+    (1, 2)
+    """
+    from sklearn.metrics.pairwise import cosine_similarity
+
+    found = encoder(model)
+    cosines: Matrix = cosine_similarity(encode(first, found), encode(second, found))
+    return cosines
+
+
 def find_themes(
     sentences: Sentences,
     model: ModelLike = DEFAULT,
     k: int | Literal["auto"] = "auto",
     *,
+    vectors: Matrix | None = None,
     text: str | None = None,
     invalid: Invalid = "error",
     in_order: bool = False,
@@ -69,6 +86,9 @@ def find_themes(
         Name of a pretrained model, folder of a saved model, or an object with an ``encode`` method.
     k
         Number of themes, or ``"auto"``.
+    vectors
+        (n, dim) vectors of the sentences, if they are known: nothing is encoded then. Name the ``model`` by which they
+        were made if :meth:`.Themes.predict` is to take sentences.
     text
         Name of the column of a table.
     invalid
@@ -114,10 +134,17 @@ def find_themes(
     from themescope.core.text.sentence_lists import read_sentences
     from themescope.core.theme_finding import ProgressBar, themes_of, themes_of_list
 
-    config = config_from_dict(ThemesConfig, {**(settings or {}), "k": 0 if k == "auto" else k})
-    given, found = read_sentences(sentences, text, invalid), encoder(model)
+    number = 0 if k == "auto" else k.__index__() if hasattr(k, "__index__") and not isinstance(k, bool) else k
+    config = config_from_dict(ThemesConfig, {**(settings or {}), "k": number})
+    given = read_sentences(sentences, text, invalid)
+    if vectors is not None and len(vectors) != given.given:
+        raise DataError(
+            f"There are {given.given:,} sentences and {len(vectors):,} vectors. Give one for each sentence."
+        )
+    found = None if vectors is not None and model == DEFAULT else encoder(model)
+    known = None if vectors is None else vectors[given.rows]
     shown = report or (ProgressBar() if show_progress_bar else SILENT)
-    themes = themes_of(given.texts, found, config, seed, shown, in_order, lists=model == DEFAULT)
+    themes = themes_of(given.texts, found, config, seed, shown, in_order, model == DEFAULT, known)
     if isinstance(shown, ProgressBar):
         shown.bar.close()
     return themes_of_list(given, themes)

@@ -64,11 +64,11 @@ class DuplicateNameError(ThemescopeError):
         super().__init__(f"A {kind} called {name!r} exists already. {advice}")
 
 
-class MissingExtraError(ThemescopeError):
+class MissingExtraError(ThemescopeError, ImportError):
     """A missing package that an optional feature requires; ``extra`` or else ``command`` installs it."""
 
     def __init__(self, feature: str, package: str, extra: str, command: str = "") -> None:
-        self.feature, self.package, self.extra = feature, package, extra
+        self.name, self.feature, self.package, self.extra = package, feature, package, extra
         command = command or f"pip install 'themescope[{extra}]'"
         super().__init__(f"{feature} needs the package {package!r}, which is not installed. Install it with: {command}")
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
@@ -29,7 +29,7 @@ from themescope.core.types import Labels, Matrix
 _MOST_CLUSTERS = 200
 
 
-class SentenceVectorizer(TransformerMixin, BaseEstimator):
+class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Turn sentences into vectors by a trained model.
 
     Parameters
@@ -65,6 +65,10 @@ class SentenceVectorizer(TransformerMixin, BaseEstimator):
         self.model_ = encoder(self.model)
         return self
 
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.model_.encode(["dimensions"]).shape[1])
+
     def transform(self, sentences: Sentences) -> Matrix:
         """Return (n, dim) vectors, dense or CSR; row i belongs to sentence i."""
         check_is_fitted(self)
@@ -93,6 +97,8 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         Name of the column of sentences in a table. A table of numbers without it has vectors in its rows.
     invalid
         Whether None, NaN, empty texts and numbers among sentences are an error, or (``"drop"``) get the label -1.
+    n_clusters, random_state
+        What scikit-learn calls ``k`` and ``seed``; they count where they are given.
 
     Attributes
     ----------
@@ -129,7 +135,10 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         seed: int = 0,
         text: str | None = None,
         invalid: Invalid = "error",
+        n_clusters: int | None = None,
+        random_state: int | None = None,
     ) -> None:
+        self.n_clusters, self.random_state = n_clusters, random_state
         self.model, self.k, self.clusterer, self.settings, self.seed = model, k, clusterer, settings, seed
         self.text, self.invalid = text, invalid
 
@@ -150,10 +159,12 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         DataError
             If there are fewer different sentences than clusters, or a vector is not finite.
         """
-        if not (self.k == "auto" or (isinstance(self.k, int | np.integer) and not isinstance(self.k, bool))):
-            raise ConfigError(f"k must be a whole number or 'auto', not {self.k!r}.")
+        wanted = self.k if self.n_clusters is None else self.n_clusters
+        seed = self.seed if self.random_state is None else self.random_state
+        if not (wanted == "auto" or (isinstance(wanted, int | np.integer) and not isinstance(wanted, bool))):
+            raise ConfigError(f"k must be a whole number or 'auto', not {wanted!r}.")
         self.model_: EncoderLike | None = None
-        vectors, given = self._vectors(x, new=True)
+        vectors, given = self._vectors(x, new=True, least=1 if wanted == "auto" else int(wanted))
         if given is None:
             rows = row_order(vectors)
             vectors, place = vectors[rows], rows.argsort()
@@ -161,14 +172,14 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
             different = distinct_texts(given.texts)
             vectors, rows, place = different.vectors(vectors), different.rows, different.place
         self.n_features_in_ = int(vectors.shape[1])
-        if self.k == "auto":
+        if wanted == "auto":
             model = self.model_
             calibration = model.calibration if isinstance(model, SentenceModel) else DEFAULT_CALIBRATION
-            suggestion = suggest(vectors, calibration, _MOST_CLUSTERS, self.seed)
+            suggestion = suggest(vectors, calibration, _MOST_CLUSTERS, seed)
             k, self.reason_ = suggestion.k, suggestion.reason
         else:
-            k, self.reason_ = int(self.k), ""
-        clustered = CLUSTERERS.build(self.clusterer, self.settings).fit_predict(vectors, k, self.seed)
+            k, self.reason_ = int(wanted), ""
+        clustered = CLUSTERERS.build(self.clusterer, self.settings).fit_predict(vectors, k, seed)
         found = canonical_labels(clustered[place])
         self.labels_: Labels = _in_rows(found, given)
         self.n_clusters_ = int(found.max(initial=-1)) + 1
@@ -188,10 +199,9 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         products: Any = unit_rows(vectors) @ self.cluster_centers_.T
         return _in_rows(np.asarray(products).argmax(axis=1).astype(np.int32), given)
 
-    def _vectors(self, x: Any, new: bool) -> tuple[Matrix, SentenceList | None]:
+    def _vectors(self, x: Any, new: bool, least: int = 1) -> tuple[Matrix, SentenceList | None]:
         """Return given vectors after a check, or encode sentences; the model is loaded once per fit."""
         if self.text is None and _are_vectors(x):
-            least = self.k if new and self.k != "auto" else 1
             try:
                 vectors = validate_data(
                     self, x, reset=new, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=least
@@ -202,7 +212,13 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         given = read_sentences(x, self.text, self.invalid)
         if self.model_ is None:
             self.model_ = encoder(self.model)
-        return vectors_of(self.model_, given.texts), given
+        found = vectors_of(self.model_, given.texts)
+        if not new and found.shape[1] != self.n_features_in_:
+            raise DataError(
+                f"The vectors that were fitted have {self.n_features_in_} dimensions, those of sentences by "
+                f"{self.model!r} {found.shape[1]}. Name the model by which the fitted vectors were made."
+            )
+        return found, given
 
 
 def _are_vectors(x: Any) -> bool:

@@ -21,24 +21,28 @@ from themescope.core.types import Matrix
 
 def themes_of(
     texts: Sequence[str],
-    model: EncoderLike,
+    model: EncoderLike | None,
     config: ThemesConfig,
     seed: int,
     report: Report,
     in_order: bool = False,
     lists: bool = False,
+    vectors: Matrix | None = None,
 ) -> Themes:
     """Return the themes of texts, see :func:`themescope.core.api.find_themes`.
 
     With ``lists``, the encoder is chosen by the kind of the texts, see :func:`suited`. Unless the texts are
-    ``in_order``, each different one is encoded once, so that their order has no influence.
+    ``in_order``, each different one is encoded once, so that their order has no influence. ``vectors`` are known ones
+    of the texts, which may have no model.
     """
     different = distinct_texts(texts)
     ours = model if isinstance(model, SentenceModel) else None
-    if ours is not None and lists and not in_order:
+    if ours is not None and lists and not in_order and vectors is None:
         found = suited(ours, texts, config, seed, report)
     else:
-        vectors = model.encode(texts) if in_order else vectors_of(model, texts)
+        if vectors is None:
+            assert model is not None
+            vectors = model.encode(texts) if in_order else vectors_of(model, texts)
         found = Suited(model, vectors, ours.calibration if ours else DEFAULT_CALIBRATION)
     positions = np.arange(len(texts)) if in_order else None
     themes = find_themes(list(texts), found.vectors, config, seed, report, found.calibration, positions, found.plain)
@@ -61,7 +65,7 @@ _TOLD = 1_000
 class Suited:
     """An encoder and its (n, dim) vectors of texts; ``plain`` are those without context, if it has one."""
 
-    encoder: EncoderLike
+    encoder: EncoderLike | None
     vectors: Matrix
     calibration: PairCalibration
     plain: Matrix | None = None

@@ -156,7 +156,7 @@ class Themes(FoundThemes):
         a model.
         """
         if self.encoder is None:
-            raise DataError("These themes were loaded without their model. Load them with Themes.load(folder, model).")
+            raise DataError("These themes have no model. Name it in Themes.load or, beside vectors, in find_themes.")
         texts = read_sentences(sentences, text).texts
         if not texts:
             return self._centres.assign(np.zeros((0, self.vectors.shape[1]), np.float32))

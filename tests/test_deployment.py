@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+import themescope
 from themescope.db import settings
 from themescope.db.settings import Settings
 from themescope.jobs.cli.main import main as commands
@@ -70,7 +71,9 @@ def test_every_image_has_an_exact_version() -> None:
 def test_every_file_names_the_same_version() -> None:
     version, day = re.findall(r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)[0]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    assert version == PROJECT["version"] == citation["version"] and day == str(citation["date-released"])
+    assert version == PROJECT["version"] == themescope.__version__ == citation["version"] and day == str(
+        citation["date-released"]
+    )
     assert SERVICES["web1"]["image"] == f"themescope:{version}"
 
 

@@ -65,13 +65,21 @@ for id in REGISTRY.ids():
 """
 
 LIBRARY = """
+import inspect, pydoc
 import themescope
 
 assert not {"torch", "numpy", "scipy"} & set(sys.modules)
+from themescope import *
+assert hasattr(themescope, "show") and len(inspect.getmembers(themescope)) > 10 and themescope.__version__ > "0.2"
+assert "find_themes" in pydoc.render_doc(themescope)
 found = themescope.find_themes(["The cat sleeps.", "A dog barks.", "Shares fell.", "The bank lends."] * 3)
 assert len(found.labels) == 12
 labels = themescope.SentenceClusterer(themescope.load("default"), k=2).fit_predict(["Rain.", "Snow.", "A bank."])
 assert len(labels) == 3
+try:
+    show(found)
+except ImportError as error:
+    assert "themescope[app,notebook]" in str(error), error
 
 from pathlib import Path
 from tests.core.readers.samples import sample

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.installation import clean_environment
 from tests.places import ROOT
 
 PACKAGES = ("core", "db", "jobs", "webapp")
@@ -135,6 +136,18 @@ def test_it_works_in_a_folder_with_packages_of_the_same_names(
     assert "Usage:" in run(python, crowded, "-m", "themescope.jobs.cli", "--help")
     assert "--no-demo" in run(python, crowded, "-m", "themescope", "--help")
     assert run(python, crowded, "-c", "import themescope.core, core; print(core.WHOSE)").strip() == "the user"
+
+
+def test_users_see_the_types(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "use.py").write_text(
+        "import themescope\nreveal_type(themescope.find_themes(['A cat.']).level(0))\n"
+        "reveal_type(themescope.load())\nthemescope.encode(1)\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--python-executable", installed, "--follow-imports", "silent", "use.py"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=clean_environment())
+    assert 'Revealed type is "themescope.core.themes.Themes"' in said.stdout, said.stdout + said.stderr
+    assert 'Revealed type is "themescope.core.sentence_model.SentenceModel"' in said.stdout
+    assert 'error: Argument 1 to "encode" has incompatible type "int"' in said.stdout
 
 
 def test_another_wheel_with_a_package_core_leaves_it_whole(installed: Path, tmp_path: Path) -> None:

@@ -20,16 +20,17 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from themescope.core.api import encode, find_themes, reproduce
+    from themescope.core.api import encode, find_themes, reproduce, similarity
     from themescope.core.client.client import Client
     from themescope.core.estimators import SentenceClusterer, SentenceVectorizer
     from themescope.core.sentence_model import SentenceModel, load
     from themescope.core.themes import Themes
-    from themescope.webapp.map_view.widget import show
+    from themescope.webapp.map_view.widget import ThemesMap
 
+__version__ = "0.3.0"
 __all__ = [
     "Client",
     "SentenceClusterer",
@@ -41,6 +42,7 @@ __all__ = [
     "load",
     "reproduce",
     "show",
+    "similarity",
 ]
 
 _MODULES = {
@@ -50,7 +52,6 @@ _MODULES = {
     "SentenceVectorizer": "themescope.core.estimators",
     "Themes": "themescope.core.themes",
     "load": "themescope.core.sentence_model",
-    "show": "themescope.webapp.map_view.widget",
 }
 """Module of a name; the others are in ``themescope.core.api``."""
 
@@ -59,6 +60,41 @@ _MODULES = {
 _checkout = Path(__file__).resolve().parents[1]
 if (_checkout / "pyproject.toml").is_file() and (_checkout / "core" / "registry.py").is_file():
     __path__.insert(0, str(_checkout))
+
+
+def show(themes: Themes, height: int = 480, theme: Literal["light", "dark"] = "light", seed: int = 0) -> ThemesMap:
+    """Show the labelled map of themes in a notebook, and return it; whose ``selection`` is what the lasso selected.
+
+    Parameters
+    ----------
+    themes
+        Themes of at least 3 different sentences.
+    height
+        Height in pixels.
+    theme
+        Colours on a light or a dark ground.
+    seed
+        Seed of the layout (UMAP).
+
+    Raises
+    ------
+    MissingExtraError
+        If the extras ``app`` and ``notebook`` are not installed.
+
+    Examples
+    --------
+    >>> from themescope import find_themes, show
+    >>> themes = find_themes([
+    ...     "The river floods every spring.", "The stream runs into the river.",
+    ...     "The orchestra played a symphony.", "She plays the violin in an orchestra.",
+    ... ], k=2)
+    >>> chart = show(themes)
+    >>> len(chart.selection)  # until something is selected
+    0
+    """
+    from themescope.webapp.map_view.widget import ThemesMap
+
+    return ThemesMap(themes, height, theme, seed)
 
 
 def __getattr__(name: str) -> Any:

@@ -74,6 +74,24 @@ def test_themes_of_a_list_of_sentences(folder: Path) -> None:
         themescope.find_themes(sentences, folder, settings={"word": 1})
 
 
+def test_themes_of_known_vectors(folder: Path) -> None:
+    sentences = [f"The {noun} {i}." for noun in ("river", "violin") for i in range(4)]
+    vectors = themescope.encode(sentences, folder)
+    found = themescope.find_themes(sentences, k=np.int64(2), vectors=vectors)
+    assert found.labels.tolist() == [found.labels[0]] * 4 + [found.labels[4]] * 4 and len(found.themes) == 2
+    with pytest.raises(DataError, match="model"):
+        found.predict(["A river."])
+    named = themescope.find_themes(sentences, folder, 2, vectors=vectors)
+    assert named.predict(["A river."]).labels[0] == named.labels[0]
+    left_out = themescope.find_themes(
+        [*sentences, None], k=2, vectors=np.vstack([vectors, vectors[:1]]), invalid="drop"
+    )
+    assert left_out.labels.tolist() == [*found.labels.tolist(), -1]
+    with pytest.raises(DataError, match="8 sentences and 7 vectors"):
+        themescope.find_themes(sentences, k=2, vectors=vectors[1:])
+    assert themescope.similarity(sentences[:2], sentences[4:7], folder).shape == (2, 3)
+
+
 def test_the_calibration_of_a_model_decides_the_number_of_themes(folder: Path, tmp_path: Path) -> None:
     verbs = ("meets", "has", "crosses", "fills", "leaves", "finds")
     sentences = [f"The {noun} {verb} the sea." for noun in ("river", "violin", "tax") for verb in verbs]

@@ -54,7 +54,7 @@ def test_parameters_can_be_read_set_and_cloned():
     clusterer = themescope.SentenceClusterer("default", k=4, clusterer="ward", seed=3)
     assert clusterer.get_params() == {
         "model": "default", "k": 4, "clusterer": "ward", "settings": None, "seed": 3, "text": None,
-        "invalid": "error",
+        "invalid": "error", "n_clusters": None, "random_state": None,
     }  # fmt: skip
     copy = clone(clusterer).set_params(k=5)
     assert (copy.k, copy.clusterer, clusterer.k) == (5, "ward", 4)
@@ -66,6 +66,24 @@ def test_vectors_may_be_given_in_place_of_sentences():
     dense = themescope.SentenceClusterer(k=2).fit_predict(vectors)
     assert dense.tolist() == [0, 1] * 4
     assert (themescope.SentenceClusterer(k=2).fit_predict(sparse.csr_array(vectors)) == dense).all()
+
+
+def test_text_is_placed_among_fitted_vectors_of_the_same_model_only():
+    vectors = LetterEncoder().encode(SENTENCES)
+    assert themescope.SentenceClusterer(LetterEncoder(), k=2).fit(vectors).predict(["floods", "an opera"]).tolist() == [
+        0,
+        1,
+    ]
+    with pytest.raises(DataError, match="2 dimensions, those of sentences by 'default' 384"):
+        themescope.SentenceClusterer(k=2).fit(vectors).predict(["floods"])
+
+
+def test_the_names_of_scikit_learn_count():
+    vectors = LetterEncoder().encode(SENTENCES)
+    named = themescope.SentenceClusterer(n_clusters=np.int64(2), random_state=7)
+    assert named.fit_predict(vectors).tolist() == [0, 1] * 4 and named.get_params()["random_state"] == 7
+    table = themescope.SentenceVectorizer(LetterEncoder()).set_output(transform="pandas").fit_transform(SENTENCES)
+    assert list(table.columns) == ["sentencevectorizer0", "sentencevectorizer1"]
 
 
 def test_predict_assigns_new_sentences_to_the_nearest_cluster(clusterer):

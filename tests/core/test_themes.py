@@ -145,7 +145,7 @@ def test_saved_themes_are_loaded(themes: Themes, model: SentenceModel, tmp_path:
     assert (loaded.curves, loaded.interval, loaded.sentences) == (themes.curves, themes.interval, themes.sentences)
     assert (loaded.predict(TEXTS).probabilities == themes.predict(TEXTS).probabilities).all()
     assert loaded.merge(1, 2).themes == themes.merge(1, 2).themes
-    with pytest.raises(DataError, match="without their model"):
+    with pytest.raises(DataError, match="have no model"):
         Themes.load(tmp_path / "other").predict(TEXTS)
     with pytest.raises(DataError, match="50 dimensions; these themes have 5"):
         Themes.load(tmp_path / "other", model).predict(TEXTS)

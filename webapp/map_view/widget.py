@@ -115,36 +115,3 @@ class ThemesMap(anywidget.AnyWidget):
         """Return the widget, and a picture for viewers that run no scripts."""
         data, metadata = super()._repr_mimebundle_(**options)
         return data | {"image/png": base64.b64encode(component.picture_png(self.canvas, self.state)).decode()}, metadata
-
-
-def show(themes: Themes, height: int = 480, theme: Literal["light", "dark"] = "light", seed: int = 0) -> ThemesMap:
-    """Show the labelled map of themes in a notebook, and return it; whose ``selection`` is what the lasso selected.
-
-    Parameters
-    ----------
-    themes
-        Themes of at least 3 different sentences.
-    height
-        Height in pixels.
-    theme
-        Colours on a light or a dark ground.
-    seed
-        Seed of the layout (UMAP).
-
-    Raises
-    ------
-    MissingExtraError
-        If the extras ``app`` and ``notebook`` are not installed.
-
-    Examples
-    --------
-    >>> from themescope import find_themes, show
-    >>> themes = find_themes([
-    ...     "The river floods every spring.", "The stream runs into the river.",
-    ...     "The orchestra played a symphony.", "She plays the violin in an orchestra.",
-    ... ], k=2)
-    >>> chart = show(themes)
-    >>> len(chart.selection)  # until something is selected
-    0
-    """
-    return ThemesMap(themes, height, theme, seed)
