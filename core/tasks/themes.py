@@ -240,8 +240,8 @@ def find_themes(
 
 # ---------------------------------------------------------------- levels
 
-_FEWEST_JOINED, _MOST_JOINED = 0.3, 0.6
-"""Least and largest number of themes of a level, as a share of those that it joins."""
+_FEWEST_JOINED = 0.2
+"""Least number of themes of a level, as a share of those that it joins; at most it has half of them."""
 _JOINED_AGAIN = 10
 """Least number of joined themes that are joined once more."""
 _PARTS, _MOST_PARTS = 2, 6
@@ -265,8 +265,8 @@ def theme_tree(x: Matrix, labels: Labels) -> Floats:
 def joined(x: Matrix, labels: Labels, compared: Ids, alone: Ids) -> list[Labels]:
     """Return the (m,) labels of one or two levels that join themes by their tree, the one with the fewest first.
 
-    A level has the number of themes whose silhouette on the rows ``compared`` is largest, between 30 % and 60 % of the
-    level below. Themes in ``alone`` are joined with none. Less than three others are not joined.
+    A level has the number of themes whose silhouette on the rows ``compared`` is largest, between a fifth and half
+    of the level below. Themes in ``alone`` are joined with none. Less than three others are not joined.
     """
     from scipy.cluster.hierarchy import cut_tree
 
@@ -278,7 +278,7 @@ def joined(x: Matrix, labels: Labels, compared: Ids, alone: Ids) -> list[Labels]
         return levels
     tree, part = theme_tree(x[inside], known), x[inside]
     while k >= (_JOINED_AGAIN if levels else 3):
-        numbers = range(max(2, round(_FEWEST_JOINED * k)), max(3, int(_MOST_JOINED * k) + 1))
+        numbers = range(max(2, round(_FEWEST_JOINED * k)), (k + 1) // 2 + 1)
         cuts = [cut_tree(tree, number).ravel().astype(np.int32) for number in numbers]
         best = max(cuts, key=lambda cut: silhouette(part, cut[known], int(cut.max()) + 1))
         k = int(best.max()) + 1

@@ -14,15 +14,12 @@ import numpy as np
 from starlette.responses import StreamingResponse
 
 from themescope.core.columns import ColumnType
-from themescope.core.records.answers import LocatedSentence
 from themescope.db.store import Store
 from themescope.jobs.api.problems import responses
 from themescope.jobs.services.labelling.agreement import known_labelling
-from themescope.jobs.services.labelling.files import HEADER, PLACE, Row, place_cells, row_parts, sentence_parts
+from themescope.jobs.services.labelling.files import HEADER, Row, row_parts
 from themescope.jobs.services.table_files import arrow_column, csv_pieces, file_columns, json_pieces
-from themescope.jobs.services.themes import level_names, theme_arrays, theme_record
-
-THEME_HEADER = (*PLACE, "theme", "theme_number", "margin")
+from themescope.jobs.services.themes import theme_record, theme_table
 
 
 class ExportFormat(StrEnum):
@@ -78,25 +75,10 @@ def labels(store: Store, labelling_id: int, columns: bool = False) -> TableExpor
 
 
 def themes(store: Store, run_id: int, columns: bool = False) -> TableExport:
-    """Return the export of the themes of a run, in reading order; see :data:`THEME_HEADER`.
-
-    The themes of each level follow (:func:`.level_names`), and with ``columns``, the columns of the corpus.
-    """
+    """Return the export of the themes of a run, see :func:`.theme_table`; with ``columns``, the corpus's follow."""
     with store.reading() as r:
-        record = theme_record(r, run_id)
-        ids, numbers, margins = theme_arrays(r, run_id)
-        corpus = r.corpora.get(int(record.config["corpus_id"]))
-        levels = level_names(r, record, np.sort(ids))
-    names = [str(theme["name"]) for theme in record.config["themes"]]
-    order = np.argsort(ids, kind="stable")
-
-    def row(sentence: LocatedSentence, at: int) -> Row:
-        number = int(numbers[order[at]])
-        own = names[number] if number >= 0 else "", number, float(margins[order[at]])
-        return (*place_cells(sentence), *own, *(level[at] for level in levels.values()))
-
-    header = (*THEME_HEADER, *levels)
-    found = TableExport(corpus.name, header, lambda: sentence_parts(store, ids[order], row))
+        corpus = r.corpora.get(int(theme_record(r, run_id).config["corpus_id"]))
+    found = TableExport(corpus.name, *theme_table(store, run_id))
     return with_columns(store, corpus.id, found) if columns else found
 
 

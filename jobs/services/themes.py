@@ -5,14 +5,17 @@ The repository of runs leaves out removed articles, see :meth:`.Runs.get`; numbe
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
 from themescope.core.errors import UnknownNameError
-from themescope.core.records.answers import NamedTheme, ThemeLevel, ThemeRun
+from themescope.core.records.answers import LocatedSentence, NamedTheme, ThemeLevel, ThemeRun
 from themescope.core.records.stored import RunRecord
 from themescope.core.types import Ids, Split
 from themescope.db.repositories.runs import THEMES
-from themescope.db.store import Unit
+from themescope.db.store import Store, Unit
+from themescope.jobs.services.labelling.files import PLACE, Row, place_cells, sentence_parts
 
 
 def theme_record(r: Unit, run_id: int) -> RunRecord:
@@ -37,18 +40,27 @@ def theme_arrays(r: Unit, run_id: int) -> tuple[Ids, Ids, np.ndarray]:
     return ids, themes, margins
 
 
-def level_names(r: Unit, run: RunRecord, ids: Ids) -> dict[str, list[str]]:
-    """Return level_0, level_1 … → the theme of each of (n,) sentences, by name, at this level of a result.
+def theme_table(store: Store, run_id: int) -> tuple[tuple[str, ...], Callable[[], Iterator[list[Row]]]]:
+    """Return header and parts of a file of all sentences of a result in reading order.
 
-    Level 0 has the fewest themes. "" is that of a sentence without a theme.
+    Their places, the theme by name and number, the margin, and level_0, level_1 …: the theme at each level by name.
+    Level 0 has the fewest themes.
     """
-    found: dict[str, list[str]] = {}
-    for number, level in enumerate(r.runs.levels(run)):
-        own, themes, _ = theme_arrays(r, level.id)
-        names = [*(str(theme["name"]) for theme in level.config["themes"]), ""]
-        of = dict(zip(own.tolist(), themes.tolist(), strict=True))
-        found[f"level_{number}"] = [names[of.get(id, -1)] for id in ids.tolist()]
-    return found
+    with store.reading() as r:
+        levels = r.runs.levels(theme_record(r, run_id))
+        found = {level.id: theme_arrays(r, level.id) for level in levels}
+    ids, numbers, margins = found[run_id]
+    order = np.argsort(ids, kind="stable")
+    names = {level.id: [*(str(theme["name"]) for theme in level.config["themes"]), ""] for level in levels}
+    every = [(names[id], of[np.argsort(known, kind="stable")].tolist()) for id, (known, of, _) in found.items()]
+
+    def row(sentence: LocatedSentence, at: int) -> Row:
+        number = int(numbers[order[at]])
+        own = names[run_id][number], number, float(margins[order[at]])
+        return (*place_cells(sentence), *own, *(called[of[at]] for called, of in every))
+
+    header = (*PLACE, "theme", "theme_number", "margin", *(f"level_{number}" for number in range(len(levels))))
+    return header, lambda: sentence_parts(store, ids[order], row)
 
 
 def theme_run(r: Unit, run: RunRecord) -> ThemeRun:

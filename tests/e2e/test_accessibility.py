@@ -59,7 +59,7 @@ STATES = [
     ("compare", {"tab": "Triplet accuracy"}),
     ("triplets", {"view": "Browse", "set": SET}),
     ("triplets", {"view": "Sets"}),
-    ("themes", {"view": "Results"}),
+    *(("themes", {"view": view}) for view in ("By column", "Over time", "Compute again")),
 ]
 PAPER = """map => getComputedStyle(map).getPropertyValue("--paper").match(/[0-9a-f]{2}/gi)
   .reduce((sum, part) => sum + parseInt(part, 16), 0)"""

@@ -17,6 +17,7 @@ from themescope.jobs.common.language_models.coding import agreed_digest, materia
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.coding import LEARN
+from themescope.webapp.shared.labelling.codebook_view import TITLE
 
 __all__ = ["analysed"]
 Open = Callable[..., AppTest]
@@ -48,7 +49,7 @@ def opened(at: AppTest, key: str) -> AppTest:
 
 @pytest.mark.usefixtures("model")
 def test_what_is_sent_is_shown_and_sent_only_after_agreement(analysed: Store, open_page: Open) -> None:
-    at = opened(open_page("themes", corpus="My list", view="Results"), "themes_naming_th1")
+    at = open_page("themes", corpus="My list", view=TITLE)
     shown = words(at)
     assert f"{URL}/v1/chat/completions" in shown and "model `tiny`" in shown and KEY not in shown
     assert "2 requests with 5 sentences" in shown and '"Sentence 7 of the list."' in shown
@@ -66,7 +67,7 @@ def test_what_is_sent_is_shown_and_sent_only_after_agreement(analysed: Store, op
 
 @pytest.mark.usefixtures("model")
 def test_other_themes_need_another_agreement(analysed: Store, open_page: Open) -> None:
-    at = opened(open_page("themes", corpus="My list", view="Results"), "themes_naming_th1")
+    at = open_page("themes", corpus="My list", view=TITLE)
     next(box for box in at.checkbox if box.label.startswith("Send these texts")).check().run()
     next(box for box in at.multiselect if box.label == "Themes to name").set_value(["2. two"]).run()
     assert "1 request with 2 sentences" in words(at)

@@ -23,7 +23,7 @@ ADDRESSES: list[tuple[str, dict[str, str]]] = [
     *(("compare", {"tab": tab, "benchmark": "island sections"}) for tab in ("Clustering", "Pair", "Triplet accuracy")),
     ("map", {"map": "Islands by network", "colour": "Section"}),
     ("map", {"map": "Islands by words", "compare": "Islands by network", "search": "ferry"}),
-    ("themes", {"view": "Results"}),
+    *(("themes", {"view": view}) for view in ("Results", "Themes", "By column", "Files", "How they were found")),
     *(("code", {"view": view, "labelling": LABELLING}) for view in ("Edit", "History", "Files and settings")),
     *(("code", {"labelling": LABELLING, "layout": layout}) for layout in ("Clusters", "Map")),
     ("code", {"labelling": "Themes of the list"}),

@@ -60,11 +60,11 @@ def test_steps_of_a_project_with_cancel_retry_and_dismiss(filled_store: Store, o
 
 
 def test_pasted_text_is_taken_by_the_click_that_sends_it(sqlite_store: Store, open_page: Open) -> None:
-    at = open_page("themes")
-    at.text_area(key="themes_pasted").set_value(LINES)  # not sent yet, as before Ctrl+Enter
-    press(at, "Find themes")
+    at = open_page("home")
+    at.text_area(key="home_pasted").set_value(LINES)  # not sent yet, as before Ctrl+Enter
+    press(press(at, "Find themes"), "Import")
     assert not at.exception
-    assert kinds(sqlite_store) == ["import-list", "embed", "find-themes", "project"]
+    assert kinds(sqlite_store) == ["import-corpus", "embed", "find-themes", "project"]
 
 
 def project_of(at: AppTest) -> str:

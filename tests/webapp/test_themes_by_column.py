@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
+from tests.webapp.test_themes import cards
 from themescope.core.types import Split
 from themescope.db.store import Store
 from themescope.webapp.features import themes as state
@@ -41,17 +42,26 @@ def themed(filled_store: Store) -> Store:
 
 
 def test_themes_are_compared_with_columns(themed: Store, open_page: Open) -> None:
-    at = open_page("themes", corpus=CORPUS, view=state.RESULTS)
+    at = open_page("themes", corpus=CORPUS, view=state.BY_COLUMN)
     assert not at.exception
-    assert any(box.label == "Category" and box.value == "side" for box in at.selectbox)
+    assert any(box.label == "Column" and box.value == "side" for box in at.selectbox)
     said = "\n".join(caption.value for caption in at.caption)
-    assert "54 sentences. Cramér’s V 1.00; chi-square 54.0 with 2 degrees of freedom, p < 0.001." in said
+    assert "54 units. Cramér’s V 1.00; chi-square 54.0 with 2 degrees of freedom, p < 0.001." in said
     assert "depend on each other" in said
     for shown in ("Shares", "Residuals"):
         at.session_state["themes_cells"] = shown
         at.run()
         assert not at.exception
-    at.session_state["themes_column_view"] = state.OVER_TIME
-    at.run()
+    at = open_page("themes", corpus=CORPUS, view=state.OVER_TIME)
     assert not at.exception
     assert any(box.label == "Period" and box.value == "day" for box in at.selectbox)
+    at.session_state["themes_time_values"] = True
+    at.run()
+    assert not at.exception and any("share" in frame.value.columns for frame in at.dataframe)
+
+
+def test_a_card_says_in_which_column_its_theme_differs(themed: Store, open_page: Open) -> None:
+    at = open_page("themes", corpus=CORPUS)
+    assert not at.exception
+    notes = {card["name"]: card["notes"] for card in cards(at)}
+    assert any(note.startswith("side: ") and "(all: " in note for own in notes.values() for note in own)

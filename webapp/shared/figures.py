@@ -26,6 +26,9 @@ DARK_SCALE = ("#6f60c9", "#4f86c6", "#2fb3a3", "#8fd14f", "#fde725")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up")
 
 
+MARKS = {"circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲"}
+
+
 @dataclass(frozen=True, slots=True)
 class Tones:
     """Colours of charts in one theme."""
@@ -48,6 +51,10 @@ class Tones:
     def symbol(self, index: int) -> str:
         """Return the symbol of category ``index``; it changes where the colours repeat."""
         return SYMBOLS[0] if index < 0 else SYMBOLS[index // len(self.categories) % len(SYMBOLS)]
+
+    def mark(self, index: int) -> str:
+        """Return the symbol of category ``index`` as a character, for texts."""
+        return MARKS[self.symbol(index)]
 
 
 THEMES = {

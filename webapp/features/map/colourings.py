@@ -276,7 +276,7 @@ def of_themes(view: ColouredView) -> list[Option]:
         found = [*compare_queries.article_clusters(int(view.articles[0])), *found]
     for analysis in found:
         name = analysis.colour_name
-        offered.append(Option(name, partial(_themes, view, analysis)))
+        offered += [Option(one.colour_name, partial(_themes, view, one)) for one in compare_queries.levels(analysis)]
         offered.append(Option(f"Confidence in the {name}", partial(_confidence, view, analysis)))
     return offered
 

@@ -4,23 +4,19 @@ from themescope.webapp.shared.pages import PageKeys
 
 # URL keys of the Themes page
 
-NEW, RESULTS = "New list", "Results"
+THEMES, BY_COLUMN, OVER_TIME = "Themes", "By column", "Over time"
 """Tabs."""
-PASTE, UPLOAD, EXISTING = "Paste", "Upload a file", "Existing project"
-"""Sources of sentences."""
+FILES, RESULTS, HOW, AGAIN = "Files", "Other results", "How they were found", "Compute again"
+"""What the menu opens in place of the tabs."""
+LOW_CONFIDENCE = "Low confidence"
+"""In place of a theme: the units that are more similar to another theme than to their own."""
 
-KEYS = PageKeys("themes", viewed=("themes_map_state", "themes_opened_selection"))
+KEYS = PageKeys("themes")
 VIEW = KEYS.url("view")
 RESULT = KEYS.url("result", record="themes")
+LEVEL = KEYS.url("level")
 THEME = KEYS.url("theme")
-STORED = KEYS.url("selection", record="selection")
-"""Id of a stored selection."""
-PART = KEYS.url("part")
-SOURCE = KEYS.url("source")
+"""Name of the theme whose units are listed."""
 
 REQUESTED = "themes_requested"
 """Id of the job whose themes were requested last."""
-
-BY_CATEGORY, OVER_TIME = "By category", "Over time"
-"""Views of themes and columns."""
-THEMES = "Themes"

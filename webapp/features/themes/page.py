@@ -1,31 +1,37 @@
-"""Themes: cluster any list of sentences and name the clusters."""
+"""Themes: what the machine found, as cards, by column and over time."""
 
 import streamlit as st
 
+from themescope.core.records.stored import JobStatus
+from themescope.core.tasks.themes import FEWEST
 from themescope.webapp.features import themes
-from themescope.webapp.features.themes import new_list, results
-from themescope.webapp.shared import projects
-from themescope.webapp.shared.choose import by_name, closed, nothing, open_tab
+from themescope.webapp.features.themes import results
+from themescope.webapp.shared import projects, queries
+from themescope.webapp.shared.choose import Step, steps
 from themescope.webapp.shared.frame import header
 from themescope.webapp.shared.navigation import show_next
 from themescope.webapp.shared.results import compare_queries
 
-if (ready := new_list.finished()) is not None:
-    show_next({"corpus": ready.corpus.name, "view": themes.RESULTS, "result": ready.name})
+job = queries.job(st.session_state.get(themes.REQUESTED, 0))
+if job is not None and job.status is JobStatus.DONE:
+    ready = next((a for a in compare_queries.analyses() if a.run.id == job.result["run_id"]), None)
+    if ready is not None:
+        show_next({"corpus": ready.corpus.name, "result": ready.name})
     # Once something else has taken note of the result: a click may end a run anywhere.
     st.session_state.pop(themes.REQUESTED, None)
     st.rerun()
+project = projects.current()
 found = compare_queries.analyses(projects.current_id())
-progress = st.container()
-view, tab = open_tab([themes.NEW, themes.RESULTS], themes.VIEW, default=themes.RESULTS if found else themes.NEW)
-with progress:
-    header.watch(projects.current() if view == themes.RESULTS and not found else None)
-with tab:
-    if view == themes.NEW:
-        if not closed("Finding themes in a new list"):
-            new_list.form()
-    elif found:
-        best = compare_queries.best_first(found)
-        results.show(by_name("Result", best, themes.RESULT, lambda analysis: analysis.name), found)
-    else:
-        nothing("No themes yet.", "Find the themes of this project, or open the tab “New list” and paste sentences.")
+header.watch(project if not found else None)
+if found:
+    results.show(found)
+else:
+    few = project is not None and project.sentences < FEWEST
+    needs = "Needs texts." if project is None else f"Themes need at least {FEWEST} units." if few else ""
+    steps(
+        [
+            Step("Import texts", "Paste or drop texts of any kind.", project is not None, "import"),
+            Step("Find themes", "Start it above. It takes a few minutes.", False, "themes", needs=needs),
+            Step("Name and compare them", "By column, over time and on the map.", False, "map", needs="Needs themes."),
+        ]
+    )

@@ -1,339 +1,458 @@
-"""Results of the Themes page: themes with names and central sentences, curves, the map and the sentences."""
+"""Results of the Themes page: themes as cards at their levels, the units of a theme, and what the menu opens."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
+from plotly.subplots import make_subplots
 
+from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.generated_names import NameState
-from themescope.core.labelling.operations import Origin, selected
-from themescope.core.records.answers import LocatedSentence
-from themescope.core.records.stored import MapRecord
-from themescope.core.types import Ids
+from themescope.core.labelling.operations import digest_of_ids
 from themescope.db.access import Right
 from themescope.jobs.common.importing.waves import without_waves
 from themescope.jobs.common.language_models.coding import materials_of_run
 from themescope.jobs.common.models import WITHIN_ARTICLE, corpus_shares, language_note, within_article
 from themescope.jobs.kinds.themes import restored
-from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
+from themescope.jobs.services import pipeline
 from themescope.jobs.services.table_files import Table, Types, excel_bytes
+from themescope.jobs.services.themes import theme_arrays, theme_table
 from themescope.webapp.features import themes as state
 from themescope.webapp.features.themes import by_column
-from themescope.webapp.map_view import component
-from themescope.webapp.map_view import scene as map_scene
-from themescope.webapp.map_view.scene import MANY, Colouring, MapState, Scene, forget_replaced, open_stored
-from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import bound
-from themescope.webapp.shared.components import draw_table
+from themescope.webapp.map_view.scene import MANY
+from themescope.webapp.shared import queries, unit_list
+from themescope.webapp.shared.choose import grouped, model_label, model_notes, open_tab, segment
+from themescope.webapp.shared.components import draw_component, draw_table, toast_error
+from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.forms import table_files
-from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.frame.search import FIND
+from themescope.webapp.shared.job_status import follow
 from themescope.webapp.shared.labelling import codebook_view
-from themescope.webapp.shared.labelling.codebook_view import correct_button
+from themescope.webapp.shared.navigation import show_next, switch_page, write_parameter
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.results.compare_queries import Analysis, RunListing
-from themescope.webapp.shared.selections import selection_panel
-from themescope.webapp.shared.selections.selections import Panel, Ranking
-from themescope.webapp.shared.text import count, duration, file_stem, plain, shorten
+from themescope.webapp.shared.selections import selections
+from themescope.webapp.shared.text import count, distinct, duration, file_stem, plain, shorten
 
-_LONGEST = 200
-_OUTCOMES = {
-    NameState.NAMED: ("theme named", "themes named"),
-    NameState.UNSUPPORTED: ("suggestion not used", "suggestions not used"),
-    NameState.KEPT: ("name kept", "names kept"),
-}
-
-
-def show_naming(analysis: Analysis) -> None:
-    """Draw what earlier requests gave, and the form for new ones."""
-    folded = st.expander(
-        codebook_view.TITLE,
-        icon=":material/auto_awesome:",
-        key=f"themes_naming_{analysis.run.digest}",
-        on_change="rerun",
-    )
-    if not folded.open:
-        return
-    with folded:
-        report = analysis.run.config.get("naming")
-        if report:
-            found = [(int(report.get(outcome.value, 0)), words) for outcome, words in _OUTCOMES.items()]
-            counts = ", ".join(count(number, *words) for number, words in found if number)
-            st.markdown(f"Last time: {plain(report['model'])} at {plain(report['endpoint'])}: {counts}.")
-            rows = [
-                (f"{place}. {theme['name']}", theme["naming"]["reason"], theme["naming"].get("suggestion", ""))
-                for place, theme in enumerate(analysis.themes, 1)
-                if theme.get("naming", {}).get("reason")
-            ]
-            if rows:
-                draw_table(pd.DataFrame(rows, columns=["Theme", "Reason", "Suggestion"]))
-            renamed = any("default_name" in theme for theme in analysis.themes)
-            if renamed and may(Right.MANAGE) and st.button("Restore computed names", icon=":material/undo:"):
-                queries.write(lambda r: r.runs.set_themes(analysis.run.id, restored(analysis.themes), naming=None))
-                st.rerun()
-        model = codebook_view.endpoint()
-        if model is None:
-            return
-        names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes, 1)]
-        chosen = st.multiselect("Themes to name", names, placeholder="all themes", key="themes_to_name")
-        places = [names.index(name) for name in chosen]
-        materials = materials_of_run(queries.store(), analysis.run, places)
-        target = {"run": analysis.run.id, "numbers": places}
-        codebook_view.consent(target, materials, model, f"themes_naming_{analysis.run.digest}")
-
-
-def heading(analysis: Analysis, place: int, may_rename: bool) -> None:
-    """Draw name and size of a theme, and a field to rename it."""
-    theme = analysis.themes[place]
-    with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=False):
-        # Two elements, because the name may be written from right to left.
-        st.markdown(f"**{place + 1}. {plain(theme['name'])}**", width="stretch")
-        if wave := theme.get("wave"):
-            st.badge(f"new in {plain(wave)}", icon=":material/new_releases:", color="green")
-        st.caption(count(theme["size"], "sentence"), width="content")
-        if not may_rename:
-            return
-        key = f"themes_new_theme_name_{analysis.run.digest}_{place}"
-        with st.popover(":material/edit:", type="tertiary", help="Rename this theme"):
-            st.text_input(
-                "Name of the theme", value=theme["name"], key=key, max_chars=_LONGEST,
-                on_change=_rename, args=(analysis.run.id, place, key),
-            )  # fmt: skip
-            st.caption("Enter saves the name with the result, for everyone.")
-
-
-def _rename(run_id: int, place: int, key: str) -> None:
-    name = str(st.session_state[key] or "").strip()
-    if name:
-        queries.write(lambda w: w.runs.rename_theme(run_id, place, name))
-
-
-# --- results ----------------------------------------------------------------------------------------------------------
-
-
-_LOW = "Sentences whose average similarity to another theme is higher than to their own."
+ASSETS = Path(__file__).parent / "assets"
+_CENTRAL, _TEXT_CHARS, _CHARS, _LONGEST, _LIST_HEIGHT = 3, 240, 60, 200, 470
+_CARDS, _TURN, _TO_MAP = "themes_cards", "themes_turn", "themes_to_map"
+"""Session keys: the component of the cards, the number of names that it sent, and a wish to see the map."""
+_LOW = "Units whose average similarity to another theme is higher than to their own."
 _UNREAD = "Unknown, because the model does not read the language of this text."
-_CARDS, _MORE_CARDS, _CENTRAL = 12, 24, 3
-_LIST_IS_ARTICLE = "The vectors of this model are computed within the article, which here is the whole list."
-_TEXT_CHARS = 240
+_LIST_IS_ARTICLE = "The vectors of this model are computed within the text, which here is the whole list."
 
 
-def show(analysis: Analysis, found: Sequence[Analysis]) -> None:
-    """Draw everything about one result of those ``found`` in the project."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        by_column.choose(analysis, found)
-        correct_button("Correct these themes", analysis, key="themes_correct")
-    by_column.differences(analysis, found)
-    listed = compare_queries.theme_listing(analysis.run.id, analysis.run.created)
-    low_confidence = int((listed.margins < 0).sum())
-    unread = language_note(queries.store(), analysis.model, corpus_shares(analysis.corpus))
-    share = "unknown" if unread else f"{low_confidence / max(len(listed.ids), 1):.0%}"
-    what = f"**{count(len(listed.ids), 'sentence')}** in **{count(len(analysis.themes), 'theme')}**"
-    st.markdown(f"{what} · Low confidence: **{share}**", help=_UNREAD if unread else _LOW)
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A result at one of its levels."""
+
+    base: Analysis
+    """The level that was found first."""
+    levels: Sequence[Analysis]
+    """The one with the fewest themes first."""
+    analysis: Analysis
+    """The level that is shown."""
+    results: Mapping[str, Analysis]
+    """All results of the project by their names in addresses."""
+
+    def listed(self) -> RunListing:
+        """Return the units with their themes."""
+        return compare_queries.theme_listing(self.analysis.run.id, self.analysis.run.created)
+
+
+def show(found: Sequence[Analysis]) -> None:
+    """Draw one of the results of a project: the one of the address, else the newest by the best model."""
+    best = compare_queries.best_first(found)
+    named = dict(zip(distinct(analysis.name for analysis in best), best, strict=True))
+    base = named.get(str(st.session_state.get(state.RESULT)), best[0])
+    levels = compare_queries.levels(base)
+    with st.container(key="themes_bar", horizontal=True, vertical_alignment="center"):
+        about = st.container(width="content")
+        shown = Shown(base, levels, _chosen_level(base, levels), named)
+        low = _low_confidence(shown)
+        st.space("stretch")
+        codebook_view.correct_button("Correct these themes", shown.analysis, key="themes-correct", kind="primary")
+        chosen = st.menu_button("⋯", [*_OPENED], key="themes_menu", help="More about these themes")
+    units, themes = count(len(shown.listed().ids), "unit"), count(len(shown.analysis.themes), "theme")
+    about.markdown(f"**{units}** in **{themes}**")
+    if chosen is not None:
+        _open(chosen)
+    view = str(st.session_state.get(state.VIEW, ""))
+    if view in _OPENED:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.subheader(view, anchor=False)
+            st.space("stretch")
+            st.button("Back to the themes", icon=":material/arrow_back:", on_click=_open, args=(state.THEMES,))
+        _OPENED[view](shown)
+        return
+    view, tab = open_tab([state.THEMES, state.BY_COLUMN, state.OVER_TIME], state.VIEW)
+    with tab:
+        if view == state.BY_COLUMN:
+            by_column.show_categories(shown.analysis, shown.listed())
+        elif view == state.OVER_TIME:
+            by_column.show_over_time(shown.analysis, shown.listed())
+        elif not _show_units(shown, low):
+            _show_cards(shown)
+
+
+def _open(view: str) -> None:
+    """Open a tab, or what the menu offers in its place."""
+    st.session_state[state.VIEW] = view
+    write_parameter(state.VIEW, [view])
+
+
+def _chosen_level(base: Analysis, levels: Sequence[Analysis]) -> Analysis:
+    """Choose a level; a result of an earlier version has one."""
+    place = next(i for i, level in enumerate(levels) if level.run.id == base.run.id)
+    if len(levels) == 1:
+        return base
+    given = "Chosen" if base.run.config["settings"].get("k") else "Suggested"
+    titles = {place - 2: "Fewest", place - 1: "Fewer", place: given, place + 1: "More"}
+    options = {titles[i].lower(): f"{titles[i]}: {len(level.themes)}" for i, level in enumerate(levels) if i in titles}
+    before = st.session_state.get(state.LEVEL)
+    chosen = segment(
+        "Number of themes", options, state.LEVEL, given.lower(), "Fewer joins themes, more divides them.",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    if before not in (None, chosen):
+        _open_theme("")
+    names = [titles[i].lower() if i in titles else "" for i in range(len(levels))]
+    return levels[names.index(chosen)]
+
+
+def _low_confidence(shown: Shown) -> bool:
+    """Draw the share of units with low confidence, which opens them; return whether it is known."""
+    corpus = shown.base.corpus
+    unread = language_note(queries.store(), shown.base.model, corpus_shares(corpus))
+    margins = shown.listed().margins
+    share = "unknown" if unread else f"{(margins < 0).mean():.0%}"
+    st.button(
+        f"{state.LOW_CONFIDENCE}: {share}", key="themes_low", type="tertiary", help=_UNREAD if unread else _LOW,
+        disabled=bool(unread) or not (margins < 0).any(), on_click=_open_theme, args=(state.LOW_CONFIDENCE,),
+    )  # fmt: skip
     if unread:
         st.warning(plain(unread), icon=":material/translate:")
-    words = " plus word overlap" if by_column.word_overlap(analysis) else ""
-    took = f"Clustered with “{plain(analysis.model.name)}”{words} in {duration(analysis.run.seconds)}."
-    details = [took, by_column.interval_note(analysis), by_column.context_note(analysis)]
-    if within_article(analysis.model):
-        details.append(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
-    frequent = frequent_texts(analysis)
-    if repeats := summary_of_repeats(frequent, len(listed.ids), analysis.run.config.get("distinct", 0)):
-        if 100 * frequent[0].count < len(listed.ids):  # nobody has to do anything about it
-            details.append(plain(repeats))
-        else:
-            st.info(plain(repeats), icon=":material/content_copy:")
-    compared = analysis.run.config["compared"]
-    if compared < analysis.run.config.get("usual", len(listed.ids)):  # results of earlier versions used all sentences
-        st.caption(
-            f"A random sample of {compared:,} sentences (seed {analysis.run.seed}) was clustered; each other sentence "
-            "was assigned to its nearest theme."
+    return not unread
+
+
+# ---------------------------------------------------------------- cards
+
+
+def _show_cards(shown: Shown) -> None:
+    analysis = shown.analysis
+    if st.session_state.pop(_TO_MAP, False):
+        switch_page("map", {"colour": analysis.colour_name})
+    for note in _about_waves(shown.base):
+        st.caption(note)
+    repeated = frequent_texts(analysis)
+    if repeated and 100 * repeated[0].count >= len(shown.listed().ids):
+        distinct_texts = analysis.run.config.get("distinct", 0)
+        said = summary_of_repeats(repeated, len(shown.listed().ids), distinct_texts)
+        st.info(plain(said), icon=":material/content_copy:")
+    draw_component(
+        "theme_cards", ASSETS,
+        data={
+            "themes": _cards(shown, repeated), "digest": analysis.run.digest, "longest": _LONGEST,
+            "editable": may(Right.MANAGE), "turn": st.session_state.get(_TURN, 0),
+        },
+        key=_CARDS, on_act_change=partial(_act, analysis),
+    )  # fmt: skip
+
+
+def _cards(shown: Shown, repeated: Sequence[RepeatedText]) -> list[dict[str, Any]]:
+    """Return what the cards show."""
+    analysis, look = shown.analysis, tones(st.context.theme.type)
+    texts = compare_queries.sentence_texts([i for theme in analysis.themes for i in theme["central"][:_CENTRAL]])
+    sizes = [theme["size"] for theme in analysis.themes]
+    total, largest = max(sum(sizes), 1), max(*sizes, 1)
+    notes, related = by_column.differing(analysis, shown.listed()), _related(shown)
+    cards = []
+    for place, theme in enumerate(analysis.themes):
+        about = [theme["description"]] if theme.get("description") else []
+        central = [texts[i] for i in theme["central"][:_CENTRAL] if i in texts]
+        colour = place if place < MANY else -1
+        cards.append(
+            {
+                "name": theme["name"],
+                "size": f"{count(theme['size'], 'unit')} · {theme['size'] / total:.0%}",
+                "share": round(theme["size"] / largest, 3),
+                "colour": look.colour(colour),
+                "mark": look.mark(colour),
+                "badge": f"new in {theme['wave']}" if theme.get("wave") else "",
+                "texts": [shorten(text, _TEXT_CHARS) for text in [*about, *central][:_CENTRAL]],
+                "notes": [*filter(None, [related[place], within(repeated, place, theme["size"])]), *notes[place]],
+            }
         )
-    _about_waves(analysis)
-    number = f"themes_cards_{analysis.run.digest}"
-    shown, may_rename = analysis.themes[: st.session_state.get(number, _CARDS)], may(Right.MANAGE)
-    texts = compare_queries.sentence_texts([i for theme in shown for i in theme["central"][:_CENTRAL]])
-    for start in range(0, len(shown), 2):
-        for column, (place, theme) in zip(st.columns(2), enumerate(shown[start : start + 2], start), strict=False):
-            with column, st.container(border=True, height="stretch", key=f"themes_theme-card-{place}"):
-                heading(analysis, place, may_rename)
-                subtitle, rest = _subtitle(theme, texts)
-                st.markdown(plain(shorten(subtitle, _TEXT_CHARS)))
-                for i in rest:
-                    st.caption(plain(shorten(texts[i], _TEXT_CHARS)))
-                if repeats := within(frequent, place, theme["size"]):
-                    st.caption(plain(repeats), help=HELP)
-    if left := len(analysis.themes) - len(shown):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(
-                "Show more themes", icon=":material/expand_more:", on_click=st.session_state.__setitem__,
-                args=(number, len(shown) + _MORE_CARDS),
-            )  # fmt: skip
-            st.caption(f"and {count(left, 'smaller theme')}; choose one below")
-    with st.expander("How they were found", icon=":material/info:"):
-        for detail in filter(None, details):
-            st.caption(detail)
-    show_naming(analysis)
-    by_column.why(analysis)
-    st.subheader("Map and sentences", anchor=False)
-    _map_and_sentences(analysis, listed)
-    by_column.show(analysis, listed)
+    return cards
 
 
-def _about_waves(analysis: Analysis) -> None:
-    """Say which waves the result leaves out, and what is new in the one that it was continued by."""
+def _related(shown: Shown) -> list[str]:
+    """Return for each theme of another level which suggested themes it joins, or which one it is a part of."""
+    analysis, base = shown.analysis, shown.base
+    if analysis.run.id == base.run.id:
+        return [""] * len(analysis.themes)
+    with queries.store().reading() as r:
+        own, other = (theme_arrays(r, one.run.id) for one in (analysis, base))
+    known = dict(zip(other[0].tolist(), other[1].tolist(), strict=True))
+    parts: list[dict[int, None]] = [{} for _ in analysis.themes]
+    for id, theme in zip(own[0].tolist(), own[1].tolist(), strict=True):
+        parts[theme].setdefault(known.get(id, -1))
+    whole = len(analysis.themes) < len(base.themes)
+    names = [[base.themes[theme]["name"] for theme in sorted(part) if theme >= 0] for part in parts]
+    return [
+        ("" if len(found) < 2 else f"Joins {'; '.join(found)}") if whole
+        else f"Part of {found[0]}" if found and found[0] != theme["name"] else ""
+        for found, theme in zip(names, analysis.themes, strict=True)
+    ]  # fmt: skip
+
+
+def _act(analysis: Analysis) -> None:
+    """Do what somebody chose on a card; a callback."""
+    event = (st.session_state.get(_CARDS) or {}).get("act") or {}
+    kind, place, value = event.get("kind"), event.get("place"), str(event.get("value") or "").strip()
+    if event.get("digest") != analysis.run.digest or not isinstance(place, int):
+        return
+    if not 0 <= place < len(analysis.themes):
+        return
+    name = str(analysis.themes[place]["name"])
+    if kind == "open":
+        _open_theme(name)
+    elif kind == "map":
+        st.session_state[_TO_MAP] = True
+    elif kind == "search":
+        st.query_params[FIND] = name.split(" · ")[0]
+    elif kind == "rename" and value and may(Right.MANAGE):
+        st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
+        toast_error(lambda: queries.write(lambda w: w.runs.rename_theme(analysis.run.id, place, value)))
+
+
+def _open_theme(name: str) -> None:
+    """List the units of a theme; "" for the cards."""
+    st.session_state[state.THEME] = name
+    write_parameter(state.THEME, [name] if name else [])
+
+
+def _about_waves(analysis: Analysis) -> list[str]:
+    """Return which waves the result leaves out, and that it continues an earlier one."""
     config = analysis.run.config
-    if note := without_waves(analysis.corpus, config.get("sampled_from", analysis.corpus.sentences), "result"):
-        st.caption(f":material/library_add: {plain(note)}")
+    left = without_waves(analysis.corpus, config.get("sampled_from", analysis.corpus.sentences), "result")
+    notes = [f":material/library_add: {plain(left)}"] if left else []
     if wave := config.get("wave"):
-        st.caption(
-            f"Continues an earlier result by “{plain(wave)}”: its sentences have the nearest theme, or a new one. The "
-            "theme of no earlier sentence changed."
+        notes.append(
+            f"Continues an earlier result by “{plain(wave)}”: its units have the nearest theme, or a new one. The "
+            "theme of no earlier unit changed."
         )
-    for place, theme in enumerate(analysis.themes, 1):
-        if wave := theme.get("wave"):
-            what = f"**{place}. {plain(theme['name'])}**, {count(theme['size'], 'sentence')}"
-            st.markdown(f":material/new_releases: New in “{plain(wave)}”: {what}")
+    return notes
 
 
-def _subtitle(theme: Mapping[str, Any], texts: Mapping[int, str]) -> tuple[str, list[int]]:
-    """Return the description of a theme, else its most central sentence, and the ids of the sentences below it."""
-    central = [i for i in theme["central"][:_CENTRAL] if i in texts]
-    if description := theme.get("description"):
-        return str(description), central[: _CENTRAL - 1]
-    return (texts[central[0]], central[1:]) if central else ("", [])
+# ---------------------------------------------------------------- the units of a theme
 
 
-def _map_and_sentences(analysis: Analysis, listed: RunListing) -> None:
-    selected: MapState = st.session_state.setdefault(f"themes_map_state_{analysis.run.digest}", MapState())
-    open_stored(selected, state.STORED, "themes_opened_selection")
-    left, right = st.columns([11, 9])
-    with left:
-        theme, low = _choose_theme(analysis, int((listed.margins < 0).sum()))
-        record = compare_queries.theme_map_of(analysis)
-        if record is None:
-            with st.container(border=True):
-                st.caption("No map of these sentences yet.")
-                if st.button("Create map", icon=":material/scatter_plot:"):
-                    settings = {"corpus": analysis.corpus.name, "model": analysis.model.name}
-                    if submit("project", settings, f"Draw the map of “{analysis.corpus.name}”"):
-                        st.rerun()
-        else:
-            _draw(analysis, listed, record, theme, selected)
-    shown = Shown(analysis, listed, selected, theme, low, record.name if record is not None else "")
-    with right:
-        show_sentences(shown)
-    with left, st.container(horizontal=True):
-        table_files(
-            analysis.corpus.id, file_stem(f"{analysis.corpus.name} themes"),
-            lambda: (HEADER, export(analysis, listed, shown.rows())), partial(_workbook, analysis),
-            help=f"Download {count(len(shown.rows()), 'sentence')}.",
-        )  # fmt: skip
-    forget_replaced(selected, state.STORED)
+def _show_units(shown: Shown, low: bool) -> bool:
+    """Draw the units of the theme in the address; False if it names none of this level."""
+    wanted = str(st.session_state.get(state.THEME) or "")
+    if not wanted:
+        return False
+    analysis, listed = shown.analysis, shown.listed()
+    names = [str(theme["name"]) for theme in analysis.themes]
+    plain_name = re.sub(r"^\d+\. ", "", wanted)  # as in links of earlier versions
+    place = names.index(wanted) if wanted in names else names.index(plain_name) if plain_name in names else -1
+    if place < 0 and not (low and wanted == state.LOW_CONFIDENCE):
+        st.info(f"There is no theme “{plain(wanted)}” at this level.", icon=":material/info:")
+        return False
+    rows = np.flatnonzero(listed.margins < 0 if place < 0 else listed.labels == place)
+    rows = rows[np.argsort(listed.margins[rows] if place < 0 else -listed.margins[rows], kind="stable")]
+    share = f"{len(rows) / max(len(listed.ids), 1):.0%}"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("All themes", icon=":material/arrow_back:", type="tertiary", on_click=_open_theme, args=("",))
+        st.subheader(plain(wanted if place < 0 else names[place]), anchor=False, width="stretch")
+        st.caption(f"{count(len(rows), 'unit')} · {share}", width="content")
+        if st.button("Show on the map", icon=":material/scatter_plot:"):
+            switch_page("map", {"colour": analysis.colour_name})
+    for note in [] if place < 0 else by_column.differing(analysis, listed)[place]:
+        st.caption(plain(note))
+    ids = np.sort(listed.ids[rows])
+    found = selections.sentences(ids, digest_of_ids(ids), analysis if place < 0 else None)
+    order, notes = np.searchsorted(ids, listed.ids[rows]), [f"{margin:.2f}" for margin in listed.margins[rows]]
+    unit_list.show(unit_list.of_sentences(found, order, notes), "themes_units", _LIST_HEIGHT)
+    st.caption(
+        f"{'Least sure' if place < 0 else 'Surest'} first. The number is the similarity to the own theme minus that to "
+        "the nearest other one."
+    )
+    return True
 
 
-HEADER = (*PLACE, "theme", "name", "subtitle", "margin", "group")
+# ---------------------------------------------------------------- files and other results
 
 
-def export(analysis: Analysis, listed: RunListing, rows: Sequence[int] | npt.NDArray[np.intp]) -> list[tuple[Any, ...]]:
-    """Return the rows of a file with the columns of ``HEADER``; the file format escapes the values."""
-    texts = compare_queries.sentence_texts([i for theme in analysis.themes for i in theme["central"][:1]])
-    subtitles = [_subtitle(theme, texts)[0] for theme in analysis.themes]
+def _show_files(shown: Shown) -> None:
+    def table() -> Table:
+        header, parts = theme_table(queries.store(), shown.analysis.run.id)
+        return header, [row for part in parts() for row in part]
 
-    def row(sentence: LocatedSentence, at: int) -> tuple[Any, ...]:
-        i = rows[at]
-        label = int(listed.labels[i])
-        return (
-            *place_cells(sentence),
-            label + 1,
-            analysis.themes[label]["name"],
-            subtitles[label],
-            round(float(listed.margins[i]), 4),
-            listed.groups[i],
-        )
-
-    return [*chain.from_iterable(sentence_parts(queries.store(), listed.ids[np.asarray(rows, np.intp)], row))]
+    st.markdown("All units with their themes at every level, and with the columns of the project.")
+    corpus = shown.analysis.corpus
+    with st.container(horizontal=True):
+        table_files(corpus.id, file_stem(f"{corpus.name} themes"), table, partial(_workbook, shown.analysis))
+    st.caption("Tables by column and over time have files of their own, in their tabs.")
 
 
-SUMMARY = ("theme", "name", "sentences", "share", "subtitle")
+SUMMARY = ("theme", "name", "units", "share", "subtitle")
 
 
 def summary(analysis: Analysis) -> list[tuple[Any, ...]]:
     """Return the rows of the summary sheet with the columns of ``SUMMARY``, one for each theme."""
     texts = compare_queries.sentence_texts([i for theme in analysis.themes for i in theme["central"][:1]])
-    total = sum(theme["size"] for theme in analysis.themes)
+    total = max(sum(theme["size"] for theme in analysis.themes), 1)
     return [
-        (number, theme["name"], theme["size"], round(theme["size"] / max(total, 1), 4), _subtitle(theme, texts)[0])
-        for number, theme in enumerate(analysis.themes, 1)
-    ]
+        (
+            number, theme["name"], theme["size"], round(theme["size"] / total, 4),
+            theme.get("description") or next((texts.get(i, "") for i in theme["central"][:1]), ""),
+        )
+        for number, theme in enumerate(analysis.themes)
+    ]  # fmt: skip
 
 
 def _workbook(analysis: Analysis, header: Sequence[str], rows: Table, types: Types | None = None) -> bytes:
     return excel_bytes(header, rows, types=types, more={"summary": [SUMMARY, *summary(analysis)]})
 
 
-ALL_THEMES, LOW_CONFIDENCE = "All themes", "Low confidence"
-_HEIGHT = 460
-_NAME_CHARS = 60
+def _show_results(shown: Shown) -> None:
+    for name, analysis in shown.results.items():
+        now = analysis.run.id == shown.base.run.id
+        with st.container(horizontal=True, vertical_alignment="center", key=f"item-result-{analysis.run.id}"):
+            about = f"by {plain(analysis.model.name)} · {analysis.run.created:%d %B %Y, %H:%M} UTC"
+            st.markdown(f"**{count(len(analysis.themes), 'theme')}** {about}", width="stretch")
+            if now:
+                st.caption("shown", width="content")
+            elif st.button("Show", key=f"themes_show_{analysis.run.id}"):
+                show_next({"result": name})
+                st.rerun()
 
 
-def _choose_theme(analysis: Analysis, low: int) -> tuple[int | None, bool]:
-    """Return the chosen theme, None for all, and whether only sentences with low confidence are shown."""
-    names = {f"{number}. {theme['name']}": number - 1 for number, theme in enumerate(analysis.themes, 1)}
-    options = [ALL_THEMES, *([LOW_CONFIDENCE] if low else []), *names]
-    help = f"{LOW_CONFIDENCE}: {count(low, 'sentence')} more similar to another theme than to their own."
-    chosen = bound("Show", options, state.THEME, help=help)
-    return names.get(chosen), chosen == LOW_CONFIDENCE
+# ---------------------------------------------------------------- compute again
 
 
-def _draw(analysis: Analysis, listed: RunListing, record: MapRecord, theme: int | None, selected: MapState) -> None:
-    whole = map_scene.opened(record)
-    scene = whole.only(np.isin(whole.ids, listed.ids))
-    order = np.argsort(listed.ids)
-    labels = listed.labels[order][np.searchsorted(listed.ids[order], scene.ids)]
-    scene = replace(scene, sections=labels.astype(np.int32), titles=[theme["name"] for theme in analysis.themes])
-    colouring = _colouring(scene, analysis, theme)
-    canvas = component.canvas_of(
-        scene, colouring, opacity=0.8, height=_HEIGHT, name=f"themes-{analysis.run.digest[:12]}"
+def _show_settings(shown: Shown) -> None:
+    """Draw the settings of another result."""
+    if not may(Right.MANAGE):
+        st.caption("Finding themes requires the admin role.")
+        return
+    corpus, settings = shown.base.corpus, shown.base.run.config["settings"]
+    shares = corpus_shares(corpus)
+    best = queries.best_first(shares, across=corpus.articles > 1)
+    known = {model.name: model for model in grouped(best, lambda model: model.method)}
+    first, second, third = st.columns(3, vertical_alignment="bottom")
+    names = list(known)
+    own = names.index(shown.base.model.name) if shown.base.model.name in names else 0
+    model = first.selectbox("Model", names, own, format_func=lambda name: model_label(known[name]))
+    ways = {"": "Suggested"} | {
+        card.id: card.title for card in CLUSTERERS if "needs-k" in card.tags and "no-vectors" not in card.tags
+    }
+    way = second.selectbox("Method", list(ways), format_func=ways.__getitem__, help="Suggested: by density for lists.")
+    k = third.number_input(
+        "Number of themes", 2, 500, settings.get("k") or None, placeholder="suggested", key="themes_number",
+    )  # fmt: skip
+    shared = st.toggle(
+        "Also use word overlap", value=settings.get("shared") != 0 or bool(settings.get("density")),
+        help="Units that share rare words count as similar too. Off: similarity by the model alone.",
+    )  # fmt: skip
+    model_notes(known[model], shares, articles=corpus.articles > 1)
+    if st.button("Find themes", key="themes_find", type="primary", icon=":material/category:"):
+        wanted: dict[str, Any] = {"k": int(k or 0)} | ({} if shared else {"shared": 0})
+        wanted |= {"clusterer": way, "density": False} if way else {}
+        choices = pipeline.Choices(model, wanted)
+        jobs = follow(lambda: pipeline.queue_pipeline(queries.store(), corpus.name, corpus.language, choices))
+        if jobs:
+            st.session_state[state.REQUESTED] = next(job.id for job in jobs if job.kind == pipeline.THEMES)
+            _open(state.THEMES)
+            st.rerun()
+
+
+# ---------------------------------------------------------------- how they were found
+
+
+def _show_how(shown: Shown) -> None:
+    """Draw model, method, the reason for the number of themes, and the curves over other numbers."""
+    analysis = shown.base
+    config, settings, k = analysis.run.config, analysis.run.config["settings"], len(analysis.themes)
+    words = " plus word overlap" if float(settings.get("shared", 0)) else ""
+    method = f"Clustered with “{analysis.model.name}”{words} in {duration(analysis.run.seconds)}."
+    curves, interval = config["curves"], config.get("interval")
+    lines = [config["reason"] or f"The number of themes, {k}, was given.", method]
+    if interval and not config["reason"]:
+        lines.append(f"Suggested from the similarities: {interval[0]} to {interval[1]} themes.")
+    if settings.get("context"):
+        lines.append("The units are on one subject: each was encoded together with the mean of all.")
+    if within_article(analysis.model):
+        lines.append(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
+    units = len(shown.listed().ids)
+    if config["compared"] < config.get("usual", units):  # results of earlier versions used all units
+        lines.append(
+            f"A random sample of {config['compared']:,} units (seed {analysis.run.seed}) was clustered; each other "
+            "unit was assigned to its nearest theme."
+        )
+    lines.append(summary_of_repeats(frequent_texts(analysis), units, config.get("distinct", 0)))
+    st.markdown("  \n".join(map(plain, filter(None, lines))))
+    if len(curves["ks"]) > 1:
+        figure = curves_figure(curves, k, tones(st.context.theme.type))
+        st.plotly_chart(figure, key=f"themes_curves_{analysis.run.digest}", config={"displayModeBar": False})
+    st.caption(
+        ". ".join(f"{title}: {about}" for title, about in CURVES.values())
+        + f". Measured on {count(curves['sentences'], 'unit')}."
     )
-    component.points(canvas)
-    component.interactive(canvas, selected, selected.version)
-    shown = len(scene.ids)
-    total = len(listed.ids)
-    sample = f" A sample of {shown:,} out of {total:,} sentences." if shown < total else ""
-    notes = (
-        f"Nearby points are similar: {record.faithfulness:.0%} of the 15 nearest neighbours of a sentence stay close "
-        f"on the map.{sample} Lasso points to list them."
-    )
-    st.caption(notes)
 
 
-def _colouring(scene: Scene, analysis: Analysis, theme: int | None) -> Colouring:
-    themes = scene.sections.astype(np.int64)
-    shown = themes < MANY if theme is None else (themes == theme) & (themes < MANY)
-    names = [
-        f"{number}. {shorten(found['name'], _NAME_CHARS)}" for number, found in enumerate(analysis.themes[:MANY], 1)
-    ]
-    return Colouring(np.where(shown, themes, -1), names, "other themes")
+CURVES = {
+    "silhouette": ("Silhouette", "how much closer a unit is to its own theme than to the nearest other one"),
+    "gain": ("Gain in similarity", "how much more similar units of one theme are than any two; look for the "
+             "elbow"),
+    "stability": ("Stability", "agreement of the themes of random subsamples with those of the whole list"),
+}  # fmt: skip
 
 
-# Repeated texts of a result of the Themes page, in words
+def curves_figure(curves: Mapping[str, Any], chosen: int, tones: Tones) -> go.Figure:
+    """Return the three curves side by side, each with its own scale; the chosen number is marked."""
+    ks: Sequence[int] = curves["ks"]
+    titles = [title for title, _ in CURVES.values()]
+    figure = make_subplots(rows=1, cols=len(CURVES), subplot_titles=titles, horizontal_spacing=0.06)
+    for column, name in enumerate(CURVES, 1):
+        line = {"color": tones.accent, "width": 2}
+        shown = go.Scatter(
+            x=np.array(ks),
+            y=np.array(curves[name]),
+            mode="lines+markers",
+            line=line,
+            marker={"size": [11 if k == chosen else 5 for k in ks], "color": tones.accent},
+            hovertemplate="%{x} themes: %{y:.3f}<extra></extra>",
+            showlegend=False,
+        )
+        figure.add_trace(shown, row=1, col=column)
+        figure.add_vline(x=chosen, line={"color": tones.ink, "width": 1, "dash": "dot"}, row=1, col=column)
+    figure.update_annotations(font={"size": 13, "color": tones.ink})
+    figure.update_xaxes(title={"text": "themes", "font": {"size": 12}}, showgrid=False, automargin=True)
+    figure.update_yaxes(automargin=True, nticks=5)
+    figure.update_layout(height=240, margin={"l": 8, "r": 8, "t": 30, "b": 8})
+    return figure
 
-HELP = "A frequent text that is unlike the others is a theme of its own; others are in the theme that fits."
-_CHARS = 60
+
+# ---------------------------------------------------------------- repeated texts
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedText:
-    """A text that several sentences have, with their number and theme."""
+    """A text that several units have, with their number and theme."""
 
     text: str
     count: int
@@ -341,7 +460,7 @@ class RepeatedText:
 
 
 def frequent_texts(analysis: Analysis) -> list[RepeatedText]:
-    """Return the texts that most sentences have; results of earlier versions have none."""
+    """Return the texts that most units have; results of earlier versions have none."""
     found = analysis.run.config.get("frequent", [])
     texts = compare_queries.sentence_texts([repeated["id"] for repeated in found])
     return [
@@ -359,7 +478,7 @@ def summary_of_repeats(frequent: Sequence[RepeatedText], sentences: int, distinc
     next_ = [f"{other.text} ({other.count:,})" for other in others if 100 * other.count >= sentences]
     more = f" Next: {', '.join(next_)}." if next_ else ""
     return (
-        f"{'<1%' if share < 0.01 else f'{share:.0%}'} of the sentences have the same text: {first.text} "
+        f"{'<1%' if share < 0.01 else f'{share:.0%}'} of the units have the same text: {first.text} "
         f"({first.count:,} of {sentences:,}).{more} Identical texts share a theme, and copies do not change "
         f"the themes of the others. There are {distinct:,} different texts."
     )
@@ -371,86 +490,50 @@ def within(frequent: Sequence[RepeatedText], place: int, size: int) -> str:
     return f"{' and '.join(found)} among them" if found else ""
 
 
-# The sentences of a result beside its map: a theme, those with low confidence, or those selected on the map
+# ---------------------------------------------------------------- names by a language model
 
-_THEME_SENTENCES_HEIGHT = 430
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The sentences that are shown of a result."""
-
-    analysis: Analysis
-    listed: RunListing
-    selected: MapState
-    """What is selected on the map."""
-    theme: int | None
-    """The chosen theme; None for all."""
-    low: bool
-    """Whether only sentences with low confidence are shown."""
-    map_name: str
-
-    def rows(self) -> npt.NDArray[np.intp]:
-        """Return the rows of the listing, by theme and the surest first; of low confidence, the least sure first."""
-        keep = np.ones(len(self.listed.ids), bool)
-        if len(self.selected.ids):
-            keep &= np.isin(self.listed.ids, self.selected.ids)
-        if self.theme is not None:
-            keep &= self.listed.labels == self.theme
-        if self.low:
-            keep &= self.listed.margins < 0
-        rows = np.flatnonzero(keep)
-        margins = self.listed.margins[rows]
-        order = np.argsort(margins, kind="stable") if self.low else np.lexsort((-margins, self.listed.labels[rows]))
-        found: npt.NDArray[np.intp] = rows[order]
-        return found
+_OUTCOMES = {
+    NameState.NAMED: ("theme named", "themes named"),
+    NameState.UNSUPPORTED: ("suggestion not used", "suggestions not used"),
+    NameState.KEPT: ("name kept", "names kept"),
+}
 
 
-def show_sentences(shown: Shown) -> None:
-    """Draw the panel of the sentences."""
-    rows, listed = shown.rows(), shown.listed
-    ids = listed.ids[rows]
-    ranking = Ranking(
-        "Least sure first" if shown.low else "Surest first", ids, [f"{value:.2f}" for value in listed.margins[rows]]
-    )
-    selection_panel.show(
-        Panel(
-            selected(shown.analysis.corpus.id, ids, origin(shown)),
-            "themes_panel",
-            state.STORED,
-            _THEME_SENTENCES_HEIGHT,
-            view={state.RESULT: shown.analysis.name, state.VIEW: state.RESULTS},
-            analysis=shown.analysis,
-            ranking=ranking,
-            columns=lambda wanted: _columns(listed, wanted),
-            whole=np.sort(listed.ids),
-            focus=shown.selected.sentence,
-            on_pick=shown.selected.click,
-            on_clear=shown.selected.clear if len(shown.selected.ids) else None,
-        )
-    )
+def _show_naming(shown: Shown) -> None:
+    """Draw what earlier requests gave, and the form for new ones."""
+    analysis = shown.analysis
+    report = analysis.run.config.get("naming")
+    if report:
+        found = [(int(report.get(outcome.value, 0)), words) for outcome, words in _OUTCOMES.items()]
+        counts = ", ".join(count(number, *words) for number, words in found if number)
+        st.markdown(f"Last time: {plain(report['model'])} at {plain(report['endpoint'])}: {counts}.")
+        rows = [
+            (f"{place}. {theme['name']}", theme["naming"]["reason"], theme["naming"].get("suggestion", ""))
+            for place, theme in enumerate(analysis.themes, 1)
+            if theme.get("naming", {}).get("reason")
+        ]
+        if rows:
+            draw_table(pd.DataFrame(rows, columns=["Theme", "Reason", "Suggestion"]))
+        renamed = any("default_name" in theme for theme in analysis.themes)
+        if renamed and may(Right.MANAGE) and st.button("Restore computed names", icon=":material/undo:"):
+            queries.write(lambda r: r.runs.set_themes(analysis.run.id, restored(analysis.themes), naming=None))
+            st.rerun()
+    model = codebook_view.endpoint()
+    if model is None:
+        return
+    names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes, 1)]
+    chosen = st.multiselect("Themes to name", names, placeholder="all themes", key="themes_to_name")
+    places = [names.index(name) for name in chosen]
+    materials = materials_of_run(queries.store(), analysis.run, places)
+    target = {"run": analysis.run.id, "numbers": places}
+    codebook_view.consent(target, materials, model, f"themes_naming_{analysis.run.digest}")
 
 
-def origin(shown: Shown) -> Origin:
-    """Return how the sentences were selected."""
-    if shown.selected.origin is not None:
-        return shown.selected.origin
-    facts, kind = [f"themes of {shown.analysis.name}"], "filter"
-    if shown.low:
-        facts.insert(0, "low confidence")
-    if shown.theme is not None:
-        facts.insert(0, f"theme {shown.theme + 1}. {shown.analysis.themes[shown.theme]['name']}")
-        kind = "theme"
-    if len(shown.selected.ids):
-        facts.insert(0, f"lasso on map {shown.map_name}")
-        kind = "lasso"
-    return Origin(kind, tuple(facts))
-
-
-def _columns(listed: RunListing, wanted: Ids) -> dict[str, Sequence[Any]]:
-    order = np.argsort(listed.ids, kind="stable")
-    rows = order[np.searchsorted(listed.ids[order], wanted)]
-    columns: dict[str, Sequence[Any]] = {"margin": [round(float(value), 4) for value in listed.margins[rows]]}
-    if any(listed.groups):
-        columns["group"] = [listed.groups[row] for row in rows]
-    return columns
+_OPENED = {
+    state.FILES: _show_files,
+    state.RESULTS: _show_results,
+    state.HOW: _show_how,
+    state.AGAIN: _show_settings,
+    codebook_view.TITLE: _show_naming,
+}
+"""What the menu opens in place of the tabs."""

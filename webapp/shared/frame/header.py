@@ -485,7 +485,7 @@ def _themed(record: CorpusRecord, job: JobRecord | None) -> None:
     clustered = int(found.run.config["sentences"])
     sample = f" in a sample of {clustered:,} sentences" if clustered < record.sentences else ""
     st.caption(f"{count(len(found.themes), 'theme')}{sample}{_took(job)}")
-    page_link("themes", "See the themes", view={"view": "Results", "result": found.name, "corpus": record.name})
+    page_link("themes", "See the themes", view={"result": found.name, "corpus": record.name})
     correct_button("Correct these themes", found)
 
 

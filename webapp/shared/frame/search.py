@@ -80,7 +80,7 @@ def link_of(kind: str, result: Result) -> Link:
     if kind == "Models":
         return Link("train", {"model": result.title})
     if kind == "Themes":
-        return Link("themes", {**here, "view": "Results", **_theme_view(result)})
+        return Link("themes", {**here, **_theme_view(result)})
     if kind == "Projects":
         return Link("home", here)
     view = {**here, "article": result.article}
@@ -92,7 +92,7 @@ def _theme_view(result: Result) -> dict[str, str]:
     for analysis in compare_queries.analyses():
         names = [theme["name"] for theme in analysis.themes]
         if analysis.corpus.name == result.project and result.title in names:
-            return {"result": analysis.name, "theme": f"{names.index(result.title) + 1}. {result.title}"}
+            return {"result": analysis.name, "theme": result.title}
     return {}
 
 
@@ -276,7 +276,7 @@ def _of_results(project: CorpusRecord) -> Iterator[Action]:
         yield "Cancel the jobs of this project", "Import, themes and map", Link("jobs", do=stop)
     elif not all(step.ready for step in steps):
         begin = partial(pipeline.queue_pipeline, queries.store(), project.name, project.language)
-        yield "Find themes and draw the map", "Queues what is missing", Link("themes", {"view": "Results"}, do=begin)
+        yield "Find themes and draw the map", "Queues what is missing", Link("themes", {"view": "Themes"}, do=begin)
 
 
 def _of_labels(project: CorpusRecord) -> Iterator[Action]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import streamlit as st
 
@@ -40,7 +40,6 @@ from themescope.webapp.shared.results.compare_queries import Analysis
 from themescope.webapp.shared.text import count, plain, shorten
 
 STYLE = ASSETS / "codebook.css"
-_SHAPES = {"circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲"}
 _ORDER = ("definition", "include", "exclude", "examples", "counter_examples", "notes")
 _HELP = {
     "definition": "What the cluster is about, in one or two sentences.",
@@ -54,8 +53,7 @@ _OPTIONS, _LONGEST = 400, 160
 
 def title_html(cluster: Cluster, tones: Tones, sentences: int) -> str:
     """Return the heading of a code: its colour and shape, its name, and its number of sentences."""
-    shape = _SHAPES[tones.symbol(cluster.colour)]
-    mark = f"<span style='color:{tones.colour(cluster.colour)}' aria-hidden='true'>{shape}</span>"
+    mark = f"<span style='color:{tones.colour(cluster.colour)}' aria-hidden='true'>{tones.mark(cluster.colour)}</span>"
     size = f"<span class='size'>{count(sentences, 'sentence')}</span>"
     return f"<h3 class='code-title'>{mark} {escape(cluster.name)} {size}</h3>"
 
@@ -359,11 +357,14 @@ def counted(items: list[ItemRecord]) -> str:
 _NAME_CHARS = 120
 
 
-def correct_button(label: str, analysis: Analysis, article_id: int | None = None, key: str = "correct") -> None:
+def correct_button(
+    label: str, analysis: Analysis, article_id: int | None = None, key: str = "correct",
+    kind: Literal["primary", "tertiary"] = "tertiary",
+) -> None:  # fmt: skip
     """Draw the button that calls :func:`correct`, where :func:`can_correct` allows it."""
     if not can_correct(analysis, article_id):
         return
-    if st.button(label, key=f"{key}-{analysis.run.id}", icon=":material/edit:", type="tertiary"):
+    if st.button(label, key=f"{key}-{analysis.run.id}", icon=":material/edit:", type=kind):
         attempt(lambda: correct(analysis, article_id))
 
 

@@ -429,6 +429,11 @@ def analyses(corpus_id: int | None = None) -> list[Analysis]:
     return [a for a in _all_analyses() if not a.article and corpus_id in (None, a.corpus.id)]
 
 
+def levels(analysis: Analysis) -> list[Analysis]:
+    """Return the nested levels of an analysis, itself among them, the one with the fewest themes first."""
+    return [replace(analysis, run=run) for run in queries.read(lambda r: r.runs.levels(analysis.run))]
+
+
 def article_clusters(article_id: int) -> list[Analysis]:
     """Return the clusterings of one article that were made from its text, newest first."""
     return [found for found in _all_analyses() if found.run.config.get("article") == article_id]
