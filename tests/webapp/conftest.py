@@ -19,6 +19,7 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.webapp.features import REGISTRY
+from themescope.webapp.shared import components
 
 APP = Path(__file__).parents[2] / "webapp" / "app.py"
 SETTINGS = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -121,3 +122,14 @@ def open_page() -> Callable[..., AppTest]:
         return at.run()
 
     return run
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], str | bytes]]:
+    """The files that the page offers, by name."""
+    offered: dict[str, Callable[[], str | bytes]] = {}
+    monkeypatch.setattr(components, "_keep_download", lambda *file: None)
+    monkeypatch.setattr(
+        components.st, "download_button", lambda label, data, file_name, **more: offered.update({file_name: data})
+    )
+    return offered

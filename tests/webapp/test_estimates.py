@@ -1,5 +1,8 @@
 """The Estimates page: choices, the three estimates, and what is below them."""
 
+import csv
+import io
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +23,7 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import making
 from themescope.jobs.services.tasks.making import TaskForm
+from themescope.webapp.features import estimates as state
 
 Open = Callable[..., AppTest]
 
@@ -38,13 +42,18 @@ def test_shares_of_groups_from_a_sample_and_predictions(copy_home: CopyHome, hom
     at = open_page("estimates")
     assert not at.exception and at.multiselect[0].value == ["gold"], "the labelling with predictions is chosen"
     everything = table(at, "Corrected")
-    assert everything["Code"] == ["Housing", "Transport"] and everything["Labels"] == [DRAWN, DRAWN]
+    assert everything["Code"] == ["Housing", "Transport"] and everything["Coded"] == [DRAWN, DRAWN]
+    assert "Shares of the codes in all 240 sentences of the project" in words_of(at)
+    at = open_page("estimates", by="party")
+    both = table(at, f"All units ({ROWS})")
+    assert both["Code"] == ["Housing", "Transport"] and [*both][1:] == ["All units (240)", "A (120)", "B (120)"]
     at = open_page("estimates", code="Housing", by="party")
     assert not at.exception
     found = table(at, "Corrected")
-    assert found["Group"] == ["All sentences", "A", "B"] and found["Sentences"] == [ROWS, ROWS // 2, ROWS // 2]
+    assert found["Group"] == ["All units", "A", "B"] and found["Units"] == [ROWS, ROWS // 2, ROWS // 2]
     share = [float(str(cell).split()[0]) for cell in found["Corrected"]]
     assert share[1] > 50 > 30 > share[2]
+    assert [both[name][0] for name in [*both][1:]] == found["Corrected"], "one number, whichever table has it"
     at = open_page("estimates", code="Housing", by="party", show="Difference")
     assert table(at, "Corrected")["Group"] == ["A – B"]
     at = open_page("estimates", code="Housing", by="party", show="Parts of the code")
@@ -52,26 +61,25 @@ def test_shares_of_groups_from_a_sample_and_predictions(copy_home: CopyHome, hom
     assert sum(parts) == pytest.approx(100, abs=0.2)
 
 
-def test_planner_regression_and_methods_of_a_code(copy_home: CopyHome, home: Path, open_page: Open) -> None:
+def test_planner_and_regression_of_a_code(copy_home: CopyHome, home: Path, open_page: Open) -> None:
     copy_home(home)
-    at = open_page("estimates", code="Housing", by="party")
-    assert "more labels" in words_of(at) and "All sentences of A, B are too few for ± 3 points" in words_of(at)
+    parts = (state.PLANNER, state.REGRESSION)
+    at = open_page("estimates", parts=parts, code="Housing", by="party")
+    assert "more units" in words_of(at) and "All units of A, B are too few for ± 3 points" in words_of(at)
     at.number_input(key="estimates_margin").set_value(12.0).run()
     assert "too few for" not in words_of(at)
     at.number_input(key="estimates_margin").set_value(7.0).run()
-    planned = table(at, "Label more")
+    planned = table(at, "Code more")
     numbers = {group: 0 for group in planned["Group"]}
-    for group, more in zip(planned["Group"], planned["Label more"], strict=True):
+    for group, more in zip(planned["Group"], planned["Code more"], strict=True):
         numbers[group] += more
     form = press(at, "Draw this sample")
     assert {name: form.number_input(key=f"tasks_form_of_party_{name}").value for name in numbers} == numbers
     assert form.checkbox(key="tasks_form_new_only").value and form.selectbox(key="tasks_form_strata").value == "party"
-    at = open_page("estimates", code="Housing", by="party")
-    at.multiselect(key="estimates_regression").set_value(["party"]).run()
+    at = open_page("estimates", parts=parts, code="Housing", by="party")
+    at.multiselect(key="estimates_regression_columns").set_value(["party"]).run()
     assert not at.exception
     assert [*table(at, "Coefficient")["Coefficient"]] == ["(intercept)", "party: B (against A)"]
-    (section,) = at.code
-    assert "prediction-powered inference" in section.value and f"People labelled {DRAWN} units" in section.value
 
 
 def test_an_empty_place_shows_the_steps_of_a_study_and_the_next_one(sqlite_store: Store, open_page: Open) -> None:
@@ -98,6 +106,23 @@ def test_the_steps_follow_what_people_have_done(sqlite_store: Store, open_page: 
     assert words_of(at).count(":material/check_circle:") == 2
 
 
+def test_the_files_hold_what_is_shown(
+    copy_home: CopyHome, home: Path, open_page: Open, files: dict[str, Callable[[], str | bytes]]
+) -> None:
+    copy_home(home)
+    at = open_page("estimates", code="Housing", by="party")
+    assert not at.exception
+    made = {name.rpartition(".")[2]: bytes(make()) for name, make in files.items()}  # type: ignore[arg-type]
+    rows = [*csv.DictReader(io.StringIO(made["csv"].decode("utf-8-sig")))]
+    assert [row["group"] for row in rows] == ["", "A", "B"] and {row["code"] for row in rows} == {"Housing"}
+    shown = [f"{100 * float(row['corrected']):.1f}" for row in rows]
+    assert [str(cell).split()[0] for cell in table(at, "Corrected")["Corrected"]] == shown
+    assert b"prediction-powered inference" in made["md"] and f"People labelled {DRAWN} units".encode() in made["md"]
+    with zipfile.ZipFile(io.BytesIO(made["zip"])) as archive:
+        assert archive.namelist() == ["units.csv", "replicate.py"]
+        assert archive.read("units.csv").decode().splitlines()[1].split(",")[2] == "A"
+
+
 def test_labels_that_were_not_sampled_are_said_to_be(copy_home: CopyHome, home: Path, open_page: Open) -> None:
     copy_home(home)
     at = open_page("estimates", labellings=["Pilot · Ada", "Pilot · Ben"])
@@ -114,9 +139,8 @@ def test_sentences_outside_of_the_sample_are_said_and_can_be_drawn_from(
     for id in some:
         corpus_edits.correct_text(store, corpus.id, id, f"Another text of {id}", "Ada")
     at = open_page("estimates", code="Housing", by="party")
-    assert "The estimates hold for the 237 sentences that the sample could draw" in words_of(at)
-    assert table(at, "Corrected")["Sentences"][0] == ROWS - 3
-    assert "estimates hold for the 237 sentences" in at.code[0].value.replace("\n", " ")
+    assert "Share of “Housing” in the 237 sentences that the sample could draw" in words_of(at)
+    assert "3 with a text changed since" in words_of(at) and table(at, "Corrected")["Units"][0] == ROWS - 3
     form = press(at, "Draw from the 3 sentences outside of the sample")
     assert form.checkbox(key="tasks_form_outside").value and form.number_input(key="tasks_form_units").value == 3
 
@@ -130,6 +154,6 @@ def test_open_sentences_have_their_number_and_bounds(copy_home: CopyHome, home: 
     at = open_page("estimates", code="Housing")
     assert "6 of 60 sampled sentences open" in words_of(at)
     found = table(at, "Corrected")
-    assert found["Open"] == [6] and found["Labels"] == [DRAWN - 6]
+    assert found["Open"] == [6] and found["Coded"] == [DRAWN - 6]
     low, high = (float(end) for end in str(found["Least – most"][0]).split(" – "))
     assert low < float(str(found["Corrected"][0]).split()[0]) < high

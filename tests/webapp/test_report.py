@@ -15,7 +15,6 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.estimates.survey import DRAWN, ROWS, survey
 from tests.webapp.hands import words_of
 from themescope.db.store import Store
-from themescope.webapp.shared import components
 
 Open = Callable[..., AppTest]
 
@@ -23,17 +22,6 @@ Open = Callable[..., AppTest]
 @pytest.fixture(scope="module")
 def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_home(survey(tmp_path_factory.mktemp("answers"), predicted=True))
-
-
-@pytest.fixture
-def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], str | bytes]]:
-    """The files that the page offers, by name."""
-    offered: dict[str, Callable[[], str | bytes]] = {}
-    monkeypatch.setattr(components, "_keep_download", lambda *file: None)
-    monkeypatch.setattr(
-        components.st, "download_button", lambda label, data, file_name, **more: offered.update({file_name: data})
-    )
-    return offered
 
 
 def test_every_file_of_a_study_is_offered(

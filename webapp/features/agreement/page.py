@@ -40,7 +40,7 @@ from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import count, distinct, p_text, plain, score, shorten, with_interval
 
-_LISTED = 500
+_LISTED = 20
 _RELIABLE, _TENTATIVE = 0.8, 0.667
 """Values of alpha from which on conclusions, or tentative ones, are usual (Krippendorff 2004)."""
 _SCALE = "1 is perfect agreement, 0 is chance. .800 is usually required; .667 allows tentative conclusions."
@@ -214,11 +214,12 @@ def _disagreements(scope: TextScope, found: LabellingGroup, result: Adjudication
     )
     config = {"Unit": st.column_config.TextColumn(width=430), "Most probable": st.column_config.TextColumn(help=help)}
     draw_table(columns, height=min(360, 38 + 35 * len(listed)), column_config=config)
+    shown = f"The {_LISTED} most uncertain." if len(order) > _LISTED else "The most uncertain come first."
     st.caption(
-        "The most uncertain come first. *Settle them* makes the gold coding: a unit has each code that more than half "
+        f"{shown} *Settle them* makes the gold coding: a unit has each code that more than half "
         "of its people gave it, and the others are open, one key each. The codings above do not change."
         if of_codes
-        else "Different after the groups of a text were matched; the most uncertain come first. *Settle them* starts "
+        else f"Different after the groups of a text were matched. {shown} *Settle them* starts "
         "from the most probable groups and marks the unclear ones. The codings above do not change."
     )
 

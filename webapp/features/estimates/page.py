@@ -1,8 +1,10 @@
-"""Estimates page: how much of a project has a code, by group and over time, from labels and the machine's codes."""
+"""Estimates page: how much of a project has a code, by group and over time, from people's and the machine's codes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,110 +13,128 @@ import streamlit as st
 from themescope.core.columns import ColumnType
 from themescope.core.errors import DataError
 from themescope.core.estimates.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
-from themescope.core.estimates.report import estimates
+from themescope.core.estimates.planner import plan
+from themescope.core.estimates.regression import Coefficient, regression
+from themescope.core.estimates.report import REFERENCES, estimates, paragraphs
 from themescope.core.estimates.shares import TOO_FEW, ShareEstimate, composition, difference, share
+from themescope.core.labelling.markup import cited, latex_text, markdown
 from themescope.core.metrics.crosstabs import PERIODS, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
+from themescope.core.types import Estimate
 from themescope.jobs.common.labelled import MODEL
-from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, open_study, values_of
+from themescope.jobs.services.estimates.study import (
+    Study,
+    columns_of,
+    groups_of,
+    open_study,
+    regressors,
+    replication_zip,
+    usual_labelling,
+    values_of,
+)
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.estimates import ALL, BY, CODE, DIFFERENCE, EVERY, LABELLINGS, PARTS, SHARES, SHOW, more
+from themescope.webapp.features.estimates import (
+    ALL,
+    BY,
+    CODE,
+    DIFFERENCE,
+    EVERY,
+    LABELLINGS,
+    PARTS,
+    PLANNER,
+    REGRESSION,
+    SHARES,
+    SHOW,
+    chart,
+)
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import bound, nothing, project, segment, steps, study_steps
-from themescope.webapp.shared.components import download, draw_table
+from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.labelling.codebook_view import PLANNED, PlannedSample
+from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.text import SOME, file_name, plain, some_of
+from themescope.webapp.shared.text import SOME, count, file_name, p_text, plain, some_of
 
 _PREDICTIONS = "Predictions"
 _FEW = f"{TOO_FEW}; at least {FEWEST_LABELS} labels in {FEWEST_DOCUMENTS} documents are needed."
 _WAYS = {
-    "People": "From the labels of the sample alone.",
+    "People": "From what people coded of the sample alone.",
     "Machine": "From its codes alone, as if it made no mistakes.",
-    "Corrected": "From both: the machine's share, minus what it gets wrong in the labelled sentences.",
-    "Least – most": "The corrected share if the open sentences had the labels that make it lowest, or highest.",
+    "Corrected": "From both: the machine's share, minus what it gets wrong in the units that people coded.",
+    "Least – most": "The corrected share if the open units had the codes that make it lowest, or highest.",
 }
+_MOST_VALUES, _MOST_GROUPS = 20, 6
+"""Categories with more values are no columns of a regression; groups that a table of all codes has."""
 
 
 def show(corpus: CorpusRecord) -> None:
-    """Draw the choice of labels, and the estimates."""
+    """Draw the choices, and the estimates."""
     records = compare_queries.labellings(corpus.id)
     people = [record for record in records if record.origin.get("from") != MODEL]
     if not people:
         steps(study_steps())
         return
-    study = _study_of(people, [record for record in records if record.origin.get("from") == MODEL])
-    if study is None:
+    first, second, third, last = st.columns([2.2, 2.2, 1.3, 1], vertical_alignment="bottom")
+    with last.popover("Options", icon=":material/tune:", width="stretch"):
+        chosen = _chosen(people, [record for record in records if record.origin.get("from") == MODEL])
+    if not chosen[0]:
+        nothing("No coding selected.", "Choose at least one under *Options*.")
         return
-    with queries.store().reading() as r:
-        columns = columns_of(r, corpus.id)
-    first, second, third = st.columns([2, 2, 1.4], vertical_alignment="bottom")
-    with first:
-        code = bound("Code", [EVERY, *study.codes], CODE)
-    groups, column = [""] * len(study.ids), None
-    if code != EVERY:
-        with second:
-            by = bound("Group by", [ALL, *columns], BY)
-        column = columns.get(by)
-        if column is not None:
-            with third:
-                groups = _groups(study, column)
-    if code == EVERY:
-        found = [share(study.units(one), name=one) for one in study.codes]
-    else:
-        found = _of_code(study, code, groups)
-    _notes(study, found)
-    more.draw_outside(study)
-    _draw(study, code, found, {*groups} if column is not None and column.type == ColumnType.DATE else set())
-    if code != EVERY:
-        more.show(study, code, groups, found, columns, column)
-
-
-def _notes(study: Study, found: Sequence[ShareEstimate]) -> None:
-    """Draw what a reader must know, each note once with the groups that it is about."""
-    told: dict[str, list[str]] = {note: [] for note in (*study.holds, *study.notes)}
-    for one in found:
-        for note in one.warnings:
-            several = note.startswith(TOO_FEW) and len(found) > SOME
-            told.setdefault(_FEW if several else note, []).append(one.name or ALL)
-    for note, names in told.items():
-        of = f"{plain(some_of(names))}: " if 0 < len(names) < len(found) else ""
-        st.caption(f":material/info: {of}{plain(note)}")
-
-
-def _study_of(people: Sequence[LabellingRecord], machines: Sequence[LabellingRecord]) -> Study | None:
-    """Draw the choice of labellings and of the machine; return the study, None with a message if there is none."""
-    left, right = st.columns([3, 2])
-    names = [record.name for record in people]
-    held = [name for name in st.session_state.get(LABELLINGS, []) if name in names]
-    st.session_state[LABELLINGS] = held or _usual(people)
-    chosen = left.multiselect(
-        "Labels of people", names, key=LABELLINGS, bind="query-params",
-        help="Several labellings count as several people: a sentence that half of them gave a code counts half.",
-    )  # fmt: skip
-    machine = right.selectbox(
-        "Codes of the machine", [_PREDICTIONS, *(record.name for record in machines)], key="estimates_machine",
-        help="The predictions of “Label the rest”, or a labelling by a model.",
-    )  # fmt: skip
-    if not chosen:
-        nothing("No labelling selected.", "Select at least one above.")
-        return None
-    of = {record.name: record.id for record in (*people, *machines)}
-    ids = tuple(of[name] for name in chosen)
     try:
-        return _opened(ids, of.get(machine), _stamp((*ids, of.get(machine, ids[0]))))
+        study = _opened(*chosen, _stamp((*chosen[0], chosen[1] or chosen[0][0])))
     except DataError as error:
         st.caption(plain(error))
         steps(study_steps())
-        return None
-
-
-def _usual(people: Sequence[LabellingRecord]) -> list[str]:
-    """Return the labelling whose predictions are the newest, else the one made last."""
+        return
     with queries.store().reading() as r:
-        predicted = [(r.predictions.newest(record.id), record) for record in people]
-    known = [(found.created, record.name) for found, record in predicted if found is not None]
-    return [max(known)[1]] if known else [people[0].name]
+        columns = columns_of(r, corpus.id)
+    with first:
+        code = bound("Code", [EVERY, *study.codes], CODE)
+    with second:
+        column = columns.get(bound("Group by", [ALL, *columns], BY))
+    groups = [""] * len(study.ids)
+    if column is not None:
+        with third:
+            groups = _groups(study, column)
+    timed = column is not None and column.type == ColumnType.DATE
+    head = st.container(horizontal=True, vertical_alignment="center")
+    title = "Shares of the codes" if code == EVERY else f"Share of “{plain(code)}”"
+    head.subheader(f"{title} in {plain(study.frame)}", anchor=False, width="stretch")
+    if code != EVERY:
+        found = {code: _of_code(study, code, groups)}
+    elif column is not None:
+        found = {one: estimates(study.units(one), groups) for one in study.codes}
+    else:
+        found = {one: [share(study.units(one))] for one in study.codes}
+    _draw(study, found, timed)
+    with head.popover("⋯", help="Files"):
+        _files(study, code, groups, found)
+    _notes(study, found)
+    _draw_outside(study)
+    if code != EVERY:
+        _folded(study, code, groups, columns, column)
+
+
+def _chosen(
+    people: Sequence[LabellingRecord], machines: Sequence[LabellingRecord]
+) -> tuple[tuple[int, ...], int | None]:
+    """Draw the choice of codings; return the ids of people's, and that of a machine's in place of the predictions."""
+    of = {record.name: record.id for record in (*people, *machines)}
+    held = [name for name in st.session_state.get(LABELLINGS, []) if name in of]
+    if not held:
+        usual = queries.read(lambda r: usual_labelling(r, people))
+        held = [] if usual is None else [usual.name]
+    st.session_state[LABELLINGS] = held
+    chosen = st.multiselect(
+        "Codings of people", [record.name for record in people], key=LABELLINGS, bind="query-params",
+        help="Several codings count as several people: a unit that half of them gave a code counts half.",
+    )  # fmt: skip
+    machine = st.selectbox(
+        "Codes of the machine", [_PREDICTIONS, *(record.name for record in machines)], key="estimates_machine",
+        help="The predictions of “Label the rest”, or a coding by a model.",
+    )  # fmt: skip
+    return tuple(of[name] for name in chosen), of.get(machine)
 
 
 def _stamp(ids: tuple[int, ...]) -> tuple[Any, ...]:
@@ -129,7 +149,7 @@ def _stamp(ids: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple(steps), tuple(predicted), tuple(tasks), corpus.sentences, edits
 
 
-@st.cache_resource(show_spinner="Reading labels and predictions …", max_entries=8)
+@st.cache_resource(show_spinner="Reading codes and predictions …", max_entries=8)
 def _opened(ids: tuple[int, ...], machine: int | None, stamp: tuple[Any, ...]) -> Study:
     with queries.store().reading() as r:
         return open_study(
@@ -153,12 +173,12 @@ def _of_code(study: Study, code: str, groups: Sequence[str]) -> list[ShareEstima
     """Draw what is estimated of a code, if there are groups, and return the estimates."""
     units, names = study.units(code), sorted({*groups} - {""})
     if not names:
-        return [share(units, name="All sentences")]
+        return [share(units)]
     place = {name: number for number, name in enumerate(names)}
     of = np.array([place.get(group, -1) for group in groups])
     shown = segment("Estimate", {name: name for name in (SHARES, PARTS, DIFFERENCE)}, SHOW, SHARES)
     if shown == PARTS:
-        st.caption(f"Of the sentences with the code “{plain(code)}”, the part of each group.")
+        st.caption(f"Of the units with the code “{plain(code)}”, the part of each group.")
         return [composition(units, of == number, name) for name, number in place.items()]
     if shown == DIFFERENCE and len(names) > 1:
         left, right, _ = st.columns([2, 2, 2])
@@ -168,30 +188,187 @@ def _of_code(study: Study, code: str, groups: Sequence[str]) -> list[ShareEstima
     return estimates(units, groups)
 
 
-def _draw(study: Study, code: str, found: Sequence[ShareEstimate], periods: set[str]) -> None:
-    """Draw chart and table; estimates of ``periods`` have a time axis."""
-    timed = [one for one in found if one.name and one.name in periods]
+# --- chart and table --------------------------------------------------------------------------------------------------
+
+
+def _draw(study: Study, found: Mapping[str, Sequence[ShareEstimate]], timed: bool) -> None:
+    """Draw chart and table: the estimates of a code or of several, or the best ones of several codes by group."""
+    groups = list(dict.fromkeys(one.name for rows in found.values() for one in rows))
+    few = any(chart.best(one) is None for rows in found.values() for one in rows)
+    if len(found) > 1 and len(groups) > 1:
+        _draw_by_group(found, groups)
+        told = "Share in percent with its 95 % interval" + (
+            ", corrected by the machine's codes." if study.coder else "."
+        )
+    else:
+        listed = [(code if len(found) > 1 else one.name or ALL, one) for code, rows in found.items() for one in rows]
+        ways = chart.ways_of(study.machine is not None)
+        shown = [row for row in listed if row[1].name] if timed and len(groups) > 1 else listed
+        series = [
+            (title, colour, symbol, [getattr(one, way) for _, one in shown]) for way, title, colour, symbol in ways
+        ]
+        _plot([name for name, _ in shown], series, timed and len(groups) > 1)
+        table: dict[str, Any] = {"Code" if len(found) > 1 else "Group": [name for name, _ in listed]}
+        table |= {title: [chart.percent(getattr(one, way)) for _, one in listed] for way, title, _, _ in ways}
+        table |= {"Units": [one.units for _, one in listed], "Coded": [one.labels for _, one in listed]}
+        if any(one.open for _, one in listed):
+            table |= {"Open": [one.open for _, one in listed], "Least – most": [chart.bounds(one) for _, one in listed]}
+        draw_table(table, column_config={way: st.column_config.TextColumn(help=help) for way, help in _WAYS.items()})
+        told = "Share in percent with its 95 % interval." + (
+            " **Corrected** is the one to report." if study.coder else ""
+        )
+    missing = f" –: fewer than {FEWEST_LABELS} sampled units with codes in {FEWEST_DOCUMENTS} documents."
+    st.caption(told + (missing if few else ""))
+
+
+def _draw_by_group(found: Mapping[str, Sequence[ShareEstimate]], groups: Sequence[str]) -> None:
+    by_name = {code: {one.name: one for one in rows} for code, rows in found.items()}
+    sizes = {one.name: one.units for rows in found.values() for one in rows}
+    kept = {*sorted(filter(None, groups), key=lambda name: -sizes[name])[:_MOST_GROUPS]}
+    shown = [name for name in groups if name in kept]
+    symbols = ("circle", "square", "diamond", "triangle-up", "x", "cross")
+    _plot(list(found), [
+        (name, place, symbols[place], [chart.best(by_name[code][name]) for code in found])
+        for place, name in enumerate(shown)
+    ], False)  # fmt: skip
+    columns = {
+        f"{name or ALL} ({sizes[name]:,})": [chart.percent(chart.best(by_name[code][name])) for code in found]
+        for name in ("", *shown)
+    }
+    draw_table({"Code": list(found), **columns})
+    if left := len(groups) - 1 - len(shown):
+        st.caption(f"{count(left, 'smaller group')} not shown; the CSV file has all.")
+
+
+def _plot(names: Sequence[str], series: Sequence[tuple[str, int, str, Sequence[Estimate | None]]], timed: bool) -> None:
+    figure = chart.estimates_figure(names, series, tones(st.context.theme.type), timed)
     st.plotly_chart(
-        more.estimates_figure(timed or found, tones(st.context.theme.type), bool(timed)),
-        key="estimates_chart",
-        config=more.EXPORT,
-        alt="Shares with 95 % intervals; see the table.",
+        figure, key="estimates_chart", config=chart.EXPORT, alt="Shares with 95 % intervals; see the table."
     )
-    rows = [(one.name or ALL, one) for one in found]
-    table: dict[str, Any] = {"Code" if code == EVERY else "Group": [name for name, _ in rows]}
-    for way in ("People", "Machine", "Corrected"):
-        table[way] = [more.percent(getattr(one, way.lower())) for _, one in rows]
-    table |= {"Sentences": [one.units for _, one in rows], "Labels": [one.labels for _, one in rows]}
-    if any(one.open for _, one in rows):
-        table |= {"Open": [one.open for _, one in rows], "Least – most": [more.bounds(one) for _, one in rows]}
-    draw_table(table, column_config={way: st.column_config.TextColumn(help=help) for way, help in _WAYS.items()})
-    few = any(one.people is None for one in found)
+
+
+def _files(study: Study, code: str, groups: Sequence[str], found: Mapping[str, Sequence[ShareEstimate]]) -> None:
+    """Draw the downloads of what is shown; the methods section is that of one code."""
+    name, holds = f"{study.corpus.name} {code}", " ".join(study.holds)
+    rows = [*chain.from_iterable(chart.rows(one, listed, holds) for one, listed in found.items())]
+    download("CSV", lambda: csv_text(chart.HEADER, rows), file_name(name, "csv"))
+    codes = () if code == EVERY else (code,)
+    download("Replication (ZIP)", lambda: replication_zip(study, codes, groups), file_name(name, "zip"))
+    if code == EVERY:
+        st.caption("The methods section is that of a code: choose one.")
+        return
+    told = paragraphs(code, study.units(code), found[code], study.coder, study.holds)
+    download("Methods (Markdown)", lambda: markdown(told, REFERENCES), file_name(name, "md"))
+    download("Methods (LaTeX)", lambda: latex_text(told), file_name(name, "tex"))
+    bibliography = "\n\n".join(REFERENCES[key].bibtex() for key in cited(told))
+    download("References (BibTeX)", lambda: bibliography, file_name(name, "bib"))
+
+
+def _notes(study: Study, found: Mapping[str, Sequence[ShareEstimate]]) -> None:
+    """Draw what a reader must know, each note once with the codes or groups that it is about."""
+    listed = [(code if len(found) > 1 else one.name or ALL, one) for code, rows in found.items() for one in rows]
+    holds = [note for note in study.holds if note != f"The estimates hold for {study.frame}."]
+    told: dict[str, list[str]] = {note: [] for note in (*holds, *study.notes)}
+    for name, one in listed:
+        for note in one.warnings:
+            several = note.startswith(TOO_FEW) and len(listed) > SOME
+            told.setdefault(_FEW if several else note, []).append(name)
+    for note, names in told.items():
+        about = list(dict.fromkeys(names))
+        of = f"{plain(some_of(about))}: " if 0 < len(names) < len(listed) else ""
+        st.caption(f":material/info: {of}{plain(note)}")
+
+
+# --- more codes, and regression ---------------------------------------------------------------------------------------
+
+
+def _draw_outside(study: Study) -> None:
+    """Offer a sample of the units that the samples could not have drawn."""
+    label = f"Draw from the {count(study.outside, study.corpus.unit.value)} outside of the sample"
+    help = "A task with a random sample of those. Together, both samples are one of all."
+    if study.outside and st.button(label, icon=":material/casino:", help=help):
+        st.session_state[PLANNED] = PlannedSample(study.corpus.id, "", {"": min(study.outside, 100)}, outside=True)
+        switch_page("tasks", {"view": "New task"})
+
+
+def _folded(
+    study: Study, code: str, groups: Sequence[str], columns: Mapping[str, ColumnRecord], by: ColumnRecord | None
+) -> None:
+    """Draw the planner and the regression, computed when they are open; ``by`` is the column of the groups."""
+    part = st.expander("How many more units?", icon=":material/add_task:", key=PLANNER, on_change="rerun")
+    if part.open:
+        with part:
+            _planner(study, code, groups, by)
+    part = st.expander("Regression on columns", icon=":material/functions:", key=REGRESSION, on_change="rerun")
+    if part.open:
+        with part:
+            _regression(study, code, columns)
+
+
+def _planner(study: Study, code: str, groups: Sequence[str], by: ColumnRecord | None) -> None:
+    margin = st.number_input(
+        "Wanted precision (± points)", 1.0, 20.0, 3.0, 0.5, key="estimates_margin",
+        help="Half of the width of the interval of each group.",
+    )  # fmt: skip
+    made = plan(study.units(code), [group or ALL for group in groups], margin / 100)
+    draw_table(
+        {
+            "Group": [one.group for one in made.strata],
+            "Machine says": ["the code" if one.coded else "another code" for one in made.strata],
+            "Units": [one.units for one in made.strata],
+            "Coded": [one.labels for one in made.strata],
+            "Code more": [one.more for one in made.strata],
+        }
+    )
+    reached = some_of([f"{plain(name)} ± {100 * half:.1f}" for name, half in made.expected.items()])
+    short = some_of([plain(name) for name, half in made.expected.items() if half > made.margin + 0.0005])
     st.caption(
-        "Share in percent with its 95 % interval. **Corrected** is the one to report."
-        + (f" –: fewer than {FEWEST_LABELS} sampled labels in {FEWEST_DOCUMENTS} documents." if few else "")
+        f"**{count(made.more, 'more unit')}**, chosen at random in each row. Expected after that: {reached}."
+        + (f" All units of {short} are too few for ± {margin:g} points." if short else "")
     )
-    rows_of_csv = more.rows(found, " ".join(study.holds))
-    download("CSV", lambda: csv_text(more.HEADER, rows_of_csv), file_name(f"{study.corpus.name} {code}", "csv"))
+    if by is not None and by.type != ColumnType.CATEGORY:
+        page_link("tasks", "Make a task with a random sample", view={"view": "New task"})
+        return
+    numbers: Counter[str] = Counter()
+    for one in made.strata:
+        numbers[one.group if by else ""] += one.more
+    help = "Within a group, units are drawn together, whatever the machine says, which widens the intervals a little."
+    if st.button("Draw this sample", icon=":material/casino:", help=help if by else None, disabled=not made.more):
+        st.session_state[PLANNED] = PlannedSample(study.corpus.id, by.label if by else "", dict(+numbers))
+        switch_page("tasks", {"view": "New task"})
+
+
+def _regression(study: Study, code: str, columns: Mapping[str, ColumnRecord]) -> None:
+    every = [c for c in queries.columns(study.corpus) if c.type == ColumnType.NUMBER] + [
+        c for c in columns.values() if c.type == ColumnType.DATE or len(c.categories) <= _MOST_VALUES
+    ]
+    known = {column.label: column for column in every}
+    chosen = st.multiselect("Columns", [*known], key="estimates_regression_columns")
+    if not chosen:
+        st.caption("Logistic regression: log odds ratios with 95 % intervals, corrected for the machine's mistakes.")
+        return
+    with queries.store().reading() as r:
+        values = regressors(r, study, [known[name] for name in chosen])
+    result = attempt(lambda: regression(study.units(code), values))
+    if result is None:
+        return
+    names = [one.name for one in result.corrected or result.machine or result.people or ()]
+    draw_table(
+        {"Coefficient": names}
+        | {
+            title: [_coefficient(ways, row) for row in range(len(names))]
+            for title, ways in (("People", result.people), ("Machine", result.machine), ("Corrected", result.corrected))
+        }
+    )
+    for warning in result.warnings:
+        st.caption(f":material/info: {plain(warning)}")
+
+
+def _coefficient(found: Sequence[Coefficient] | None, row: int) -> str:
+    if found is None:
+        return "–"
+    one = found[row]
+    return f"{one.value:+.2f} [{one.low:+.2f}, {one.high:+.2f}], {p_text(one.p)}"
 
 
 current = project()

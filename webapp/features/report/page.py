@@ -129,7 +129,7 @@ def _item(
     with st.container(key=f"item-{title.lower().replace(' ', '-')}", gap="xsmall"):
         left, right = st.columns([1, 1], vertical_alignment="center")
         left.markdown(f"**{plain(title)}**  \n:small[:gray[{plain(about)}]]")
-        with right.container(horizontal=True, horizontal_alignment="right", gap="small"):
+        with right.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
             for label, (file, make) in made.items():
                 download(label, make, file, key=f"file-{title}-{label}", type="tertiary")
             if link is not None:

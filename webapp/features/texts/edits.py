@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,13 @@ from themescope.jobs.common.uploads import safe_name
 from themescope.jobs.kinds import bundles
 from themescope.jobs.kinds import exports as export_dataset
 from themescope.jobs.services import corpus_edits
-from themescope.jobs.services.report.project import report_file
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import closed, nothing
 from themescope.webapp.shared.components import confirm, download, succeeds
 from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import current_person, may
-from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.text import ago, count, file_name, plain, shorten
+from themescope.webapp.shared.text import ago, count, plain, shorten
 
 _LISTED = 200
 _LEAVE = (
@@ -140,26 +138,9 @@ _MOST_MB, _BUNDLES_LISTED = 500, 500
 _NONE, _THEMES = "none", "newest themes"
 
 
-def reports(corpus: CorpusRecord) -> None:
-    """Draw the downloads of the report of a project."""
-    person = current_person()
-    known = [one for one in compare_queries.labellings(corpus.id) if not one.blind or one.owner == person]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        for name, suffix, more in (("Report (HTML)", ".html", {"type": "primary"}), ("Report (Word)", ".docx", {})):
-            file = file_name(f"Report of {corpus.name}", suffix[1:])
-            download(
-                name,
-                partial(report_file, queries.store(), corpus, known, suffix),
-                file,
-                key=f"texts_report{suffix}",
-                **more,
-            )
-        st.caption("Data, themes, map, shares by column with intervals, labels, methods and limits in one file.")
-
-
 def files(corpus: CorpusRecord) -> None:
-    """Draw the reports, and the forms of both exports; these for admins only, because codings may be blind."""
-    reports(corpus)
+    """Draw the link to all other files, and the forms of both exports; for admins only, as codings may be blind."""
+    page_link("report", "Report and files")
     if not may(Right.MANAGE):
         return
     with st.expander("Bundle", expanded=True, icon=":material/inventory_2:"):
