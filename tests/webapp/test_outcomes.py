@@ -28,7 +28,7 @@ def test_a_set_and_a_map_that_were_made_are_a_click_away(filled_store: Store, op
     at = open_page("triplets")
     at.session_state["followed_jobs"] = [made]
     at.run().button(key=f"open-{made}").click().run()
-    assert not at.exception and choice(at, "triplets_set").value == SET
+    assert not at.exception and at.session_state["triplets_set"] == SET
     drawn = ended(filled_store, "project", {"corpus": CORPUS}, {"map": MAP})
     at = open_page("map")
     at.session_state["followed_jobs"] = [drawn]

@@ -57,7 +57,7 @@ def test_it_is_listed_before_and_after_it_is_stored(untrained: Store, open_page:
     assert (set(table["Model"]), set(table["Created"])) == (PRETRAINED, {"pretrained"})
     assert not [b for b in at.button if "Delete" in b.label]
     find_model(untrained, DEFAULT)
-    at = open_page("train")
+    at = open_page("train", model=DEFAULT_MODEL)
     table = at.dataframe[0].value
     assert set(table["Model"]) == PRETRAINED
     assert (table["Created"][table["Model"] == DEFAULT_MODEL] != "pretrained").all()

@@ -78,11 +78,14 @@ def clustering(run: Callable[[BenchmarkRecord], None], build: Callable[[CorpusRe
     if found is not None:
         _table(found, row)
         _folded(found)
-    with st.expander(f"Benchmark {plain(benchmark.name)}, and a new one", icon=":material/rule:", key="compare_about"):
-        forms.facts_table({"articles": benchmark.counts, "rules": benchmark.config}, ("Rule or count", "Value"))
-        if (corpus := projects.current()) is not None:
-            st.markdown("**New benchmark**")
-            build(corpus)
+    about = st.expander("Benchmark", icon=":material/rule:", key="compare_about", on_change="rerun")
+    if about.open:
+        with about:
+            st.markdown(f"**{plain(benchmark.name)}**")
+            forms.facts_table({"articles": benchmark.counts, "rules": benchmark.config}, ("Rule or count", "Value"))
+            if (corpus := projects.current()) is not None:
+                st.markdown("**New benchmark**")
+                build(corpus)
 
 
 def _row() -> DeltaGenerator:
@@ -95,17 +98,15 @@ def choose_comparison(
     """Draw the selection above the table; the comparison is None, with a message, without results."""
     row = row or _row()
     benchmarks = {b.name: b for b in queries.benchmarks(projects.current_id())}
-    with row.container(width=280):
-        # The newest benchmark with results of enough articles.
-        best = next((b.name for b in queries.clustered_benchmarks(projects.current_id())), "")
-        benchmark = benchmarks[choose.one_of("Benchmark", list(benchmarks), compare.BENCHMARK, best)]
+    # The newest benchmark with results of enough articles.
+    best = next((b.name for b in queries.clustered_benchmarks(projects.current_id())), next(iter(benchmarks)))
+    if len(benchmarks) > 1:
+        with row.container(width=280):
+            best = choose.one_of("Benchmark", list(benchmarks), compare.BENCHMARK, best)
+    benchmark = benchmarks[best]
     found = compare_queries.methods(benchmark)
     means = compare_queries.means(found, METRICS.ids())
     present = sorted({m for row in means for m in row}, key=lambda m: (m != HEADLINE, _place(m)))
-    metric = ""
-    if present:
-        with row.container(width=130):
-            metric = choose.by_name("Rank by", present, compare.METRIC, metric_title)
     if run is not None:
         with row:
             run(benchmark)
@@ -115,6 +116,7 @@ def choose_comparison(
     with row.popover("Options", icon=":material/tune:"):
         models = compare.several("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), compare.MODELS)
         clusterers = compare.several("Clusterers", list(dict.fromkeys(m.clusterer for m in found)), compare.CLUSTERERS)
+        metric = choose.by_name("Rank by", present, compare.METRIC, metric_title)
         test = _choose_test(TESTS, compare.TEST)
     kept = [i for i, m in enumerate(found) if (m.floor or m.model in models) and m.clusterer in clusterers]
     return benchmark, compared(benchmark, [found[i] for i in kept], [means[i] for i in kept], metric, test)
@@ -134,9 +136,10 @@ def triplets(sets: Sequence[TripletSetRecord]) -> None:
     if not sets:
         nothing("No triplets yet.", "Build a triplet set first.", "triplets", "Triplets")
         return
-    row = _row()
-    with row.container(width=360):
-        chosen = choose.by_name("Triplet set", sets, compare.TRIPLETS, lambda s: s.name)
+    row, chosen = _row(), sets[0]
+    if len(sets) > 1:
+        with row.container(width=360):
+            chosen = choose.by_name("Triplet set", sets, compare.TRIPLETS, lambda s: s.name)
     every = triplet_queries.evaluations(chosen)
     if may(Right.MANAGE):
         with row:
@@ -243,8 +246,8 @@ def _frame(found: Comparison) -> tuple[Styler, dict[str, Any]]:
 def _sentence(found: Comparison) -> str:
     """Return what the table shows."""
     tested = (
-        f"rank and group by {found.test.title} of {metric_title(found.metric)} over articles, "
-        f"{count(len(found.family.ps), 'comparison')} corrected by Holm"
+        f"rank and group by {metric_title(found.metric)} ({found.test.title} test over articles, "
+        f"{count(len(found.family.ps), 'comparison')} corrected by Holm)"
         if found.family is not None and found.tested
         else "no tests, which need two methods with scores for each article"
         if found.family is None or found.family.tested
@@ -253,7 +256,10 @@ def _sentence(found: Comparison) -> str:
     clicks = (
         " **Click a row** to see where it differs from the best." if isinstance(found.data, BenchmarkRecord) else ""
     )
-    return f"Means over {count(most_articles(found), 'article')} with 95 % bootstrap intervals; {tested}.{clicks}"
+    return (
+        f"Means over the {count(most_articles(found), 'article')} of {plain(found.data.name)} with 95 % bootstrap "
+        f"intervals; {tested}.{clicks}"
+    )
 
 
 def _folded(found: Comparison) -> None:

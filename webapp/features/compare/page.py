@@ -76,8 +76,9 @@ def build(corpus: CorpusRecord) -> None:
     if closed("Building benchmarks"):
         return
     name = st.text_input("Benchmark name", value=f"{corpus.name} sections", key=f"benchmark-name-{corpus.id}")
-    button = st.container()
-    with st.expander("Options", icon=":material/tune:"):
+    row = st.container(horizontal=True)
+    button = row.container(width="content")
+    with row.popover("Options", icon=":material/tune:", key="benchmark-options"):
         left, right = st.columns([1, 3])
         seed = left.number_input("Seed", min_value=0, value=0, step=1, key="benchmark-seed")
         splits = right.multiselect(

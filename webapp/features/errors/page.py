@@ -20,9 +20,8 @@ from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.results import triplet_queries
 from themescope.webapp.shared.results.compare_queries import edit_view, partition_name
-from themescope.webapp.shared.text import count, plain
+from themescope.webapp.shared.text import count
 
-TRIPLETS, SENTENCES = "Wrong triplets", "Sentences in the wrong cluster"
 _USUAL = 50
 Source = tuple[RunRecord, str, Callable[[str], str]]
 """Run with failures, where the model failed, and the link to a triplet by its id or to an article by its title."""
@@ -34,8 +33,9 @@ def _show(shown: CorpusRecord) -> None:
     labels = may(Right.LABEL)
     if errors is None:
         steps(_steps(shown))
-        if of is not None and labels:
-            _sample(of)
+        if of is not None and labels and (_sets(of) or _clusterings(of)):
+            with st.popover("Draw a sample", type="primary", icon=":material/casino:", key="errors_draw"):
+                _sample(of)
         return
     with queries.store().reading() as r:
         articles = r.corpora.articles(errors.id, limit=errors.articles)
@@ -85,11 +85,14 @@ def _causes(coding: Partition | None, failures: int) -> None:
 def _steps(corpus: CorpusRecord) -> list[Step]:
     """Return the steps of a project without collected failures."""
     evaluated = bool(_sets(corpus) or _clusterings(corpus))
-    view = {"tab": "Triplet accuracy"} if queries.triplet_sets_to_read(corpus.id) else None
-    about = "On triplets or on a benchmark; codings of two people will do as well."
-    collect = "A random sample below, or those that you meet: O in Triplets and Code, “Collect as errors” elsewhere."
+    collect = "A random sample, or those that you meet: O in Triplets and Code, “Collect as errors” elsewhere."
+    first = (
+        Step("Evaluate a model", "On triplets or on a benchmark.", evaluated, "compare")
+        if evaluated or corpus.has_sections
+        else Step("Compare codings", "What two people code differently can be collected, too.", False, "agreement")
+    )
     return [
-        Step("Evaluate a model", about, evaluated, "compare", view),
+        first,
         Step("Collect what it got wrong", collect, False, "errors", needs="" if evaluated else "Needs a result."),
         Step("Code it by its causes", "", False, "code", needs="Needs failures."),
     ]  # fmt: skip
@@ -97,15 +100,12 @@ def _steps(corpus: CorpusRecord) -> list[Step]:
 
 def _sample(corpus: CorpusRecord) -> None:
     """Draw the form that collects a random sample of what a model got wrong."""
-    if not (_sets(corpus) or _clusterings(corpus)):
+    sources = {name: (run, name, link) for run, name, link in (*_sets(corpus), *_clusterings(corpus))}
+    if not sources:
         st.caption("No model is evaluated in this project yet.")
         return
-    kind = st.segmented_control("Failures", [TRIPLETS, SENTENCES], default=TRIPLETS, required=True, key="errors_kind")
-    sources = {name: (run, name, link) for run, name, link in (_sets if kind == TRIPLETS else _clusterings)(corpus)}
-    if not sources:
-        st.caption("No results of this kind yet.")
-        return
-    run, name, link = sources[st.selectbox("Model and data", list(sources), key=f"errors_source_{kind}")]
+    help = "Wrong triplets of a triplet set, or sentences outside the cluster that matches their section."
+    run, name, link = sources[st.selectbox("Model and data", list(sources), key="errors_source", help=help)]
     found = attempt(lambda: service.failing(queries.store(), run, name))
     if found is None or not len(found.ids):
         st.info("This model has no failures there.", icon=":material/info:")
@@ -114,8 +114,7 @@ def _sample(corpus: CorpusRecord) -> None:
     left, right = st.columns(2)
     size = int(left.number_input("Number of failures", 1, most, min(_USUAL, most), key=f"errors_size_{run.id}"))
     seed = int(right.number_input("Seed", 0, 2**31 - 1, 0, key="errors_seed", help="The same seed draws the same."))
-    st.caption(f"{count(len(found.ids), 'failure')} of {plain(name)}.")
-    if st.button(f"Draw {size}", icon=":material/casino:", key="errors_drawn"):
+    if st.button(f"Draw {size} of {len(found.ids):,}", icon=":material/casino:", key="errors_drawn"):
         about = corpus.id, found, size, seed, current_person(), link
         made = attempt(lambda: service.collect_sample(queries.store(), *about))
         if made is not None:

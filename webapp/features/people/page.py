@@ -56,6 +56,13 @@ def show() -> None:
         with right:
             _change(chosen)
     _add()
+    log = st.expander("Audit log", icon=":material/history:", key="people_log", on_change="rerun")
+    if log.open:
+        with log:
+            _audit_log()
+
+
+def _audit_log() -> None:
     events = queries.read(lambda r: r.audit_log.latest(_EVENTS))
     columns = {
         "Time (UTC)": [f"{event.created:%Y-%m-%d %H:%M:%S}" for event in events],
@@ -64,11 +71,8 @@ def show() -> None:
         "Account": [event.person or "–" for event in events],
         "Detail": [event.detail for event in events],
     }
-    with st.expander("Audit log", icon=":material/history:"):
-        st.caption(
-            f"The latest {_EVENTS} changes of accounts and sign-ins. For more: `themescope people list --log 500`."
-        )
-        draw_table(columns, alt="Changes of accounts and sign-ins, newest first")
+    st.caption(f"The latest {_EVENTS} changes of accounts and sign-ins. For more: `themescope people list --log 500`.")
+    draw_table(columns, alt="Changes of accounts and sign-ins, newest first")
 
 
 def _change(member: members.Member) -> None:

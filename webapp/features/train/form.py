@@ -38,8 +38,9 @@ _MORE = "train_more"
 def form() -> None:
     """Draw the choice of method and training data, with the rest under Advanced, and queue the training."""
     left, right = st.columns(2, gap="medium")
-    button = st.container()
-    advanced = st.expander("Advanced", icon=":material/tune:")
+    button = st.container(horizontal=True)
+    start = button.container(width="content")
+    advanced = button.popover("Advanced", icon=":material/tune:")
     usual = sorted(REGISTRY.tagged("usual"), key=lambda card: "needs-sections" not in card.tags)
     if st.session_state.get(state.METHOD) in {card.title for card in REGISTRY if card not in usual}:
         st.session_state.setdefault(_MORE, True)
@@ -61,7 +62,7 @@ def form() -> None:
         seed = second.number_input("Seed", min_value=0, value=0, step=1)
         values = config_fields(card.config_class(), f"train_settings_{card.id}", shown=99)
         st.caption(f"Source of the method: {plain(card.source)}")
-    if not button.button("Train", type="primary", icon=":material/model_training:"):
+    if not start.button("Train", type="primary", icon=":material/model_training:"):
         return
     config = checked(card.config_class(), values)
     if config is None:

@@ -38,7 +38,11 @@ def show(found: Sequence[ModelRecord]) -> None:
         "Created": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in newest],
     }
     accuracy = {"Validation accuracy": st.column_config.NumberColumn(format="%.3f")}
-    model(clickable(newest, train.MODEL, lambda m: m.name, columns, accuracy))
+    chosen = clickable(newest, train.MODEL, lambda m: m.name, columns, accuracy)
+    if st.session_state.get(train.MODEL) == chosen.name:
+        model(chosen)
+    else:
+        st.caption("Click a model for its scores, training and settings.")
 
 
 def model(chosen: ModelRecord) -> None:

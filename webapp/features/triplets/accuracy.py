@@ -35,6 +35,7 @@ from themescope.webapp.shared.text import count, plain, score, shorten, signed, 
 PAIR, ARTICLE = "Section pair", "Article"
 """What the table of accuracies is by."""
 _LISTED, _RESAMPLES = 100, 2_000
+_ONLY = "that only"
 _LIMITS, _ENOUGH, _FEW = ((20, 3), (10, 3), (10, 2), (5, 2), (5, 1)), 10, 3
 
 
@@ -54,18 +55,18 @@ class AccuracyOf:
 
 def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw the accuracy with the margins, the worst triplet, and the table of where the model is wrong."""
-    columns = st.columns(3)
+    columns = st.columns(min(len(listed), 2) + 1)
     with columns[0]:
         chosen = sets.choose_set(listed)
     found = triplet_queries.evaluations(chosen)
     if not found:
         sets.next_steps(chosen)
         return
-    with columns[1]:
+    with columns[-2]:
         first = by_name("Model", grouped(best_first(found), lambda e: e.model.method), state.MODEL, lambda e: e.name)
     others = [e for e in found if e.split is first.split and e.run.id != first.run.id]
     options: list[Evaluation | None] = [None, *others]
-    with columns[2]:
+    with columns[-1]:
         second = by_name("Compare with", options, state.SECOND_MODEL, lambda e: "none" if e is None else e.name)
     shown = [first] if second is None else [first, second]
     panels = [(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
@@ -262,7 +263,7 @@ def _two_models(first: Evaluation, second: Evaluation, chosen: TripletSetRecord)
         )
         for ahead, behind, margins in ((second, first, (b, a)), (first, second, (a, b))):
             n = int(((margins[0] > 0) & (margins[1] < 0)).sum())
-            label = f"Open {n:,} that only {plain(shorten(ahead.model_name, 24))} gets right"
+            label = f"Open {n:,} {_ONLY} {plain(shorten(ahead.model_name, 24))} gets right"
             settings = {state.RIGHT: [ahead.model_name], **_ordered(behind), state.WRONG: [behind.model_name]}
             state.triplets_button(label, n, settings, f"only_{ahead.run.id}")
 

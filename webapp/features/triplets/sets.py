@@ -39,8 +39,8 @@ _KINDS = {"sentences": "Sentences", "titles": "Section titles and sentences"}
 
 
 def choose_set(listed: Sequence[TripletSetRecord]) -> TripletSetRecord:
-    """Return the chosen one of at least one set, the same on every tab."""
-    return by_name("Triplet set", listed, SET, lambda s: s.name)
+    """Return the chosen one of at least one set, the same on every tab; one alone needs no choice."""
+    return listed[0] if len(listed) == 1 else by_name("Triplet set", listed, SET, lambda s: s.name)
 
 
 def show(listed: Sequence[TripletSetRecord]) -> None:
@@ -56,16 +56,19 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
         },
     )  # fmt: skip
     st.subheader(plain(chosen.name), anchor=False)
-    with st.expander("Rules, and what they kept and left out", icon=":material/rule:"):
-        left, right = st.columns(2, gap="medium")
+    about = st.expander(
+        "Rules, and what they kept and left out", icon=":material/rule:", key="triplets_rules", on_change="rerun"
+    )
+    if about.open:
+        left, right = about.columns(2, gap="medium")
         with left:
             forms.facts_table(chosen.counts, ("Item", "Count"))
         with right:
             rules = {**TripletRules.current_names(chosen.config), "seed": chosen.seed}
             forms.facts_table(rules, ("Rule", "Value"))
-        choose.delete_button(
-            "set", chosen.name, "its reviews and the accuracies measured on it", lambda r: r.triplets.delete(chosen.id)
-        )
+        with about:
+            along = "its reviews and the accuracies measured on it"
+            choose.delete_button("set", chosen.name, along, lambda r: r.triplets.delete(chosen.id))
     _reviewed(chosen, listed)
     folded = st.expander("New set", icon=":material/add:", key="triplets_new", on_change="rerun")
     if folded.open:
@@ -117,8 +120,9 @@ def form(corpus: CorpusRecord) -> None:
         help="“Triplet network on sentences” is trained on sentences, “on section titles” on section titles.",
     )
     name = left.text_input("Name", value=f"{corpus.name} {kind}", key=f"triplets_name_{corpus.id}_{kind}")
-    button = st.container()
-    with st.expander("Options", icon=":material/tune:"):
+    row = st.container(horizontal=True)
+    button = row.container(width="content")
+    with row.popover("Options", icon=":material/tune:"):
         left, right = st.columns([1, 3])
         seed = left.number_input("Seed", min_value=0, value=0, step=1)
         splits = right.multiselect("Splits", [s.value for s in Split], default=[s.value for s in Split])
@@ -182,8 +186,7 @@ def _reviewed(source: TripletSetRecord, listed: Sequence[TripletSetRecord]) -> N
         st.caption(f"No reviews of this set yet: press G, B or A in the tab “{triplets.BROWSE}” to judge triplets.")
     else:
         _people(reviews)
-        folded = st.expander("Exclude bad triplets", icon=":material/cleaning_services:", key="triplets_clean")
-        with folded:
+        with st.popover("Exclude bad triplets", icon=":material/cleaning_services:"):
             _form(source, reviews)
     for one in cleaned_sets(source, listed):
         _made(source, one)
@@ -206,10 +209,9 @@ def _people(reviews: Mapping[int, Sequence[TripletReview]]) -> None:
 def _form(source: TripletSetRecord, reviews: Mapping[int, Sequence[TripletReview]]) -> None:
     """Draw the form for a copy of a set without the triplets that anyone judged bad, and queue it with a training."""
     models = models_trained_on(source)
-    first, second, third = st.columns(3)
-    out = first.segmented_control("Exclude triplets judged", list(_VERDICTS), default="bad", required=True)
-    name = second.text_input("Name", value=queries.read(lambda r: r.triplets.usable_name(f"{source.name} cleaned")))
-    again = third.selectbox(
+    out = st.segmented_control("Exclude triplets judged", list(_VERDICTS), default="bad", required=True)
+    name = st.text_input("Name", value=queries.read(lambda r: r.triplets.usable_name(f"{source.name} cleaned")))
+    again = st.selectbox(
         "Retrain", [_NO_MODEL, *(m.name for m in models)],
         help="Same method, settings and seed. Both models are then evaluated on the original test triplets.",
     )  # fmt: skip
