@@ -79,12 +79,12 @@ def test_a_project_of_another_program_starts_a_project_with_its_codes_or_adds_th
     assert "Project of Themescope" in told and "(QDPX): 3 texts, 6 codes, 1 coder** for *Rivers*" in told
     press(at, "Add the codings")
     at = typed(open_page("import", corpus=CORPUS), path)
-    at.button_group(key=next(g.key for g in at.button_group if g.label == "Becomes")).set_value(["New project"]).run()
+    at.button_group(key=next(g.key for g in at.button_group if g.label == "Becomes")).set_value("New project").run()
     press(at, "Import")
     run_queued(filled_store, "import-corpus", "import-codings")
     with filled_store.reading() as r:
         named = {corpus.name: corpus for corpus in r.corpora.list()}
-        assert [*named] == [CORPUS, "Mine"] and named["Mine"].sentences == named[CORPUS].sentences
+        assert [*named] == [CORPUS, "Mine"] and named["Mine"].articles == 3
         made = {name: [one for one in r.labellings.list(corpus.id) if one.origin.get("name") == "study.qdpx"]
                 for name, corpus in named.items()}  # fmt: skip
         assert [len(found) for found in made.values()] == [1, 1]
