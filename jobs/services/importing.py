@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -114,13 +115,15 @@ def _labels(store: Store, path: Path, corpus: CorpusRecord | None) -> Recognised
         columns = tables.likely_columns(sheet)
         if not columns.cluster or not (columns.text or columns.id):
             return TEXTS
-        matched, coders = 0, [*filter(None, dict.fromkeys(sheet.column(columns.coder)))] if columns.coder else []
-        if corpus is not None:
+    except ThemescopeError:
+        return TEXTS
+    coder = columns.coder or ("annotator" if "annotator" in sheet.columns else "")
+    matched, coders = 0, [*filter(None, dict.fromkeys(sheet.column(coder)))] if coder else []
+    if corpus is not None:
+        with suppress(DataError):  # no row is a unit of it
             found = _plans(store, corpus.id, sheet)
             matched = max((one.rows for one in found), default=0)
             coders = [one.coder for one in found if one.coder] or coders
-    except ThemescopeError:
-        return TEXTS
     if not foreign and 2 * matched < len(sheet.rows):
         return TEXTS
     units = matched or len({*sheet.column(columns.text or columns.id)})

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import CORPUS, danube
+from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from themescope.core.records.stored import JobStatus
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import qda_projects, starts
-from themescope.webapp.features.texts import edits
 from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
@@ -51,23 +50,6 @@ def test_a_bundle_is_looked_into_and_imported(filled_store: Store, open_page: Op
     assert job.args == {"file": str(path), "corpus": f"{CORPUS} 2"}
 
 
-def test_the_report_has_only_labellings_that_the_person_may_see(
-    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    labelling = danube(filled_store, blind=True)
-    made: dict[str, Callable[[], bytes]] = {}
-    monkeypatch.setattr(edits, "download", lambda label, data, file, **options: made.update({file: data}))
-
-    def reports(person: str) -> list[bytes]:
-        at = open_page("texts", view="Bundle and dataset", corpus=CORPUS, person=person)
-        assert not at.exception
-        return [data() for data in made.values()]
-
-    html, word = reports("")
-    assert labelling.name in html.decode() and word.startswith(b"PK") and [*made][1].endswith(".docx")
-    assert labelling.name not in reports("ben")[0].decode()
-
-
 def test_a_project_of_another_program_starts_a_project_with_its_codes_or_adds_them(
     filled_store: Store, open_page: Open, tmp_path: Path
 ) -> None:
@@ -94,7 +76,7 @@ def test_a_project_of_another_program_starts_a_project_with_its_codes_or_adds_th
 
 
 def test_labels_of_another_program_start_a_project_with_a_coding_for_each_coder(
-    sqlite_store: Store, open_page: Open, tmp_path: Path
+    filled_store: Store, open_page: Open, tmp_path: Path
 ) -> None:
     def task(text: str, *by: tuple[str, str]) -> dict[str, object]:
         made = [
@@ -112,13 +94,13 @@ def test_labels_of_another_program_start_a_project_with_a_coding_for_each_coder(
             ]
         )
     )
-    at = typed(open_page("import"), path)
+    at = typed(open_page("import", corpus=CORPUS), path)
     assert "**Labels of 2 units by anna, ben**" in plain_words_of(at)
     press(at, "Import")
-    run_queued(sqlite_store, "import-corpus", "import-codings")
-    with sqlite_store.reading() as r:
-        (corpus,) = r.corpora.list()
-        assert (corpus.name, corpus.sentences) == ("party answers", 2)
+    run_queued(filled_store, "import-corpus", "import-codings")
+    with filled_store.reading() as r:
+        corpus = r.corpora.by_name("party answers")
+        assert corpus.sentences == 2
         assert sorted(one.name for one in r.labellings.list(corpus.id)) == [
             "party answers (anna)", "party answers (ben)",
         ]  # fmt: skip

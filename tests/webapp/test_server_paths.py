@@ -41,7 +41,9 @@ def typed(open_page: Open, path: Path) -> AppTest:
 
 def shown(at: AppTest) -> str:
     kinds = (at.markdown, at.caption, at.error, at.text)
-    told = [str(element.value) for kind in kinds for element in kind] + [caption.proto.help for caption in at.caption]
+    told = [str(element.value) for kind in kinds for element in kind] + [
+        e.proto.help for e in (*at.caption, *at.file_uploader)
+    ]
     return "\n".join(told).replace("\\", "")
 
 

@@ -40,7 +40,6 @@ def explain_server_paths() -> None:
 def choose_server_path(question: str, key: str) -> bool:
     """Draw the choice between upload and server path, and return whether it is a server path."""
     if not server_paths_offered():
-        explain_server_paths()
         return False
     how = st.segmented_control(question, [UPLOAD, SERVER_PATH], default=UPLOAD, required=True, key=key)
     return how == SERVER_PATH

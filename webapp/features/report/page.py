@@ -65,7 +65,7 @@ def show(corpus: CorpusRecord) -> None:
     if maps:
         _item("Figure of the map", "SVG, PNG or PDF of a size in millimetres", {}, ("map", "Open the map", None))
     _item("Bundle and dataset", "the project for another Themescope, and for Hugging Face", {},
-          ("texts", "In the menu of Texts", None))  # fmt: skip
+          ("texts", "Open", {"view": "Bundle and dataset"}))  # fmt: skip
 
 
 def _coding_files(corpus: CorpusRecord, coding: LabellingRecord, codings: Sequence[LabellingRecord]) -> None:

@@ -162,7 +162,7 @@ def overview(corpus: CorpusRecord) -> None:
     draw_table(
         {
             "Column": [column.name for column in found],
-            "Of": [str(column.level) for column in found],
+            "Of": ["unit" if column.level is ColumnLevel.SENTENCE else "text" for column in found],
             "Type": [column.type for column in found],
             "Missing": [int(column.about.get("missing", 0)) for column in found],
             "Values": [_range(column) for column in found],
@@ -279,8 +279,7 @@ def report(corpus: CorpusRecord) -> None:
     apart = (*counted, REPORTED, REMOVED_WAVES, IMPORTED_DIGEST)
     rest = {key: value for key, value in corpus.report.items() if key not in apart and value}
     totals = {name: sum(reasons.values()) for name, reasons in counted.items()}
-    sentences = f"{count(corpus.sentences, 'sentence')} in {count(corpus.paragraphs, 'paragraph')}"
-    stored = sentences if corpus.unit is CodingUnit.SENTENCE else count(corpus.sentences, corpus.unit.value)
+    stored = count(corpus.sentences, "unit") + ("" if is_list(corpus) else f" in {count(corpus.articles, 'text')}")
     st.markdown(f"{stored} stored, {count(totals['skipped'], 'part')} left out, {totals['changed']:,} changed.")
     entries = queries.read(lambda r: r.corpora.entries(corpus.id))
     rows = [

@@ -132,7 +132,7 @@ def _undo(corpus: CorpusRecord, edit: CorpusEditRecord) -> None:
     succeeds(undo)
 
 
-# Report of a corpus, exports as a bundle and as a Hugging Face dataset, and the import of bundles
+# Exports of a project as a bundle and as a Hugging Face dataset
 
 _MOST_MB, _BUNDLES_LISTED = 500, 500
 _NONE, _THEMES = "none", "newest themes"
@@ -141,7 +141,7 @@ _NONE, _THEMES = "none", "newest themes"
 def files(corpus: CorpusRecord) -> None:
     """Draw the link to all other files, and the forms of both exports; for admins only, as codings may be blind."""
     page_link("report", "Report and files")
-    if not may(Right.MANAGE):
+    if closed("Exporting a project"):
         return
     with st.expander("Bundle", expanded=True, icon=":material/inventory_2:"):
         st.caption(

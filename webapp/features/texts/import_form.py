@@ -26,6 +26,7 @@ from themescope.core.records.stored import CorpusRecord
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.core.types import CodingUnit
+from themescope.jobs.common.files import NO_FOLDERS
 from themescope.jobs.common.importing.import_shards import FIRST_UNITS, Amount, amounts_of
 from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.importing.waves import KEEP, OMIT, in_project, waves_of
@@ -392,7 +393,7 @@ def _parts(amounts: Sequence[Amount], args: Mapping[str, Any]) -> list[str]:
         columns = {name for one in amounts for _, name in one.columns if args["types"].get(name) != OMIT_COLUMN}
         columns -= {"row"}
         parts += [f"text: *{plain(settings['text'])}*"] if settings.get("text") else []
-        parts.append(count(len(columns), "column"))
+        parts += [count(len(columns), "column")] if columns else []
         parts.append(plain(notes.pop("encoding", "UTF-8").upper()))
         if sign := notes.pop("delimiter", ""):
             parts[-1] += f", `{sign}`"
@@ -533,7 +534,8 @@ def _files() -> tuple[Path, ...]:
         max_upload_size=MOST_BYTES // 1_000_000,
         key=f"texts_import_files_{turn}",
         help="Of any kind: texts, tables, projects of Themescope (bundles), NVivo, ATLAS.ti or MAXQDA (QDPX), tables "
-        "of labels, ZIP archives. Import larger files by their path on the server or with the command line.",
+        "of labels, ZIP archives. Larger files: with the command line. "
+        + ("" if input_files.server_paths_offered() else NO_FOLDERS),
     )
     if not files:
         return ()

@@ -17,7 +17,7 @@ _VIEWS = {texts.REPORT: articles.report, texts.EDITS: edits.history, texts.FILES
 
 def menu(corpus: CorpusRecord, key: str) -> None:
     """Draw the menu of the project."""
-    offered = [texts.REPORT, texts.FILES, *([texts.EDITS, _DELETE] if may(Right.MANAGE) else [])]
+    offered = [texts.REPORT, *([texts.EDITS, texts.FILES, _DELETE] if may(Right.MANAGE) else [])]
     chosen = st.menu_button("⋯", offered, key=key, help="Report, edits and files of this project")
     if chosen == _DELETE:
         choose.delete_project(corpus)
