@@ -53,7 +53,7 @@ STATES = [
     ("code", {"view": "Edit", "labelling": f"{TASK} · me"}),
     ("code", {"view": "Files and settings", "labelling": LABELLING}),
     ("codebook", {"view": "Codes", "labelling": LABELLING}),
-    ("tasks", {"view": "All tasks"}),
+    ("tasks", {}),
     ("tasks", {"view": "New task"}),
     ("compare", {"tab": "Pair", "benchmark": SEVERAL}),
     ("compare", {"tab": "Triplet accuracy"}),

@@ -450,7 +450,7 @@ def test_pages(store: Store, browser: Callable[[str], None], open_page: Callable
     addresses: list[tuple[str, dict[str, str]]] = [(card.id, {}) for card in REGISTRY]
     addresses += [
         ("code", {"labelling": "KESTREL"}), ("code", {"labelling": "lea's own"}), ("triplets", {"set": "CURLEW"}),
-        ("triplets", {"set": "of all"}), ("map", {"map": "SNIPE"}), ("tasks", {"view": "All tasks"}),
+        ("triplets", {"set": "of all"}), ("map", {"map": "SNIPE"}), ("tasks", {"task": "Rivers coded"}),
         ("texts", {"view": "Read"}), ("texts", {"view": "Import report"}), ("texts", {"view": "Bundle and dataset"}),
     ]  # fmt: skip
     expected = {"blind labels", "names of hidden labellings", "gold labels", "models of hidden labels"}

@@ -29,7 +29,7 @@ from themescope.webapp.shared.choose import steps, study_steps
 from themescope.webapp.shared.components import attempt, confirm, draw_table
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.labelling.codebook_view import PLANNED, PlannedSample, Task
-from themescope.webapp.shared.navigation import page_link, switch_page, write_parameter
+from themescope.webapp.shared.navigation import page_link, write_parameter
 from themescope.webapp.shared.people import UNNAMED, current_actor, current_person, may, shown
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, p_text, plain, score, shorten, time_left, with_interval
@@ -64,11 +64,10 @@ def show_list(corpus: CorpusRecord) -> None:
     found, person = codebook_view.tasks(corpus.id), current_person()
     if not found:
         steps(study_steps())
-        return
     following = next((task for task in found if task.record.closed is None and work.next_item(task.of(person))), None)
     if may(Right.MANAGE):
         st.button(
-            "New task", icon=":material/add:", type="secondary" if following else "primary",
+            "New task", icon=":material/add:", type="secondary" if following or not found else "primary",
             on_click=open_view, args=("", NEW),
         )  # fmt: skip
     for task in found:
@@ -420,8 +419,8 @@ def show_form(corpus: CorpusRecord) -> None:
             with st.spinner("Distributing units …"):
                 made = attempt(lambda: making.make(queries.store(), form))
             if made is not None:
-                st.session_state[MESSAGE] = f"{made.name} was created."
-                switch_page("tasks")
+                open_view("")
+                _done(f"{made.name} was created.")
         if not ready:
             st.caption("A task needs a name, units and people.")
 
