@@ -8,7 +8,7 @@ paper's table.
 
 from themescope.core.registry import Card, Registry
 
-_ED18 = "Ein Dor et al. 2018, section 4.3"
+_ED18 = "Ein Dor et al. 2018, section 5.1"
 _ICLUST = "Slonim, Atwal, Tkačik, Bialek 2005, Information-based clustering, PNAS 102:18297"
 _COMPILED = frozenset({"compiled", "needs-k"})
 

@@ -1,6 +1,6 @@
 """Iclust: information-based clustering, whole and in blocks.
 
-Slonim, Atwal, Tkačik, Bialek 2005, PNAS 102:18297; used for sentences by Ein Dor et al. 2018, section 4.3.
+Slonim, Atwal, Tkačik, Bialek 2005, PNAS 102:18297; used for sentences by Ein Dor et al. 2018, section 5.1.
 It maximises F = (1/N) Σ_c S_c/n_c - T·H(C) over partitions into K clusters. With cosine similarity and T = 0 this is
 the objective of k-means on unit vectors; moves of single items reach better optima than Lloyd's algorithm.
 """

@@ -1,4 +1,4 @@
-"""Triplet accuracy: the share of triplets whose pivot is nearer to the positive (Ein Dor et al. 2018, section 4.1)."""
+"""Triplet accuracy: the share of triplets whose pivot is nearer to the positive (Ein Dor et al. 2018, section 5.1)."""
 
 from __future__ import annotations
 

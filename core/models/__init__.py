@@ -112,7 +112,7 @@ _CARDS = (
         "Skip-Thought",
         "A recurrent encoder trained to predict the previous and the next sentence, or published weights of one.",
         "Kiros et al. 2015, Skip-Thought Vectors; small version trained here. A baseline of "
-        "Ein Dor et al. 2018, section 4.1",
+        "Ein Dor et al. 2018, section 5.1",
         factory="recurrent.model:SkipThought",
         config="recurrent.data:SkipThoughtConfig",
         tags=("needs-sentences", "english"),

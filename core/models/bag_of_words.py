@@ -234,7 +234,7 @@ class _WordVectorModel(BaseModel):
 
 
 class MeanVectors(_WordVectorModel):
-    """Mean of the vectors of a sentence's known words, cosine distance (Ein Dor et al. 2018, section 4)."""
+    """Mean of the vectors of a sentence's known words, cosine distance (Ein Dor et al. 2018, section 5.1)."""
 
     config_class: ClassVar[type[Config]] = MeanVectorsConfig
 

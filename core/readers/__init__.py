@@ -152,7 +152,7 @@ REGISTRY = Registry(
             "scb-csv",
             "Sentence Clustering Benchmark (CSV)",
             "One sentence per row with Article Title, Sentence, SectionTitle and Article Link.",
-            "Ein Dor et al. 2018, section 5: IBM Debater Thematic Clustering of Sentences 1.0.2",
+            "Ein Dor et al. 2018, section 3.3: IBM Debater Thematic Clustering of Sentences 1.0.2",
             "scb_csv:ScbCsv",
             suffixes="csv",
             tags="split",

@@ -1,6 +1,6 @@
 """The published Sentence Clustering Benchmark: one sentence per row, already split.
 
-Columns "Article Title", "Sentence", "SectionTitle", "Article Link" (Ein Dor et al. 2018, section 5; version 1.0.2 of
+Columns "Article Title", "Sentence", "SectionTitle", "Article Link" (Ein Dor et al. 2018, section 3.3; version 1.0.2 of
 "IBM Debater Thematic Clustering of Sentences"). Paragraphs are not published, so every sentence is a paragraph.
 """
 

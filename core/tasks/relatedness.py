@@ -96,7 +96,7 @@ def fit_relatedness(model: Model, pairs: SickPairs, *, seed: int, report: Report
 
 
 class RelatednessOrder:
-    """Model for triplet accuracy by predicted relatedness: "skip-thoughts-SICK" of Ein Dor et al. 2018, section 4.1.
+    """Model for triplet accuracy by predicted relatedness: "skip-thoughts-SICK" of Ein Dor et al. 2018, section 5.1.
 
     It takes the place of the model in :func:`themescope.core.metrics.triplets.triplet_accuracy`.
     """

@@ -1,6 +1,6 @@
 """Sentence clustering benchmarks: articles whose sections are the true themes of their sentences.
 
-They are built like the Sentence Clustering Benchmark of Ein Dor et al. 2018, section 4.3, whose rules are inferred from
+They are built like the Sentence Clustering Benchmark of Ein Dor et al. 2018, section 3.3, whose rules are inferred from
 its published numbers, or read from the published file without changes.
 """
 

@@ -1,4 +1,4 @@
-"""Concatenation of two triplet networks: ``triplets-sen-titles`` (Ein Dor et al. 2018, section 3.2)."""
+"""Concatenation of two triplet networks: ``triplets-sen-titles`` (Ein Dor et al. 2018, section 5.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The triplet network as a model: ``triplets-sen``, ``triplets-titles``, variants (Ein Dor et al. 2018, section 3).
+"""The triplet network as a model: ``triplets-sen``, ``triplets-titles``, variants (Ein Dor et al. 2018, section 4).
 
 A saved model is self-contained: the weights (float32) and the word vectors as they were rounded for training, so that
 it gives the same vectors elsewhere.

@@ -1,4 +1,4 @@
-"""The network of Ein Dor et al. (2018, section 3.1): BiLSTM with attention, dropout, and encoding in batches.
+"""The network of Ein Dor et al. (2018, section 4): BiLSTM with attention, dropout, and encoding in batches.
 
 For word vectors x₁…x_T: h_t = [→h_t ; ←h_t], u_t = tanh(W h_t + b), a = softmax(u·c), Net(x) = Σ_t a_t h_t.
 

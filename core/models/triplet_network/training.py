@@ -1,6 +1,6 @@
 """Losses and training of the triplet network: Adam and early stopping (:mod:`themescope.core.models.training_loop`).
 
-The losses are that of Ein Dor et al. (2018, section 3.1), a log loss, a section loss and the FaceNet loss. With
+The losses are that of Ein Dor et al. (2018, section 4), a log loss, a section loss and the FaceNet loss. With
 Δ = d(x, x⁺) − d(x, x⁻), the paper's |p⁺| + |1 − p⁻| over softmax(d⁺, d⁻) equals L = 2σ(Δ): a smooth 0–1 loss in (0, 2),
 1 at chance, whose gradient 2p(1 − p) vanishes on both sides. A temperature τ divides Δ, because distances grow with the
 norms of the vectors, and with them the share of triplets with almost no gradient.

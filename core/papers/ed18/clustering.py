@@ -132,7 +132,7 @@ _VARIANTS = (
 CLUSTERERS = ResultTable(
     "clusterers",
     "Clusterers on the vectors of triplets-sen",
-    "Ein Dor et al. 2018, section 4.3 and its footnote",
+    "Ein Dor et al. 2018, section 5.1 and footnote 4",
     "The paper does not specify its k-means, so every interpretation and further clusterers use the same vectors.",
     _COLUMNS,
     tuple(_clustering(id, title, deviation, "triplets-sen", id) for id, title, deviation in _VARIANTS),

@@ -276,7 +276,7 @@ def _accuracy(id: str, title: str, deviation: str, published: float = 0.0, *, mo
 TABLE_2 = ResultTable(
     "2",
     "Triplet accuracy on unseen articles",
-    "Ein Dor et al. 2018, section 4.1",
+    "Ein Dor et al. 2018, section 5.1, Table 3",
     "Share of test triplets whose pivot is nearer to the positive, a sentence of its section, than to the negative, a "
     "sentence of an adjacent section. Intervals over articles.",
     _ACCURACY_COLUMN,
@@ -325,7 +325,7 @@ _WHOLE = ("articles", "clusters", "sentences", "cluster_size_max")
 TABLE_3 = ResultTable(
     "3",
     "The clustering benchmark",
-    "Ein Dor et al. 2018, section 4.2 (SCB; numbers of version 1.0.2)",
+    "Ein Dor et al. 2018, section 3.3 (SCB; numbers of version 1.0.2)",
     "Articles whose sections are the true clusters of their sentences, from the test part only.",
     tuple(MetricColumn(metric, title, digits=0 if metric in _WHOLE else 1) for metric, title in _SCB_TITLES.items()),
     (
@@ -377,7 +377,7 @@ _NO_TRAINING = "Not in the paper: no training on SICK."
 TABLE_5 = ResultTable(
     "5",
     "Relatedness of sentence pairs (SICK)",
-    "Ein Dor et al. 2018, section 4.4; protocol of Kiros et al. 2015",
+    "Ein Dor et al. 2018, section 5.2, Table 5; protocol of Kiros et al. 2015",
     "A softmax regression on |u−v| and u⊙v, with early stopping on the trial part; intervals over pairs.",
     _PAIR_COLUMNS,
     (
