@@ -42,8 +42,8 @@ def allow_several(partition: Partition, allowed: bool) -> Operation:
     used = np.isin(partition.numbers, [*combinations(partition)]).sum()
     if not allowed and used:
         have = "has" if used == 1 else "have"
-        raise DataError(f"{counted(int(used), 'sentence')} {have} several codes. Leave each one code first.")
-    key, summary = (EntryKind.CODES, ALLOWED), f"{'several codes' if allowed else 'one code'} per sentence"
+        raise DataError(f"{counted(int(used), 'unit')} {have} several codes. Leave each one code first.")
+    key, summary = (EntryKind.CODES, ALLOWED), f"{'several codes' if allowed else 'one code'} per unit"
     change = EntryChange(*key, partition.entries.get(key), Entry() if allowed else None)
     unused = ChangeSet() if allowed else difference(partition, _without_combinations(partition))
     made = entries(OperationKind.SEVERAL_CODES, summary, [change])
@@ -89,7 +89,7 @@ def _turned(partition: Partition, ids: Ids, code: int, first_number: int, given:
     if given:  # which settles what was uncertain
         after = replace(after, uncertain=after.uncertain & ~np.isin(after.ids, ids))
     kind, sign = (OperationKind.ADD_CODE, "+") if given else (OperationKind.REMOVE_CODE, "−")
-    return Operation(kind, f"{counted(len(ids), 'sentence')} {sign} {name}", difference(partition, after))
+    return Operation(kind, f"{counted(len(ids), 'unit')} {sign} {name}", difference(partition, after))
 
 
 def create_code(partition: Partition, number: int, name: str, ids: Ids) -> Operation:
@@ -99,7 +99,7 @@ def create_code(partition: Partition, number: int, name: str, ids: Ids) -> Opera
     made = create(partition, number, name, ids[:0])
     after = apply(partition, made.change_set)
     added = add_code(after, ids, number, number + 1)
-    summary = f"{after.clusters[number].name} with {counted(len(added.change_set.sentences()), 'sentence')}"
+    summary = f"{after.clusters[number].name} with {counted(len(added.change_set.sentences()), 'unit')}"
     return Operation(made.kind, summary, ChangeSet((*made.change_set, *added.change_set)))
 
 

@@ -84,11 +84,9 @@ def put_under(partition: Partition, numbers: Iterable[int], theme: int) -> Opera
     above = partition.cluster(theme)
     check_codes(partition, [theme], "Choose")
     if above.parent is not None:
-        raise DataError(f"“{above.name}” is a sub-theme. Choose a theme, or move it out first.")
+        raise DataError(f"“{above.name}” is a sub-code. Choose a theme, or move it out first.")
     changes = _moved(partition, numbers, theme)
-    return Operation(
-        OperationKind.GROUP, f"{counted(len(changes), 'cluster')} → {above.name}", ChangeSet(tuple(changes))
-    )
+    return Operation(OperationKind.GROUP, f"{counted(len(changes), 'code')} → {above.name}", ChangeSet(tuple(changes)))
 
 
 def group(partition: Partition, groups: Sequence[ClusterGroup], first_number: int) -> Operation:
@@ -100,11 +98,11 @@ def group(partition: Partition, groups: Sequence[ClusterGroup], first_number: in
         known = known.with_clusters({**known.clusters, theme.number: theme})
         moved = _moved(known, wanted.numbers, theme.number)
         if not moved:
-            raise DataError(f"Choose clusters for the theme “{theme.name}”.")
+            raise DataError(f"Choose codes for the theme “{theme.name}”.")
         known = known.with_clusters({**known.clusters, **{c.number: c.new for c in moved if c.new is not None}})
         changes += [ClusterChange(None, theme), *moved]
     names = ", ".join(wanted.name for wanted in groups)
-    return Operation(OperationKind.GROUP, f"clusters grouped as {names}", ChangeSet(tuple(changes)))
+    return Operation(OperationKind.GROUP, f"codes grouped as {names}", ChangeSet(tuple(changes)))
 
 
 def move_out(partition: Partition, numbers: Iterable[int]) -> Operation:

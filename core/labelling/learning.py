@@ -319,7 +319,7 @@ def use_metric(partition: Partition, data: Mapping[str, Any], after: Partition |
     """Use a metric, and move sentences as in ``after``, in one step. ``data`` has "name", and other JSON values."""
     moved = ChangeSet() if after is None else difference(partition, after)
     count = len(moved.sentences())
-    more = f", {counted(count, 'sentence')} moved" if count else ""
+    more = f", {counted(count, 'unit')} moved" if count else ""
     return _changed(partition, Entry(data), f"metric {data['name']} is used{more}", moved)
 
 

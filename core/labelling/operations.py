@@ -139,9 +139,7 @@ def none_fits(partition: Partition, ids: Ids) -> Operation:
     changes = (marked(partition, *change) for change in (
         (Field.CLUSTER, ids, UNASSIGNED), (Field.UNCERTAIN, ids, 0), (Field.NOTE, ids, NONE_FITS),
     ))  # fmt: skip
-    return Operation(
-        OperationKind.NOTE, f"{counted(len(ids), 'sentence')}: none of the codes fits", _change_set(*changes)
-    )
+    return Operation(OperationKind.NOTE, f"{counted(len(ids), 'unit')}: none of the codes fits", _change_set(*changes))
 
 
 def create(partition: Partition, number: int, name: str, ids: Ids, colour: int | None = None) -> Operation:
@@ -165,7 +163,7 @@ def withdraw(partition: Partition, ids: Ids, what: str) -> Operation:
     Codebook entries lose them as examples, and an answer about one of them, or a gold item, leaves with it.
     """
     gone = np.intersect1d(ids, partition.ids)
-    summary = f"{counted(len(gone), 'sentence')} of {what} left with it"
+    summary = f"{counted(len(gone), 'unit')} of {what} left with it"
     return Operation(OperationKind.WITHDRAW, summary, difference(partition, without(partition, gone)))
 
 
@@ -267,17 +265,17 @@ def recluster(
         raise DataError("Sentences are re-clustered into one part or more, each with sentences of its own.")
     for cluster in map(partition.cluster, whole):
         if not np.isin(np.flatnonzero(partition.numbers == cluster.number), rows).all():
-            raise DataError(f"The sentences of “{cluster.name}” have changed since the preview. Preview it again.")
+            raise DataError(f"The units of “{cluster.name}” have changed since the preview. Preview it again.")
     several = np.isin(partition.numbers[rows], [*combinations(partition)]).sum()
     if several:
         raise DataError(
-            f"Re-clustering gives each sentence one code, and {counted(int(several), 'sentence')} here "
+            f"Splitting gives each unit one code, and {counted(int(several), 'unit')} here "
             f"{'has' if several == 1 else 'have'} several. Choose others, or leave each one code first."
         )
     continued, gone = _continued(partition, [partition.numbers[partition.rows(ids)] for _, ids in parts])
     after = _divided(partition, parts, continued, gone, first_number)
     texts = [change for number in sorted(gone) for change in codebook.removed(partition, number)]
-    found = f"{counted(len(rows), 'sentence')} in {counted(len(parts), 'cluster')}"
+    found = f"{counted(len(rows), 'unit')} in {counted(len(parts), 'code')}"
     names = ", ".join(partition.cluster(number).name for number in whole)
     change_set = ChangeSet((*difference(partition, after), *texts))
     return Operation(OperationKind.RECLUSTER, f"{names}: {found}" if names else found, change_set, clusterer)
@@ -337,7 +335,7 @@ def rename_all(partition: Partition, names: Mapping[int, str]) -> Operation:
     change_set = _renaming(
         partition, [replace(partition.cluster(n), name=_free(partition, name, but=n)) for n, name in known.items()]
     )
-    return Operation(OperationKind.RENAME, f"{counted(len(change_set.changes), 'cluster')} renamed", change_set)
+    return Operation(OperationKind.RENAME, f"{counted(len(change_set.changes), 'code')} renamed", change_set)
 
 
 def _renaming(partition: Partition, wanted: Sequence[Cluster]) -> ChangeSet:
@@ -406,7 +404,7 @@ def back(now: Partition, then: Partition, summary: str) -> Operation:
 def around(now: Partition, then: Partition, fixed: int, coder: str) -> Operation:
     """Apply the result of re-clustering around ``fixed`` placed sentences by a model."""
     change_set = difference(now, then)
-    summary = f"{len(change_set.sentences()):,} sentences moved around {fixed:,} placed ones"
+    summary = f"{len(change_set.sentences()):,} units moved around {fixed:,} placed ones"
     return Operation(OperationKind.RECLUSTER, summary, change_set, coder)
 
 
@@ -425,7 +423,7 @@ def _free(partition: Partition, name: str, but: int | None = None) -> str:
     """Return ``name`` trimmed; reject an empty or overlong name, and one that looks like that of another cluster."""
     name = " ".join(clean(_storable(name)).split())
     if len(name) > NAME_LIMIT:
-        raise DataError(f"The name of a cluster may have {NAME_LIMIT} characters; this one has {len(name)}.")
+        raise DataError(f"The name of a code may have {NAME_LIMIT} characters; this one has {len(name)}.")
     form = folded_name(name)
     if not form:
         raise DataError("A cluster needs a name.")

@@ -487,8 +487,8 @@ def answer(state: QuestionState, given: Answer, fresh: int, namer: Namer) -> Ope
     gone = [cluster.name for number, cluster in before.clusters.items() if number not in after.clusters]
     made = [cluster.name for number, cluster in after.clusters.items() if number not in before.clusters]
     parts += [f"{name} merged" for name in gone]
-    parts += [f"new cluster {name}" for name in made]
-    parts.append(f"{counted(moved, 'sentence')} moved" if moved else "no sentence moved")
+    parts += [f"new code {name}" for name in made]
+    parts.append(f"{counted(moved, 'unit')} moved" if moved else "no unit moved")
     summary = ", ".join(parts)
     entries = {**after.entries, (EntryKind.ANSWER, key): given.entry()}
     return Operation(OperationKind.ANSWER, summary, difference(state.partition, replace(after, entries=entries)))
@@ -554,5 +554,5 @@ def stop_reason(moved: Sequence[int]) -> str:
     last = moved[-WINDOW:]
     if len(last) < WINDOW or sum(last) > _FEW * WINDOW:
         return ""
-    some = {0: "no sentence", 1: "1 sentence"}.get(sum(last), f"{sum(last)} sentences")
+    some = {0: "no unit", 1: "1 unit"}.get(sum(last), f"{sum(last)} units")
     return f"The last {WINDOW} answers moved {some}, so the next ones will probably change little."

@@ -54,7 +54,7 @@ def add_article(w: Unit, article: Article) -> tuple[int, int]:
 
 
 def said(page: Page, words: str | re.Pattern[str]) -> None:
-    expect(page.locator(".toolbar .status")).to_contain_text(words)
+    expect(page.locator(".coding_bar .status")).to_contain_text(words)
 
 
 def check(app: App, scheme: str) -> None:
@@ -74,29 +74,34 @@ def check(app: App, scheme: str) -> None:
 
 
 def test_clusters_by_keyboard_only(page: Page, labelling: App) -> None:
-    query = {"corpus": CORPUS, "code_view": "Edit", "code_labelling": NAME, "code_layout": "Clusters"}
-    query["code_clusters"] = "Merge suggestions"
+    query = {"corpus": CORPUS, "code_view": "Suggestions", "code_labelling": NAME}
     open_page(page, f"{labelling.url}/code?{urlencode(query)}", "Code")
     at_rest(page)
     expect(page.get_by_text(re.compile("^Merge “"))).to_be_visible()
-    page.keyboard.press("Alt+i")
-    said(page, "8 sentences")
-    tab_to(page, "Themes")
-    page.keyboard.press("Space")
-    expect(page.locator(".tree li")).to_have_count(3)
-    at_rest(page)
-    focus_row(page, THEMES[2])
-    page.keyboard.press("Space")
-    expect(page.locator(".tree li[aria-selected=true]")).to_have_count(1)
-    at_rest(page)
-    page.keyboard.press("Alt+g")
-    expect(page.get_by_role("button", name="Divide into 2 clusters")).to_be_visible()
-    at_rest(page)
-    tab_to(page, "Divide into 2 clusters")
+    tab_to(page, "Merge")
     page.keyboard.press("Enter")
-    said(page, "in 2 clusters")
-    expect(page.locator(".tree li")).to_have_count(4)
+    said(page, "8 units")
+    at_rest(page)
+    tab_to(page, "Back to Sort")
+    page.keyboard.press("Enter")
+    rows = page.locator(".panes .cluster")
+    expect(rows).to_have_count(4)
+    at_rest(page)
+    tab_to(page, rows.first.get_attribute("aria-label") or "")
+    for _ in range(5):
+        if page.evaluate(FOCUSED).startswith(THEMES[2]):
+            break
+        page.keyboard.press("ArrowDown")
+    expect(page.locator(".panes h2")).to_have_text(re.compile(THEMES[2], re.IGNORECASE))
+    page.keyboard.press("Alt+g")
+    expect(page.get_by_role("button", name="Divide into 2 codes")).to_be_visible()
+    at_rest(page)
+    tab_to(page, "Divide into 2 codes")
+    page.keyboard.press("Enter")
+    said(page, "in 2 codes")
+    expect(rows).to_have_count(5)
     page.keyboard.press("f")
+    page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("Wildlife", delay=5)
     page.keyboard.press("Enter")
     said(page, "is now Wildlife")
@@ -108,18 +113,18 @@ def test_clusters_by_keyboard_only(page: Page, labelling: App) -> None:
     page.keyboard.type("Nature", delay=5)
     page.keyboard.press("Tab")
     at_rest(page)
-    tab_to(page, "Group clusters")
+    tab_to(page, "Group codes")
     page.keyboard.press("Enter")
-    said(page, "clusters grouped as Nature")
-    expect(page.locator(".tree li[aria-level='2']")).to_have_count(1)
+    said(page, "grouped as Nature")
+    expect(page.locator(".panes .cluster[aria-level='2']")).to_have_count(1)
     at_rest(page)
-    tab_to(page, "Edit")
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
+    tab_to(page, "⋯expand_more")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Download", exact=True)).to_be_visible()
-    at_rest(page)
-    tab_to(page, "Downloadexpand_more")
+    files = page.get_by_role("menuitem", name="Files")
+    for _ in range(12):
+        if files.evaluate("item => item === document.activeElement"):
+            break
+        page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Scheme as CSV")).to_be_visible()
     at_rest(page)
@@ -127,14 +132,3 @@ def test_clusters_by_keyboard_only(page: Page, labelling: App) -> None:
     with page.expect_download() as download:
         page.keyboard.press("Enter")
     check(labelling, Path(download.value.path()).read_text(encoding="utf-8"))
-
-
-def focus_row(page: Page, name: str) -> None:
-    """Go to a row of the tree: with Tab to the first one, from there with the arrow keys."""
-    tab_to(page, re.sub("^.*, ", "", page.locator(".tree li").first.get_attribute("aria-label") or ""))
-    for _ in range(10):
-        label = page.evaluate(FOCUSED)
-        if label.startswith(name):
-            return
-        page.keyboard.press("ArrowDown")
-    raise AssertionError(f"the arrow keys do not reach “{name}”")

@@ -64,9 +64,9 @@ def agreement(app: App, themes: dict[str, int]) -> float:
 
 
 def open_questions(page: Page, app: App) -> Locator:
-    where = f"project={quote(CORPUS)}&code_labelling={quote(NAME)}&code_layout=Clusters&code_clusters=Questions"
+    where = f"corpus={quote(CORPUS)}&code_labelling={quote(NAME)}&code_view=Questions"
     open_page(page, f"{app.url}/code?{where}", "Code")
-    expect(page.locator(ASKED).get_by_role("button", name="Undo")).to_be_visible()
+    expect(page.locator(ASKED).get_by_role("button", name="Skip")).to_be_visible()
     return page.locator(ASKED)
 
 

@@ -46,9 +46,9 @@ def tab_to(page: Page, name: str) -> None:
 
 
 def open_labelling(page: Page, app: App) -> None:
-    query = {"corpus": CORPUS, "code_view": "Edit", "code_labelling": LABELLING}
+    query = {"corpus": CORPUS, "code_surface": "Sort", "code_labelling": LABELLING}
     open_page(page, f"{app.url}/code?{urlencode(query)}", "Code")
-    expect(page.locator(".columns li").first).to_be_visible()
+    expect(page.locator(".panes .unit").first).to_be_visible()
     at_rest(page)
 
 
@@ -59,7 +59,7 @@ def steps(app: App) -> int:
 
 
 def status(page: Page, words: str) -> None:
-    expect(page.locator(".toolbar .status")).to_contain_text(words)
+    expect(page.locator(".coding_bar .status")).to_contain_text(words)
 
 
 def open_map(page: Page, app: App) -> None:
@@ -151,19 +151,18 @@ def selected_by_clicks_without_dragging(page: Page) -> None:
 
 def test_labels_by_keyboard_only_and_without_shortcuts_of_a_single_key(page: Page, labelled: App) -> None:
     open_labelling(page, labelled)
-    page.locator(".columns li").first.focus()
+    tab_to(page, page.locator(".panes [role=listbox]").get_attribute("aria-label") or "")
+    current = page.locator(".panes .unit.current")
+    following = page.locator(".panes .unit").nth(2).get_attribute("data-id") or ""
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
-    second = page.locator(".columns li").nth(1)
-    second.focus()  # while the columns are drawn anew with what is selected
+    expect(page.locator(".panes .unit[aria-selected=true]")).to_have_count(1)
     status(page, "All changes saved")
-    expect(second).to_be_focused()
-    page.keyboard.press("Shift+Tab")
-    following = second.get_attribute("data-id") or ""
     page.keyboard.press("2")
     status(page, "1 unit →")
-    expect(page.locator(".columns li:focus")).to_have_attribute("data-id", following)  # where the other one was
+    expect(current).to_have_attribute("data-id", following)  # where the other one was
     page.keyboard.press("u")
-    status(page, "undo: 1 sentence")
+    status(page, "undo: 1 unit")
     shortcuts_can_be_switched_off(page, labelled)
 
 
@@ -183,23 +182,16 @@ def name_is_typed(page: Page, labelled: App, by: str) -> None:
             partition = r.labellings.snapshot(r.labellings.by_name(LABELLING).id).partition
         return {number: (c.name, c.parent) for number, c in partition.clusters.items()}, partition.numbers.tolist()
 
-    def around() -> tuple[list[object], int, int]:
-        """What else the keys could change: the switches, the codebook and the number of open dialogs."""
-        pressed = "all => all.map(button => [button.dataset.action, button.getAttribute('aria-pressed')])"
-        dialogs = page.locator("[data-testid=stDialog], dialog[open]")
-        switches = page.locator(".toolbar [aria-pressed]").evaluate_all(pressed)
-        return switches, page.locator(".st-key-code_codebook").count(), dialogs.count()
-
-    page.locator(".columns li").first.click()
-    expect(page.locator(".toolbar .heading")).to_have_text("Assign 1 sentence to")
-    (names, numbers), count, shown = clusters(), steps(labelled), around()
+    page.locator(".panes .unit").first.click()
+    expect(page.locator(".panes .unit[aria-selected=true]")).to_have_count(1)
+    (names, numbers), count = clusters(), steps(labelled)
     if by == "key":
         page.keyboard.press("n")
         page.keyboard.type(TYPED)  # before the server has answered
     else:
-        page.locator(".toolbar [data-action=create]").click()
+        page.locator(".panes .bar [data-action=create]").click()
         page.keyboard.type(TYPED, delay=30)  # its answers come between the letters
-    expect(page.get_by_role("textbox", name="Name of the new cluster")).to_have_value(TYPED)
+    expect(page.get_by_role("textbox", name="Name of the new code")).to_have_value(TYPED)
     page.keyboard.press("Enter")
     status(page, "is now Israel and Gaza")
     at_rest(page)
@@ -208,12 +200,12 @@ def name_is_typed(page: Page, labelled: App, by: str) -> None:
     assert after == names | {new: (TYPED, None)}
     assert [there for here, there in zip(numbers, moved, strict=True) if here != there] == [new]
     assert steps(labelled) == count + 2
-    assert around() == shown
+    expect(page.locator("[data-testid=stDialog], dialog[open]")).to_have_count(0)
     expect(page.get_by_role("heading", name="Code", level=1)).to_be_visible()
     page.keyboard.press("u")
     page.keyboard.press("u")
     status(page, "undo: ")
-    expect(page.locator(".toolbar .cluster")).to_have_count(len(names))
+    expect(page.locator(".panes .cluster")).to_have_count(len(names) + 1)
     assert clusters() == (names, numbers)
 
 
@@ -221,34 +213,14 @@ def shortcuts_can_be_switched_off(page: Page, labelled: App) -> None:
     page.locator(".st-key-frame-menu").get_by_role("button").first.click()
     page.get_by_role("checkbox", name="Shortcuts of a single key").uncheck()
     page.keyboard.press("Escape")
-    page.locator(".columns li").nth(2).click()
-    expect(page.locator(".columns li[aria-selected=true]")).to_have_count(1)
-    expect(page.locator(".toolbar .heading")).to_have_text("Assign 1 sentence to")
+    page.locator(".panes .unit").nth(2).click()
+    selected = page.locator(".panes .unit[aria-selected=true]")
+    expect(selected).to_have_count(1)
     before = steps(labelled)
     page.keyboard.press("2")
     page.keyboard.press("/")
-    page.locator(".columns li").nth(1).focus()
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
-    expect(page.locator(".columns li[aria-selected=true]")).to_have_count(2)
-    expect(page.locator(".toolbar .heading")).to_have_text("Assign 2 sentences to")
+    expect(selected).to_have_count(2)
     assert steps(labelled) == before
     expect(page.get_by_role("heading", name="Code", level=1)).to_be_visible()
-
-
-def test_the_search_dialog_opens_over_a_page_finds_and_closes(page: Page, filled: App) -> None:
-    open_page(page, f"{filled.url}/texts?corpus={CORPUS}", "Texts")
-    at_rest(page)
-    page.keyboard.press("/")
-    dialog = page.get_by_role("dialog", name="Search")
-    expect(dialog.get_by_role("option", name=re.compile("New task"))).to_be_visible()
-    page.keyboard.type("danube course")
-    expect(dialog.get_by_role("option", name=re.compile("Danube Course paragraph")).first).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(dialog).to_be_hidden()
-    page.keyboard.press("Control+k")
-    page.keyboard.type("danube course")
-    expect(dialog.locator("mark").first).to_be_visible()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("texts_sentence="))
-    expect(page.get_by_role("heading", name="Danube")).to_be_visible()

@@ -94,9 +94,16 @@ class Reader:
         unfolds = main.locator("summary", has_text=re.compile(name))  # with the name of its icon in front
         main.get_by_role("button", name=re.compile(f"^{name}")).or_(unfolds).first.click()
 
-    def click_sentence(self, place: str) -> None:
-        """Click a sentence in the columns."""
-        self.page.locator(".columns li").nth(int(place) - 1).click()
+    def click_unit(self, place: str) -> None:
+        """Click a unit of the list."""
+        self.page.locator(".panes .unit").nth(int(place) - 1).click()
+
+    def choose_in_menu(self, name: str) -> None:
+        """Choose from the menu of a coding, or of a page."""
+        at_rest(self.page)
+        main = self.page.get_by_test_id("stMain")
+        main.get_by_test_id("stMenuButtonButton").filter(has_text="⋯").locator("visible=true").click()
+        self.page.get_by_role("menuitem", name=name, exact=True).click()
 
     def enter(self, text: str, label: str) -> None:
         """Fill a box in, and again if the page replaced it meanwhile, as after the choice of an article."""
@@ -227,7 +234,8 @@ FORMS: tuple[tuple[str, Callable[..., None]], ...] = (
     (r"Open the project `(.+?)`\.", Reader.open_project),
     (r"Open the tab \*\*(.+?)\*\*\.", Reader.open_tab),
     (r"Click \*\*(.+?)\*\*\.", Reader.click),
-    (r"Click the sentence at place (\d+)\.", Reader.click_sentence),
+    (r"Click the unit at place (\d+)\.", Reader.click_unit),
+    (r"Choose \*\*(.+?)\*\* in the menu ⋯\.", Reader.choose_in_menu),
     (r"Enter `(.+?)` in \*\*(.+?)\*\*\.", Reader.enter),
     (r"Enter `(.+?)` in \*\*(.+?)\*\*, in the menu at the right of the header\.", Reader.enter_in_menu),
     (r"Choose `(.+?)` under \*\*(.+?)\*\*\.", Reader.choose),

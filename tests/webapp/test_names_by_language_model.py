@@ -112,6 +112,6 @@ def test_after_a_merge_only_its_cluster_is_to_be_named(
     at = opened(open_page("code", labelling="Upper Danube", view=LEARN), f"code_naming_{labelling.id}")
     next(b for b in at.button if b.label == "Use names").click().run()
     session.sync()
-    assert session.partition.clusters[first].name == "Rivers" and session.steps[-1].summary == "1 cluster renamed"
+    assert session.partition.clusters[first].name == "Rivers" and session.steps[-1].summary == "1 code renamed"
     assert next(box for box in at.multiselect if box.label == "Codes to name").value == []
     assert session.undo() is not None and np.all(session.partition.clusters[first].name != "Rivers")

@@ -77,7 +77,7 @@ def test_units_become_a_theme_of_a_new_coding(kept: int, filled_store: Store, op
     box.set_value("River *facts*").run()
     press(at, "Create theme")
     assert not at.exception and not at.error
-    assert "River *facts* with 6 sentences, in “Rivers themes”" in plain_words_of(at)
+    assert "River *facts* with 6 units, in “Rivers themes”" in plain_words_of(at)
     with filled_store.reading() as r:
         record = r.labellings.by_name("Rivers themes")
         found = r.labellings.snapshot(record.id).partition

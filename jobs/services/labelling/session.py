@@ -310,16 +310,6 @@ def preview_parts(
     return Reclustered(propose(ids, texts, x, k, clusterer), reason)
 
 
-def nearest(found: Centres, number: int) -> list[tuple[int, float]]:
-    """Return the other clusters with their mean cosine to one, most similar first; none for an empty cluster."""
-    place = np.flatnonzero(found.numbers == number)
-    if not len(place):
-        return []
-    cosines = found.means @ found.means[place[0]]
-    order = [int(row) for row in np.argsort(-cosines, kind="stable") if row != place[0]]
-    return [(int(found.numbers[row]), float(cosines[row])) for row in order]
-
-
 def suggested_groups(partition: Partition, texts: Mapping[int, str], found: Centres, groups: int) -> list[ClusterGroup]:
     """Return groups of two or more clusters with names, for so many themes; other clusters stay alone."""
     from themescope.core.labelling.suggestions import similar_groups

@@ -92,9 +92,9 @@ def test_clusters_are_grouped_moved_out_and_dissolved() -> None:
     new = done(p, hierarchy.group(p, [hierarchy.ClusterGroup("World", (1, 4))], 5))
     assert parents(new) == {1: 5, 2: 5, 3: 5, 4: 5, 5: None} and new.sizes()[5] == 0
     assert parents(done(new, hierarchy.dissolve(new, 5))) == {1: None, 2: None, 3: None, 4: None}
-    with pytest.raises(DataError, match="sub-theme"):
+    with pytest.raises(DataError, match="sub-code"):
         hierarchy.put_under(p, [4], 2)
-    with pytest.raises(DataError, match="Choose clusters"):
+    with pytest.raises(DataError, match="Choose codes"):
         hierarchy.group(p, [hierarchy.ClusterGroup("Nothing", ())], 5)
     assert not hierarchy.put_under(p, [1], 1).change_set and not hierarchy.dissolve(p, 4).change_set
 

@@ -122,7 +122,7 @@ def test_one_code_per_sentence_is_the_default_and_can_come_back() -> None:
     with pytest.raises(DataError, match="one code per sentence"):
         coding.add_code(p, ids(1), 1, 3)
     p = with_two()
-    with pytest.raises(DataError, match="2 sentences have several codes"):
+    with pytest.raises(DataError, match="2 units have several codes"):
         coding.allow_several(p, False)
     p = done(p, op.unassign(p, ids(1, 2)))
     p = done(p, coding.allow_several(p, False))
@@ -131,7 +131,7 @@ def test_one_code_per_sentence_is_the_default_and_can_come_back() -> None:
 
 def test_reclustering_sentences_with_several_codes_is_refused() -> None:
     p = with_two()
-    with pytest.raises(DataError, match="2 sentences here have several"):
+    with pytest.raises(DataError, match="2 units here have several"):
         op.recluster(p, [("New", IDS)], free(p))
     again = done(p, op.recluster(p, [("New", ids(3, 4))], free(p)))
     assert given_to(again)[:2] == given_to(p)[:2]

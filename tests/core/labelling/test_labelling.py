@@ -368,7 +368,7 @@ def test_a_start_is_checked() -> None:
 def test_several_clusters_are_renamed_in_one_step() -> None:
     operation = op.rename_all(made(), {1: "Past", 2: "Economy", 9: "Gone"})
     after = apply(made(), operation.change_set)
-    assert [after.clusters[n].name for n in (1, 2)] == ["Past", "Economy"] and operation.summary == "1 cluster renamed"
+    assert [after.clusters[n].name for n in (1, 2)] == ["Past", "Economy"] and operation.summary == "1 code renamed"
     with pytest.raises(DuplicateNameError):
         op.rename_all(made(), {1: "Economy"})
 

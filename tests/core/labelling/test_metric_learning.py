@@ -93,7 +93,7 @@ def test_use_and_stop_are_steps_that_undo_exactly() -> None:
     moved = start([1, 2, 3], [1, 2, 2], before.clusters.values())
     data = {"model": "ff", "name": "m"}
     step = use_metric(before, data, moved)
-    assert step.summary == "metric m is used, 1 sentence moved"
+    assert step.summary == "metric m is used, 1 unit moved"
     used = apply(before, step.change_set)
     assert metric_of(used) == data and used.numbers.tolist() == [1, 2, 2] and metric_of(before) is None
     assert apply(used, step.change_set.inverse()).to_bytes() == before.to_bytes()

@@ -176,7 +176,7 @@ def test_stopping_is_suggested_when_the_last_answers_moved_almost_nothing() -> N
     some_moved = [step(i, 2) for i in range(1, 21)]
     assert questions.stop_reason(sizes(some_moved)) == ""
     quiet = [*some_moved, *(step(i, 0) for i in range(21, 36))]
-    assert "moved no sentence" in questions.stop_reason(sizes(quiet))
+    assert "moved no unit" in questions.stop_reason(sizes(quiet))
     undone = [*quiet, step(40, 0, Kind.UNDO, 30)]
     assert len(sizes(undone)) == len(quiet) - 1
     assert len(sizes([*undone, step(41, 0, Kind.REDO, 30)])) == len(quiet)

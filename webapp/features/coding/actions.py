@@ -53,8 +53,6 @@ def ids_of(values: Any) -> Ids:
 
 
 SELECT_FIRST = "Select units first: click them, or press Space."
-TOP_LEVEL = -1
-"""Stands for no theme, where a browser moves a cluster out of its theme."""
 UNSEEN = "Nothing was written: this is not what was shown when you pressed the key. Press it again if it fits."
 DIFFERENT = "This question was answered already, or the coding has changed. Here is the present one."
 IN_LIST = "in the list"

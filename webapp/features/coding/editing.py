@@ -33,7 +33,6 @@ from themescope.jobs.services.labelling.session import Conflict, LabellingSessio
 from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import current_person, shown
-from themescope.webapp.shared.text import count
 from themescope.webapp.shared.unit_list import Sent
 
 if TYPE_CHECKING:
@@ -165,11 +164,6 @@ class RelabelState:
     def suggested_name(self, ids: Ids) -> str:
         """Return a name for a new cluster made of the distinctive words of these sentences."""
         return assistance.cluster_name(self.session.texts, ids) or "New code"
-
-    def describe_selection(self) -> str:
-        """Return the size of the selection in words."""
-        more = len(self.targets) - len(self.selected)
-        return count(len(self.selected), "unit") + (f" and {count(more, 'duplicate')}" if more else "")
 
     # --- changes ----------------------------------------------------------------------------------------------------
 

@@ -349,12 +349,6 @@ def centres(state: RelabelState) -> Centres | None:
     return None if found is None else suggestions.centres(*found)
 
 
-def nearest(state: RelabelState, number: int) -> list[tuple[int, float]]:
-    """Return the other clusters with their similarity to one, most similar first; none without a model."""
-    found = centres(state)
-    return [] if found is None else clusters.nearest(found, number)
-
-
 def between(state: RelabelState, pair: ClusterPair) -> tuple[Ids, int]:
     """Return the sentences between two clusters, and how many are nearer to the other one than to their own."""
     found, known = centres(state), sample(state)

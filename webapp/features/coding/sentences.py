@@ -128,12 +128,12 @@ def show_table(state: RelabelState) -> None:
     """Draw the filters and the units that they leave, with their codes."""
     state.cluster = None
     with st.container(key="code_filters", horizontal=True, vertical_alignment="center"):
-        bare: Any = {"bind": "query-params", "label_visibility": "collapsed"}
-        name = st.selectbox("Filter", filters(state), key=FILTER, width=220, **bare) or ALL
+        name = _one_of(FILTER, filters(state), "Filter")
         search = st.text_input(
-            "Search", key=SEARCH, icon=":material/search:", placeholder="Words in the units", width=240, **bare
-        )
-        order = st.selectbox("Order", orders(state), key=ORDER, width=220, **bare) or IN_ORDER
+            "Search", key=SEARCH, icon=":material/search:", placeholder="Words in the units", width=240,
+            bind="query-params", label_visibility="collapsed",
+        )  # fmt: skip
+        order = _one_of(ORDER, orders(state), "Order")
     try:
         ids = ordered(state, in_view(state, name, search or "", order), order)
     except ThemescopeError as error:
@@ -142,6 +142,20 @@ def show_table(state: RelabelState) -> None:
     of = len(state.partition.ids)
     about = f"{count(of, 'unit')}" if len(ids) == of else f"{len(ids):,} of {count(of, 'unit')}"
     _draw(state, ids, f"table {name} {search} {order}", {"title": "", "about": about}, True, search or "")
+
+
+def _one_of(key: str, options: list[str], help: str) -> str:
+    """Draw a menu with the URL key ``key``, the present choice on its button; return the choice, at first the first."""
+    held = str(st.session_state.get(key, ""))
+
+    def choose() -> None:
+        chosen = st.session_state[f"{key}_menu"]
+        st.session_state[key] = chosen
+        write_parameter(key, [chosen] if chosen != options[0] else [])
+
+    current = held if held in options else options[0]
+    st.menu_button(current, options, key=f"{key}_menu", on_click=choose, help=help)
+    return current
 
 
 def least_certain(state: RelabelState, ids: Ids) -> tuple[Ids, str]:

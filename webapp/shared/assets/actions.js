@@ -9,10 +9,6 @@ class ActionQueue {
     this.actions = [];
     this.number = 0;
     this.listeners = new Set();
-    this.beforePush = new Set();
-    // View → its element and the turn whose sentences it shows. An action is about those that all views of the page show.
-    this.turns = new Map();
-    this.views = [];
     this.deliver = null; // sends a message to the server
     this.owner = null; // the element of the view that sends
     window.addEventListener("beforeunload", (event) => {
@@ -26,8 +22,6 @@ class ActionQueue {
       // A new session after a time without answers: actions that waited in the old one may not have been handled.
       this.lost = Boolean(this.late && this.actions.length);
       this.session = session;
-      this.turns.clear();
-      this.views = [];
       this.actions = [];
       this.number = 0;
     }
@@ -45,11 +39,8 @@ class ActionQueue {
 
   push(action) {
     this.lost = false;
-    for (const flush of this.beforePush) flush();
     this.number += 1;
-    const shown = this.views.map((view) => this.turns.get(view)).map((one) => (one?.root.isConnected ? one.turn : -1));
-    const about = shown.length ? { turn: Math.min(...shown) } : {};
-    this.actions.push({ ...action, ...about, number: this.number });
+    this.actions.push({ ...action, number: this.number });
     this.send();
     this.notify();
   }
@@ -65,16 +56,6 @@ class ActionQueue {
     this.timer = window.setTimeout(() => this.send(attempt + 1), RESEND_MS);
     this.late = late;
     this.notify();
-  }
-
-  // What is chosen once the server has handled the waiting actions of a kind, and `more` ones.
-  chosen(kind, ids, more = []) {
-    const chosen = new Set(ids);
-    for (const { on, off } of [...this.actions.filter((one) => one.kind === kind), ...more]) {
-      for (const id of on) chosen.add(id);
-      for (const id of off) chosen.delete(id);
-    }
-    return chosen;
   }
 
   notify() {
@@ -124,10 +105,6 @@ class ActionView {
       actionQueue.owner = this.root;
     }
     actionQueue.acknowledge(data.session, data.acknowledged);
-    if (data.views) {
-      actionQueue.turns.set("keys", { turn: data.turn, root: this.root });
-      actionQueue.views = ["keys", ...data.views];
-    }
     this.draw();
     this.drawStatus();
   }

@@ -80,7 +80,8 @@ class Panes extends ActionView {
     const open = cluster.number === this.data.open;
     const row = make("div", `cluster level${cluster.level}`, "", {
       role: "treeitem", tabindex: open ? "0" : "-1", "aria-selected": String(open), "aria-level": String(cluster.level),
-      "data-item": "", "data-number": String(cluster.number), title: cluster.title || cluster.name,
+      "data-item": "", "data-number": String(cluster.number), title: cluster.name,
+      "aria-label": [cluster.name, cluster.count, cluster.stale].filter(Boolean).join(", "),
     });
     row.append(swatch("span", cluster), make("span", "name", cluster.name));
     if (cluster.stale) row.append(make("span", "stale", "*", { title: cluster.stale }));
@@ -239,7 +240,7 @@ class Panes extends ActionView {
         line.addEventListener("click", () => this.trigger("goto", one.id));
         parts.push(line);
       }
-      const all = make("button", "link", this.data.words.similar);
+      const all = make("button", "link", this.data.words.similar, { "data-item": "" });
       all.addEventListener("click", () => this.trigger("similar", details.id));
       if (this.data.words.similar) parts.push(all);
     }
