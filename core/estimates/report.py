@@ -65,7 +65,7 @@ def paragraphs(
     n = counted(int(sampled.sum()), "unit")
     data: list[Sentence] = [
         (f"We estimated the share of {counted(len(where), 'unit')} with the code “", Foreign(code), "”."),
-        (f"People labelled {n} in {counted(units.labelled_documents(where), 'document')}{_sampling(units)}.",),
+        (f"People coded {n} in {counted(units.labelled_documents(where), 'document')}{_sampling(units)}.",),
         *((Foreign(note),) for note in notes),
     ]
     method: list[Sentence] = []

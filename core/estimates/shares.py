@@ -26,8 +26,8 @@ Where = npt.NDArray[np.bool_]  # (n,) units of a group
 TOO_FEW = "Too few labels to tell"
 """How the warning begins that there are too few labels for an interval."""
 NOT_RANDOM = (
-    "The labels were not sampled at random, or their probabilities are unknown: the intervals leave out the error that "
-    "comes from the choice of the units. Label a random sample."
+    "The coded units were not sampled at random, or their probabilities are unknown: the intervals leave out the error "
+    "that comes from their choice. Code a random sample."
 )
 
 

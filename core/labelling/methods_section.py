@@ -189,47 +189,45 @@ def paragraphs(facts: Facts) -> list[list[Sentence]]:
         [*_work(facts)],
         [*agreed, *_reliability(facts), *map(_adjudication, facts.adjudications)],
         [sentence for machine in facts.machines for sentence in _machine(machine)],
-        [*map(_training, facts.training), [f"Labels were made with Themescope {facts.version}."]],
+        [*map(_training, facts.training), [f"Codes were made with Themescope {facts.version}."]],
     ]
     return [sentences for sentences in found if sentences]
 
 
 def _data(facts: Facts) -> Sentence:
-    parts: list[Part] = ["The corpus “", Foreign(facts.corpus), "” was labelled in "]
-    parts += [f"{counted(facts.articles, 'article')} with {counted(facts.sentences, 'sentence')}"]
-    if facts.languages:
-        parts.append(f" ({_listed(facts.languages)})")
-    return [*parts, "."]
+    told = f"{counted(facts.sentences, 'unit')} of {counted(facts.articles, 'text')}"
+    languages = f" ({_listed(facts.languages)})" if facts.languages else ""
+    return ["Coded were ", told, " of the project “", Foreign(facts.corpus), f"”{languages}."]
 
 
 def people(facts: Facts) -> list[Sentence]:
     """Return how many people coded how much."""
-    made = f"{counted(facts.people, 'person', 'people')} made {counted(facts.labellings, 'labelling')}"
-    judged = f" and placed {counted(facts.judged, 'sentence')}" if facts.judged else ""
+    made = f"{counted(facts.people, 'person', 'people')} made {counted(facts.labellings, 'coding')}"
+    judged = f" and coded {counted(facts.judged, 'unit')}" if facts.judged else ""
     sentences: list[Sentence] = [[f"{made}{judged}."]]
     if facts.blind:
         are = "was" if facts.blind == 1 else "were"
-        hidden = "sections, suggestions and other people's labels were hidden"
-        sentences.append([f"Of these labellings, {facts.blind:,} {are} blind: {hidden}."])
+        hidden = "sections, suggestions and other people's codes were hidden"
+        sentences.append([f"Of these codings, {facts.blind:,} {are} blind: {hidden}."])
     return sentences
 
 
 def _start(start: StartFact) -> Sentence:
-    began = f"{counted(start.labellings, 'labelling')} began"
+    began = f"{counted(start.labellings, 'coding')} began"
     if start.kind == "run" and start.model:
-        parts: list[Part] = [f"{began} with {counted(start.clusters, 'cluster') if start.clusters else 'clusters'}"]
+        parts: list[Part] = [f"{began} with {counted(start.clusters, 'theme') if start.clusters else 'themes'}"]
         parts += [" found by ", Foreign(start.clusterer)] if start.clusterer else []
         parts += [" on vectors of the model “", Foreign(start.model), "” (", Foreign(start.method), ")"]
         return [*parts, f", seed {start.seed}." if start.seed is not None else "."]
     if start.kind == "sections":
-        return [f"{began} with the sections of the articles."]
+        return [f"{began} with the sections of the texts."]
     if start.kind == "nothing":
-        return [f"{began} with unassigned sentences."]
+        return [f"{began} without codes."]
     if start.kind == "clusters" and start.name:
-        return [f"{began} with the clusters and the codebook of “", Foreign(start.name), "”, without its assignments."]
+        return [f"{began} with the codebook of “", Foreign(start.name), "”."]
     if start.name:
         return [f"{began} with “", Foreign(start.name), "”."]
-    return [f"{began} with labels from a file." if start.kind == "table" else f"{began} with given clusters."]
+    return [f"{began} with codes from a file." if start.kind == "table" else f"{began} with given codes."]
 
 
 def _task(task: TaskFact) -> list[Sentence]:
@@ -245,7 +243,7 @@ def _task(task: TaskFact) -> list[Sentence]:
             [f"Of these items, {task.shared:,} ({task.shared / task.items:.0%}) were given to several people."]
         )
     if task.gold:
-        sentences.append([f"Everybody also labelled {counted(task.gold, 'item')} with known labels."])
+        sentences.append([f"Everybody also coded {counted(task.gold, 'item')} with known codes."])
     if task.routed:
         are = "was" if task.routed == 1 else "were"
         sentences.append([f"{counted(task.routed, 'item')} {are} given to another person because people disagreed."])
@@ -265,7 +263,7 @@ def _work(facts: Facts) -> list[Sentence]:
     undone = f"; {facts.undone:,} more were undone" if facts.undone else ""
     sentences: list[Sentence] = [[f"People made {counted(total, 'change')}{when} ({listed}){undone}."]]
     if facts.answers:
-        sentences.append([f"They answered {counted(facts.answers, 'question')} about the similarity of sentences."])
+        sentences.append([f"They answered {counted(facts.answers, 'question')} about the similarity of units."])
     return sentences
 
 
@@ -278,7 +276,7 @@ def agreement(found: CodingAgreement) -> list[Sentence]:
     several = "Both coders" if two else f"At least two of {found.coders:,} coders"
     mean: list[Part] = [] if two else [", the mean over pairs of coders ", Cite("light1971"), ","]
     sentences: list[Sentence] = [
-        [f"{several} judged {counted(found.sentences, 'sentence')}, and "
+        [f"{several} coded {counted(found.sentences, 'unit')}, and "
          f"{found.observed:.0%} of their {'sets of codes' if found.several else 'codes'} are equal."],
         [*_of_what(found), f"{_estimate(found.alpha.estimate)} ", Cite("hayes2007"),
          " and Cohen's kappa", *mean, f" is {_estimate(found.kappa.estimate)} ", Cite("cohen1960"),
@@ -295,7 +293,7 @@ def agreement(found: CodingAgreement) -> list[Sentence]:
 def _of_what(found: CodingAgreement) -> list[Part]:
     if not found.several:
         return ["Krippendorff's alpha for nominal data is "]
-    return ["A sentence may have several codes. Krippendorff's alpha with the MASI distance of sets ",
+    return ["A unit may have several codes. Krippendorff's alpha with the MASI distance of sets ",
             Cite("passonneau2006"), " is "]  # fmt: skip
 
 
@@ -304,21 +302,21 @@ def _of_partitions(facts: Facts) -> list[Sentence]:
     alpha = facts.alpha
     if alpha is not None and alpha.value is not None:
         sentences.append(
-            ["The labellings have no common codes, so partitions were compared: Krippendorff's alpha over "
-             f"{counted(alpha.pairs, 'pair')} of sentences of the same article (together or apart) is "
+            ["The codings have no common codes, so groups were compared: Krippendorff's alpha over "
+             f"{counted(alpha.pairs, 'pair')} of units of the same text (together or apart) is "
              f"{alpha.value:.3f} ", Cite("hayes2007"), "."]
         )  # fmt: skip
     elif alpha is not None:
-        sentences.append([f"Krippendorff's alpha over pairs of sentences is undefined, because {alpha.undefined}."])
+        sentences.append([f"Krippendorff's alpha over pairs of units is undefined, because {alpha.undefined}."])
     if len(facts.pairs) == 1:
         sentences.append(
-            [f"The adjusted Rand index of the two labellings is {_estimate(facts.pairs[0])} ", Cite("hubert1985"), "."]
+            [f"The adjusted Rand index of the two codings is {_estimate(facts.pairs[0])} ", Cite("hubert1985"), "."]
         )
     elif facts.pairs:
         values = sorted(pair.value for pair in facts.pairs)
         sentences.append(
-            [f"The adjusted Rand index of two labellings is {values[0]:.3f} to {values[-1]:.3f} over "
-             f"{counted(len(values), 'pair')} of labellings ", Cite("hubert1985"), "."]
+            [f"The adjusted Rand index of two codings is {values[0]:.3f} to {values[-1]:.3f} over "
+             f"{counted(len(values), 'pair')} of codings ", Cite("hubert1985"), "."]
         )  # fmt: skip
     return sentences
 
@@ -327,11 +325,11 @@ def _reliability(facts: Facts) -> list[Sentence]:
     found = facts.reliability
     if found is None:
         return []
-    of = "codes" if "accuracy" in found.rates else "judgements on pairs of sentences"
+    of = "codes" if "accuracy" in found.rates else "judgements on pairs of units"
     equal = f" all taken to be equally reliable because {found.equal_because}," if found.equal_because else ""
     told = ", and ".join(f"{_RATES[name]} is {_range(*ends)}" for name, ends in found.rates.items())
     return [
-        [f"The reliability of each labeller was estimated from {of} ", Cite("dawid1979"),
+        [f"The reliability of each coder was estimated from {of} ", Cite("dawid1979"),
          f", with 95 % jackknife intervals over {found.over}."],
         [f"For {counted(found.people, 'person', 'people')},{equal} {told}."],
     ]  # fmt: skip
@@ -346,14 +344,14 @@ _RATES = {
 
 def _machine(found: MachineFact) -> list[Sentence]:
     coded: Sentence = [
-        "The language model “", Foreign(found.model), f"” coded {counted(found.sentences, 'sentence')} by the codebook"
+        "The language model “", Foreign(found.model), f"” coded {counted(found.sentences, 'unit')} by the codebook"
         "; its codes count in none of the numbers above.",
     ]  # fmt: skip
     test = found.test
     if test is None or test.winning_rate is None or test.advantage is None:
         return [coded]
     people = counted(sum(one.p is not None for one in test.people), "person", "people")
-    outcome = {Decision.PASSED: "it passed", Decision.FAILED: "it failed", Decision.TOO_FEW: "there are too few labels"}
+    outcome = {Decision.PASSED: "it passed", Decision.FAILED: "it failed", Decision.TOO_FEW: "there are too few codes"}
     return [coded, [
         "In the alternative annotator test ", Cite("calderon2025"), f" with {people}, ε = {test.epsilon:g} and a false "
         f"discovery rate of {test.q:g}, {outcome[test.verdict]}: its winning rate is {test.winning_rate:.3f}, and its "
@@ -363,12 +361,12 @@ def _machine(found: MachineFact) -> list[Sentence]:
 
 def _adjudication(made: AdjudicationFact) -> Sentence:
     after = f" People then made {counted(made.steps, 'change')} in it." if made.steps else ""
-    of = f"A gold labelling of {counted(made.sentences, 'sentence')} was made"
+    of = f"A gold coding of {counted(made.sentences, 'unit')} was made"
     if made.method == "majority of each code":
-        left = f", and {counted(made.left_open, 'sentence')} without one began open" if made.left_open else ""
-        return [f"{of}: a sentence has each code that more than half of its people gave it{left}.{after}"]
+        left = f", and {counted(made.left_open, 'unit')} without one began open" if made.left_open else ""
+        return [f"{of}: a unit has each code that more than half of its people gave it{left}.{after}"]
     if made.method != "posterior":
-        return [f"{of} from the majority of labels after clusters were matched.{after}"]
+        return [f"{of} from the majority of codes after groups were matched.{after}"]
     equal = ", with all people taken as equally reliable" if made.equal else ""
     expected = (
         f"; its expected value when it was made is {made.expected_ari:.3f}" if made.expected_ari is not None else ""
@@ -380,12 +378,12 @@ def _adjudication(made: AdjudicationFact) -> Sentence:
 
 
 def _training(made: TrainingFact) -> Sentence:
-    parts: list[Part] = [f"From the labels {counted(made.triplets, 'triplet')} were sampled (seed {made.seed})"]
+    parts: list[Part] = [f"From the codes {counted(made.triplets, 'triplet')} were sampled (seed {made.seed})"]
     for place, model in enumerate(made.models):
         parts += [", on which the model “" if not place else " and “", Foreign(model), "”"]
     if made.models:
         parts.append(f" {'was' if len(made.models) == 1 else 'were'} trained")
-    return [*parts, "; articles of the test split were left out."]
+    return [*parts, "; texts of the test split were left out."]
 
 
 def _range(low: Estimate, high: Estimate) -> str:

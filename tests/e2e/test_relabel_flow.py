@@ -235,7 +235,7 @@ def out_and_in(page: Page, app: App) -> None:
     before, log = state(app), steps(app)
     beside(app)
     turn_to(page, "Agreement")
-    expect(page.get_by_text("Left out: Ben's (nobody placed a sentence in it)")).to_be_visible()
+    expect(page.get_by_text("Left out: Ben's (nobody coded a unit in it)")).to_be_visible()
     at_rest(page)
     page.get_by_role("button", name="Options").click()
     box = page.get_by_role("combobox", name="Codings")

@@ -50,7 +50,7 @@ def open_both(labelled: Store, open_page: Open) -> Callable[..., AppTest]:
 
     def opened(**view: str) -> AppTest:
         at = open_page("agreement", parts=PARTS, **view)
-        assert "nobody placed a sentence in it" in words_of(at)
+        assert "nobody coded a unit in it" in words_of(at)
         return at.multiselect[0].set_value(["Ada's", HOSTILE]).run()
 
     return opened
@@ -170,7 +170,7 @@ def test_the_headline_is_agreement_on_named_codes(coded: Store, open_page: Open)
     assert codes.loc["Economy", "Kappa"].startswith(".") and "[" in codes.loc["Economy", "Alpha"]
     assert "tentative conclusions only" in words_of(at) and "agree least on **Economy**" in words_of(at)
     assert "25 of 30 units" in words_of(at) and "Codes of the same name are on the diagonal" in words_of(at)
-    assert "**Pilot** (nobody placed a sentence in it)" in words_of(at)
+    assert "**Pilot** (nobody coded a unit in it)" in words_of(at)
     press(at, "Collect 5 disagreements as errors")
     with coded.reading() as r:
         collected = r.failures.of("Survey")

@@ -117,7 +117,7 @@ def test_the_files_hold_what_is_shown(
     assert [row["group"] for row in rows] == ["", "A", "B"] and {row["code"] for row in rows} == {"Housing"}
     shown = [f"{100 * float(row['corrected']):.1f}" for row in rows]
     assert [str(cell).split()[0] for cell in table(at, "Corrected")["Corrected"]] == shown
-    assert b"prediction-powered inference" in made["md"] and f"People labelled {DRAWN} units".encode() in made["md"]
+    assert b"prediction-powered inference" in made["md"] and f"People coded {DRAWN} units".encode() in made["md"]
     with zipfile.ZipFile(io.BytesIO(made["zip"])) as archive:
         assert archive.namelist() == ["units.csv", "replicate.py"]
         assert archive.read("units.csv").decode().splitlines()[1].split(",")[2] == "A"

@@ -32,7 +32,7 @@ from themescope.jobs.common.labelled import MODEL, coded_sentences, documents_of
 from themescope.jobs.common.uploads import safe_name
 from themescope.jobs.services.tasks.samples import frame_of, given_samples
 
-NO_MACHINE = "There are no predictions of the whole project. Predict the rest of the labelling for narrower intervals."
+NO_MACHINE = "There are no predictions of the whole project. Label the rest for narrower intervals."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +86,7 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     given = [_labels(r, record) for record in labellings]
     codes = tuple(dict.fromkeys(name for _, _, names in given for name in names))
     if not codes or not any(len(ids) for ids, _, _ in given):
-        raise DataError("Nobody has labelled a sentence yet. Label a random sample first, as a task.")
+        raise DataError("Nobody has coded a unit yet. Code a random sample first, as a task.")
     coded, shares, coder, notes = _coded(r, labellings, machine, codes)
     places = r.maps.places(np.sort(r.corpora.sentence_ids(corpus.id)))
     ids, articles = places.ids, places.articles
@@ -123,7 +123,7 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     codes, labels = tuple(code for code, kept in zip(codes, used, strict=True) if kept), labels[:, used]
     shares = None if shares is None else shares[:, used]
     if not codes:
-        raise DataError(" ".join([*holds, "No label is of one of them. Label a sample of the others, as a task."]))
+        raise DataError(" ".join([*holds, "No code is of one of them. Code a sample of the others, as a task."]))
     unlabelled = ~np.isin(ids, labelled)
     if probabilities is not None:
         probabilities = np.where(np.isin(ids, sampled.drawn) | unlabelled, probabilities, np.nan)

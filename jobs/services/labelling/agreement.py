@@ -135,9 +135,9 @@ def _reason(r: Unit, coder: Coder) -> str:
     if coder.machine:
         return "coded by a model, not by a person"
     if not coder.placed.any():
-        return "nobody placed a sentence in it"
+        return "nobody coded a unit in it"
     if coder.record.kind is Sharing.GOLD:
-        return "a gold labelling, made from others"
+        return "a gold coding, made from others"
     known = r.tasks.of_labelling(coder.record.id)
     if known is None or known[0].closed is not None:
         return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -14,9 +14,11 @@ from themescope.core.errors import ConfigError
 from themescope.core.estimates.report import REFERENCES as ESTIMATE_REFERENCES
 from themescope.core.estimates.report import estimates
 from themescope.core.estimates.shares import ShareEstimate, share
+from themescope.core.labelling.agreement import CodingAgreement
 from themescope.core.labelling.markup import (
     Block,
     Cite,
+    Explained,
     HeadingBlock,
     ParagraphBlock,
     Picture,
@@ -28,8 +30,10 @@ from themescope.core.labelling.markup import (
     paragraph_blocks,
 )
 from themescope.core.labelling.methods_section import REFERENCES, agreement, paragraphs, people
+from themescope.core.metrics.coding_agreement import Agreement
 from themescope.core.metrics.crosstabs import share_intervals
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, EditKind, LabellingRecord, RunRecord
+from themescope.core.text.cleaning import folded_name
 from themescope.core.text.languages import shares_text
 from themescope.core.types import Estimate, Ids
 from themescope.db.store import Store, Unit
@@ -43,6 +47,7 @@ from themescope.jobs.services.report.picture import numbered_picture
 from themescope.jobs.services.report.word import as_docx
 from themescope.jobs.services.themes import theme_arrays, theme_run
 
+_REFERENCES = {**REFERENCES, **ESTIMATE_REFERENCES}
 MOST_GROUPS, MOST_THEMES = 6, 12
 """Number of categories of a column that a table has, the most frequent ones; of themes in the short report."""
 
@@ -79,14 +84,13 @@ def project_report(
         coders = coded_text(r, labellings).coders if labellings else ()
         reasons = left_out(r, coders)
         study = usual_study(r, labellings)
-        estimated = _estimates(r, study, columns if long else []) if study is not None else []
-        themes = [block for run in runs for block in _themes(r, corpus, run, columns, long)]
+        told = runs if long or study is None else []
+        themes = [block for run in told for block in _themes(r, corpus, run, columns, long)]
         data = _data(r, corpus, long)
         model = r.models.get(runs[0].model_id or 0) if runs else None
     counting = [coder.record.id for coder in coders if coder.record.id not in reasons]
     facts = facts_of(store, counting) if counting else None
-    note = "" if model is None else language_note(store, model, corpus_shares(corpus))
-    limits = _limits(corpus, bool(themes) and (long or not estimated), study is not None, note)
+    coding = None if facts is None else facts.coding
     blocks: list[Block] = [
         HeadingBlock(1, f"Report of {corpus.name}"),
         ParagraphBlock(f"{datetime.now(UTC):%d %B %Y}, Themescope {code_version()}."),
@@ -97,24 +101,34 @@ def project_report(
         ),
         HeadingBlock(2, "Data"),
         *data,
+        *themes,
     ]  # fmt: skip
-    if long:
-        blocks += themes
-        rows = [(c.record.name, f"{c.placed.sum():,}", reasons.get(c.record.id, "")) for c in coders]
-        if rows:
-            blocks += [HeadingBlock(2, "Codings"), Table(("Coding", "Units coded", "Left out, because"), rows)]
-        blocks += paragraph_blocks(paragraphs(facts), REFERENCES) if facts is not None else []
-        blocks += estimated
-    else:
-        blocks += estimated or themes
-        if facts is not None and facts.coding is not None:
-            blocks += [HeadingBlock(2, "Agreement"), *paragraph_blocks([agreement(facts.coding)], REFERENCES)]
+    limits = _limits(corpus) if themes else []
     if study is not None:
-        method: list[list[Sentence]] = [list(_HOW if study.coder else _HOW[:1])]
-        if facts is not None and not long:
-            method.insert(0, people(facts))
-        blocks += [HeadingBlock(2, "Method"), *paragraph_blocks(method, ESTIMATE_REFERENCES)]
-    return [*blocks, HeadingBlock(2, "Limits"), *map(ParagraphBlock, limits)]
+        with store.reading() as r:
+            shares, notes = _estimates(r, study, columns if long else [], coding)
+        blocks += shares
+        limits = [*notes, *([_MISTAKES] if coding is not None else []), *limits]
+    else:
+        limits.append("There are no codes of people from which the mistakes of the machine could be estimated.")
+    if long and coders:
+        rows = [(c.record.name, f"{c.placed.sum():,}", reasons.get(c.record.id, "")) for c in coders]
+        blocks += [HeadingBlock(2, "Codings"), Table(("Coding", "Units coded", "Left out, because"), rows)]
+    agreed = [agreement(coding)[:2]] if coding is not None and not long else []
+    of_people = [] if facts is None else paragraphs(facts) if long else [people(facts)]
+    method = [*of_people, *_how(study)]
+    for title, sentences in (("Agreement", agreed), ("Method", method)):
+        if sentences:
+            blocks += [HeadingBlock(2, title), *_written(sentences)]
+    if note := "" if model is None else language_note(store, model, corpus_shares(corpus)):
+        limits.append(note)
+    cited = [block for block in paragraph_blocks([*agreed, *method], _REFERENCES) if isinstance(block, Explained)]
+    return [*blocks, HeadingBlock(2, "Limits"), *map(ParagraphBlock, limits), *cited]
+
+
+def _written(told: Iterable[Iterable[Sentence]]) -> list[Block]:
+    """Return paragraphs without their references, which are at the end."""
+    return [block for block in paragraph_blocks(told, _REFERENCES) if isinstance(block, ParagraphBlock)]
 
 
 def _units(corpus: CorpusRecord) -> str:
@@ -260,26 +274,39 @@ def _shares(counts: np.ndarray, totals: np.ndarray) -> list[str]:
 # --- codes ------------------------------------------------------------------------------------------------------------
 
 
-_HOW = (
-    ("Units count by the probabilities with which they were sampled, and documents are the clusters of the "
-     "intervals of 95 %.",),
-    ("Corrected shares are those of prediction-powered inference with power tuning ", Cite("angelopoulos2023"),
-     " for codes sampled with known probabilities ", Cite("egami2023"),
-     ": the share by the machine, minus its error on the units that people coded."),
-)  # fmt: skip
+def _how(study: Study | None) -> list[list[Sentence]]:
+    """Return how shares of codes were estimated."""
+    if study is None:
+        return []
+    sampled = "Units count by the probabilities with which they were sampled, and documents" if (
+        study.probabilities is not None) else "All units that people coded count alike, and documents"  # fmt: skip
+    told: list[Sentence] = [(f"{sampled} are the clusters of the intervals of 95 %.",)]
+    if study.coder:
+        told.append(
+            ("Corrected shares are those of prediction-powered inference with power tuning ", Cite("angelopoulos2023"),
+             " for codes sampled with known probabilities ", Cite("egami2023"),
+             ": the share by the machine, minus its error on the units that people coded.")
+        )  # fmt: skip
+    return [told]
 
 
-def _estimates(r: Unit, study: Study, columns: Sequence[ColumnRecord]) -> list[Block]:
+def _estimates(
+    r: Unit, study: Study, columns: Sequence[ColumnRecord], coding: CodingAgreement | None
+) -> tuple[list[Block], list[str]]:
+    """Return the shares of the codes, beside the agreement on each, and what limits them."""
     overall = [share(study.units(code), name=code) for code in study.codes]
-    ways = ["people", "machine", "corrected"] + (["least", "most"] if any(one.least for one in overall) else [])
+    ways = {way: way.capitalize() for way in ("people", "machine", "corrected")} if study.coder else {"people": "Share"}
+    if study.coder and any(one.least for one in overall):
+        ways |= {"least": "Least", "most": "Most"}
+    alpha = {folded_name(code.name): _alpha(code.alpha) for code in (coding.codes if coding is not None else ())}
     blocks: list[Block] = [
         HeadingBlock(2, f"Shares of the codes in {study.frame}"),
         ParagraphBlock(f"From {study.labellings[0].name}: codes of people"
                        + (f", corrected by the codes of {study.coder}." if study.coder else ".")
                        + " All shares are in percent, with 95 % intervals."),
-        *map(ParagraphBlock, study.holds),
-        Table(("Code", *(way.capitalize() for way in ways)), [
-            (one.name, *(_interval(getattr(one, way)) for way in ways)) for one in overall
+        Table(("Code", *ways.values(), *(["Alpha"] if alpha else [])), [
+            (one.name, *(_interval(getattr(one, way)) for way in ways),
+             *([alpha.get(folded_name(one.name), "–")] if alpha else [])) for one in overall
         ]),
     ]  # fmt: skip
     for column in columns:
@@ -292,8 +319,12 @@ def _estimates(r: Unit, study: Study, columns: Sequence[ColumnRecord]) -> list[B
             of = {one.name: one for one in estimates(study.units(code), groups)}
             lines.append((code, *(_interval(_best(of[name])) for name in frequent)))
         blocks += [HeadingBlock(3, f"Codes by {column.label}"), Table(("Code", *frequent), lines)]
-    notes = [*study.notes, *dict.fromkeys(note for one in overall for note in one.warnings)]
-    return [*blocks, *map(ParagraphBlock, notes)]
+    return blocks, [*study.holds, *study.notes, *dict.fromkeys(note for one in overall for note in one.warnings)]
+
+
+def _alpha(found: Agreement) -> str:
+    e = found.estimate
+    return "–" if e is None else f"{e.value:.2f}" + (f" ({e.low:.2f} to {e.high:.2f})" if e.low < e.high else "")
 
 
 def _best(one: ShareEstimate) -> Estimate | None:
@@ -308,21 +339,17 @@ def _percent(value: float, low: float, high: float) -> str:
     return f"{100 * value:.1f} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def _limits(corpus: CorpusRecord, themes: bool, labels: bool, note: str) -> list[str]:
-    found = []
-    if themes:
-        found.append(
-            "Themes are groups of similar units that a model found; nobody defined them. Their names are words "
-            "that are frequent in them. Another model, or another number of themes, gives other groups."
-        )
-        found.append(
-            "Intervals of shares of themes take units for a random sample of independent ones, and the themes as "
-            "given: they leave out how the units were chosen, and the mistakes of the model."
-        )
-        if corpus.articles > 1 and not is_list(corpus):
-            found.append("Units of a document depend on each other, so that these intervals are too narrow.")
-    if note:
-        found.append(note)
-    if not labels:
-        found.append("There are no codes of people from which the mistakes of the machine could be estimated.")
+_MISTAKES = "Intervals of the shares of codes leave out the mistakes of people; alpha says how far they agree."
+
+
+def _limits(corpus: CorpusRecord) -> list[str]:
+    """Return what limits themes and their shares."""
+    found = [
+        "Themes are groups of similar units that a model found; nobody defined them. Their names are words "
+        "that are frequent in them. Another model, or another number of themes, gives other groups.",
+        "Intervals of shares of themes take units for a random sample of independent ones, and the themes as "
+        "given: they leave out how the units were chosen, and the mistakes of the model.",
+    ]
+    if corpus.articles > 1 and not is_list(corpus):
+        found.append("Units of a document depend on each other, so that these intervals are too narrow.")
     return found

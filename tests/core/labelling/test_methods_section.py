@@ -75,8 +75,8 @@ def text(facts: Facts) -> str:
 def test_without_facts_there_are_no_sentences() -> None:
     found = text(NOTHING)
     assert found == (
-        "The corpus “Towns” was labelled in 1 article with 12 sentences. 1 person made 1 labelling.\n\n"
-        "Labels were made with Themescope 0.2.0.\n"
+        "Coded were 12 units of 1 text of the project “Towns”. 1 person made 1 coding.\n\n"
+        "Codes were made with Themescope 0.2.0.\n"
     )
 
 

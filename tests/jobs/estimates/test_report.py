@@ -80,8 +80,8 @@ def test_shares_of_themes_and_codes_are_those_of_the_store(store: Store) -> None
     value, low, high = (100 * x for x in (corrected.value, corrected.low, corrected.high))
     assert codes["Housing"][3] == f"{value:.1f} ({low:.1f} to {high:.1f})"
     assert headings(blocks) == [
-        "Report of C", "Question", "Data", "Themes", "Themes by party", "Codings",
-        "Shares of the codes in all 240 sentences of the project", "Codes by party", "Method", "Limits",
+        "Report of C", "Question", "Data", "Themes", "Themes by party",
+        "Shares of the codes in all 240 sentences of the project", "Codes by party", "Codings", "Method", "Limits",
     ]  # fmt: skip
     text = " ".join(block.text for block in blocks if isinstance(block, ParagraphBlock))
     assert "prediction-powered inference" in text and "There are no codes" not in text
@@ -94,6 +94,7 @@ def test_the_short_report_is_two_pages_of_the_same_numbers(store: Store) -> None
         "Method", "Limits",
     ]  # fmt: skip
     assert table(short, "Corrected") == table(long, "Corrected")
+    assert table(short, "Alpha").rows[0][-1].startswith("0.")
     text = as_markdown(short)
     assert "Krippendorff's alpha" in text and "prediction-powered inference" in text and "party" in text
     assert len(text.split()) < 700 < len(as_markdown(long).split())
@@ -110,8 +111,8 @@ def test_what_cannot_be_reported_is_said(store: Store) -> None:
     assert "There are no codes of people" in as_html(blocks, "t") and "Codings" not in headings(blocks)
     reasons = {row[0]: row[2] for row in table(written(store), "Left out, because").rows}
     assert reasons == {
-        "Codes": "nobody placed a sentence in it", "Pilot · Ada": "", "Pilot · Ben": "",
-        "gold": "nobody placed a sentence in it",
+        "Codes": "nobody coded a unit in it", "Pilot · Ada": "", "Pilot · Ben": "",
+        "gold": "nobody coded a unit in it",
     }  # fmt: skip
 
 

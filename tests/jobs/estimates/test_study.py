@@ -267,7 +267,7 @@ def test_groups_are_categories_and_periods(store: Store) -> None:
 def test_labels_that_nobody_sampled_are_said_to_be(store: Store) -> None:
     with store.reading() as r:
         codes = r.labellings.by_name("Codes")
-    with pytest.raises(DataError, match="Nobody has labelled a sentence yet"):
+    with pytest.raises(DataError, match="Nobody has coded a unit yet"):
         study_of(store, "Codes")
     file = {"files": [str(Path(store.settings.home) / "more.csv")], "corpus": "D"}
     Path(file["files"][0]).write_text("text\n" + "".join(f"Sentence {i} of rents.\n" for i in range(20)), "utf-8")

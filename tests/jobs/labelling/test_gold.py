@@ -173,4 +173,4 @@ def test_reliability_of_two_coders_of_the_same_units(sqlite_store: Store, coders
     assert "For 2 people, all taken to be equally reliable" in told and f"{right:.3f}" in told
     gold_of(sqlite_store, coders)
     again = methods_section(sqlite_store, [record.id for record in coders]).markdown
-    assert f"{DISPUTED} sentences without one began open" in again
+    assert f"{DISPUTED} units without one began open" in again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -96,7 +96,7 @@ def _folded(title: str, icon: str, key: str, draw: Callable[[], None]) -> None:
             draw()
 
 
-def _chosen(scope: TextScope, left_out: Sequence[str]) -> list[str]:
+def _chosen(scope: TextScope, left_out: Mapping[str, str]) -> list[str]:
     """Draw the choice of codings: at first those that count, also later ones, until the person changes it."""
     names = [record.name for record in scope.labellings]
     default, key = [name for name in names if name not in left_out], f"agreement_labellings_{scope.name}"

@@ -222,7 +222,8 @@ def _adjudicated(
 
 def pair_row(first: Rater, second: Rater, articles: Ids, which: str = ALL) -> tuple[str, str, int, str, str, str]:
     """Return names, shared sentences, ARI, AMI, and a remark where a value or an interval is undefined."""
-    result = compare(*judged((first, second), which), articles)
+    own, other = judged((first, second), which)
+    result = compare(own, other, articles)
     remark = f"undefined because {result.undefined}" if result.undefined else ""
     if not remark and result.articles == 1:
         remark = ONE_ARTICLE
