@@ -39,6 +39,8 @@ _MOST_ROWS, _MOST_COLUMNS, _LINES, _DIFFERING = 100, 40, 6, 2
 _CHARS, _NOTE_CHARS = 60, 30
 _HEIGHT = 440
 """Height of the table and of the chart in pixels: the page fits a window of 1280 × 800."""
+_NAME_WIDTH = 230
+"""Width of the names in pixels: phones show a column of numbers beside them."""
 _COUNTS, _SHARES, _RESIDUALS = "Counts", "Shares", "Residuals"
 _NOTABLE = 2.0
 _DEPENDENT = (
@@ -143,7 +145,8 @@ def _table(found: Crosstab, names: Sequence[str], columns: Classes, what: str) -
     styled = frame.style.format(formats[what], na_rep="–")
     if what == _RESIDUALS:
         styled = styled.map(partial(_style, tones(st.context.theme.type)))
-    st.dataframe(styled, height=min(38 + 35 * len(frame), _HEIGHT))
+    config = {"_index": st.column_config.TextColumn(width=_NAME_WIDTH)}
+    st.dataframe(styled, height=min(38 + 35 * len(frame), _HEIGHT), column_config=config)
     left_out = [
         f"{len(every) - len(shown):,} smaller {noun}"
         for every, shown, noun in ((names, row_order, "themes"), (columns.names, order, "categories"))

@@ -34,7 +34,7 @@ from themescope.webapp.shared.choose import grouped, model_label, model_notes, o
 from themescope.webapp.shared.components import draw_component, draw_table, toast_error
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.forms import table_files
-from themescope.webapp.shared.frame.search import FIND
+from themescope.webapp.shared.frame.search import SOUGHT
 from themescope.webapp.shared.job_status import follow
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.navigation import show_next, switch_page, write_parameter
@@ -231,7 +231,7 @@ def _act(analysis: Analysis) -> None:
     elif kind == "map":
         st.session_state[_TO_MAP] = True
     elif kind == "search":
-        st.query_params[FIND] = name.split(" · ")[0]
+        st.session_state[SOUGHT] = name.split(" · ")[0]
     elif kind == "rename" and value and may(Right.MANAGE):
         st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
         toast_error(lambda: queries.write(lambda w: w.runs.rename_theme(analysis.run.id, place, value)))

@@ -66,10 +66,9 @@ class Search {
   update(data, send) {
     this.send = send;
     this.name.textContent = data.label;
-    if (this.sought === undefined) {
-      this.sought = data.find ?? null;
-      if (this.sought !== null) this.show(this.sought);
-    }
+    const sought = data.find ?? null;
+    if (this.sought !== sought && sought !== null) this.show(sought);
+    this.sought = sought;
     if (data.number === this.number && data.groups && this.answered !== this.number) this.draw(data);
   }
 

@@ -44,6 +44,8 @@ from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import count, shorten
 
+SOUGHT = "search_sought"
+"""Session key: a text that a page asks the dialog to open with."""
 FIND = "find"
 """Parameter of the address: what the dialog, which is open then, searches for."""
 BOX = "search"
@@ -309,7 +311,7 @@ def dialog() -> None:
     """Draw the button with the dialog; answer what somebody typed, and open or do what they chose."""
     _open_chosen()
     asked = st.session_state.pop(_ASKED, None)
-    data: dict[str, Any] = {"label": "Search", "find": st.query_params.get(FIND)}
+    data: dict[str, Any] = {"label": "Search", "find": st.session_state.pop(SOUGHT, st.query_params.get(FIND))}
     if asked is not None:
         data |= _answer(str(asked.get("text") or ""), bool(asked.get("meaning")), asked.get("number"))
     draw_component("search", data=data, key=BOX, width="content", on_query_change=_typed, on_open_change=_choose)
