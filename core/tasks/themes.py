@@ -227,7 +227,7 @@ def find_themes(
         found, margins = described(texts, x, nested, points, config.words, config.central)
         return Level(nested[points.place], _with_known_names(found, nested, themes, labels), margins[points.place])
 
-    alone = np.unique(labels[own])
+    alone = np.unique(labels[own]).astype(np.int64)
     coarser = tuple(level(nested) for nested in joined(x, labels, compared, alone))
     finer = tuple(level(nested) for nested in divided(x, labels, compared, alone, config.clusterer, seed))
     usual = np.unique(different.place[np.isin(points.place, usual)])

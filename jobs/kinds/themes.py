@@ -200,7 +200,7 @@ class _Work:
         owners = np.array([s.article_id for s in sentences], dtype=np.int64)
         own = len(themes.coarser)
         described = _described(themes.themes, ids, kept)
-        config = {
+        config: dict[str, Any] = {
             "corpus_id": self.corpus.id,
             "settings": settings,
             "curves": asdict(themes.curves),
@@ -213,7 +213,7 @@ class _Work:
             "sampled_from": self.corpus.sentences,
         } | ({"article": self.article, "title": self.articles[0].title} if self.article else {})
 
-        def add(labels: Labels, margins: np.ndarray, digest: str, about: Mapping[str, Any]) -> RunRecord:
+        def add(labels: Labels, margins: np.ndarray, digest: str, about: dict[str, Any]) -> RunRecord:
             frequent = [
                 {"id": int(ids[row]), "count": copies, "theme": int(labels[row])} for row, copies in themes.frequent
             ]
@@ -230,8 +230,9 @@ class _Work:
             )
 
         with self.context.writing() as w:
-            sizes = [len(level.themes) for level in (*themes.coarser, themes, *themes.finer)]
-            about = {"themes": described, "level": own, "levels": sizes}
+            sizes = [len(listed) for listed in (*(level.themes for level in themes.coarser), themes.themes)]
+            sizes += [len(level.themes) for level in themes.finer]
+            about: dict[str, Any] = {"themes": described, "level": own, "levels": sizes}
             stored = add(themes.labels, themes.margins, self.digest, about)
             for place, level in enumerate((*themes.coarser, *themes.finer)):
                 same = same_clusters(level.labels, themes.labels)

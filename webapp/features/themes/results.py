@@ -297,7 +297,7 @@ def _show_units(shown: Shown, low: bool) -> bool:
 
 
 def _show_files(shown: Shown) -> None:
-    def table() -> Table:
+    def table() -> tuple[Sequence[str], Table]:
         header, parts = theme_table(queries.store(), shown.analysis.run.id)
         return header, [row for part in parts() for row in part]
 
