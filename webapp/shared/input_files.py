@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-import pandas as pd
 import streamlit as st
 
 from themescope.core.columns import OMIT, ColumnType, Profile, column_name
@@ -21,7 +20,7 @@ from themescope.jobs.common.uploads import new_folder, safe_name
 from themescope.jobs.services.labelling.files import PLACE
 from themescope.jobs.services.selections import HEADER
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import attempt, draw_table
+from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.text import count, plain, shorten
 
 UPLOAD, SERVER_PATH = "Upload", "Server path"
@@ -120,10 +119,8 @@ NONE = "None"
 _ROWS = {"Detected": AUTO, "Sentences": SENTENCES, "Documents": DOCUMENTS}
 _TYPES = {OMIT: "Leave out"} | {type.value: type.value.capitalize() for type in ColumnType}
 _ACROSS = 4
-_SHOWN = 50
 _OF_FILES = frozenset({*PLACE, *HEADER, "group", "value", "x", "y"})
 """Names of columns that exported tables of selections and maps have themselves."""
-_HEIGHT = 190
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +137,9 @@ def choose_columns(sheet: Sheet, key: str, like: Mapping[str, Any]) -> TableColu
     """Draw the choices for a corpus, at first ``like`` those of its project."""
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
     with first:
-        text = text_column("Text column", sheet, f"{key}_text", like.get("text", ""))
+        names, likely = list(sheet.columns), like.get("text", "")
+        at = names.index(likely if likely in names else sheet.likely_column())
+        text = st.selectbox("Text column", names, index=at, format_func=str, key=f"{key}_text")
     with second:
         rows = st.selectbox(
             "Rows are", list(_ROWS), key=f"{key}_rows",
@@ -148,12 +147,12 @@ def choose_columns(sheet: Sheet, key: str, like: Mapping[str, Any]) -> TableColu
             help="Documents are split into sentences. Detected: documents if the texts are long.",
         )  # fmt: skip
     with third:
-        title = optional_column(
+        title = _optional(
             "Title column (optional)", sheet, [text], f"{key}_title",
             "Sentences of the same title form one article; a document gets it as its title.", like.get("title", ""),
         )  # fmt: skip
     with fourth:
-        section = optional_column(
+        section = _optional(
             "Section column (optional)",
             sheet,
             [text, title],
@@ -162,30 +161,17 @@ def choose_columns(sheet: Sheet, key: str, like: Mapping[str, Any]) -> TableColu
             like.get("section", ""),
         )
     settings = {"text": text, "rows": _ROWS[rows], "title": title, "section": section}
-    return TableColumns(settings, column_types(sheet, [text, title, section], key))
+    return TableColumns(settings, _column_types(sheet, [text, title, section], key))
 
 
-def text_column(label: str, sheet: Sheet, key: str, likely: str = "") -> str:
-    """Draw the choice of the column with the texts."""
-    names = list(sheet.columns)
-    at = names.index(likely if likely in names else sheet.likely_column())
-    return st.selectbox(label, names, index=at, format_func=str, key=key)
-
-
-def optional_column(label: str, sheet: Sheet, used: Sequence[str], key: str, help: str, likely: str = "") -> str:
+def _optional(label: str, sheet: Sheet, used: Sequence[str], key: str, help: str, likely: str = "") -> str:
     """Draw the choice of a column that is not ``used``; returns "" for none."""
     names = [NONE, *(name for name in sheet.columns if name not in used)]
     chosen = st.selectbox(label, names, names.index(likely) if likely in names else 0, key=key, help=help)
     return "" if chosen == NONE else chosen
 
 
-def draw_rows(sheet: Sheet) -> None:
-    """Draw the first rows of a table."""
-    frame = pd.DataFrame(sheet.rows[:_SHOWN], columns=list(sheet.columns))
-    draw_table(frame, height=_HEIGHT)
-
-
-def column_types(sheet: Sheet, used: Sequence[str], key: str) -> dict[str, str]:
+def _column_types(sheet: Sheet, used: Sequence[str], key: str) -> dict[str, str]:
     """Draw the type of each column that is not ``used``; return those that a person changed."""
     others = [name for name in sheet.columns if name not in used]
     if not others:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -20,7 +19,6 @@ from themescope.core.readers.table import SENTENCES
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusRecord, JobRecord
 from themescope.core.tasks.themes import FEWEST
 from themescope.core.text.languages import UNSPACED, frequent, language_name, shares_text
-from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
 from themescope.core.types import PARTS, CodingUnit, ReadEntry, SectionRecord, Sentence, Value
 from themescope.db.access import Right
 from themescope.jobs.common.importing.waves import is_list, is_table
@@ -212,40 +210,28 @@ def shown_value(value: Value) -> str:
 _ASSETS = Path(__file__).parent / "assets"
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """What the reader marks in the text."""
+def reader_data(
+    sections: Sequence[SectionRecord],
+    sentences: Sequence[Sentence],
+    clusters: Clusters,
+    query: str = "",
+    focus: int = 0,
+) -> dict[str, Any]:
+    """Return the data of the component: sections with paragraphs of sentences.
 
-    eligible: Collection[int] | None = ()
-    """Ids of the sentences that are eligible for triplets; None in a list, where nothing is marked."""
-    query: str = ""
-    """Text whose matches are highlighted; the first one is scrolled into view."""
-    sentence: int = 0
-    """Id of the sentence to scroll to; 0 for none."""
-    clusters: Clusters = NO_CLUSTERS
-    """Clusters to colour the sentences by, in place of the marks of eligible sentences."""
+    Matches of ``query`` are highlighted, and the sentence ``focus`` is scrolled into view, else the first match.
+    """
 
+    def shown(sentence: Sentence) -> dict[str, Any]:
+        found: dict[str, Any] = {"text": sentence.text}
+        found |= {"focus": True} if sentence.id == focus else {}
+        return found | ({"cluster": clusters.of.get(sentence.id, -1)} if clusters.legend else {})
 
-def reader_data(sections: Sequence[SectionRecord], sentences: Sequence[Sentence], marks: Marks) -> dict[str, Any]:
-    """Return the data of the component: sections in page order with paragraphs of sentences."""
     by_section: dict[int, list[list[dict[str, Any]]]] = {}
     for (section, _), group in groupby(sentences, key=lambda s: (s.section, s.paragraph)):
-        by_section.setdefault(section, []).append([_sentence(s, marks) for s in group])
+        by_section.setdefault(section, []).append([*map(shown, group)])
     parts = [{"title": s.title, "level": s.level, "paragraphs": by_section.get(s.position, [])} for s in sections]
-    return {"sections": parts, "query": marks.query.strip(), "legend": marks.clusters.legend}
-
-
-def _sentence(sentence: Sentence, marks: Marks) -> dict[str, Any]:
-    found: dict[str, Any] = {"text": sentence.text}
-    if sentence.id == marks.sentence:
-        found["focus"] = True
-    if marks.clusters.legend:
-        return found | {"cluster": marks.clusters.of.get(sentence.id, -1)}
-    if not sentence.opens_paragraph or marks.eligible is None:
-        return found
-    eligible = sentence.id in marks.eligible
-    why = f"Opens its paragraph; {'' if eligible else 'not '}eligible for triplets"
-    return found | {"opens": True, "eligible": eligible, "why": why}
+    return {"sections": parts, "query": query, "legend": clusters.legend}
 
 
 _LISTED = 500
@@ -380,10 +366,7 @@ def _with_sentence(corpus: CorpusRecord, title: str) -> ArticleRecord | None:
 
 def _show(corpus: CorpusRecord, article: ArticleRecord, menu: Callable[[], None]) -> None:
     sections, sentences = queries.article_text(article.id, corpus.created)
-    rules = TripletRules()
-    text = ArticleSentences(article.id, article.title, article.bucket, tuple(sections), tuple(sentences))
-    kept, plain_list = kept_sections(text, rules, Counter()), is_list(corpus)
-    usable = {s.id for section in kept for s, _ in eligible(section, rules, Counter())}
+    plain_list = is_list(corpus)
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         st.header(plain(corpus.name if plain_list and corpus.articles == 1 else article.title), anchor=False)
         st.space("stretch")
@@ -400,18 +383,17 @@ def _show(corpus: CorpusRecord, article: ArticleRecord, menu: Callable[[], None]
         if article.url.startswith(("https://", "http://")):
             st.link_button("Source", article.url, icon=":material/open_in_new:", type="tertiary")
         st.space("stretch")
-        inside = st.text_input(
-            "Find in text", key="corpora_find_in_text", placeholder="find in text", label_visibility="collapsed"
-        )
-        _selectable(corpus, article, sections, sentences, (inside or "").strip())
+        inside = (
+            st.text_input(
+                "Find in text", key="corpora_find_in_text", placeholder="find in text", label_visibility="collapsed"
+            )
+            or ""
+        ).strip()
+        _selectable(corpus, article, sections, sentences, inside)
     of_article(corpus, article, sentences)
     clusters = actions(corpus, article, sentences)
-    if len(kept) < rules.min_sections:
-        usable = set()
-    if not clusters.legend and not plain_list:
-        st.caption(_eligibility(len(kept), len(usable), rules))
-    marks = Marks(None if plain_list else usable, inside or "", _wanted_sentence(), clusters)
-    draw_component("reader", _ASSETS, data=reader_data(sections, sentences, marks), key="corpora_reader")
+    data = reader_data(sections, sentences, clusters, inside, _wanted_sentence())
+    draw_component("reader", _ASSETS, data=data, key="corpora_reader")
 
 
 def _selectable(
@@ -444,15 +426,6 @@ def _selectable(
             f"Select text ({len(sentences):,})", corpus.id, lambda: [s.id for s in sentences],
             Origin("article", (article.title,)),
         )  # fmt: skip
-
-
-def _eligibility(kept: int, usable: int, rules: TripletRules) -> str:
-    if kept < rules.min_sections:
-        return (
-            f"Sections left by the triplet rules: {kept} of at least {rules.min_sections}. No triplets are drawn from "
-            "this text."
-        )
-    return f":primary[▍] {count(usable, 'sentence')} eligible for triplets · :gray[▍] other paragraph openings"
 
 
 def _wanted_sentence() -> int:

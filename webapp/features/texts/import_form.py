@@ -128,14 +128,15 @@ def _texts(paths: Sequence[Path]) -> None:
     readings: Readings = st.session_state.setdefault(f"texts_import_readings_{key}", {})
     target = _target(paths, key)
     line, problems = st.container(), st.container()
-    opened = len(paths) == 1 and _is_doubtful(paths[0], _size(paths[0]))
-    with st.expander("Change", icon=":material/tune:", expanded=opened, key=f"texts_import_change_{key}"):
+    unread = ((place, path) for place, path in enumerate(paths) if path not in readings)
+    doubted = next((place for place, path in unread if _is_doubtful(path, _size(path))), None)
+    with st.expander("Change", icon=":material/tune:", expanded=doubted is not None, key=f"texts_import_change_{key}"):
         if target is None:
             _about_new(paths[0], key)
         else:
             _about_wave(key)
         listing = st.container()
-        path = paths[0] if len(paths) == 1 else _opened(paths, key)
+        path = paths[st.session_state.get(_look(key), doubted or 0)]
         plan = _plan(path, target)
         readings.pop(path, None)
         if plan is not None:
@@ -152,15 +153,16 @@ def _texts(paths: Sequence[Path]) -> None:
     asked = [path.name for path, one in wrong.items() if isinstance(one, AmbiguousFileError)]
     if len(paths) == 1:
         args |= chosen.get(path, {})
-        for error in wrong.values() if not opened else ():
+        for error in wrong.values() if doubted is None else ():
             problems.error(plain(error), icon=":material/error:")
     else:
         args |= {"by_file": {str(path): one for path, one in chosen.items()}, "skip_unreadable": True}
         with listing:
             _list(paths, seen, chosen, key)
+            st.markdown(f"**{plain(path.name)}**")
         if asked:
             names = ", ".join(f"**{plain(name)}**" for name in asked)
-            problems.warning(f"Open *Change* and choose how to read {names}, or remove it.", icon=":material/help:")
+            problems.warning(f"Choose below how to read {names}: click it in the list, or remove it.")
         if left := len(wrong) - len(asked):
             problems.caption(f"{count(left, 'file')} cannot be read: left out, and listed in the report.")
     if not amounts or not any(one.units for one in amounts):
@@ -443,16 +445,6 @@ def _list(paths: Sequence[Path], seen: Sequence[Amount | ReadError], chosen: Rea
         lambda row: st.session_state.update({_look(key): row}),
         height="content" if len(paths) <= _LISTED else _LIST_PX,
     )
-
-
-def _opened(paths: Sequence[Path], key: int) -> Path:
-    """Draw the choice of the file to look at; at first, one that needs a choice."""
-    first = next((place for place, path in enumerate(paths) if _is_doubtful(path, _size(path))), 0)
-    st.session_state.setdefault(_look(key), first)
-    chosen: int = st.selectbox(
-        "File to look at", range(len(paths)), format_func=lambda i: paths[i].name, key=_look(key)
-    )
-    return paths[chosen]
 
 
 def _look(key: int) -> str:

@@ -51,8 +51,7 @@ function section(article, nav, part, query, legend) {
     const block = make("p", "", "", { dir: "auto" });
     let before = -1;
     for (const sentence of paragraph) {
-      const span = make("span", ["opens", "eligible", "focus"].filter((state) => sentence[state]).join(" "));
-      if (sentence.why) span.title = sentence.why;
+      const span = make("span", sentence.focus ? "focus" : "");
       if (legend.length) mark(span, sentence.cluster, before, legend);
       before = sentence.cluster;
       highlight(span, sentence.text, [query]);
