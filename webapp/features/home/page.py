@@ -95,7 +95,7 @@ def _built(sample: Sample) -> bool:
 
 def listed(found: Sequence[CorpusRecord]) -> None:
     """Draw the projects, the one used last first, each with a link to its texts and a menu."""
-    st.subheader("Projects", anchor=False)
+    st.header("Projects", anchor=False)
     times = projects.last_activity(found)
     ordered = projects.by_activity(found)
     every = st.session_state.get(_ALL, False)

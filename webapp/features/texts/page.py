@@ -30,7 +30,7 @@ current = choose.project()
 view = st.query_params.get(texts.VIEW, texts.READ)
 if current is not None and view in _VIEWS:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(view, anchor=False, width="stretch")
+        st.header(view, anchor=False, width="stretch")
         page_link(
             "texts", "Back to the texts", icon=":material/close:", view={"corpus": current.name, "view": texts.READ}
         )
