@@ -9,7 +9,7 @@ from playwright.sync_api import FileChooser, Page, expect
 
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, open_page
-from tests.e2e.test_keyboard_flows import tab_to
+from tests.e2e.test_keyboard_flows import FOCUSED, tab_to
 from tests.webapp.filled import CORPUS
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.partition import UNASSIGNED
@@ -67,17 +67,20 @@ def test_a_codebook_by_keyboard_only(page: Page, labelled: App, tmp_path: Path) 
     page.keyboard.type("What the river is.")
     tab_to(page, "Exclusion rules")
     page.keyboard.type("Its neighbours.")
-    tab_to(page, "Save entry")
+    tab_to(page, "Save code")
     page.keyboard.press("Enter")
     expect(page.get_by_text("What the river is.")).to_be_visible()
     expect(page.get_by_role("textbox", name="Definition")).to_have_count(0)
     at_rest(page)
     open_codebook(page, labelled)
-    tab_to(page, "Codes")
-    for tab, content in (("Versions", "No versions yet."), ("Files", "Export")):
-        page.keyboard.press("ArrowRight")
-        expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
-        expect(page.get_by_role("tabpanel").get_by_text(content, exact=True)).to_be_visible()
+    for view, content in (("Versions", "No versions yet."), ("Files", "Export")):
+        tab_to(page, "⋯expand_more")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("menuitem", name=view)).to_be_visible()
+        while page.evaluate(FOCUSED) != view:
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(content, exact=True)).to_be_visible()
         at_rest(page)
     tab_to(page, "REFI-QDA project")
     with page.expect_download() as download:
@@ -98,5 +101,5 @@ def test_a_codebook_by_keyboard_only(page: Page, labelled: App, tmp_path: Path) 
     at_rest(page)
     tab_to(page, "Import project")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("combobox", name="Labelling")).to_have_value(f"{NAME} 2")
+    expect(page.get_by_role("combobox", name="Coding")).to_have_value(f"{NAME} 2")
     assert facts(labelled, f"{NAME} 2") == facts(labelled, NAME)

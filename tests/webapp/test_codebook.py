@@ -1,14 +1,12 @@
-"""The Codebook page and the panel in Relabel: what is written is stored, and nothing typed by a person is obeyed."""
+"""The Codebook page: what is written is stored, and nothing typed by a person is obeyed."""
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import HOSTILE
 from tests.webapp.hands import press as click
-from tests.webapp.test_relabel import press, select
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of, versions
@@ -19,7 +17,7 @@ from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.codebook import CODES, FILES, VERSIONS
+from themescope.webapp.features.codebook import CODES, FILES, GOLD, VERSIONS
 
 Open = Callable[..., AppTest]
 
@@ -53,7 +51,7 @@ def field(at: AppTest, label: str) -> object:
     return next(area for area in at.text_area if area.label == label)
 
 
-@pytest.mark.parametrize("view", [CODES, VERSIONS, FILES])
+@pytest.mark.parametrize("view", [CODES, VERSIONS, FILES, GOLD])
 def test_hostile_names_and_texts_are_shown_as_text(labelling: LabellingRecord, open_page: Open, view: str) -> None:
     at = open_page("codebook", view=view)
     assert not at.exception and not at.error
@@ -66,7 +64,7 @@ def test_an_entry_is_written_in_place_undone_and_found(
     at = open_page("codebook")
     next(b for b in at.button if b.key == "codebook_edit_1").click().run()
     field(at, "Definition").set_value("first line\nsecond")  # type: ignore[attr-defined]
-    click(at, "Save entry")
+    click(at, "Save code")
     assert not at.exception
     assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "first line\nsecond"
     assert "first line" in words(at) and "Saved\\: codebook entry of" in words(at)
@@ -86,11 +84,11 @@ def test_what_two_people_wrote_is_not_lost(filled_store: Store, labelling: Label
     field(at, "Definition").set_value("mine")  # type: ignore[attr-defined]
     other = session_of(filled_store, labelling, "ben")
     other.do(book.write(other.partition, 1, CodebookEntry("theirs")))
-    click(at, "Save entry")
+    click(at, "Save code")
     assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "theirs"
-    assert "This entry was not saved" in words(at) and "theirs" in words(at)
+    assert "This code was not saved" in words(at) and "theirs" in words(at)
     assert field(at, "Definition").value == "mine"  # type: ignore[attr-defined]
-    click(at, "Save entry")
+    click(at, "Save code")
     assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "mine"
     click(at, "Undo")
     assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "theirs"
@@ -115,14 +113,14 @@ def test_versions_are_recorded_compared_and_restored(
 
 
 def test_gold_items_from_the_examples(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    at = open_page("codebook", view=CODES)
+    at = open_page("codebook", view=GOLD)
     click(at, "Use 1 example of the codebook")
     (item,) = training_items(session_of(filled_store, labelling).partition)
     assert item.cluster == 2
     field(at, "Explanation").set_value("by the *rules*").run()  # type: ignore[attr-defined]
     click(at, "Save explanation")
     assert training_items(session_of(filled_store, labelling).partition)[0].explanation == "by the *rules*"
-    click(at, "Remove item")
+    click(at, "Remove unit")
     assert not training_items(session_of(filled_store, labelling).partition)
 
 
@@ -132,42 +130,46 @@ def test_a_viewer_reads_but_changes_nothing(filled_store: Store, labelling: Labe
     session.do(book.record_version(session.partition, "v", "First"))
     people.set_role(filled_store, "ada", Role.ADMIN)
     people.set_role(filled_store, "", Role.VIEWER)
-    for view in (CODES, VERSIONS, FILES):
+    for view in (CODES, VERSIONS, FILES, GOLD):
         at = open_page("codebook", view=view)
         assert not at.exception and not at.error
         shown = {b.label for b in at.button}
-        assert not shown & {"Edit", "Undo", "Record version", "Restore texts of First", "Remove item", "Import codes"}
+        assert not shown & {
+            "Edit",
+            "New code",
+            "Undo",
+            "Record version",
+            "Restore texts of First",
+            "Remove unit",
+            "Import codes",
+        }
 
 
-# --- Relabel ----------------------------------------------------------------------------------------------------------
-
-
-def test_the_panel_follows_the_selection_and_adds_to_the_codebook(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    at = open_page("code")
-    assert not at.exception
-    box = next(box for box in at.selectbox if box.label == "Codebook entry of")
-    ids = session_of(filled_store, labelling).partition.members(3)[:2].tolist()
-    select(at, labelling, ids)
-    at.run()
-    box = next(box for box in at.selectbox if box.label == "Codebook entry of")
-    assert box.value == 3
-    press(at, labelling, "Q")
+def test_a_code_is_added_and_renamed_in_place(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    at = open_page("codebook")
+    click(at, "New code")
+    next(box for box in at.text_input if box.label == "Name").set_value("Ferries")
+    field(at, "Definition").set_value("What crosses the river.")  # type: ignore[attr-defined]
+    click(at, "Save code")
+    assert not at.exception and "What crosses the river." in words(at)
+    session = session_of(filled_store, labelling)
+    number = max(session.partition.clusters)
+    assert session.partition.clusters[number].name == "Ferries" and len(session.steps) == 3
+    next(b for b in at.button if b.key == f"codebook_edit_{number}").click().run()
+    next(box for box in at.text_input if box.label == "Name").set_value("Dams")
+    click(at, "Save code")
     partition = session_of(filled_store, labelling).partition
-    assert list(entry_of(partition, 3).examples) == ids
-    next(box for box in at.selectbox if box.label == "Codebook entry of").set_value(1).run()
-    click(at, "Counter-example")
-    click(at, "Gold item")
-    partition = session_of(filled_store, labelling).partition
-    assert list(entry_of(partition, 1).counter_examples) == ids
-    assert [item.sentence for item in training_items(partition)] == sorted(ids)
-    click(at, "Edit entry")
-    field(at, "Notes").set_value("a note")  # type: ignore[attr-defined]
-    click(at, "Save entry")
-    assert entry_of(session_of(filled_store, labelling).partition, 1).notes == "a note"
-    press(at, labelling, "U")
-    assert not entry_of(session_of(filled_store, labelling).partition, 1).notes
-    press(at, labelling, "Z")
-    assert not [box for box in at.selectbox if box.label == "Codebook entry of"]
-    assert np.array_equal(at.session_state[f"code_state_{labelling.id}"].selected, ids)
+    assert partition.clusters[number].name == "Dams"
+    assert entry_of(partition, number).definition == "What crosses the river."
+
+
+def test_the_first_code_begins_the_codebook_of_a_project(filled_store: Store, open_page: Open) -> None:
+    at = open_page("codebook", person="ada")
+    next(box for box in at.text_input if box.label == "Name").set_value("Ferries")
+    click(at, "Save code")
+    assert not at.exception and not at.error
+    with filled_store.reading() as r:
+        (made,) = r.labellings.list()
+        (code,) = r.labellings.clusters(made.id).values()
+    assert made.owner == "ada" and code.name == "Ferries"
+    assert [b for b in at.button if b.label == "New code"]

@@ -1,11 +1,11 @@
-"""Codebook page: definitions, rules and examples of the clusters of a labelling, versions and files."""
+"""Codebook page: definitions, rules and examples of the codes of a coding, versions and files."""
 
 from themescope.webapp.shared.pages import PageKeys
 
 # URL keys of the Codebook page
 
-CODES, VERSIONS, FILES = "Codes", "Versions", "Files"
-"""Tabs."""
+CODES, VERSIONS, FILES, GOLD = "Codes", "Versions", "Files", "Gold units"
+"""The codes, and what the menu opens in their place."""
 
 KEYS = PageKeys("codebook")
 VIEW = KEYS.url("view")

@@ -1,9 +1,9 @@
-"""Tabs of the Codebook page: codes, one of which can be edited in place, versions and files."""
+"""Codebook page: the codes, one of which can be edited in place, gold units, versions and files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.errors import ThemescopeError
-from themescope.core.labelling.changes import EntryChange, StaleChangeError, Step
-from themescope.core.labelling.code_sets import code_clusters
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ChangeSet, EntryChange, StaleChangeError, Step
+from themescope.core.labelling.code_sets import code_clusters, code_sizes
+from themescope.core.labelling.codebook import entries as book_entries
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import (
     NAME_LIMIT,
@@ -30,7 +32,7 @@ from themescope.core.labelling.codebook.entries import (
     versions,
 )
 from themescope.core.labelling.operations import Operation, OperationKind
-from themescope.core.labelling.partition import EntryKind, Partition
+from themescope.core.labelling.partition import Cluster, EntryKind, Partition, start
 from themescope.core.labelling.task_items import EXPLANATION_LIMIT, training_items
 from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import LabellingRecord
@@ -38,7 +40,7 @@ from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
-from themescope.jobs.services.labelling import codebook, qda_projects
+from themescope.jobs.services.labelling import codebook, qda_projects, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.pipeline import queue_pipeline
 from themescope.jobs.services.table_files import csv_text
@@ -55,10 +57,9 @@ from themescope.webapp.shared.labelling.codebook_view import (
     entry_html,
     title_html,
 )
-from themescope.webapp.shared.navigation import page_link, switch_page
+from themescope.webapp.shared.navigation import switch_page
 from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.results.compare_queries import edit_view
 from themescope.webapp.shared.text import ago, count, file_name, plain
 
 READ_ONLY = "This labelling is read-only for you. Make your own copy on the page Code to change it."
@@ -89,6 +90,11 @@ class CodebookState:
         """Whether this person may only read the labelling; reads the role from the store."""
         role = queries.read(lambda r: r.people.role(self.session.person))
         return not self.record.editable_by(self.session.person, role)
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """Number of units with each code."""
+        return code_sizes(self.partition)
 
     def texts(self, ids: Iterable[int]) -> dict[int, str]:
         """Return sentences by id."""
@@ -144,28 +150,24 @@ def codebook_state(record: LabellingRecord) -> CodebookState:
 # --- entries ----------------------------------------------------------------------------------------------------------
 
 
-_AT_ONCE = 30
+_AT_ONCE, NEW_CODE = 30, 0
 _INDENT = 36
 """Indent of sub-themes in pixels."""
 
 
 def show(state: CodebookState) -> None:
-    """Draw the tab."""
-    listed = codes(state.partition)
+    """Draw the codes with what belongs to each; one of them, or a new one, is edited in place."""
+    listed, may_edit = codes(state.partition), not state.read_only
+    messages(state)
+    if st.session_state.get(EDIT) == (state.record.id, NEW_CODE) and may_edit:
+        with st.container(border=True, key="item-new-code"):
+            _form(state, Code(Cluster(NEW_CODE, "", 0), CodebookEntry()))
     if not listed:
-        nothing(
-            "This labelling has no clusters yet.",
-            "Create clusters on the page Code, or import codes in the tab Files.",
-            "code",
-            "Open Code",
-            edit_view(state.record.name),
-        )
-        return
-    may_edit = not state.read_only
-    search = _head(state, listed, may_edit)
+        nothing("No codes yet.", "A code has a name, a definition, and rules for what belongs to it and what does not.")
+    search = str(st.session_state.get(SEARCH, ""))
     texts = state.texts({id for code in listed for id in _sentences(code)})
     found = [code for code in listed if _matches(code, search, texts)]
-    if not found:
+    if listed and not found:
         nothing("No matching codes.", "Clear the search to see all of them.")
     limit = int(st.session_state.get("codebook_shown", _AT_ONCE))
     for code in found[:limit]:
@@ -176,12 +178,11 @@ def show(state: CodebookState) -> None:
             icon=":material/expand_more:",
             on_click=lambda: st.session_state.update({"codebook_shown": limit + _AT_ONCE}),
         )
-    if may_edit:
-        _gold_items(state)
 
 
-def _gold_items(state: CodebookState) -> None:
-    """Draw the gold items of tasks: sentences with their right cluster and an explanation, also from the examples."""
+def show_gold(state: CodebookState) -> None:
+    """Draw the gold units of tasks: units with their right code and an explanation, also from the examples."""
+    messages(state)
     partition, items = state.partition, training_items(state.partition)
     known = {item.sentence for item in items}
     new = [
@@ -190,32 +191,35 @@ def _gold_items(state: CodebookState) -> None:
         for id in entry_of(partition, number).examples
         if id not in known and int(partition.numbers[partition.rows([id])[0]]) == number
     ]
-    texts = state.texts(known)
+    texts, may_edit = state.texts(known), not state.read_only
 
     def change(make: Callable[[Partition], Operation]) -> None:
         state.apply(make)
 
-    with st.expander(f"Gold items ({len(items)})", icon=":material/school:"):
-        st.caption("Sentences with their right code, for tasks. Choose them on the page Code, or use the examples.")
-        if new:
-            st.button(
-                f"Use {count(len(new), 'example')} of the codebook", icon=":material/add:",
-                on_click=change, args=(lambda p: book.choose_training(p, [uuid4().hex for _ in new], new),),
-            )  # fmt: skip
-        for item in items:
+    st.caption("Units with their right code, for tasks. Choose them on the surface Table, or use the examples.")
+    if new and may_edit:
+        st.button(
+            f"Use {count(len(new), 'example')} of the codebook", icon=":material/add:",
+            on_click=change, args=(lambda p: book.choose_training(p, [uuid4().hex for _ in new], new),),
+        )  # fmt: skip
+    for item in items:
+        key = f"codebook_item_{item.key}"
+        with st.container(border=True, key=f"item-gold-{item.key}"):
             st.markdown(f"**{plain(partition.clusters[item.cluster].name)}**")
             st.text(texts.get(item.sentence, ""))
-            key = f"codebook_item_{item.key}"
             text = st.text_area(
-                "Explanation", item.explanation, max_chars=EXPLANATION_LIMIT, height=80, key=f"{key}_text"
-            )
+                "Explanation", item.explanation, max_chars=EXPLANATION_LIMIT, height=80, key=f"{key}_text",
+                disabled=not may_edit,
+            )  # fmt: skip
+            if not may_edit:
+                continue
             with st.container(horizontal=True):
                 st.button(
                     "Save explanation", key=f"{key}_save", icon=":material/save:", disabled=text == item.explanation,
                     on_click=change, args=(lambda p, item=item, text=text: book.explain_training(p, item, text),),
                 )  # fmt: skip
                 st.button(
-                    "Remove item", key=f"{key}_remove", icon=":material/delete:", type="tertiary",
+                    "Remove unit", key=f"{key}_remove", icon=":material/delete:", type="tertiary",
                     on_click=change, args=(lambda p, item=item: book.drop_training(p, item),),
                 )  # fmt: skip
 
@@ -231,27 +235,49 @@ def _matches(code: Code, search: str, texts: dict[int, str]) -> bool:
     return all(word in whole for word in search.casefold().split())
 
 
-def _head(state: CodebookState, listed: list[Code], may_edit: bool) -> str:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        search = st.text_input("Search", key=SEARCH, bind="query-params", icon=":material/search:", width=260)
-        if may_edit:
-            found = state.session.undo_state
-            for label, move, steps in (("Undo", state.undo, found.undoable), ("Redo", state.redo, found.redoable)):
-                st.button(
-                    label,
-                    icon=f":material/{label.lower()}:",
-                    on_click=_travel,
-                    args=(state, move),
-                    disabled=not steps,
-                    help=f"{label} your last change of this labelling",
-                )
-        st.space("stretch")
-        page_link("code", "Open in Code", view=edit_view(state.record.name))
-    written = sum(bool(code.entry) for code in listed)
-    about = f"{count(len(listed), 'code')}, {written:,} with a codebook entry"
-    st.caption(plain(f"{about} · Saved: {state.saved}" if state.saved else about))
-    messages(state)
-    return search or ""
+def head(state: CodebookState) -> None:
+    """Draw search, the new code, undo and redo; they stand in the row of the page."""
+    st.text_input(
+        "Search", key=SEARCH, bind="query-params", icon=":material/search:", placeholder="Search", width=220,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    if state.read_only:
+        return
+    st.button("New code", type="primary", icon=":material/add:", on_click=_edit, args=(state, NEW_CODE))
+    found = state.session.undo_state
+    for label, move, steps in (("Undo", state.undo, found.undoable), ("Redo", state.redo, found.redoable)):
+        if steps:
+            st.button(
+                label, icon=f":material/{label.lower()}:", on_click=_travel, args=(state, move),
+                help=f"{label} your last change of this coding",
+            )  # fmt: skip
+    if state.saved:
+        st.caption(plain(f"Saved: {state.saved}"))
+
+
+def first_code() -> None:
+    """Draw the form of the first code of a project, whose codebook it begins; nothing is coded with it yet."""
+    corpus, person = projects.current(), current_person()
+    if corpus is None or closed("Codes", Right.LABEL):
+        return
+
+    def save(name: str, entry: CodebookEntry) -> bool:
+        new = NewLabelling(corpus.id, f"{corpus.name} · codebook"[:_NAME], person)
+        record = attempt(lambda: starts.begin(queries.store(), new, starts.from_nothing))
+        return record is not None and codebook_state(record).apply(lambda p: _created(p, 1, name, entry)) is not None
+
+    with st.container(border=True, key="item-new-code"):
+        st.markdown("**The first code**")
+        code = Code(Cluster(NEW_CODE, "", 0), CodebookEntry())
+        if editor("codebook_first", code, start([]), lambda ids: {}, save):
+            st.rerun()
+
+
+def _created(partition: Partition, number: int, name: str, entry: CodebookEntry) -> Operation:
+    """Create a code with its entry, in one step."""
+    made = op.create(partition, number, name, partition.ids[:0])
+    written = [book_entries.change(partition, number, entry)] if entry else []
+    return replace(made, change_set=ChangeSet((*made.change_set, *written)))
 
 
 def messages(state: CodebookState) -> None:
@@ -264,12 +290,12 @@ def messages(state: CodebookState) -> None:
 def _code(state: CodebookState, code: Code, texts: dict[int, str], may_edit: bool) -> None:
     number = code.cluster.number
     editing = st.session_state.get(EDIT) == (state.record.id, number)
-    with st.container(horizontal=True, gap=None):
+    with st.container(horizontal=True, gap=None, key=f"item-code-{number}"):
         if code.cluster.parent is not None:
             st.space(_INDENT)
         # Codes without an entry are lines of a list.
         with st.container(border=editing or bool(code.entry), gap="xsmall"):
-            size = state.partition.sizes()[number]
+            size = state.sizes[number]
             with st.container(horizontal=True, vertical_alignment="center", wrap=False):
                 st.html(title_html(code.cluster, tones(st.context.theme.type), size), width="stretch")
                 if may_edit:
@@ -277,7 +303,8 @@ def _code(state: CodebookState, code: Code, texts: dict[int, str], may_edit: boo
                         "Close" if editing else "Edit",
                         icon=":material/close:" if editing else ":material/edit:",
                         key=f"{EDIT}_{number}",
-                        help=f"{'Close' if editing else 'Edit'} the entry of {plain(code.cluster.name)}",
+                        type="tertiary",
+                        help=f"{'Close' if editing else 'Edit'} {plain(code.cluster.name)}",
                         on_click=_edit,
                         args=(state, None if editing else number),
                     )
@@ -290,8 +317,11 @@ def _code(state: CodebookState, code: Code, texts: dict[int, str], may_edit: boo
 def _form(state: CodebookState, code: Code) -> None:
     number = code.cluster.number
 
-    def save(entry: CodebookEntry) -> bool:
-        return state.apply(lambda p: book.write(p, number, entry)) is not None
+    def save(name: str, entry: CodebookEntry) -> bool:
+        if number == NEW_CODE:
+            return state.apply(lambda p: _created(p, state.session.next_number, name, entry)) is not None
+        renamed = name == code.cluster.name or state.apply(lambda p: op.rename(p, number, name)) is not None
+        return renamed and (entry == code.entry or state.apply(lambda p: book.write(p, number, entry)) is not None)
 
     if editor(_form_key(state), code, state.partition, state.texts, save):
         st.session_state[EDIT] = None

@@ -1,30 +1,45 @@
-"""Codebook page: what belongs into each cluster, in words and examples."""
+"""Codebook page: the codes of a coding, in words and examples."""
 
 import streamlit as st
 
-from themescope.webapp.features.codebook import CODES, FILES, LABELLING, VERSIONS, VIEW, entries
+from themescope.webapp.features.codebook import CODES, FILES, GOLD, LABELLING, VERSIONS, VIEW, entries
 from themescope.webapp.features.codebook.entries import codebook_state
 from themescope.webapp.shared import projects
-from themescope.webapp.shared.choose import by_name, nothing, open_tab
+from themescope.webapp.shared.choose import by_name
 from themescope.webapp.shared.labelling.codebook_view import STYLE
+from themescope.webapp.shared.navigation import write_parameter
 from themescope.webapp.shared.results import compare_queries
 
-labellings = sorted(compare_queries.labellings(projects.current_id()), key=compare_queries.precedence)
-if not labellings:
-    nothing(
-        "No labellings yet.",
-        "A codebook describes the clusters of a labelling. Create a labelling, or import a project of NVivo, ATLAS.ti "
-        "or MAXQDA below.",
-        "code",
-        "New coding",
-        {"view": "New coding"},
-    )
+
+def open_view(name: str) -> None:
+    """Open what the menu offers in place of the codes; "" for the codes."""
+    st.session_state[VIEW] = name
+    write_parameter(VIEW, [name] if name else [])
+
+
+codings = sorted(compare_queries.labellings(projects.current_id()), key=compare_queries.precedence)
+if not codings:
+    entries.first_code()
     entries.project_import()
 else:
     st.html(STYLE)
-    with st.container(width=400):
-        chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name)
-    views = {CODES: entries.show, VERSIONS: entries.show_versions, FILES: entries.show_files}
-    view, tab = open_tab([*views], VIEW)
-    with tab:
-        views[view](codebook_state(chosen))
+    views = {VERSIONS: entries.show_versions, FILES: entries.show_files, GOLD: entries.show_gold}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        state = codebook_state(
+            by_name("Coding", codings, LABELLING, lambda one: one.name, label_visibility="collapsed", width=260)
+        )
+        view = str(st.session_state.get(VIEW, ""))
+        if view not in views:
+            entries.head(state)
+        chosen = st.menu_button("⋯", [*views], key=f"codebook_menu_{state.record.id}", help="More about this codebook")
+    if chosen is not None:
+        open_view(chosen)
+        st.rerun()
+    if view in views:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(CODES, icon=":material/arrow_back:", type="tertiary", on_click=open_view, args=("",))
+            st.subheader(view, anchor=False)
+        views[view](state)
+    else:
+        with st.container(width=960):
+            entries.show(state)

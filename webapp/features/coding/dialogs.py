@@ -42,8 +42,11 @@ def edit_entry(state: RelabelState) -> None:
     code = Code(state.partition.clusters[number], entry_of(state.partition, number))
     texts = state.session.texts
 
-    def save(entry: CodebookEntry) -> bool:
-        state.apply(lambda p: codebook.write(p, number, entry), keep_selection=True)
+    def save(name: str, entry: CodebookEntry) -> bool:
+        if name != code.cluster.name:
+            state.apply(lambda p: op.rename(p, number, name), keep_selection=True)
+        if entry != code.entry:
+            state.apply(lambda p: codebook.write(p, number, entry), keep_selection=True)
         return True  # what was refused is kept by the state, which shows it above the sentences
 
     if editor(CODEBOOK, code, state.partition, lambda ids: {id: texts[id] for id in ids}, save):

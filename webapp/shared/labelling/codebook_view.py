@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal, NoReturn
 
@@ -21,7 +21,7 @@ from themescope.core.labelling.codebook.entries import (
     Difference,
     Piece,
 )
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
+from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, Cluster, Partition
 from themescope.core.records.stored import ArticleRecord, LabellingRecord, Sharing
 from themescope.db.access import Right
 from themescope.db.label_records import ItemRecord, MemberRecord, NewLabelling, TaskRecord
@@ -42,7 +42,7 @@ from themescope.webapp.shared.text import count, plain, shorten
 STYLE = ASSETS / "codebook.css"
 _ORDER = ("definition", "include", "exclude", "examples", "counter_examples", "notes")
 _HELP = {
-    "definition": "What the cluster is about, in one or two sentences.",
+    "definition": "What the code is about, in one or two sentences.",
     "include": "What belongs into it: one rule on each line.",
     "exclude": "What does not, although one might think so, and where it belongs.",
     "notes": "Open questions, decisions and their reasons.",
@@ -52,9 +52,9 @@ _OPTIONS, _LONGEST = 400, 160
 
 
 def title_html(cluster: Cluster, tones: Tones, sentences: int) -> str:
-    """Return the heading of a code: its colour and shape, its name, and its number of sentences."""
+    """Return the heading of a code: its colour and shape, its name, and its number of units."""
     mark = f"<span style='color:{tones.colour(cluster.colour)}' aria-hidden='true'>{tones.mark(cluster.colour)}</span>"
-    size = f"<span class='size'>{count(sentences, 'sentence')}</span>"
+    size = f"<span class='size'>{count(sentences, 'unit')}</span>"
     return f"<h3 class='code-title'>{mark} {escape(cluster.name)} {size}</h3>"
 
 
@@ -66,7 +66,7 @@ def entry_html(code: Code, partition: Partition, texts: Mapping[int, str]) -> st
         items = [_example_html(id, own, partition, texts) for id in getattr(code.entry, name)]
         rows |= {name: f"<ul>{''.join(items)}</ul>"} if items else {}
     if not rows:
-        return "<p class='code-empty'>No codebook entry yet.</p>"
+        return "<p class='code-empty'>No definition yet.</p>"
     titles = {**TEXTS, **SENTENCES}
     return _fields_html([(titles[name], body, name) for name in _ORDER if (body := rows.get(name))])
 
@@ -78,7 +78,7 @@ def _fields_html(rows: Iterable[tuple[str, str, str]]) -> str:
 
 def _example_html(id: int, own: int | None, partition: Partition, texts: Mapping[int, str]) -> str:
     number = int(partition.numbers[partition.rows([id])[0]])
-    place = "now unassigned" if number == UNASSIGNED else f"now in {escape(partition.clusters[number].name)}"
+    place = "now without a code" if number == UNASSIGNED else f"now in {escape(partition.clusters[number].name)}"
     return f"<li>{escape(texts.get(id, ''))}{'' if own in (None, number) else f' <em>({place})</em>'}</li>"
 
 
@@ -87,26 +87,26 @@ def editor(
     code: Code,
     partition: Partition,
     texts: Callable[[Iterable[int]], Mapping[int, str]],
-    save: Callable[[CodebookEntry], bool],
+    save: Callable[[str, CodebookEntry], bool],
 ) -> bool:
-    """Draw the form of a codebook entry; return whether ``save`` has just saved it.
+    """Draw the form of a code, its name and its entry; return whether ``save`` has just saved it.
 
-    If the stored entry has changed since the form was opened, nothing is saved: both are shown, and the button then
+    If the stored code has changed since the form was opened, nothing is saved: both are shown, and the button then
     replaces the stored one. What ``save`` refuses stays in the form.
     """
     held = f"{key}_{code.cluster.number}"
-    base, draft = st.session_state.setdefault(held, (code.entry, code.entry))
+    base, draft = st.session_state.setdefault(held, (code, code))
     if draft != base:
-        st.warning("This entry was not saved. The stored one:", icon=":material/merge:")
+        st.warning("This code was not saved. The stored one:", icon=":material/merge:")
         st.html(entry_html(code, partition, texts(code.entry.examples + code.entry.counter_examples)))
         st.caption("Yours, which replaces it when you save:")
-    edited = _form(key, Code(code.cluster, draft), partition, texts)
+    edited = _form(key, draft, partition, texts)
     if edited is None:
         return False
-    if code.entry == base and save(edited):
+    if code == base and save(edited.cluster.name, edited.entry):
         close_editor(key, code.cluster.number)
         return True
-    st.session_state[held] = (code.entry, edited)
+    st.session_state[held] = (code, edited)
     st.rerun()
 
 
@@ -117,17 +117,20 @@ def close_editor(key: str, number: int) -> None:
 
 def _form(
     key: str, code: Code, partition: Partition, texts: Callable[[Iterable[int]], Mapping[int, str]]
-) -> CodebookEntry | None:
+) -> Code | None:
     number, entry = code.cluster.number, code.entry
-    # The fields begin anew when the stored entry has changed.
-    key = f"{key}_{number}_{hash(entry)}"
+    # The fields begin anew when the stored code has changed.
+    key = f"{key}_{number}_{hash((code.cluster.name, entry))}"
     own = has_code(partition, number)
     offered = {
         "examples": list(dict.fromkeys([*entry.examples, *partition.ids[own][:_OPTIONS].tolist()])),
         "counter_examples": list(dict.fromkeys([*entry.counter_examples, *partition.ids[~own][:_OPTIONS].tolist()])),
     }
+    if number not in partition.clusters:  # a new code has no units yet
+        offered = {name: list[int]() for name in offered}
     shown = texts([id for ids in offered.values() for id in ids])
     with st.form(key, border=False):
+        name = st.text_input("Name", code.cluster.name, key=f"{key}_cluster", max_chars=NAME_LIMIT)
         typed = {
             name: st.text_area(
                 title,
@@ -148,15 +151,15 @@ def _form(
                 format_func=lambda id: shorten(shown.get(id, ""), _LONGEST),
                 key=f"{key}_{name}",
                 max_selections=EXAMPLE_LIMIT,
-                placeholder="Choose sentences",
+                placeholder="Choose units",
             )
             for name, ids in offered.items()
+            if ids
         }
-        if not st.form_submit_button("Save entry", type="primary", icon=":material/save:"):
+        if not st.form_submit_button("Save code", type="primary", icon=":material/save:"):
             return None
-    return CodebookEntry(
-        **typed, examples=tuple(chosen["examples"]), counter_examples=tuple(chosen["counter_examples"])
-    )
+    edited = CodebookEntry(**typed, **{field: tuple(ids) for field, ids in chosen.items()})
+    return Code(replace(code.cluster, name=(name or "").strip()), edited)
 
 
 # --- differences ------------------------------------------------------------------------------------------------------
