@@ -141,10 +141,6 @@ class Consensus:
     certainty: Floats
     """(n,) mean probability of belonging together with the other sentences of the cluster. For a sentence alone, the
     probability of not belonging together with the next cluster."""
-    runner_up: Labels
-    """(n,) the cluster of the second highest mean probability; -1 if there is none."""
-    runner_up_probability: Floats
-    """(n,) that probability; 0 if there is none."""
     expected_ari: float
     """Expected adjusted Rand index between this partition and the true one."""
 
@@ -160,7 +156,7 @@ def consensus(found: CoAssignment) -> Consensus:
     n = len(found.profiles.inverse)
     if not len(sizes):
         nothing = np.full(n, MISSING, dtype=np.int32)
-        return Consensus(nothing, np.zeros(n), nothing, np.zeros(n), 0.0)
+        return Consensus(nothing, np.zeros(n), 0.0)
     kept = _largest(found.profiles)
     p = found.between(kept, kept)
     scored = [(expected_ari(labels, p, sizes[kept]), labels) for labels in _candidates(found, kept, p)]
@@ -243,22 +239,15 @@ def support(found: CoAssignment) -> Floats:
 
 def _of_sentences(profiles: Profiles, labels: Labels, means: Floats, best: float) -> Consensus:
     rows, inverse = np.arange(len(labels)), profiles.inverse
-    certainty = means[rows, labels]
-    others = means.copy()
+    certainty, others = means[rows, labels], means.copy()
     others[rows, labels] = -1.0
-    second = others.argmax(axis=1).astype(np.int32)
-    probability = others[rows, second]
-    second[probability < 0] = MISSING
-    certainty = np.where(np.isnan(certainty), 1 - np.maximum(probability, 0.0), certainty)
+    certainty = np.where(np.isnan(certainty), 1 - np.maximum(others.max(axis=1), 0.0), certainty)
     assigned = inverse >= 0
 
     def spread(values: np.ndarray, missing: float) -> np.ndarray:
         return np.where(assigned, values[inverse], missing).astype(values.dtype)
 
-    return Consensus(
-        spread(labels, MISSING), spread(certainty, 0.0), spread(second, MISSING),
-        spread(np.maximum(probability, 0.0), 0.0), best,
-    )  # fmt: skip
+    return Consensus(spread(labels, MISSING), spread(certainty, 0.0), best)
 
 
 # --- whom to ask about what -------------------------------------------------------------------------------------------

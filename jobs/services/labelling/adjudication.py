@@ -52,9 +52,6 @@ class Adjudication:
     """(n,) most probable codes, or clusters of the consensus; -1 for sentences that nobody has assigned."""
     certainty: Floats
     """(n,) probability of the code; of a cluster, the mean probability of belonging together with its others."""
-    runner_up: Labels
-    """(n,) the code or cluster of the second highest probability; -1 if there is none."""
-    runner_up_probability: Floats
     differ: Mask
     """(n,) sentences with different codes, or in different clusters after those of the article were matched."""
     dispute: Floats
@@ -115,17 +112,14 @@ def _of_codes(codes: CommonCodes, articles: Ids, gold: Collection[int]) -> Adjud
     model, n = fit_codes(codes.labels, len(codes.values), articles, gold), len(articles)
     people = [own for place, own in enumerate(codes.labels) if place not in gold]
     known = np.any([codes.labels[place] >= 0 for place in gold], axis=0)
-    p = np.concatenate([model.probabilities, np.zeros((n, 2))], axis=1)  # at least two columns
-    order, rows = np.argsort(-p, axis=1, kind="stable")[:, :2], np.arange(n)
-    certainty, second = p[rows, order[:, 0]], p[rows, order[:, 1]]
+    p = np.concatenate([model.probabilities, np.zeros((n, 1))], axis=1)  # at least one column
+    best, certainty = p.argmax(axis=1), p.max(axis=1)
     votes = np.stack(people)
     differ = ((votes != votes.max(axis=0)) & (votes >= 0)).any(axis=0)
     return Adjudication(
         model,
-        np.where(certainty > 0, order[:, 0], -1).astype(np.int32),
+        np.where(certainty > 0, best, -1).astype(np.int32),
         certainty,
-        np.where(second > 0, order[:, 1], -1).astype(np.int32),
-        second,
         differ,
         np.where(differ, entr(p).sum(axis=1) / np.log(2), 0.0),
         replace(codes, labels=people).majority()[1] & ~known,
@@ -148,8 +142,7 @@ def _of_article(
         name = called.get(label) or f"\0{len(numbers)}"
         number[label] = numbers.setdefault(name, len(numbers))
     columns = {
-        "labels": number[made.labels], "certainty": made.certainty, "runner_up": number[made.runner_up],
-        "runner_up_probability": made.runner_up_probability, "differ": differ, "dispute": disputed(posterior),
+        "labels": number[made.labels], "certainty": made.certainty, "differ": differ, "dispute": disputed(posterior),
         "unclear": differ & _unclear(support(posterior)),
     }  # fmt: skip
     return columns, made.expected_ari

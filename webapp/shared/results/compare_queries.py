@@ -367,11 +367,6 @@ def unit_view(labelling: str, queue: str = "") -> Mapping[str, str]:
     return {"labelling": labelling, "surface": CODE} | ({"queue": queue} if queue else {})
 
 
-def disagreement_view(labelling: str) -> Mapping[str, str]:
-    """Return the view of the page Code for the sentences that other labellings assign elsewhere."""
-    return {"labelling": labelling, "surface": TABLE, "filter": DIFFERS_FROM_PEOPLE}
-
-
 SELECTION = "Selection"
 """The filter of the page Code for the sentences of a stored selection."""
 
