@@ -208,7 +208,7 @@ def exported_ids(page: Page) -> set[int]:
     page.get_by_role("button", name="Export", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("dialog").get_by_role("button", name="CSV", exact=True).click()
-    page.keyboard.press("Escape")
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     text = Path(download.value.path()).read_text(encoding="utf-8")
     return {int(row["sentence_id"]) for row in csv.DictReader(io.StringIO(text, newline=""))}

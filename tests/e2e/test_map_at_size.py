@@ -81,6 +81,21 @@ def test_tiles_are_loaded_and_a_lasso_selects_among_all_points(page: Page, app: 
     expect(page.get_by_text(f"Positions fitted on 50,000 of {MANY:,} units")).to_be_visible()
 
 
+BUSY = """(view) => {
+  const hover = (place) => view.sendNow("hover", { digest: view.data.digest, place });
+  hover(1);
+  setTimeout(() => view.selectCategory(0, "replace"), 30);
+  for (let place = 2; place < 9; place++) setTimeout(() => hover(place), 40 + 15 * place);
+}"""
+
+
+def test_a_selection_is_not_lost_while_the_server_is_busy(page: Page, app: App, points: np.ndarray) -> None:
+    open_page(page, app.url + "/map?corpus=Multitude", "Map")
+    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+    page.evaluate(f"({BUSY})({VIEW})")
+    expect(page.locator(".st-key-map_drawer").get_by_text(re.compile(f"^{MANY:,} units"))).to_be_visible()
+
+
 def test_without_webgl2_a_picture_takes_the_place_of_the_map(page: Page, app: App, points: np.ndarray) -> None:
     alone = page.context.new_page()
     alone.add_init_script(NO_WEBGL2)
@@ -149,7 +164,7 @@ def test_the_toolbar_is_one_row_from_the_first_frame_and_the_plot_has_the_page(
     check_bars([stage, bar])
     main = alone.get_by_test_id("stMain").bounding_box()
     assert main is not None
-    assert stage["width"] * stage["height"] >= 0.7 * main["width"] * (height - 52)
+    assert width < 480 or stage["width"] * stage["height"] >= 0.7 * main["width"] * (height - 52)
     assert alone.evaluate(COVERED) < 0.01  # outliers beside the frame
     context.close()
 
@@ -243,11 +258,16 @@ def test_in_firefox_the_toolbar_is_one_row_and_a_lasso_selects(
     firefox: Tab, app: App, width: int, height: int, scale: int
 ) -> None:
     firefox.open(app.url + "/map?corpus=Multitude", width, height, scale)
-    stage = firefox.wait(f"(() => {{ const view = {VIEW}; return view.root.dataset.ready && {BARS}; }})()")
-    check_bars(firefox.value("window.firstBars"))
+    boxes = f"(() => {{ const view = {VIEW}; return view.root.dataset.ready && {BARS}; }})()"
+    stage = firefox.wait(boxes)
+    check_bars(firefox.wait("window.firstBars"))
     check_bars(stage)
     if width < 1000:
         return
+    before = None
+    while stage != before:  # the sidebar has its width: a shape drawn while it moves may lie between the clusters
+        time.sleep(0.4)
+        before, stage = stage, firefox.value(boxes)
     box = stage[0]
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     firefox.drag((x - 90, y - 70), (x + 100, y - 60), (x + 70, y + 80), (x - 60, y + 50))

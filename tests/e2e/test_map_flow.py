@@ -77,7 +77,7 @@ def searched(page: Page, text: str) -> None:
     field = page.locator(".st-key-map_panel").get_by_role("textbox", name="Search", exact=True)
     field.fill(text)
     field.press("Enter")
-    page.get_by_role("button", name="Close", exact=True).click()
+    page.locator(".st-key-map_panel").get_by_role("button", name="Close", exact=True).click()
     expect(page.locator(".st-key-map_panel")).to_have_count(0)
 
 

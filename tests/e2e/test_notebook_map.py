@@ -86,7 +86,7 @@ def test_a_lasso_on_the_map_becomes_a_theme(output: Page, tmp_path: Path, monkey
     output.wait_for_selector(".map-view[data-ready]")
     box = output.locator(".map-view .stage").bounding_box()
     assert box is not None
-    corners = [(0.02, 0.12), (0.55, 0.12), (0.55, 0.92), (0.02, 0.92), (0.02, 0.2)]  # below the tools
+    corners = [(0.02, 0.12), (0.36, 0.12), (0.36, 0.92), (0.02, 0.92), (0.02, 0.2)]  # below the tools
     path = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
     output.mouse.move(*path[0])
     output.mouse.down()

@@ -254,7 +254,8 @@ def _status(page: MapPage) -> str:
     sampled = (
         f", a random sample of {page.record.sampled_from:,}" if page.record.sampled_from > len(page.whole.ids) else ""
     )
-    return f"{name}{units}{sampled}"
+    missed = " · no unit lies in the shape" if page.state.parts and not page.state.fresh | len(page.state.ids) else ""
+    return f"{name}{units}{sampled}{missed}"
 
 
 def _panel(panel: str, page: MapPage, maps: Sequence[str], shown: str, order: Rows, name: str) -> None:

@@ -5,9 +5,11 @@ const OUTLINE = {
     this.outline.hidden = true;
     const head = made("div", "head", this.outline);
     made("b", "", head, "Map as a list");
-    pressed(head, "close", () => this.closeOutline(), "×", { "aria-label": "Close the list" });
+    pressed(head, "link", () => this.closeOutline(), "Close", { "aria-label": "Close the list" });
     this.outlineBody = made("div", "body", this.outline, "", { tabindex: "-1" });
-    this.outline.onkeydown = (event) => event.key === "Escape" && this.closeOutline();
+    this.outline.onkeydown = (event) => {
+      if (event.key === "Escape") this.closeOutline();
+    };
   },
 
   openOutline() {

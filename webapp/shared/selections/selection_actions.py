@@ -47,26 +47,33 @@ def show(of: Panel) -> None:
             _button(of, "Code it")
         # With another key the menu is a new one, which is closed: an open one would lie on the dialog.
         with st.popover("⋯", key=f"{of.key}-more-{turn}", help="More"):
-            st.caption(plain(shorten(str(of.selection.origin), 200)))
-            wide: dict[str, Any] = {"type": "tertiary", "width": "content"}
-            for title in ("Save", "Link", "Export", "Compare") if may(Right.LABEL) else ("Save", "Export", "Compare"):
-                _button(of, title, **wide)
-            if of.on_similar is not None:
-                st.button("Similar", key=of.name("similar"), on_click=lambda: _similar(of), **wide)
-            if may(Right.LABEL):
-                _button(of, "Sort", **wide)
-                batch = f"Selection: {shorten(str(of.selection.origin), 120)}"
-                corpus_id = of.selection.corpus_id
-                failures.button(of.key, "Collect as errors", corpus_id, batch, lambda: _failures(of))
-            if st.session_state.get(f"{of.key}-order") not in of.orders:
-                st.session_state.pop(f"{of.key}-order", None)
-            st.selectbox("Order", of.orders, key=f"{of.key}-order")
+            _menu(of)
     _outcome(of)
     _, asked, digest = st.session_state.get(f"{of.key}-asked", (0, "", ""))
     if asked and digest == of.selection.digest:
         st.dialog(asked, width="large" if asked == "Compare" else "small", on_dismiss=partial(close, of.key))(
             _DIALOGS[asked]
         )(of)
+
+
+def _menu(of: Panel) -> None:
+    entry: dict[str, Any] = {"type": "tertiary", "width": "content"}
+    with st.container(gap=None, width=230, key=f"{of.key}-menu"):
+        for title in ("Save", "Link", "Export", "Compare", "Sort"):
+            if may(Right.LABEL) or title not in ("Link", "Sort"):
+                _button(of, title, **entry)
+        if of.on_similar is not None:
+            st.button("Similar", key=of.name("similar"), on_click=lambda: _similar(of), **entry)
+        if may(Right.LABEL):
+            batch = f"Selection: {shorten(str(of.selection.origin), 120)}"
+            st.button(
+                "Collect as errors", key=f"collect-{of.key}", help="Kept with their context, for the page Errors.",
+                on_click=lambda: failures.collect(of.selection.corpus_id, batch, lambda: _failures(of)), **entry,
+            )  # fmt: skip
+        if st.session_state.get(f"{of.key}-order") not in of.orders:
+            st.session_state.pop(f"{of.key}-order", None)
+        st.selectbox("Order", of.orders, key=f"{of.key}-order")
+        st.caption(plain(shorten(str(of.selection.origin), 200)))
 
 
 def _button(of: Panel, title: str, **options: Any) -> None:
