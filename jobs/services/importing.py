@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from themescope.core.columns import column_name
 from themescope.core.config import option
 from themescope.core.errors import DataError, ThemescopeError
 from themescope.core.labelling.codebook.qda_project import QDE
@@ -59,6 +60,8 @@ class Recognised:
     """What it has, as one line."""
     matched: int = 0
     """Number of texts or units that the project has which was asked about; its codings are added to that then."""
+    entries: tuple[tuple[str, str, str], ...] = ()
+    """What is left out or changed of the codings then: reason, place and text."""
 
 
 TEXTS = Recognised(FileKind.TEXTS)
@@ -104,8 +107,15 @@ def _project(store: Store, path: Path, corpus: CorpusRecord | None) -> Recognise
         program, codes = project.origin or "another program", len(project.codes)
         parts = [_count(len(project.titles()), "text"), _count(codes, "code"), _count(len(project.coders), "coder")]
         name = project.name
-    matched = qda_projects.plan_project(store, corpus.id, path).matched if corpus is not None else 0
-    return Recognised(FileKind.PROJECT, name, f"Project of {program} (QDPX): {', '.join(parts)}", matched)
+    about = f"Project of {program} (QDPX): {', '.join(parts)}"
+    plan = qda_projects.plan_project(store, corpus.id, path) if corpus is not None else None
+    if plan is None or not plan.matched:
+        return Recognised(FileKind.PROJECT, name, about)
+    found = plan.passages - plan.partly - plan.lost
+    about += f"; {_count(plan.matched, 'text')} and {found:,} of {_count(plan.passages, 'passage')} found here"
+    about += f", {plan.partly:,} in part" if plan.partly else ""
+    entries = tuple((one.reason, one.place, one.text) for one in plan.account.entries)
+    return Recognised(FileKind.PROJECT, name, about, plan.matched, entries)
 
 
 def _labels(store: Store, path: Path, corpus: CorpusRecord | None) -> Recognised:
@@ -118,17 +128,23 @@ def _labels(store: Store, path: Path, corpus: CorpusRecord | None) -> Recognised
     except ThemescopeError:
         return TEXTS
     coder = columns.coder or ("annotator" if "annotator" in sheet.columns else "")
-    matched, coders = 0, [*filter(None, dict.fromkeys(sheet.column(coder)))] if coder else []
+    plans: tuple[tables.Plan, ...] = ()
+    coders = [*filter(None, dict.fromkeys(sheet.column(coder)))] if coder else []
     if corpus is not None:
         with suppress(DataError):  # no row is a unit of it
-            found = _plans(store, corpus.id, sheet)
-            matched = max((one.rows for one in found), default=0)
-            coders = [one.coder for one in found if one.coder] or coders
+            plans = _plans(store, corpus.id, sheet)
+            coders = [one.coder for one in plans if one.coder] or coders
+        with store.reading() as r:
+            known = {column.name for column in r.columns.list(corpus.id)}
+        if not foreign and column_name(columns.cluster) in known:  # the table of the project itself, or a wave
+            return TEXTS
+    matched = max((one.rows for one in plans), default=0)
     if not foreign and 2 * matched < len(sheet.rows):
         return TEXTS
     units = matched or len({*sheet.column(columns.text or columns.id)})
     about = f"Labels of {_count(units, 'unit')}{_by(coders[:5])}"
-    return Recognised(FileKind.LABELS, path.stem.replace("_", " "), about, matched)
+    entries = [(why, f"row {row}", text) for row, text, _, why in tables.problem_rows(plans)]
+    return Recognised(FileKind.LABELS, path.stem.replace("_", " "), about, matched, tuple(entries))
 
 
 def _sheet(path: Path) -> tuple[Sheet, bool]:
@@ -170,17 +186,9 @@ def queue_import(store: Store, path: Path, found: Recognised, name: str, person:
         args |= {"reader": "table", "settings": {"text": "text", "rows": SENTENCES, "name": name}}
     language = language_of_file(out)
     job = enqueue(store, "import-corpus", args | {"language": language}, title=f"Import {name}")
-    return [
-        job,
-        *queue_codings(store, path, name, person, job.id),
-        *queue_pipeline(store, name, language, after=job.id),
-    ]
-
-
-def queue_codings(store: Store, path: Path, corpus: str, person: str, after: int | None = None) -> list[JobRecord]:
-    """Queue the import of the codings of a file into a project."""
-    args = {"file": str(path), "corpus": corpus, "person": person}
-    return [enqueue(store, "import-codings", args, after=after)]
+    coded = {"file": str(path), "corpus": name, "person": person}
+    codings = enqueue(store, "import-codings", coded, after=job.id)
+    return [job, codings, *queue_pipeline(store, name, language, after=job.id)]
 
 
 @dataclass(frozen=True)
@@ -199,7 +207,7 @@ class ImportCodingsConfig(JobConfig):
 
 
 def import_codings(args: ImportCodingsConfig, context: JobContext) -> Mapping[str, Any]:
-    """Make the codings of a file labellings of a corpus, one for each coder; raise ``DataError`` if none of it fits."""
+    """Make the codings of a file labellings of a corpus, once."""
     path, store = Path(args.file), context.store.by(lambda: args.person)
     corpus = ready_corpus(store, args.corpus)
     with store.reading() as r:
@@ -209,11 +217,12 @@ def import_codings(args: ImportCodingsConfig, context: JobContext) -> Mapping[st
         ]
     if not made:
         context.progress(0, 1, "Matching the texts")
-        made = _begin(store, path, corpus, args.person)
+        made = begin_codings(store, path, corpus, args.person)
     return {"labelling": made[0].name, "labellings": [one.name for one in made]}
 
 
-def _begin(store: Store, path: Path, corpus: CorpusRecord, person: str) -> list[LabellingRecord]:
+def begin_codings(store: Store, path: Path, corpus: CorpusRecord, person: str) -> list[LabellingRecord]:
+    """Make the codings of a file labellings of a corpus, one for each coder; raise ``DataError`` if none of it fits."""
     new = NewLabelling(corpus.id, path.stem[:_NAME].strip() or corpus.name, person)
     if not _is_project(path):
         sheet, _ = call_apart(path, _sheet, path)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from themescope.core.records.stored import JobStatus
@@ -58,7 +59,7 @@ def test_a_project_of_another_program_starts_a_project_with_its_codes_or_adds_th
     path.write_bytes(qda_projects.qdpx(filled_store, labelling.id))
     at = typed(open_page("import", corpus=CORPUS), path)
     told = plain_words_of(at)
-    assert "Project of Themescope" in told and "(QDPX): 3 texts, 6 codes, 1 coder** for *Rivers*" in told
+    assert "(QDPX): 3 texts, 6 codes, 1 coder; 3 texts and 72 of 72 passages found here** for *Rivers*" in told
     press(at, "Add the codings")
     at = typed(open_page("import", corpus=CORPUS), path)
     at.button_group(key=next(g.key for g in at.button_group if g.label == "Becomes")).set_value("New project").run()
@@ -115,6 +116,10 @@ def test_a_table_of_labels_of_this_project_adds_a_coding_and_an_ordinary_one_doe
     rows = "".join(f'"{text}",{"ab"[n % 2]}\n' for n, text in enumerate(texts))
     path.write_text("sentence,code\n" + rows, encoding="utf-8")
     assert "Labels of 6 units" in plain_words_of(typed(open_page("import", corpus=CORPUS), path))
+    add_columns(filled_store)  # the table of the project itself has the column “side” of the project
+    path = tmp_path / "again.csv"
+    path.write_text("sentence,side\n" + rows, encoding="utf-8")
+    assert "6 rows = 6 units" in plain_words_of(typed(open_page("import", corpus=CORPUS), path))
     path = tmp_path / "others.csv"
     path.write_text("sentence,code\nRents are high.,a\nTrains are late.,b\n", encoding="utf-8")
     assert "2 rows = 2 units" in plain_words_of(typed(open_page("import", corpus=CORPUS), path))

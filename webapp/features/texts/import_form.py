@@ -37,12 +37,16 @@ from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services import importing
 from themescope.jobs.services.importing import FileKind, Recognised
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
+from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.shared import input_files, projects, queries
-from themescope.webapp.shared.components import attempt, clickable_table, draw_table
+from themescope.webapp.shared.choose import closed
+from themescope.webapp.shared.components import attempt, clickable_table, download, draw_table
 from themescope.webapp.shared.forms import checked, config_fields, doubtful, table_form
 from themescope.webapp.shared.input_files import TableColumns
 from themescope.webapp.shared.job_status import follow, submit
+from themescope.webapp.shared.navigation import switch_page
 from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import count, plain, shorten, words
 
 _ARCHIVE = "zip"
@@ -69,7 +73,8 @@ def form() -> None:
             return
         found = told
     if found.kind is FileKind.TEXTS:
-        _texts(paths)
+        if not closed("Importing"):
+            _texts(paths)
     else:
         _whole(paths[0], found, projects.current())
 
@@ -85,37 +90,40 @@ def _recognised(path: Path, size: int, corpus: CorpusRecord | None) -> Recognise
 def _whole(path: Path, found: Recognised, project: CorpusRecord | None) -> None:
     """Draw what a bundle, a project of another program or a table of labels becomes."""
     key, new = _key([path]), "New project"
-    here = project.name if project is not None and found.matched and found.kind is not FileKind.BUNDLE else ""
+    here = project if project is not None and found.matched and found.kind is not FileKind.BUNDLE else None
     target = new
-    if here:
-        options = [f"Codings of “{here}”", new]
+    if here is not None:
+        options = [f"Codings of “{here.name}”", new]
         target = st.segmented_control("Becomes", options, default=options[0], required=True, key=f"texts_becomes_{key}")
-    st.markdown(f"**{plain(found.about)}**" + (f" for *{plain(here)}*" if here and target != new else ""))
-    name = ""
-    if target == new:
-        name = st.text_input(
-            "Project name", queries.usable_corpus_name(found.name or path.stem), key=f"texts_name_{key}"
-        )
+    st.markdown(f"**{plain(found.about)}**" + (f" for *{plain(here.name)}*" if here and target != new else ""))
+    if here is not None and target != new:
+        if found.entries:
+            with st.expander(f"Left out or changed ({len(found.entries):,})", icon=":material/list:"):
+                header = ("what", "where", "text")
+                draw_table(pd.DataFrame(found.entries, columns=header).rename(columns=str.capitalize))
+                download("List as CSV", lambda: csv_text(header, found.entries), f"{path.stem} left out.csv")
+        if st.button("Add the codings", type="primary", icon=":material/download:"):
+            made = attempt(lambda: importing.begin_codings(queries.store(), path, here, current_person()))
+            if made:
+                _empty(_round())
+                switch_page("code", compare_queries.edit_view(made[0].name))
+    elif not closed("Importing a project"):
+        free = queries.usable_corpus_name(found.name or path.stem)
+        name = st.text_input("Project name", free, key=f"texts_name_{key}")
         if found.kind is FileKind.LABELS:
             st.caption("Each text becomes a unit, with the codes of each coder.")
-    st.button(
-        "Import" if target == new else "Add the codings", type="primary", icon=":material/download:",
-        disabled=target == new and not name.strip(),
-        on_click=_queue_whole, args=(path, found, name, here, key, _round()),
-    )  # fmt: skip
+        st.button(
+            "Import", type="primary", icon=":material/download:", disabled=not name.strip(),
+            on_click=_queue_whole, args=(path, found, f"texts_name_{key}", _round()),
+        )  # fmt: skip
 
 
-def _queue_whole(path: Path, found: Recognised, name: str, here: str, key: int, turn: int) -> None:
-    """Queue the import of a recognised file and empty the form, once."""
-    if turn != _round():
-        return
-    name = str(st.session_state.get(f"texts_name_{key}", name)).strip()
-    store, person = queries.store(), current_person()
-    if st.session_state.get(f"texts_becomes_{key}", "New project") == "New project":
-        jobs = follow(lambda: importing.queue_import(store, path, found, name, person))
-    else:
-        jobs = follow(lambda: importing.queue_codings(store, path, here, person))
-    if jobs:
+def _queue_whole(path: Path, found: Recognised, name: str, turn: int) -> None:
+    """Queue the import of a recognised file under the name of a field, and empty the form, once."""
+    named = str(st.session_state[name]).strip()
+    if turn == _round() and follow(
+        lambda: importing.queue_import(queries.store(), path, found, named, current_person())
+    ):
         _empty(turn)
 
 
