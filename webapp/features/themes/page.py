@@ -4,6 +4,7 @@ import streamlit as st
 
 from themescope.core.records.stored import JobStatus
 from themescope.core.tasks.themes import FEWEST
+from themescope.jobs.services import pipeline
 from themescope.webapp.features import themes
 from themescope.webapp.features.themes import results
 from themescope.webapp.shared import projects, queries
@@ -22,7 +23,10 @@ if job is not None and job.status is JobStatus.DONE:
     st.rerun()
 project = projects.current()
 found = compare_queries.analyses(projects.current_id())
-header.watch(project if not found else None)
+if not found:
+    header.watch(project)
+elif project is not None and any(s.active or s.failed for s in pipeline.steps_of(queries.store(), project.name)):
+    header.watch()
 if found:
     results.show(found)
 else:
