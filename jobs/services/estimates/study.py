@@ -83,7 +83,8 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     if len({record.corpus_id for record in labellings}) != 1:
         raise DataError("Estimates are of one project. Choose codings of the same project.")
     corpus = r.corpora.get(labellings[0].corpus_id)
-    given = [_labels(r, record) for record in labellings]
+    states = [r.labellings.snapshot(record.id).partition for record in labellings]
+    given = [_labels(r, *pair) for pair in zip(labellings, states, strict=True)]
     codes = tuple(dict.fromkeys(name for _, _, names in given for name in names))
     if not codes or not any(len(ids) for ids, _, _ in given):
         raise DataError("Nobody has coded a unit yet. Code a random sample first, as a task.")
@@ -105,6 +106,8 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
             total = counted(sampled.removed + len(sampled.drawn), "sampled sentence")
             holds.append(f"{left:,} of {total} removed or changed since.")
         ids, articles, probabilities = ids[inside], articles[inside], probabilities[inside]
+    elif left := len(np.setdiff1d(np.concatenate([state.ids[state.uncertain] for state in states]), labelled)):
+        holds.append(f"{counted(left, 'sentence')} marked as uncertain or disputed left out.")
     if coded is not None:
         inside = np.isin(ids, coded)
         if left := int((~inside).sum()):
@@ -173,9 +176,8 @@ def replication_zip(study: Study, codes: Sequence[str] = (), groups: Sequence[st
     return packed.getvalue()
 
 
-def _labels(r: Unit, record: LabellingRecord) -> tuple[Ids, Floats, list[str]]:
+def _labels(r: Unit, record: LabellingRecord, partition: Partition) -> tuple[Ids, Floats, list[str]]:
     """Return the m sentences that people labelled, the (m, k) codes that they gave them (0 or 1), and their names."""
-    partition = r.labellings.snapshot(record.id).partition
     ids = judged_sentences(r, record, partition)
     return ids, *_given(partition, ids)
 

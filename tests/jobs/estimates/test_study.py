@@ -277,7 +277,9 @@ def test_labels_that_nobody_sampled_are_said_to_be(store: Store) -> None:
     made = starts.begin(store, NewLabelling(corpus.id, "D", "Ada"), starts.from_nothing)
     session = LabellingSession(store, made.id, "Ada")
     session.do(op.create(session.partition, 1, "Housing", session.partition.ids[:12]))
-    assert share(study_of(store, "D").units("Housing")).warnings == (NOT_RANDOM,)
+    assert share(study_of(store, "D").units("Housing")).warnings == (NOT_RANDOM,) and not study_of(store, "D").holds
+    session.do(op.mark(session.partition, session.partition.ids[10:14], True))
+    assert study_of(store, "D").holds == ("4 sentences marked as uncertain or disputed left out.",)
     with store.reading() as r, pytest.raises(DataError, match="one project"):
         open_study(r, [codes, r.labellings.by_name("D")])
 
