@@ -1,5 +1,6 @@
 """A codebook is written, exported as a REFI-QDA project and imported again, identical, by keyboard only."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
@@ -87,19 +88,15 @@ def test_a_codebook_by_keyboard_only(page: Page, labelled: App, tmp_path: Path) 
         page.keyboard.press("Enter")
     path = tmp_path / "keys.qdpx"
     download.value.save_as(path)
-    open_codebook(page, labelled, "Files")
-    tab_to(page, "Import project")
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("A REFI-QDA project (.qdpx)")).to_be_visible()
-    expect(page.locator(".st-key-codebook_project_file button")).to_be_visible()
+    open_page(page, f"{labelled.url}/import?corpus={CORPUS}", "Import")
     at_rest(page)
     tab_to(page, "Upload")
     with page.expect_file_chooser() as chooser:
         page.keyboard.press("Enter")
     chooser.value.set_files(path)
-    expect(page.get_by_text("found in this project")).to_be_visible()
+    expect(page.get_by_text("found here")).to_be_visible()
     at_rest(page)
-    tab_to(page, "Import project")
+    tab_to(page, "Add the codings")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("combobox", name="Coding")).to_have_value(f"{NAME} 2")
+    expect(page).to_have_url(re.compile("/code[?].*code_labelling="))
     assert facts(labelled, f"{NAME} 2") == facts(labelled, NAME)

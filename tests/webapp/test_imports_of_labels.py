@@ -9,7 +9,6 @@ from tests.jobs.labelling.test_qda_of_other_programs import selection, written
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from themescope.db.store import Store
-from themescope.webapp.features.codebook import FILES
 from themescope.webapp.features.coding import FILES as CODING_FILES
 
 Open = Callable[..., AppTest]
@@ -29,15 +28,13 @@ def test_passages_of_a_project_are_counted_and_listed(filled_store: Store, open_
     source = f'<TextSource name="Danube" plainTextPath="internal://t.txt">{inner}</TextSource>'
     source += '<PictureSource name="map"/>'
     path = written(tmp_path / "study.qdpx", source, text)
-    at = open_page("codebook", view=FILES)
+    at = open_page("import", corpus=CORPUS)
     uploaded = (path.name, path.read_bytes(), "application/octet-stream")
-    at.file_uploader(key="codebook_project_file").set_value(uploaded).run()
-    shown = plain_words_of(at)
-    assert not at.exception and "3 passages: 1 found · 1 found in part · 1 lost" in shown
-    assert "Left out: 1 × picture · 1 × passage without a sentence" in shown
+    at.file_uploader(key="texts_import_files_0").set_value(uploaded).run()
+    assert not at.exception and "1 text and 1 of 3 passages found here, 1 in part" in plain_words_of(at)
     listed = at.dataframe[-1].value.to_numpy().tolist()
     assert ["picture", "map", ""] in listed and ["passage found in part", "Danube, 0–2", f"Train: {text[:2]}"] in listed
-    press(at, "Import project")
+    press(at, "Add the codings")
     with filled_store.reading() as r:
         assert "Study" in [record.name for record in r.labellings.list()]
 

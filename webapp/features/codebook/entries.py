@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pandas as pd
@@ -15,7 +14,7 @@ import streamlit as st
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, EntryChange, StaleChangeError, Step
-from themescope.core.labelling.code_sets import code_clusters, code_sizes
+from themescope.core.labelling.code_sets import code_sizes
 from themescope.core.labelling.codebook import entries as book_entries
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import (
@@ -36,20 +35,15 @@ from themescope.core.labelling.partition import Cluster, EntryKind, Partition, s
 from themescope.core.labelling.task_items import EXPLANATION_LIMIT, training_items
 from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import LabellingRecord
-from themescope.core.text.languages import language_name
-from themescope.core.text.splitting import LANGUAGES
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
 from themescope.jobs.services.labelling import codebook, qda_projects, starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.pipeline import queue_pipeline
-from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.codebook import EDIT, FILES, SEARCH
+from themescope.webapp.features.codebook import EDIT, SEARCH
 from themescope.webapp.shared import input_files, people, projects, queries
 from themescope.webapp.shared.choose import closed, nothing
 from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.job_status import follow, submit
 from themescope.webapp.shared.labelling.codebook_view import (
     close_editor,
     difference_html,
@@ -57,8 +51,8 @@ from themescope.webapp.shared.labelling.codebook_view import (
     entry_html,
     title_html,
 )
-from themescope.webapp.shared.navigation import switch_page
-from themescope.webapp.shared.people import current_person, may
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, file_name, plain
 
@@ -377,7 +371,7 @@ def show_files(state: CodebookState) -> None:
     st.subheader("Import", anchor=False)
     if not state.read_only:
         _code_import(state)
-    project_import()
+    page_link("import", "Import a project of another program")
 
 
 def _code_import(state: CodebookState) -> None:
@@ -412,84 +406,6 @@ def _adoption(state: CodebookState, path: Path, account: ReadAccount) -> book.Ad
     listed = codebook.read_codes(path, account)
     find = codebook.finder(queries.store(), state.partition.ids, listed)
     return book.adopt(state.partition, listed, find, state.session.next_number)
-
-
-def project_import() -> None:
-    """Draw the import of a project, which becomes a new labelling."""
-    with st.expander("Import project", icon=":material/folder_zip:"):
-        corpus = projects.current()
-        if corpus is None or closed("Labelling", Right.LABEL):
-            return
-        st.caption(
-            "A REFI-QDA project (.qdpx) of Themescope, NVivo, ATLAS.ti or MAXQDA whose texts are articles of this "
-            "project. Its codes become the clusters of a new labelling, with codebook, notes and coded sentences."
-        )
-        file = st.file_uploader("REFI-QDA project", type=["qdpx"], max_upload_size=_MAX_MB, key="codebook_project_file")
-        if file is None:
-            return
-        path = input_files.keep_one("codebook_kept_codebook_project_file", file)
-        with st.spinner("Reading the project …"):
-            plan = attempt(lambda: qda_projects.plan_project(queries.store(), corpus.id, path))
-        if plan is None:
-            return
-        if not plan.matched:
-            _texts_import(path, plan)
-            return
-        _project_report(plan)
-        if st.button("Import project", type="primary", icon=":material/upload:"):
-            name = plan.name[:_NAME].strip() or Path(file.name).stem
-            new = NewLabelling(corpus.id, name, current_person(), article_id=plan.article_id)
-            made = attempt(lambda: qda_projects.begin(queries.store(), new, plan, file.name))
-            if made:
-                switch_page("codebook", {"labelling": made[0].name, "view": FILES})
-
-
-def _project_report(plan: qda_projects.ProjectPlan) -> None:
-    """Draw what an import of a project finds and what it leaves out, with a list and a file of it."""
-    codes = len(code_clusters(plan.codings[0].partition))
-    st.markdown(
-        f"{count(plan.matched, 'text')} found in this project · {count(codes, 'code')} · "
-        f"{count(plan.coded, 'coded sentence')}  \n"
-        f"{count(plan.passages, 'passage')}: {plan.passages - plan.partly - plan.lost:,} found · "
-        f"{plan.partly:,} found in part · {plan.lost:,} lost"
-        + (f" · {count(plan.several, 'sentence')} with several codes" if plan.several else "")
-    )
-    if len(plan.codings) > 1:
-        st.info(f"Each coder has a labelling: {plain(', '.join(one.coder or 'unnamed' for one in plan.codings))}.")
-    left_out = [f"{count(len(plan.unmatched), 'text')} not found in this project"] if plan.unmatched else []
-    left_out += [f"{number:,} × {reason}" for reason, number in plan.account.skipped.items()]
-    left_out += [f"{count(plan.missing, 'example')} not found"] if plan.missing else []
-    if left_out:
-        st.caption(plain("Left out: " + " · ".join(left_out)))
-    if plan.account.entries:
-        rows = [(one.reason, one.place, one.text) for one in plan.account.entries]
-        with st.expander(f"Left out or changed ({len(rows):,})", icon=":material/list:"):
-            draw_table(pd.DataFrame(rows, columns=["What", "Where", "Text"]))
-            header = ("what", "where", "text")
-            download("List as CSV", lambda: csv_text(header, rows), file_name(f"{plan.name} left out", "csv"))
-
-
-def _texts_import(path: Path, plan: qda_projects.ProjectPlan) -> None:
-    """Draw the import of the texts as a project of their own, for texts that are nowhere yet."""
-    st.info(
-        f"None of its {count(len(plan.unmatched), 'text')} is an article of this project. Open the project that has "
-        "them, or import them as a new one; then import this file again there.",
-        icon=":material/info:",
-    )
-    if not may(Right.MANAGE) or not plan.unmatched:
-        return
-    with st.form("codebook_texts_form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Name of the new project", value=plan.name, max_chars=_NAME, width=320)
-        language = st.selectbox("Language", LANGUAGES, format_func=language_name, width=200)
-        pressed = st.form_submit_button("Import texts", icon=":material/library_books:")
-    if not pressed:
-        return
-    out = path.with_name(f"{uuid4().hex}.jsonl")
-    args: dict[str, Any] = {"files": [str(out)], "corpus": (name or plan.name).strip(), "language": language}
-    if attempt(lambda: qda_projects.write_texts(path, out)) is not None:
-        job = submit("import-corpus", args, f"Import {args['corpus']}")
-        if job is not None:
-            follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
 
 
 # --- version list -----------------------------------------------------------------------------------------------------

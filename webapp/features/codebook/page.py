@@ -7,7 +7,7 @@ from themescope.webapp.features.codebook.entries import codebook_state
 from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name
 from themescope.webapp.shared.labelling.codebook_view import STYLE
-from themescope.webapp.shared.navigation import write_parameter
+from themescope.webapp.shared.navigation import page_link, write_parameter
 from themescope.webapp.shared.results import compare_queries
 
 
@@ -20,7 +20,7 @@ def open_view(name: str) -> None:
 codings = sorted(compare_queries.labellings(projects.current_id()), key=compare_queries.precedence)
 if not codings:
     entries.first_code()
-    entries.project_import()
+    page_link("import", "Import a project of another program")
 else:
     st.html(STYLE)
     views = {VERSIONS: entries.show_versions, FILES: entries.show_files, GOLD: entries.show_gold}
