@@ -202,7 +202,7 @@ def conflict(page: Page, second: Page, app: App) -> None:
     open_code(second, number)
     pick(second, sentence)
     second.keyboard.press("0")
-    said(second, "→ without a code")
+    said(second, "→ unassigned")
     before = state(app)
     key = next(n for n in sorted(before.clusters) if n != number)
     row = page.locator(f".panes .cluster[data-number='{key}']")

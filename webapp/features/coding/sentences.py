@@ -275,6 +275,7 @@ def _clusters(state: RelabelState, targets: list[dict[str, Any]], shades: Tones)
             | {
                 "level": 1 if cluster.parent is None else 2,
                 "parts": parts,
+                "place": cluster.colour,
                 "count": f"{totals[cluster.number]:,}",
                 "stale": "The name may be out of date" if cluster.number in stale else "",
             }

@@ -157,8 +157,10 @@ def show(state: RelabelState) -> None:
         f"{count(record.sentences, 'unit')} · created by {people.shown(record.owner)} {ago(record.created)} · "
         f"started from {plain(origin)} · {count(len(state.session.steps), 'step')}"
     )
-    _settings(state)
-    _suggesting_model(state)
+    with st.container(width=640):
+        _settings(state)
+        _suggesting_model(state)
+        _delete(record)
 
 
 def _suggesting_model(state: RelabelState) -> None:
@@ -224,6 +226,9 @@ def _settings(state: RelabelState) -> None:
                 return
             if queries.write(lambda w: saved.append(_save(w, record, name or "", Sharing(sharing), blind))):
                 switch_page("code", compare_queries.edit_view(saved[0].name))
+
+
+def _delete(record: LabellingRecord) -> None:
     if st.button("Delete coding …", icon=":material/delete:", type="tertiary"):
         about = f"**{plain(record.name)}** and its history will be deleted. You can restore them under {NEW}."
         delete = partial(queries.write, lambda w: w.labellings.delete(record.id, current_person()))

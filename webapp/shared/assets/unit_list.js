@@ -267,8 +267,9 @@ class UnitList {
   }
 
   barButton({ kind, label, key, moves }) {
-    const button = make("button", "", "", { "data-action": kind, "aria-keyshortcuts": key });
-    button.append(make("span", "", label), make("kbd", "", key));
+    const button = make("button", "", "", { "data-action": kind, ...(key && { "aria-keyshortcuts": key }) });
+    button.append(make("span", "", label));
+    if (key) button.append(make("kbd", "", key));
     button.addEventListener("click", () => this.press(kind, moves));
     return button;
   }

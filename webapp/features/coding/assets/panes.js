@@ -3,6 +3,8 @@ function paletteOf(cluster, palette, words, done) {
   const box = make("div", "palette", "", { role: "group", "aria-label": words.recolour });
   palette.forEach((appearance, colour) => {
     const button = swatch("button", appearance);
+    button.setAttribute("role", "menuitemradio");
+    button.setAttribute("aria-checked", String(colour === cluster.place));
     button.setAttribute("aria-label", `${words.recolour} ${colour + 1}`);
     button.addEventListener("click", () => {
       done();
