@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 from uuid import uuid4
 
 import numpy as np
+import streamlit as st
 
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import cluster_changes, coding, hierarchy
@@ -32,10 +33,11 @@ from themescope.core.types import Ids
 from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.session import place_of
-from themescope.webapp.features.coding import LABELLING, READ_ONLY
+from themescope.webapp.features.coding import CLUSTER, LABELLING, READ_ONLY
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.labelling import failures
+from themescope.webapp.shared.navigation import write_parameter
 
 Handler = Callable[[RelabelState, Mapping[str, Any]], None]
 """Function that handles one action of the browser."""
@@ -315,7 +317,30 @@ def _collect(state: RelabelState) -> None:
     )
 
 
+def _open(state: RelabelState, action: Mapping[str, Any]) -> None:
+    """Open a cluster in Sort."""
+    if is_int(action.get("cluster")):
+        state.similar_to = state.focused = None
+        state.focused_at = 0
+        _open_cluster(action["cluster"])
+
+
+def _go_to(state: RelabelState, action: Mapping[str, Any]) -> None:
+    """Open the cluster of a unit in Sort, and give the unit the focus."""
+    id = action.get("unit")
+    if is_int(id) and id in state.partition.ids:
+        state.similar_to, state.focused, state.shown = None, id, id
+        _open_cluster(int(state.partition.numbers[state.partition.rows([id])[0]]))
+
+
+def _open_cluster(number: int) -> None:
+    st.session_state[CLUSTER] = str(number)
+    write_parameter(CLUSTER, [str(number)])
+
+
 HANDLERS: dict[str, Handler] = {
+    "open": _open,
+    "goto": _go_to,
     "answer": _answer,
     "undo": lambda state, _: state.travel(lambda session: session.undo(), "You have nothing to undo."),
     "redo": lambda state, _: state.travel(lambda session: session.redo(), "You have nothing to redo."),

@@ -282,6 +282,7 @@ def draw() -> None:
         if view != REST:  # which has the same offer
             new_sentences.offer(state)
         toolbar.messages(state)
+        toolbar.show_presence(state)
     if view:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.subheader(view, anchor=False)
@@ -291,7 +292,6 @@ def draw() -> None:
     else:
         SURFACES[surface](state)
     dialogs.show_open(state)
-    toolbar.show_presence(state)
 
 
 def _menu(state: RelabelState) -> list[str]:

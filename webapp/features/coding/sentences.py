@@ -50,7 +50,7 @@ from themescope.webapp.shared.unit_list import SCRIPTS, Units
 
 DIGITS = "123456789"
 _TOP_K = 5
-_MAX_TEXT, _MAX_NEAR, _MAX_CONTEXT, _MAX_WHOLE, _MAX_NAME, _MAX_NOTE = 600, 150, 160, 3_000, 40, 300
+_MAX_TEXT, _MAX_NEAR, _MAX_CONTEXT, _MAX_WHOLE, _MAX_NAME, _MAX_NOTE = 600, 150, 160, 3_000, 28, 300
 _MOST_POINTS = 3_000
 WORDS = {
     "clusters": "Codes",
@@ -182,19 +182,6 @@ def _draw(state: RelabelState, ids: Ids, name: str, head: dict[str, str], with_c
         if isinstance(event("focus"), int):
             state.focused = event("focus")
 
-    def go_to() -> None:
-        id = event("goto")
-        if isinstance(id, int) and id in state.partition.ids:
-            number = int(state.partition.numbers[state.partition.rows([id])[0]])
-            state.similar_to, state.focused, state.shown = None, id, id
-            open_cluster(number)
-
-    def opened() -> None:
-        if isinstance(event("open"), int):
-            state.similar_to = state.focused = None
-            state.focused_at = 0
-            open_cluster(event("open"))
-
     draw_component(
         "panes",
         ASSETS,
@@ -204,16 +191,7 @@ def _draw(state: RelabelState, ids: Ids, name: str, head: dict[str, str], with_c
         key=key,
         on_groups_change=lambda: sent.request(event("groups")),
         on_focus_change=focus,
-        on_open_change=opened,
-        on_goto_change=go_to,
-        on_similar_change=lambda: state.show_similar(state.focused),
     )
-
-
-def open_cluster(number: int) -> None:
-    """Open a cluster in Sort; for callbacks."""
-    st.session_state[CLUSTER] = str(number)
-    write_parameter(CLUSTER, [str(number)])
 
 
 def panes_data(

@@ -12,7 +12,7 @@ class ActionQueue {
     this.deliver = null; // sends a message to the server
     this.owner = null; // the element of the view that sends
     window.addEventListener("beforeunload", (event) => {
-      if (this.actions.length && this.owner?.isConnected) event.preventDefault();
+      if (this.changes().length && this.owner?.isConnected) event.preventDefault();
     });
   }
 
@@ -56,6 +56,11 @@ class ActionQueue {
     this.timer = window.setTimeout(() => this.send(attempt + 1), RESEND_MS);
     this.late = late;
     this.notify();
+  }
+
+  // The waiting actions that change something; others only show it.
+  changes() {
+    return this.actions.filter((action) => !action.shows);
   }
 
   notify() {
@@ -132,7 +137,7 @@ class ActionView {
   // What to know about the actions of the queue; without any, `saved`.
   statusText(saved) {
     const { words } = this.data;
-    if (actionQueue.actions.length) return words[actionQueue.late ? "late" : "saving"];
+    if (actionQueue.changes().length) return words[actionQueue.late ? "late" : "saving"];
     return actionQueue.lost ? words.lost : saved;
   }
 

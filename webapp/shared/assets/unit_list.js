@@ -57,6 +57,8 @@ class UnitList {
     this.wanted = data.focus;
     this.goTo(wanted ?? (list ? 0 : this.at), list || fresh);
     this.root.dataset.ready = data.digest;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.request(), 200); // what was asked for while the server was busy may be lost
   }
 
   layOut() {

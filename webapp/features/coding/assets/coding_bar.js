@@ -37,7 +37,7 @@ class CodingBar extends ActionView {
   }
 
   drawStatus() {
-    const { status } = this.data, pending = actionQueue.actions.length, text = this.statusText(status.text);
+    const { status } = this.data, pending = actionQueue.changes().length, text = this.statusText(status.text);
     this.status.className = `status ${pending ? "pending" : actionQueue.lost ? "failed" : status.state}`;
     if (this.status.textContent !== text) this.status.textContent = text;
     this.status.title = text;

@@ -138,7 +138,7 @@ class Panes extends ActionView {
     if (number === this.data.open) return;
     for (const row of this.rows.children) row.setAttribute("aria-selected", String(row.dataset.number === String(number)));
     clearTimeout(this.opening);
-    this.opening = setTimeout(() => this.trigger("open", number), 80);
+    this.opening = setTimeout(() => actionQueue.push({ kind: "open", cluster: number, shows: true }), 80);
   }
 
   keyInClusters(event) {
@@ -239,11 +239,11 @@ class Panes extends ActionView {
       for (const one of details.nearest) {
         const line = make("button", "near", "", { "data-item": "", dir: "auto" });
         line.append(make("span", "", one.text), make("span", "in", one.cluster));
-        line.addEventListener("click", () => this.trigger("goto", one.id));
+        line.addEventListener("click", () => actionQueue.push({ kind: "goto", unit: one.id, shows: true }));
         parts.push(line);
       }
       const all = make("button", "link", this.data.words.similar, { "data-item": "" });
-      all.addEventListener("click", () => this.trigger("similar", details.id));
+      all.addEventListener("click", () => this.list.act("similar", { shows: true }));
       if (this.data.words.similar) parts.push(all);
     }
     for (const [title, text] of details.code) parts.push(make("h3", "", title), make("p", "entry", text, { dir: "auto" }));
