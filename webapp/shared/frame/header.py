@@ -454,11 +454,11 @@ def _took(job: JobRecord | None) -> str:
 
 
 def _imported(record: CorpusRecord, job: JobRecord | None) -> None:
-    of, unit = "" if is_list(record) else f" of {count(record.articles, 'article')}", record.unit.value
-    st.caption(f"{count(record.sentences, unit)}{of}{_took(job)}")
+    of = "" if is_list(record) else f" of {count(record.articles, 'text')}"
+    st.caption(f"{count(record.sentences, 'unit')}{of}{_took(job)}")
     page_link(
         "texts",
-        f"Read the {f'{unit}s' if is_list(record) else 'articles'}",
+        f"Read the {'units' if is_list(record) else 'texts'}",
         view={"view": "Read", "corpus": record.name},
     )
     skipped, changed = (sum(record.report.get(name, {}).values()) for name in ("skipped", "changed"))
@@ -473,9 +473,9 @@ def _embedded(record: CorpusRecord, job: JobRecord | None) -> None:
         st.caption("Vectors are stored.")
         return
     sample = f" of {record.sentences:,}" if done.get("sentences", 0) < record.sentences else ""
-    st.caption(f"{count(int(done['sentences']), 'sentence')}{sample} by {plain(done.get('model', ''))}{_took(job)}")
+    st.caption(f"{count(int(done['sentences']), 'unit')}{sample} by {plain(done.get('model', ''))}{_took(job)}")
     if done.get("cut_off"):
-        st.caption(f"The model read only the beginning of {count(int(done['cut_off']), 'sentence')}.")
+        st.caption(f"The model read only the beginning of {count(int(done['cut_off']), 'unit')}.")
 
 
 def _themed(record: CorpusRecord, job: JobRecord | None) -> None:
@@ -483,7 +483,7 @@ def _themed(record: CorpusRecord, job: JobRecord | None) -> None:
     if found is None:
         return
     clustered = int(found.run.config["sentences"])
-    sample = f" in a sample of {clustered:,} sentences" if clustered < record.sentences else ""
+    sample = f" in a sample of {clustered:,} units" if clustered < record.sentences else ""
     st.caption(f"{count(len(found.themes), 'theme')}{sample}{_took(job)}")
     page_link("themes", "See the themes", view={"result": found.name, "corpus": record.name})
     correct_button("Correct these themes", found)
@@ -495,7 +495,7 @@ def _drawn(record: CorpusRecord, job: JobRecord | None) -> None:
         return
     every = maps[0].sampled_from
     limit = int(maps[0].config.get("limit", 0) or every)
-    st.caption(f"{'A sample of ' if limit < every else ''}{min(limit, every):,} sentences{_took(job)}")
+    st.caption(f"{'A sample of ' if limit < every else ''}{min(limit, every):,} units{_took(job)}")
     page_link("map", "Open the map", view=map_view(record, maps[0].name))
     if record.sections > 2 * record.articles:
         page_link("compare", "Compare methods", view={"corpus": record.name})
