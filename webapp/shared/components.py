@@ -142,15 +142,6 @@ def clickable_table(columns: Columns, key: str, on_click: Callable[[int], None],
     draw_table(columns, on_click=on_click, key=key, on_select=choose, selection_mode="single-cell", **options)
 
 
-def clicked_point(key: str) -> tuple[int, int] | None:
-    """Return custom data and trace number of the point of a chart that was clicked; for callbacks."""
-    points = (st.session_state[key].get("selection") or {}).get("points") or []
-    if not points:
-        return None
-    data = points[0]["customdata"]
-    return int(data[0] if isinstance(data, list) else data), points[0].get("curve_number", 0)
-
-
 def attempt(call: Callable[[], T]) -> T | None:
     """Return the result of a call; None, with the error on the page, if it fails."""
     try:

@@ -165,7 +165,7 @@ def _reviews(reviews: Sequence[TripletReview]) -> None:
 # --- browser ----------------------------------------------------------------------------------------------------------
 
 
-_ROWS = 50
+_ROWS = 20
 KEYS = {key: verdict.value for verdict, key in SHORTCUTS.items()} | {
     "U": "undo", "J": "next", "K": "previous", "O": "collect",
 }  # fmt: skip
