@@ -72,6 +72,9 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
         search.dialog()
         tray(current.id)
         menu(cards, current, actor)
+        # Runs the page again when the browser turns light or dark: Streamlit redraws its own elements only.
+        draw_component("theme_watch", key="theme_watch", on_theme_change=lambda: None)
+        draw_component("tab_focus", key="tab_focus")  # keeps the keyboard on a tab that is drawn anew
 
 
 _WORDS = {"labelling": "coding", "labelled text": "coded text", "document": "text"}
