@@ -25,7 +25,7 @@ from themescope.jobs.common.models import WITHIN_ARTICLE, corpus_shares, languag
 from themescope.jobs.kinds.themes import restored
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.table_files import Table, Types, excel_bytes
-from themescope.jobs.services.themes import theme_arrays, theme_table
+from themescope.jobs.services.themes import theme_table
 from themescope.webapp.features import themes as state
 from themescope.webapp.features.themes import by_column
 from themescope.webapp.map_view.scene import MANY
@@ -202,14 +202,14 @@ def _related(shown: Shown) -> list[str]:
     analysis, base = shown.analysis, shown.base
     if analysis.run.id == base.run.id:
         return [""] * len(analysis.themes)
-    with queries.store().reading() as r:
-        own, other = (theme_arrays(r, one.run.id) for one in (analysis, base))
-    known = dict(zip(other[0].tolist(), other[1].tolist(), strict=True))
-    parts: list[dict[int, None]] = [{} for _ in analysis.themes]
-    for id, theme in zip(own[0].tolist(), own[1].tolist(), strict=True):
-        parts[theme].setdefault(known.get(id, -1))
+    own, other = shown.listed(), compare_queries.theme_listing(base.run.id, base.run.created)
+    order = np.argsort(other.ids, kind="stable")  # levels have the same units
+    rows = order[np.searchsorted(other.ids[order], own.ids)]
+    parts: list[list[int]] = [[] for _ in analysis.themes]
+    for theme, of in np.unique(np.stack([own.labels, other.labels[rows]]), axis=1).T.tolist():
+        parts[theme].append(of)
     whole = len(analysis.themes) < len(base.themes)
-    names = [[base.themes[theme]["name"] for theme in sorted(part) if theme >= 0] for part in parts]
+    names = [[base.themes[theme]["name"] for theme in part] for part in parts]
     return [
         ("" if len(found) < 2 else f"Joins {'; '.join(found)}") if whole
         else f"Part of {found[0]}" if found and found[0] != theme["name"] else ""
@@ -388,7 +388,7 @@ def _show_how(shown: Shown) -> None:
     analysis = shown.base
     config, settings, k = analysis.run.config, analysis.run.config["settings"], len(analysis.themes)
     words = " plus word overlap" if float(settings.get("shared", 0)) else ""
-    method = f"Clustered with “{analysis.model.name}”{words} in {duration(analysis.run.seconds)}."
+    method = f"Grouped with “{analysis.model.name}”{words} in {duration(analysis.run.seconds)}."
     curves, interval = config["curves"], config.get("interval")
     lines = [config["reason"] or f"The number of themes, {k}, was given.", method]
     if interval and not config["reason"]:
@@ -400,7 +400,7 @@ def _show_how(shown: Shown) -> None:
     units = len(shown.listed().ids)
     if config["compared"] < config.get("usual", units):  # results of earlier versions used all units
         lines.append(
-            f"A random sample of {config['compared']:,} units (seed {analysis.run.seed}) was clustered; each other "
+            f"A random sample of {config['compared']:,} units (seed {analysis.run.seed}) was grouped; each other "
             "unit was assigned to its nearest theme."
         )
     lines.append(summary_of_repeats(frequent_texts(analysis), units, config.get("distinct", 0)))
