@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, open_page
 from tests.webapp.filled import CORPUS
+from tests.webapp.test_themes import with_list
 from themescope.core.records.stored import Sharing
 from themescope.db.label_records import NewLabelling
 from themescope.jobs.services.labelling import starts
@@ -224,3 +225,31 @@ def shortcuts_can_be_switched_off(page: Page, labelled: App) -> None:
     expect(selected).to_have_count(2)
     assert steps(labelled) == before
     expect(page.get_by_role("heading", name="Code", level=1)).to_be_visible()
+
+
+def test_a_theme_is_named_in_place_and_opened_by_keys(page: Page, filled: App) -> None:
+    with_list(filled.store)
+    open_page(page, f"{filled.url}/themes?{urlencode({'corpus': 'My list'})}", "Themes")
+    names = page.locator(".theme_cards .name")
+    expect(names).to_have_count(2)
+    names.last.focus()
+    page.keyboard.press("F2")
+    page.keyboard.type("Second")
+    page.keyboard.press("Escape")
+    expect(names.last).to_have_text("two")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(FOCUSED) == "Rename (F2)"
+    page.keyboard.press("Enter")
+    page.keyboard.type("Second")
+    page.keyboard.press("Enter")
+    expect(names.last).to_be_focused()
+    at_rest(page)
+    with filled.store.reading() as r:
+        assert r.runs.themes()[-1].config["themes"][1]["name"] == "Second"
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("option", name="Sentence 7 of the list.")).to_be_visible()
+    tab_to(page, "All themes")
+    page.keyboard.press("Enter")
+    expect(names).to_have_count(2)

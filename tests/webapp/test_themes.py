@@ -30,6 +30,11 @@ Open = Callable[..., AppTest]
 @pytest.fixture
 def analysed(filled_store: Store) -> Store:
     """The filled store with a list of twelve sentences and two themes in it."""
+    return with_list(filled_store)
+
+
+def with_list(filled_store: Store) -> Store:
+    """Add a list of twelve sentences, its two themes and its map to a store."""
     texts = [f"={i} {HOSTILE}" if i == 0 else f"Sentence {i} of the list." for i in range(12)]
     with filled_store.writing() as w:
         corpus = w.corpora.create("My list", "en")

@@ -24,7 +24,6 @@ from themescope.core.records.stored import (
     ArticleRecord,
     CorpusRecord,
     LabellingRecord,
-    MapRecord,
     ModelRecord,
     RunRecord,
     ScoreRecord,
@@ -465,11 +464,6 @@ def theme_listing(run_id: int, created: datetime) -> RunListing:
         sections = r.corpora.sections_of({s.article_id for s in sentences})
     titles = [sections[s.article_id][s.section].title for s in sentences]
     return RunListing(ids, sentences, numbers.astype(np.int32), margins, titles)
-
-
-def theme_map_of(analysis: Analysis) -> MapRecord | None:
-    """Return the newest map of the corpus by the model of the analysis."""
-    return next((m for m in queries.maps(analysis.corpus.id) if m.model_id == analysis.model.id), None)
 
 
 def sentence_texts(ids: Sequence[int]) -> dict[int, str]:
