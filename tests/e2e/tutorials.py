@@ -165,18 +165,15 @@ class Reader:
 
     def label_all(self, end: str) -> None:
         """Give each answer that is shown the code that it is about, by keys."""
-        shown = self.page.get_by_text(re.compile(r"item \d+ of"))
+        answer, over = self.page.locator(".unit article .text"), self.page.get_by_text(end)
         for _ in range(MOST_ITEMS):
-            expect(shown.or_(self.page.get_by_text(end)).first).to_be_visible()
-            at_rest(self.page)
-            if self.page.get_by_text(end).is_visible():
+            expect(answer.or_(over).first).to_be_visible()
+            if over.is_visible():
                 return
-            item, answer = shown.first.inner_text(), self.page.locator(".columns li").first.inner_text()
-            self.page.keyboard.press(next(key for key, words in CODES if re.search(words, answer)))
-            expect(self.page.get_by_text("1 unit →").first).to_be_visible()
-            at_rest(self.page)
-            self.page.keyboard.press("Control+Enter")
-            expect(self.page.get_by_text(item, exact=True)).to_have_count(0)
+            text, unit = answer.inner_text(), self.page.locator(".unit[data-unit]")
+            drawn = unit.get_attribute("data-unit") or ""
+            self.page.keyboard.press(next(key for key, words in CODES if re.search(words, text)))
+            expect(unit).not_to_have_attribute("data-unit", drawn)
         raise AssertionError(f"There are more than {MOST_ITEMS} items.")
 
     def sees(self, text: str) -> None:
