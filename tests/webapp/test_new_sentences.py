@@ -11,6 +11,7 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.test_kinds import do
 from tests.jobs.test_placed_waves import NEW, THEMES, fill_with_wave, listed, sentences, wave_of, write
 from tests.webapp.hands import press, words_of
+from tests.webapp.test_unit import Surface
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import judged_sentences
@@ -49,8 +50,8 @@ def test_a_new_theme_becomes_a_cluster_by_a_key(
     store = copy_home(home)
     old = opened(store)
     at = open_page("code", view="Label the rest", labelling="mine")
-    assert not at.exception and "50 sentences without a label" in words_of(at)
-    label, key = ("Create and confirm", CONFIRM_KEY) if confirmed else ("Create cluster", ACCEPT_KEY)
+    assert not at.exception and "50 units without a code" in words_of(at)
+    label, key = ("Make and confirm", CONFIRM_KEY) if confirmed else ("Make it a code", ACCEPT_KEY)
     button = next(one for one in at.button if one.label == label)
     assert button.proto.shortcut.lower() == key.lower()
     at = press(at, label)
@@ -85,7 +86,8 @@ def test_a_dismissed_theme_comes_back_only_by_undo(copy_home: CopyHome, home: Pa
     at = press(at, "Dismiss")
     assert not at.exception and "Possible new theme" not in words_of(at)
     assert len(opened(store).partition.clusters) == len(THEMES)
-    at = press(at, "Undo")
+    opened(store).undo()
+    at = open_page("code", view="Label the rest", labelling="mine")
     assert not at.exception and "Possible new theme" in words_of(at)
 
 
@@ -94,14 +96,25 @@ def test_sure_predictions_become_labels_of_a_machine_in_one_step(
 ) -> None:
     store = copy_home(home)
     at = open_page("code", view="Label the rest", labelling="mine")
-    table = next(d.value for d in at.dataframe if "Fits" in d.value.columns)
-    assert len(table) == 50 and set(table["Predicted code"]) <= set(THEMES)
     button = next(one for one in at.button if one.label.endswith("at least so sure"))
     at = button.click().run()
     assert not at.exception
     session = opened(store)
     wave = session.partition.rows(wave_of(store))
     placed = session.partition.ids[wave][session.partition.numbers[wave] != UNASSIGNED]
-    assert button.label == f"Assign the {len(placed)} sentences that are at least so sure" and len(placed) > 5
+    assert button.label == f"Assign the {len(placed)} units that are at least so sure" and len(placed) > 5
     assert not set(placed.tolist()) & judged(store, session)
-    assert f"{50 - len(placed)} sentences without a label" in words_of(at)
+    assert f"{50 - len(placed)} units without a code" in words_of(at)
+
+
+def test_units_of_a_wave_are_checked_one_by_one(copy_home: CopyHome, home: Path, open_page: Open) -> None:
+    store = copy_home(home)
+    session = opened(store)
+    session.extend()
+    at = open_page("code", view="Label the rest", labelling="mine")
+    at = press(at, "Check them")
+    assert not at.exception
+    record = session.record
+    shown = Surface(at.session_state[f"code_state_{record.id}"], at.session_state[f"code_unit_{record.id}"])
+    assert shown.data["total"] == 50 and set(shown.queue.ids.tolist()) == set(wave_of(store).tolist())
+    assert shown.unit["suggested"]["cluster"] in session.partition.clusters

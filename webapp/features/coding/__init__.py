@@ -39,6 +39,8 @@ QUEUE = KEYS.url("queue")
 """Name of the queue of the surface Code."""
 UNSURE_QUEUE = "Unsure predictions"
 """The queue of the predictions to check next."""
+WAVE_QUEUE = "New in "
+"""Beginning of the name of the queue of a wave's units without a code."""
 SELECTION = KEYS.url("selection")
 """Id of the stored selection that is the working set of the filter “Selection”."""
 SEARCH = KEYS.url("search")

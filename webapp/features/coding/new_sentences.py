@@ -18,17 +18,20 @@ from themescope.core.types import Floats, Ids
 from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.coding import WAVE_QUEUE
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import download, draw_table
+from themescope.webapp.shared.components import download
 from themescope.webapp.shared.labelling import codebook_view
+from themescope.webapp.shared.navigation import switch_page
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import count, plain, shorten
 
-ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY, UNDO_KEY = "N", "Shift+N", "H", "U"
+ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY = "N", "Shift+N", "H"
 _FEWEST = 3
 """Fewest sentences without a label of a new theme that is offered."""
-_EXAMPLES, _LISTED, _MAX_TEXT = 5, 200, 300
-_GONE = "a deleted cluster"
+_EXAMPLES, _MAX_TEXT = 5, 300
+_GONE = "a deleted code"
 
 
 def offer(state: RelabelState, *, hint: bool = True) -> None:
@@ -81,23 +84,13 @@ def show(state: RelabelState) -> None:
         st.warning(plain(state.notice), icon=":material/info:")
     for place, wave in enumerate(waves):
         with st.container(border=True, key=f"code_wave_{wave.record.id}"):
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(
-                    f"**New in “{plain(wave.record.wave)}”:** {count(len(wave.ids), 'sentence')} without a label. "
-                    f"{len(wave.ids) - wave.unusual:,} have a predicted code, {wave.unusual:,} fit no code.",
-                    width="stretch",
-                )
-                if place == 0 and state.session.undo_state.undoable:
-                    st.button(
-                        "Undo", icon=":material/undo:", shortcut=UNDO_KEY, key="code_wave_undo",
-                        disabled=state.read_only, on_click=state.travel,
-                        args=(LabellingSession.undo, "There is nothing to undo."),
-                        help=plain(shorten(state.last_summary, _MAX_TEXT)) or "Takes back your last step.",
-                    )  # fmt: skip
+            st.markdown(
+                f"**New in “{plain(wave.record.wave)}”:** {count(len(wave.ids), 'unit')} without a code. "
+                f"{len(wave.ids) - wave.unusual:,} have a predicted code, {wave.unusual:,} fit no code."
+            )
             if wave.candidates:
                 _candidate(state, wave, keys=place == 0)
-            with st.expander(f"Predicted codes of “{plain(wave.record.wave)}”", icon=":material/auto_awesome:"):
-                _predicted(state, wave)
+            _predicted(state, wave)
 
 
 def _open(partition: Partition, record: PredictionRecord) -> _Wave:
@@ -117,7 +110,7 @@ def _candidate(state: RelabelState, wave: _Wave, keys: bool) -> None:
     key = f"code_wave_{wave.record.id}_{ids[0]}"
     more = len(wave.candidates) - 1
     st.markdown(
-        f":material/new_releases: Possible new theme: **{plain(name)}**, {count(len(ids), 'sentence')}"
+        f":material/new_releases: Possible new theme: **{plain(name)}**, {count(len(ids), 'unit')}"
         + (f" · {more:,} more" if more else "")
     )
     texts = queries.sentences(ids[:_EXAMPLES])
@@ -125,14 +118,14 @@ def _candidate(state: RelabelState, wave: _Wave, keys: bool) -> None:
     coder = f"new theme, {wave.record.model}"
     with st.container(horizontal=True):
         st.button(
-            "Create cluster", type="primary", icon=":material/add:", key=f"{key}_create", disabled=state.read_only,
+            "Make it a code", type="primary", icon=":material/add:", key=f"{key}_create", disabled=state.read_only,
             shortcut=ACCEPT_KEY if keys else None, on_click=_create, args=(state, name, ids, coder),
-            help="Its sentences count as placed by a machine.",
+            help="Its units count as coded by a machine.",
         )  # fmt: skip
         st.button(
-            "Create and confirm", icon=":material/done_all:", key=f"{key}_confirm", disabled=state.read_only,
+            "Make and confirm", icon=":material/done_all:", key=f"{key}_confirm", disabled=state.read_only,
             shortcut=CONFIRM_KEY if keys else None, on_click=_create, args=(state, name, ids, ""),
-            help="You have read the sentences: they count as placed by you.",
+            help="You have read the units: they count as coded by you.",
         )  # fmt: skip
         st.button(
             "Dismiss", icon=":material/close:", key=f"{key}_dismiss", disabled=state.read_only,
@@ -166,27 +159,23 @@ def _predicted(state: RelabelState, wave: _Wave) -> None:
     best = wave.probabilities.max(axis=1)
     codes = np.array(wave.record.codes)[wave.probabilities.argmax(axis=1)]
     fits = ~np.isin(wave.ids, wave.record.report["unusual"])
-    least = st.slider("Least probability", 0.0, 1.0, 0.8, 0.01, key=f"code_wave_least_{wave.record.id}")
-    sure = np.flatnonzero((best >= least) & fits & np.isin(codes, list(names)))
-    st.button(
-        f"Assign the {count(len(sure), 'sentence')} that are at least so sure", icon=":material/playlist_add_check:",
-        key=f"code_wave_assign_{wave.record.id}", disabled=state.read_only or not len(sure),
-        on_click=_assign, args=(state, wave.ids[sure], codes[sure], wave.record.model),
-        help="One step that can be undone. The sentences count as placed by a machine.",
-    )  # fmt: skip
-    order = np.argsort(-best, kind="stable")[:_LISTED]
-    texts = queries.sentences(wave.ids[order])
-    draw_table(
-        {
-            "Sentence": [shorten(texts[i].text, _MAX_TEXT) for i in wave.ids[order].tolist()],
-            "Predicted code": [names.get(number, _GONE) for number in codes[order].tolist()],
-            "Probability": [f"{100 * value:.0f} %" for value in best[order].tolist()],
-            "Fits": ["yes" if one else "no code" for one in fits[order].tolist()],
-        }
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if st.button(
+            "Check them", icon=":material/rule:", key=f"code_wave_check_{wave.record.id}",
+            help="One by one on the surface Code, with the predicted code as the suggestion.",
+        ):  # fmt: skip
+            switch_page("code", compare_queries.unit_view(state.record.name, f"{WAVE_QUEUE}{wave.record.wave}"))
+        least = st.slider("Least probability", 0.0, 1.0, 0.8, 0.01, key=f"code_wave_least_{wave.record.id}", width=260)
+        sure = np.flatnonzero((best >= least) & fits & np.isin(codes, list(names)))
+        st.button(
+            f"Assign the {count(len(sure), 'unit')} that are at least so sure", icon=":material/playlist_add_check:",
+            key=f"code_wave_assign_{wave.record.id}", disabled=state.read_only or not len(sure),
+            on_click=_assign, args=(state, wave.ids[sure], codes[sure], wave.record.model),
+            help="One step that can be undone. The units count as coded by a machine.",
+        )  # fmt: skip
     st.caption(
-        f"Showing {len(order):,} of {len(wave.ids):,}, the surest first. Codes are those of the nearest centre among "
-        f"{count(wave.record.labels, 'sentence')} with codes, by {plain(wave.record.model)}."
+        f"Codes are those of the nearest centre among {count(wave.record.labels, 'coded unit')}, by "
+        f"{plain(wave.record.model)}."
     )
 
     def row(sentence: LocatedSentence, at: int) -> tuple[Any, ...]:

@@ -105,6 +105,12 @@ def _counts(state: RelabelState, coded: int, record: PredictionRecord | None) ->
     return text + "."
 
 
+def waves(state: RelabelState) -> dict[str, Ids]:
+    """Return the waves whose units were given predicted codes, with these units."""
+    found = queries.read(lambda r: r.predictions.list(state.record.id))
+    return {record.wave: _values(record.id)[0] for record in found if record.wave}
+
+
 @st.cache_resource(show_spinner="Reading predictions …", max_entries=4)
 def _values(id: int) -> tuple[Ids, npt.NDArray[np.float32]]:
     with queries.store().reading() as r:

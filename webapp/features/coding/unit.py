@@ -34,7 +34,16 @@ from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import making, work
 from themescope.jobs.services.tasks.samples import places_of
-from themescope.webapp.features.coding import QUEUE, READ_ONLY, SEARCH, SELECTION, UNSURE_QUEUE, queries, rest
+from themescope.webapp.features.coding import (
+    QUEUE,
+    READ_ONLY,
+    SEARCH,
+    SELECTION,
+    UNSURE_QUEUE,
+    WAVE_QUEUE,
+    queries,
+    rest,
+)
 from themescope.webapp.features.coding.actions import is_int
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.features.coding.toolbar import ASSETS, appearance
@@ -155,13 +164,14 @@ def _names(state: RelabelState, task: Task | None, mine: Mapping[str, TaskRecord
     own = [f"{TASK}{task.record.name}"] if task is not None else []
     disputed = [DISPUTED] if state.record.kind is Sharing.GOLD else []
     unsure = [UNSURE_QUEUE] if not blind and rest.newest(state) is not None else []
+    waves = [] if blind else [f"{WAVE_QUEUE}{wave}" for wave in rest.waves(state)]
     left = bool(len(work.uncoded(partition)))
     first = [*own, *disputed, *unsure, *([UNCODED, EVERY] if left else [EVERY, UNCODED])]
     if selections.from_address(SELECTION) is not None:
         first.insert(0, SELECTED)
     others = [f"{TASK}{name}" for name in mine if f"{TASK}{name}" not in own]
     named = [f"{CODE}{code.cluster.name}" for code in codes(partition)]
-    return [*first, UNCERTAIN, SEARCHED, *named, *others]
+    return [*first, *waves, UNCERTAIN, SEARCHED, *named, *others]
 
 
 def _queue(state: RelabelState, name: str, task: Task | None) -> UnitQueue:
@@ -184,6 +194,9 @@ def _queue(state: RelabelState, name: str, task: Task | None) -> UnitQueue:
         found = np.array([*methods], np.int64)
     elif name == UNCODED:
         found = every[np.isin(every, work.uncoded(partition))]
+    elif name.startswith(WAVE_QUEUE):
+        of_wave = rest.waves(state).get(name.removeprefix(WAVE_QUEUE), every[:0])
+        found = every[np.isin(every, of_wave) & np.isin(every, work.uncoded(partition))]
     elif name in (DISPUTED, UNCERTAIN):
         found = every[np.isin(every, partition.ids[partition.uncertain])]
     elif name == SELECTED and selection is not None:

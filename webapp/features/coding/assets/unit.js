@@ -217,7 +217,7 @@ class Unit extends ActionView {
     if (this.status.textContent !== text) this.status.textContent = text;
     this.status.title = text;
     this.root.dataset.waiting = String(pending);
-    for (const kind of ["undo", "redo"]) this.buttons[kind].setAttribute("aria-disabled", String(!this.data[kind] && !pending));
+    for (const kind of ["undo", "redo"]) this.buttons[kind].hidden = !this.data[kind] && !(pending && kind === "undo");
     this.drawNotice();
   }
 
