@@ -68,15 +68,13 @@ def test_a_new_theme_becomes_a_cluster_by_a_key(
     assert session.partition.to_bytes() == old.partition.to_bytes()
 
 
-def test_themes_and_maps_say_what_they_leave_out(copy_home: CopyHome, home: Path, open_page: Open) -> None:
+def test_themes_say_what_they_leave_out(copy_home: CopyHome, home: Path, open_page: Open) -> None:
     store = copy_home(home)
     at = open_page("themes", corpus="C")
     assert not at.exception and "Continues an earlier result by “spring”" in words_of(at)
     listed(store, "append-corpus", write(home.parent / "third.csv", sentences(NEW, 4, 3)), wave="autumn")
     at = open_page("themes", corpus="C")
     assert not at.exception and "4 sentences of “autumn” are not in this result" in words_of(at)
-    at = open_page("map", corpus="C")
-    assert not at.exception and "4 sentences of “autumn” are not in this map" in words_of(at)
 
 
 def test_a_dismissed_theme_comes_back_only_by_undo(copy_home: CopyHome, home: Path, open_page: Open) -> None:

@@ -270,7 +270,7 @@ def test_sentences_of_a_later_wave_are_offered(filled_store: Store, open_page: O
     file.write_text("= Oder =\n\nThe Oder is long. It ends in the Baltic Sea.\n", encoding="utf-8")
     run_here(filled_store, "append-corpus", {"files": [str(file)], "corpus": CORPUS, "wave": "more"}, quiet=True)
     at.run()
-    assert "2 sentences of the project are not in this labelling" in words_of(at)
+    assert "2 units of the project are not in this coding" in words_of(at)
     at.button(key="code_extend").click().run()
     assert not at.exception and "code_extend" not in {button.key for button in at.button}
     with filled_store.reading() as r:

@@ -43,16 +43,16 @@ def offer(state: RelabelState, *, hint: bool = True) -> None:
     if new and not state.read_only and codebook_view.of_labelling(state.record) is None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             placed = hint and any(one.wave for one in queries.read(lambda r: r.predictions.list(state.record.id)))
-            where = " Predicted codes and new themes are in the tab “Label the rest”." if placed else ""
+            where = " Predicted codes and new themes are in “Label the rest”." if placed else ""
             st.markdown(
-                f":material/library_add: {count(new, 'sentence')} of the project are not in this labelling.{where}",
+                f":material/library_add: {count(new, 'unit')} of the project are not in this coding.{where}",
                 width="stretch",
             )
             st.button(
-                "Add them, unassigned",
+                "Add them, without codes",
                 key="code_extend",
                 on_click=state.travel,
-                args=(lambda session: session.extend(), "There are no further sentences."),
+                args=(lambda session: session.extend(), "There are no further units."),
                 help="A step that can be undone.",
             )
 
@@ -150,7 +150,7 @@ def _dismiss(state: RelabelState, name: str, ids: Ids) -> None:
 def _added(state: RelabelState, ids: Ids) -> bool:
     """Add the new sentences of the project unless the labelling has ``ids``; return whether it has them now."""
     if not np.isin(ids, state.partition.ids).all():
-        state.travel(LabellingSession.extend, "There are no new sentences.")
+        state.travel(LabellingSession.extend, "There are no new units.")
     return bool(np.isin(ids, state.partition.ids).all())
 
 
