@@ -248,13 +248,12 @@ def out_and_in(page: Page, app: App) -> None:
     page.keyboard.press("Escape")
     page.get_by_text("Pairs of codings").click()
     expect(page.get_by_text("on the diagonal")).to_be_visible()
-    expect(page.get_by_text("most uncertain pairs come first")).to_be_visible()
     with app.store.writing() as w:
         w.labellings.purge(w.labellings.by_name(NAME).id, "Ada")
     turn_to(page, "Code")
     menu_of_coding(page, "Files")
-    page.get_by_text("Import a coding", exact=True).click()
-    part = page.get_by_test_id("stExpander").filter(has_text="Import a coding")
+    page.get_by_text("Import coding", exact=True).click()
+    part = page.get_by_test_id("stExpander").filter(has_text="Import coding")
     at_rest(page)  # what asks for an upload just as the script begins is not answered
     part.locator("input[type=file]").set_input_files(
         {"name": "../labelling.jsonl", "mimeType": "application/jsonl", "buffer": text.encode("utf-8")}

@@ -161,3 +161,20 @@ def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
     at = send(at, labelling, "recluster")
     click(at, "Divide into 2 codes")
     assert len(stored(filled_store, labelling).clusters) == len(state.partition.clusters)
+
+
+def test_codes_and_units_are_opened_by_actions(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = send(open_page("code"), labelling, "open", cluster=3)
+    assert listing(at)["open"] == 3 and at.query_params["code_cluster"] == "3"
+    unit = int(state_of(at, labelling).partition.members(2)[-1])
+    at = send(at, labelling, "goto", unit=unit)
+    assert (listing(at)["open"], listing(at)["focused"], listing(at)["list"]["focus"]) == (2, unit, unit)
+    at = send(at, labelling, "similar", ids=[unit], was=2)
+    assert listing(at)["head"]["title"] == "Similar units" and listing(at)["list"]["ids"][0] == unit
+    found = state_of(send(at, labelling, "open", cluster=2), labelling)
+    shown = listing(open_page("code", cluster="2"))["list"]["ids"]
+    assert found.suggestions is not None
+    pull = found.suggestions.pull[found.partition.rows(np.array(shown))]
+    assert (np.diff(pull) <= 0).all(), "those that the model would put elsewhere come first"

@@ -2,6 +2,7 @@
 interface Window {
   themescopeActions?: any;
   themescopeColumns?: any;
+  themescopeDragged?: any;
   themescopeMaps?: any;
   themescopeViews?: any;
 }

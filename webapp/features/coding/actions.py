@@ -19,7 +19,6 @@ from urllib.parse import urlencode
 from uuid import uuid4
 
 import numpy as np
-import streamlit as st
 
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import cluster_changes, coding, hierarchy
@@ -33,11 +32,10 @@ from themescope.core.types import Ids
 from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.session import place_of
-from themescope.webapp.features.coding import CLUSTER, LABELLING, READ_ONLY
+from themescope.webapp.features.coding import LABELLING, READ_ONLY
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.labelling import failures
-from themescope.webapp.shared.navigation import write_parameter
 
 Handler = Callable[[RelabelState, Mapping[str, Any]], None]
 """Function that handles one action of the browser."""
@@ -322,7 +320,7 @@ def _open(state: RelabelState, action: Mapping[str, Any]) -> None:
     if is_int(action.get("cluster")):
         state.similar_to = state.focused = None
         state.focused_at = 0
-        _open_cluster(action["cluster"])
+        state.asked = action["cluster"]
 
 
 def _go_to(state: RelabelState, action: Mapping[str, Any]) -> None:
@@ -330,12 +328,7 @@ def _go_to(state: RelabelState, action: Mapping[str, Any]) -> None:
     id = action.get("unit")
     if is_int(id) and id in state.partition.ids:
         state.similar_to, state.focused, state.shown = None, id, id
-        _open_cluster(int(state.partition.numbers[state.partition.rows([id])[0]]))
-
-
-def _open_cluster(number: int) -> None:
-    st.session_state[CLUSTER] = str(number)
-    write_parameter(CLUSTER, [str(number)])
+        state.asked = int(state.partition.numbers[state.partition.rows([id])[0]])
 
 
 HANDLERS: dict[str, Handler] = {

@@ -59,6 +59,8 @@ class RelabelState:
     """Method of selection, recorded in the history."""
     cluster: int | None = None
     """Number of the cluster that is open in Sort; None in other surfaces."""
+    asked: int | None = None
+    """Number of the cluster that the browser asked to open."""
     focused: int | None = None
     """Id of the unit that has the focus in the list."""
     focused_at: int = 0

@@ -107,6 +107,9 @@ _WITHOUT_KEYS = [
 
 def show_sort(state: RelabelState) -> None:
     """Draw the clusters, the units of the open one, and what is known of the unit that has the focus."""
+    if state.asked is not None:
+        st.session_state[CLUSTER], state.asked = str(state.asked), None
+        write_parameter(CLUSTER, [st.session_state[CLUSTER]])
     known = [code.cluster for code in codes(state.partition)]
     numbers = [cluster.number for cluster in known]
     wanted = int(found) if (found := str(st.session_state.get(CLUSTER, ""))).lstrip("-").isdigit() else None

@@ -2,7 +2,7 @@
 // rows; a group that comes into view and is not here is requested. Where units can be selected, a bar says what can be
 // done with them; what is pushed to the queue names the units that are on the screen and where they are shown.
 const ROW_HEIGHT = 26; // pixels, for rows that were not drawn yet
-const STEPS = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 20, PageUp: -20, Home: -1e9, End: 1e9 };
+const WALK = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 20, PageUp: -20, Home: -1e9, End: 1e9 };
 
 class UnitList {
   constructor(root) {
@@ -16,6 +16,7 @@ class UnitList {
     this.selected = new Set();
     this.moved = new Map(); // units whose new place the server has not shown yet
     this.at = 0;
+    /** Told of the unit that has the focus. @type {(id?: number) => void} */
     this.onFocus = () => {};
     // Groups of the list are requested together, when scrolling has stopped.
     this.seen = new Set();
@@ -161,9 +162,9 @@ class UnitList {
     const { select } = this.data, id = this.ids[this.at];
     if (select && held && key.toLowerCase() === "a") this.select(this.ids, true);
     else if (held) return false;
-    else if (STEPS[key] !== undefined && !(shiftKey && key.length === 1)) {
+    else if (WALK[key] !== undefined && !(shiftKey && key.length === 1)) {
       const from = this.at;
-      this.goTo(this.step(STEPS[key]));
+      this.goTo(this.step(WALK[key]));
       if (select && shiftKey) this.select(this.ids.slice(Math.min(from, this.at), Math.max(from, this.at) + 1), true);
     } else if (select && key === " ") this.toggle(this.at, shiftKey);
     else if (key === "Enter" && this.send) this.send("pick", { digest: this.digest, id });
@@ -268,7 +269,7 @@ class UnitList {
     this.bar.replaceChildren(label, ...actions.map((action) => this.barButton(action)), dots, make("span", "space"), end);
   }
 
-  barButton({ kind, label, key, moves }) {
+  barButton({ kind, label, key, moves = false }) {
     const button = make("button", "", "", { "data-action": kind, ...(key && { "aria-keyshortcuts": key }) });
     button.append(make("span", "", label));
     if (key) button.append(make("kbd", "", key));

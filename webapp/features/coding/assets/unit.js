@@ -5,6 +5,7 @@ class Unit extends ActionView {
     super(root);
     this.units = new Map(); // id → unit as the server told it last
     this.current = null; // id of the unit that is drawn; null for none
+    this.drawn = this.textOf = undefined; // that of the text that stands there, and the text
     this.waiting = 0; // number of the action whose unit is to be drawn next; 0 for none
     this.touched = new Set(); // units that were marked as uncertain, or given a code of several, since they were drawn
     this.makeLines();
