@@ -273,7 +273,8 @@ def test_why_this_number_is_said_on_request(open_page: Open) -> None:
     assert len(cards(at)) == 2
 
 
-def test_an_empty_place_shows_its_steps(filled_store: Store, open_page: Open) -> None:
+def test_an_empty_place_leads_to_themes(filled_store: Store, open_page: Open) -> None:
     at = open_page("themes", corpus=CORPUS)
-    assert "**Find themes**" in words_of(at)
-    assert "Find themes and draw the map" in [button.label for button in at.button]
+    press(at, "Find themes")
+    assert not at.exception and jobs_of(filled_store, "find-themes")[0]["corpus"] == CORPUS
+    assert "waiting" in words_of(at) and "Find themes" not in [button.label for button in at.button]

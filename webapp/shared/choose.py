@@ -185,6 +185,8 @@ class Step(NamedTuple):
     view: View | None = None
     needs: str = ""
     """What is missing before the step is possible; "" if it is."""
+    start: Callable[[], object] | None = None
+    """What the button does in place of opening the page; a callback."""
 
 
 def study_steps() -> list[Step]:
@@ -223,10 +225,11 @@ def steps(found: Sequence[Step]) -> None:
                 mark = ":green[:material/check_circle:]" if step.done else f"**{number}**"
                 about = step.sentence if step.done or not step.needs else step.needs
                 st.markdown(f"{mark} **{plain(step.title)}** :gray[· {plain(about)}]", width="stretch")
-                here = is_open(step.page) and step.view is None
+                here = is_open(step.page) and step.view is None and step.start is None
                 if step is not following or here or not offered(step.page):
                     continue
-                if st.button(plain(step.title), type="primary", icon=":material/arrow_forward:", key="next-step"):
+                look: dict[str, Any] = {"type": "primary", "icon": ":material/arrow_forward:", "key": "next-step"}
+                if st.button(plain(step.title), **look, on_click=step.start) and step.start is None:
                     switch_page(step.page, step.view)
 
 

@@ -1,9 +1,12 @@
 """Themes: what the machine found, as cards, by column and over time."""
 
+from functools import partial
+
 import streamlit as st
 
 from themescope.core.records.stored import JobStatus
 from themescope.core.tasks.themes import FEWEST
+from themescope.db.access import Right
 from themescope.jobs.services import pipeline
 from themescope.webapp.features import themes
 from themescope.webapp.features.themes import results
@@ -11,6 +14,7 @@ from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.choose import Step, steps
 from themescope.webapp.shared.frame import header
 from themescope.webapp.shared.navigation import show_next
+from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import compare_queries
 
 job = queries.job(st.session_state.get(themes.REQUESTED, 0))
@@ -23,19 +27,21 @@ if job is not None and job.status is JobStatus.DONE:
     st.rerun()
 project = projects.current()
 found = compare_queries.analyses(projects.current_id())
-if not found:
-    header.watch(project)
-elif project is not None and any(s.active or s.failed for s in pipeline.steps_of(queries.store(), project.name)):
-    header.watch()
+known = pipeline.steps_of(queries.store(), project.name) if project is not None else []
+unfinished = any(step.active or step.failed for step in known)
+if unfinished or not found:
+    header.watch(project if unfinished and not found else None)
 if found:
     results.show(found)
-else:
+elif not any(step.active for step in known):
     few = project is not None and project.sentences < FEWEST
-    needs = "Needs texts." if project is None else f"Themes need at least {FEWEST} units." if few else ""
+    needs = "Needs texts." if project is None else f"Needs at least {FEWEST} units." if few else ""
+    needs = needs if may(Right.MANAGE) else "Requires the admin role."
+    begin = partial(header.start, project) if project is not None else None
     steps(
         [
             Step("Import texts", "Paste or drop texts of any kind.", project is not None, "import"),
-            Step("Find themes", "Start it above. It takes a few minutes.", False, "themes", needs=needs),
-            Step("Name and compare them", "By column, over time and on the map.", False, "map", needs="Needs themes."),
+            Step("Find themes", "Takes a few minutes, and draws the map.", False, "themes", None, needs, begin),
+            Step("Name and compare them", "By column, over time and on the map.", False, "map", None, "Needs themes."),
         ]
     )
