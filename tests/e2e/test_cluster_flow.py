@@ -126,9 +126,11 @@ def test_clusters_by_keyboard_only(page: Page, labelling: App) -> None:
             break
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Scheme as CSV")).to_be_visible()
+    page.get_by_role("link", name="Report and files").last.click()
+    codebook = page.locator(".st-key-item-codebook").get_by_role("button", name="CSV")
+    expect(codebook).to_be_visible()
     at_rest(page)
-    tab_to(page, "Scheme as CSV")
+    codebook.focus()
     with page.expect_download() as download:
         page.keyboard.press("Enter")
     check(labelling, Path(download.value.path()).read_text(encoding="utf-8"))

@@ -229,6 +229,7 @@ def out_and_in(page: Page, app: App) -> None:
     menu_of_coding(page, "History")
     expect(page.get_by_text("Showing 17 of 17 steps")).to_be_visible()
     menu_of_coding(page, "Files")
+    page.get_by_role("link", name="Report and files").last.click()
     with page.expect_download() as download:
         page.get_by_test_id("stDownloadButton").filter(has_text="Whole coding").get_by_role("button").click()
     text = Path(download.value.path()).read_text(encoding="utf-8")

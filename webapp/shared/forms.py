@@ -174,23 +174,28 @@ Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
 """Header and rows."""
 
 
-def table_files(
-    corpus_id: int, stem: str, table: Callable[[], Table], excel: Callable[..., bytes] = excel_bytes, json: bool = True,
-    help: str | None = None,
-) -> None:  # fmt: skip
-    """Draw a button for each format of a table of sentences, to which the file adds the columns of their corpus.
+def table_formats(
+    corpus_id: int, stem: str, table: Callable[[], Table], excel: Callable[..., bytes] = excel_bytes
+) -> dict[str, tuple[str, Callable[[], str | bytes]]]:
+    """Return the name and the content of a file in each format of a table of sentences.
 
-    The table is made when a button is clicked.
+    The files have the columns of the corpus at the end, and are made when their content is asked for.
     """
-    for label, write in TABLE_WRITERS.items():
-        if json or label != "JSONL":
-            made = partial(_written, corpus_id, excel if label == "XLSX" else write, table)
-            download(label, made, f"{stem}.{label.lower()}", key=f"file-{stem}-{label}", help=help)
+
+    def written(write: Callable[..., Any]) -> str | bytes:
+        content: str | bytes = file_content(queries.store(), corpus_id, write, *table())
+        return content
+
+    writers = {**TABLE_WRITERS, "XLSX": excel}
+    return {label: (f"{stem}.{label.lower()}", partial(written, write)) for label, write in writers.items()}
 
 
-def _written(corpus_id: int, write: Callable[..., Any], table: Callable[[], Table]) -> str | bytes:
-    content: str | bytes = file_content(queries.store(), corpus_id, write, *table())
-    return content
+def table_files(
+    corpus_id: int, stem: str, table: Callable[[], Table], excel: Callable[..., bytes] = excel_bytes
+) -> None:
+    """Draw a button for each of :func:`table_formats`."""
+    for label, (file, make) in table_formats(corpus_id, stem, table, excel).items():
+        download(label, make, file, key=f"file-{stem}-{label}")
 
 
 _BETWEEN = " · "

@@ -42,7 +42,7 @@ from themescope.webapp.shared import people, projects
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import by_name, nothing, segment, steps, study_steps
 from themescope.webapp.shared.components import attempt
-from themescope.webapp.shared.navigation import switch_page, write_parameter
+from themescope.webapp.shared.navigation import page_link, switch_page, write_parameter
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.results.compare_queries import CODE, SORT, TABLE
 from themescope.webapp.shared.text import ago, count, plain, shorten
@@ -206,9 +206,9 @@ def show_rest(state: RelabelState) -> None:
 
 
 def show_files(state: RelabelState | None) -> None:
-    """Draw the downloads of the coding, if there is one, and the imports."""
+    """Draw the link to the files of the coding, if there is one, and the imports."""
     if state is not None:
-        settings.show_files(state)
+        page_link("report", "Report and files", view={"coding": state.record.name})
     settings.labels()
     settings.whole_labelling()
     settings.scheme()

@@ -12,21 +12,18 @@ import streamlit as st
 
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.prediction import LEAST, PredictionReport, next_sentences
-from themescope.core.records.answers import LocatedSentence
 from themescope.core.records.stored import PredictionRecord
 from themescope.core.types import Estimate, Ids, Matrix
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
 from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
-from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.coding import UNSURE_QUEUE, new_sentences
 from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import attempt, download, draw_table
+from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.job_status import active, submit
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import current_person, may
@@ -87,7 +84,7 @@ def show(state: RelabelState) -> None:
         return
     found = _open(state, record)
     _quality(state, found)
-    _files(state, found)
+    _files(state)
 
 
 def newest(state: RelabelState) -> PredictionRecord | None:
@@ -211,9 +208,9 @@ def _vectors(state: RelabelState, found: _Predicted) -> Matrix:
     return x[state.partition.rows(found.ids)]
 
 
-def _files(state: RelabelState, found: _Predicted) -> None:
+def _files(state: RelabelState) -> None:
     with st.container(horizontal=True):
-        download("All predictions (CSV)", lambda: _csv(state, found), f"{state.record.name} predictions.csv")
+        page_link("report", "All predictions as a file", view={"coding": state.record.name})
         if st.button(
             "Make them a coding", icon=":material/smart_toy:",
             help="A coding of a machine, to compare on the page Agreement with people who coded some of these units.",
@@ -223,18 +220,6 @@ def _files(state: RelabelState, found: _Predicted) -> None:
             made = attempt(lambda: starts.begin(queries.store(), new, starts.from_predictions(record.id)))
             if made is not None:
                 switch_page("code", compare_queries.edit_view(made.name))
-
-
-def _csv(state: RelabelState, found: _Predicted) -> str:
-    names = {number: cluster.name for number, cluster in state.partition.clusters.items()}
-    codes = [names.get(code, _GONE) for code in found.record.codes]
-
-    def row(sentence: LocatedSentence, at: int) -> tuple[Any, ...]:
-        chances = [round(float(value), 4) for value in found.probabilities[at]]
-        return (*place_cells(sentence), codes[found.probabilities[at].argmax()], max(chances), *chances)
-
-    lines = [line for part in sentence_parts(queries.store(), found.ids, row) for line in part]
-    return csv_text((*PLACE, "predicted code", "probability", *codes), lines)
 
 
 def _report(values: dict[str, Any]) -> PredictionReport:

@@ -27,13 +27,12 @@ from themescope.jobs.common.language_models.requests import Endpoint
 from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.services.labelling import codebook, files, starts, tables
 from themescope.jobs.services.labelling.codebook import from_codes
-from themescope.jobs.services.table_files import csv_text, excel_bytes
+from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.coding import NEW, learning, toolbar
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import input_files, people, projects, queries
 from themescope.webapp.shared.choose import closed, model_notes, project
 from themescope.webapp.shared.components import attempt, confirm, download, draw_table
-from themescope.webapp.shared.forms import table_files
 from themescope.webapp.shared.job_status import active
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.labelling.codebook_view import code
@@ -144,11 +143,6 @@ _SEVERAL_HELP = (
 _ACCESS = {**ACCESS, Sharing.GOLD: "Everyone (gold coding)"}
 
 
-def show_files(state: RelabelState) -> None:
-    """Draw the downloads of a coding."""
-    _downloads(state.record)
-
-
 def show(state: RelabelState) -> None:
     """Draw where a coding comes from, and its settings."""
     record = state.record
@@ -189,25 +183,6 @@ def show_learning(state: RelabelState) -> None:
     learning.show_naming(state)
     learning.show_metric(state)
     learning.show(state.record)
-
-
-def _downloads(record: LabellingRecord) -> None:
-    store = queries.store()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        download("Whole coding", lambda: files.export_lines(store, record.id), "labelling.jsonl")
-        excel = partial(excel_bytes, title="labels")
-        rows = partial(files.rows, store, record.id)
-        table_files(record.corpus_id, "labelling", lambda: (files.HEADER, rows()), excel, json=False)
-        download("Label Studio", lambda: files.label_studio(store, record.id), "label studio.json")
-        download("doccano", lambda: files.doccano(store, record.id), "doccano.jsonl")
-        download("Scheme as CSV", lambda: codebook.written(store, record.id, "csv"), "scheme.csv")
-        download("Scheme as JSON", lambda: codebook.written(store, record.id, "json"), "scheme.json")
-    st.caption(
-        "The whole coding (JSON lines) has every step and its author. Tables have the present codes and the columns of "
-        "the units; in CSV and XLSX, cells that a spreadsheet would run as a formula are escaped. Files for Label "
-        "Studio and doccano have all codes of a unit. A scheme has the codes with their sizes and codebook entries, "
-        "and another coding can start from it."
-    )
 
 
 def _settings(state: RelabelState) -> None:

@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
 
 import streamlit as st
 
 from themescope.core.records.stored import CorpusRecord, LabellingRecord
 from themescope.jobs.api import exports
-from themescope.jobs.common.labelled import MODEL
+from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services.estimates.study import open_study, replication_zip, usual_labelling
 from themescope.jobs.services.labelling import codebook, files, qda_projects
 from themescope.jobs.services.labelling.agreement import counting
 from themescope.jobs.services.labelling.methods import methods_section
 from themescope.jobs.services.report.project import report_file
-from themescope.jobs.services.table_files import TABLE_WRITERS, file_content
 from themescope.webapp.features.report import CODING
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import by_name, project, steps, study_steps
 from themescope.webapp.shared.components import download
+from themescope.webapp.shared.forms import table_formats
 from themescope.webapp.shared.navigation import View, page_link
 from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.text import count, file_name, plain
+from themescope.webapp.shared.text import count, file_name, file_stem, plain
 
-Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
 Make = Callable[[], str | bytes]
 
 
@@ -59,67 +57,56 @@ def show(corpus: CorpusRecord) -> None:
         coding = by_name("Coding", ordered, CODING, lambda record: record.name) if len(codings) > 1 else codings[0]
         _coding_files(corpus, coding, codings)
     if runs:
-        made = exports.themes(store, runs[-1].id)
-        _item("Themes", "each unit with its theme at every level and how near it is", _table(corpus, "themes", lambda: (
-            made.header, [*chain.from_iterable(made.parts())])))  # fmt: skip
+        themes = exports.themes(store, runs[-1].id)
+        table = table_formats(corpus.id, "themes", lambda: (themes.header, [*chain.from_iterable(themes.parts())]))
+        _item("Themes", "each unit with its theme at every level and how near it is", table)
     if maps:
         _item("Figure of the map", "SVG, PNG or PDF of a size in millimetres", {}, ("map", "Open the map", None))
-    _item("Bundle and dataset", "the project for another Themescope, and for Hugging Face", {},
-          ("texts", "Open", {"view": "Bundle and dataset"}))  # fmt: skip
+    about = "the project for another Themescope, and for Hugging Face"
+    _item("Bundle and dataset", about, {}, ("texts", "In the menu of Texts", None))
 
 
 def _coding_files(corpus: CorpusRecord, coding: LabellingRecord, codings: Sequence[LabellingRecord]) -> None:
-    store, name = queries.store(), coding.name
+    store, id, name, stem = queries.store(), coding.id, coding.name, file_stem(coding.name)
     with store.reading() as r:
-        predicted, snapshot = r.predictions.newest(coding.id), r.labellings.snapshot(coding.id)
-    _item("Codes", f"each of the {count(coding.sentences, 'unit')} with its code, who gave it, and all columns",
-          _table(corpus, name, lambda: (files.HEADER, files.rows(store, coding.id))))  # fmt: skip
+        predicted, partition = r.predictions.newest(id), r.labellings.snapshot(id).partition
+        judged = len(judged_sentences(r, coding, partition))
+    about = f"{count(coding.sentences, 'unit')}, {judged:,} of them coded by people: code, who gave it, and all columns"
+    _item("Codes", about, table_formats(corpus.id, stem, lambda: (files.HEADER, files.rows(store, id))))
     if predicted is not None:
-        about = "the same with the codes of the machine where nobody coded, and the probability of each code"
-        _item("Predictions", about,
-              _table(corpus, f"{name} predictions", lambda: files.prediction_table(store, coding.id)))  # fmt: skip
-    if snapshot.partition.clusters:
+        table = table_formats(corpus.id, f"{stem}-predictions", lambda: files.prediction_table(store, id))
+        _item("Predictions", "the machine's code where nobody coded, and the probability of each code", table)
+    if partition.clusters:
         formats = {"Web page": "html", "Markdown": "md", "CSV": "csv", "JSON": "json", "REFI-QDA": "qdc"}
         _item("Codebook", "codes, rules and examples; REFI-QDA (.qdc) is read by NVivo, ATLAS.ti and MAXQDA", {
-            label: (file_name(f"{name} codebook", suffix), partial(codebook.written, store, coding.id, suffix))
+            label: (f"{stem}-codebook.{suffix}", partial(codebook.written, store, id, suffix))
             for label, suffix in formats.items()
         })  # fmt: skip
     _item("For other programs", "texts, codes and coded units; the whole coding has its history and can be imported", {
-        "QDPX": (file_name(name, "qdpx"), lambda: qda_projects.qdpx(store, coding.id)),
-        "Label Studio": (file_name(name, "json"), lambda: files.label_studio(store, coding.id)),
-        "doccano": (file_name(f"{name} doccano", "jsonl"), lambda: files.doccano(store, coding.id)),
-        "Whole coding": (file_name(f"{name} whole", "jsonl"), lambda: files.export_lines(store, coding.id)),
+        "QDPX": (f"{stem}.qdpx", lambda: qda_projects.qdpx(store, id)),
+        "Label Studio": (f"{stem}-label-studio.json", lambda: files.label_studio(store, id)),
+        "doccano": (f"{stem}-doccano.jsonl", lambda: files.doccano(store, id)),
+        "Whole coding": (f"{stem}-whole.jsonl", lambda: files.export_lines(store, id)),
     })  # fmt: skip
-    if coding.origin.get("from") == MODEL:
+    if not judged:
         return
 
     def replication() -> bytes:
         with store.reading() as r:
             return replication_zip(open_study(r, [coding]))
 
-    _item("Estimates", "the units and a script that computes the shares of all codes again, with Python and NumPy", {
-        "Replication": (file_name(f"{name} replication", "zip"), replication)
-    }, ("estimates", "By group", {"labellings": [name]}))  # fmt: skip
-
     def methods(what: str) -> str:
         with store.reading() as r:
             ids = counting(r, codings)
-        return str(getattr(methods_section(store, ids or [coding.id]), what))
+        return str(getattr(methods_section(store, ids or [id]), what))
 
+    about = "the units and a script that computes the shares of all codes again, with Python and NumPy"
+    link = ("estimates", "By group", {"labellings": [name]})
+    _item("Estimates", about, {"Replication": (f"{stem}-replication.zip", replication)}, link)
     _item("Methods section", "who coded what and how, agreement and references, from what is stored", {
         label: (f"methods.{suffix}", partial(methods, label.lower()))
         for label, suffix in (("Markdown", "md"), ("LaTeX", "tex"), ("BibTeX", "bib"))
     })  # fmt: skip
-
-
-def _table(corpus: CorpusRecord, name: str, table: Callable[[], Table]) -> dict[str, tuple[str, Make]]:
-    """Return a file for each format of a table of units, to which it adds the columns of the project."""
-
-    def written(write: Callable[..., Any]) -> str | bytes:
-        content: str | bytes = file_content(queries.store(), corpus.id, write, *table())
-        return content
-
-    return {label: (file_name(name, label.lower()), partial(written, write)) for label, write in TABLE_WRITERS.items()}
 
 
 def _item(
