@@ -92,9 +92,9 @@ def show(themes: Themes, height: int = 480, theme: Literal["light", "dark"] = "l
     >>> len(chart.selection)  # until something is selected
     0
     """
-    from themescope.webapp.map_view.widget import ThemesMap
-
-    return ThemesMap(themes, height, theme, seed)
+    widget = importlib.import_module("themescope.webapp.map_view.widget")  # of the application, which may be missing
+    chart: ThemesMap = widget.ThemesMap(themes, height, theme, seed)
+    return chart
 
 
 def __getattr__(name: str) -> Any:

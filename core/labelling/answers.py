@@ -1,4 +1,4 @@
-"""Answers to questions about sentences, the constraints that follow from them, and their contradictions.
+"""Answers to questions about sentences, which earlier versions asked, and the constraints that follow from them.
 
 An answer is an entry of a labelling (:attr:`EntryKind.ANSWER`) whose key is its number. Answers are used in the order
 of their numbers: must-links are transitive, and an answer that contradicts the constraints of earlier ones has no
@@ -115,9 +115,6 @@ class Links:
 
 YES, NO, SKIP = "yes", "no", "skip"
 """Values of answers; a question with candidates has their numbers, from "1", as values instead of :data:`YES`."""
-MOST_CANDIDATES = 9
-"""Maximum number of candidates of a question, one for each digit."""
-_DIGITS = 6
 
 
 class QuestionKind(StrEnum):
@@ -220,12 +217,6 @@ def answers(partition: Partition) -> dict[str, Answer]:
             except (KeyError, ValueError, TypeError):
                 continue
     return found
-
-
-def next_key(partition: Partition) -> str:
-    """Return the key of the next answer."""
-    used = [int(key) for kind, key in partition.entries if kind is EntryKind.ANSWER and key.isdecimal()]
-    return f"{max(used, default=0) + 1:0{_DIGITS}}"
 
 
 @dataclass(frozen=True, slots=True)

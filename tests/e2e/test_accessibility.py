@@ -49,7 +49,6 @@ STATES = [
     ("code", {"surface": "Sort", "labelling": LABELLING}),
     ("code", {"surface": "Table", "labelling": LABELLING}),
     ("code", {"view": "Suggestions", "labelling": LABELLING}),
-    ("code", {"view": "Questions", "labelling": LABELLING}),
     ("code", {"surface": "Code", "labelling": f"{TASK} · me"}),
     ("code", {"view": "Files", "labelling": LABELLING}),
     ("code", {"view": "Settings", "labelling": LABELLING}),

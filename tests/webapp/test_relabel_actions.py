@@ -170,7 +170,7 @@ def test_filters_and_orders(filled_store: Store, labelling: LabellingRecord, sta
     sentence = int(state.partition.ids[3])
     send(state, on(state, [sentence], "uncertain", 1), on(state, [sentence], "similar", 2))
     assert state.similar_to == sentence
-    assert sentences.ordered(state, every, sentences.DOUBTFUL)[0] == sentence
+    assert sentences.ordered(state, every, sentences.LEAST_CERTAIN)[0] == sentence
     words = state.session.texts[sentence][:12]
     assert sentence in sentences.in_view(state, sentences.ALL, words).tolist()
 

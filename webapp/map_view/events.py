@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MOST_TILES = 4_096
 
 EVENTS = ("events", "hover", "hidden", "camera", "tiles", "picture", "outline")
-"""What the browser sends. "events" are those that must not be lost: areas, points, "clear" and what is asked for."""
+"""What the browser sends. "events" are those that must not be lost: areas, points, "clear" and what is requested."""
 
 
 def handle(canvas: Canvas, state: MapState, name: str, event: Any) -> None:

@@ -46,7 +46,7 @@ def _read(path: str, size: int, form: TableForm, most: int) -> Sheet | str:
         return str(error)
 
 
-def doubtful(path: Path) -> bool:
+def is_unclear(path: Path) -> bool:
     """Return whether a table cannot be read before a person says how it is written."""
     return isinstance(_read(str(path), path.stat().st_size, TableForm(), SAMPLE_ROWS), str)
 

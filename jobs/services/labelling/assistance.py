@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.errors import ArtifactError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.answers import Answer
-from themescope.core.labelling.changes import StaleChangeError
 from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points
@@ -86,57 +83,3 @@ def principal_components(x: Matrix) -> Points:
     unit: Any = unit_rows(x)
     centred = unit if hasattr(unit, "todense") else unit - unit.mean(axis=0)
     return np.asarray(TruncatedSVD(2, random_state=0).fit_transform(centred), dtype=np.float32)
-
-
-if TYPE_CHECKING:
-    from themescope.core.labelling.changes import Step
-    from themescope.core.labelling.questions import QuestionState, QuestionVectors
-    from themescope.jobs.services.labelling.session import LabellingSession
-
-METHOD = "question"
-"""Selection method of the steps that answers are."""
-_ATTEMPTS = 3
-
-
-def prepare_vectors(store: Store, model: ModelRecord, x: Matrix) -> QuestionVectors:
-    """Prepare the vectors of a model, with its calibration, or the general one if the model has no files here."""
-    from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
-    from themescope.core.labelling.questions import prepare
-    from themescope.core.tasks.density import load_calibration
-
-    try:
-        calibration = load_calibration(store.artifacts.path(model.artifact))
-    except ArtifactError:
-        calibration = DEFAULT_CALIBRATION
-    return prepare(x, calibration)
-
-
-def question_state(partition: Partition, vectors: QuestionVectors, before: QuestionState | None) -> QuestionState:
-    """Return the state of a labelling, which reuses results of ``before``, an earlier state with the same vectors."""
-    from themescope.core.labelling.questions import QuestionState
-
-    if before is None or before.vectors is not vectors:
-        return QuestionState(partition, vectors)
-    return before if before.partition is partition else before.after(partition)
-
-
-def commit_answer(session: LabellingSession, state: QuestionState, given: Answer) -> Step | None:
-    """Commit an answer with what it changes, as one step.
-
-    If another person has changed the same clusters meanwhile, the changes are made to their version.
-    """
-    from themescope.core.labelling.questions import answer
-
-    def named(ids: Ids) -> str:
-        return cluster_name(session.texts, ids) or "New cluster"
-
-    for attempt in range(_ATTEMPTS):
-        operation = answer(state, given, session.next_number, named)
-        try:
-            return session.do(operation, selection_method=METHOD)
-        except StaleChangeError:
-            if attempt == _ATTEMPTS - 1:
-                raise
-            session.sync()
-            state = state.after(session.partition)
-    return None

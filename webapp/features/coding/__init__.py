@@ -9,23 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.answers import Question
 from themescope.core.labelling.changes import Kind, Step
 from themescope.core.labelling.partition import Partition
-from themescope.core.labelling.questions import next_question
 from themescope.core.types import Ids
-from themescope.jobs.services.labelling.assistance import question_state
 from themescope.webapp.shared.pages import PageKeys
 
 if TYPE_CHECKING:
     from themescope.core.labelling.partition import Partition
-    from themescope.core.labelling.questions import QuestionState, QuestionVectors
 
 
 # URL keys of the page Code, and the records that its session state holds
 
 HISTORY, REST, FILES, SETTINGS = "History", "Label the rest", "Files", "Settings"
-LEARN, NEW, SUGGESTIONS, QUESTIONS = "Learn from it", "New coding", "Suggestions", "Questions"
+LEARN, NEW, SUGGESTIONS = "Learn from it", "New coding", "Suggestions"
 """What the menu of a coding opens in place of a surface."""
 
 KEYS = PageKeys("code")
@@ -79,30 +75,3 @@ class Unsaved:
 def step_summary(step: Step) -> str:
     """Return what a step did, in one line."""
     return step.summary if step.kind is Kind.DO else f"{step.kind.value}: {step.summary}"
-
-
-@dataclass
-class Asking:
-    """What a browser session asks about a labelling."""
-
-    vectors: QuestionVectors
-    known: QuestionState | None = None
-    """The last state, whose intermediate results the next one reuses."""
-    question: Question | None = None
-    """The question that is shown."""
-
-    def state(self, partition: Partition) -> QuestionState:
-        """Return the state of the present labelling."""
-        self.known = question_state(partition, self.vectors, self.known)
-        return self.known
-
-    def ask(self, partition: Partition) -> Question | None:
-        """Choose the next question and remember it."""
-        self.question = next_question(self.state(partition))
-        return self.question
-
-    @property
-    def token(self) -> str:
-        """Name by which the browser refers to the question that is shown; "" without one."""
-        shown = self.question
-        return "-".join([shown.kind, shown.effect, *map(str, shown.sentences)]) if shown else ""

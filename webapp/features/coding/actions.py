@@ -13,26 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, TypeGuard
 from urllib.parse import urlencode
 from uuid import uuid4
 
 import numpy as np
 
-from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import cluster_changes, coding, hierarchy
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.answers import Answer
-from themescope.core.labelling.changes import StaleChangeError
 from themescope.core.labelling.code_sets import allows_several, code_sets
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.partition import Partition, free_name
 from themescope.core.types import Ids
 from themescope.jobs.services import failures as failure_service
-from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.session import place_of
-from themescope.webapp.features.coding import LABELLING, READ_ONLY
+from themescope.webapp.features.coding import LABELLING
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.labelling import failures
@@ -54,7 +49,6 @@ def ids_of(values: Any) -> Ids:
 
 SELECT_FIRST = "Select units first: click them, or press Space."
 UNSEEN = "Nothing was written: this is not what was shown when you pressed the key. Press it again if it fits."
-DIFFERENT = "This question was answered already, or the coding has changed. Here is the present one."
 IN_LIST = "in the list"
 
 
@@ -268,33 +262,6 @@ def merge_pair(state: RelabelState, pair: tuple[int, int]) -> None:
     state.apply(lambda p: op.merge(p, [p.cluster(n).number for n in pair], into), keep_selection=True)
 
 
-def _answer(state: RelabelState, action: Mapping[str, Any]) -> None:
-    """Commit the answer of an action, if it is about the question that is shown."""
-    asking = state.asking
-    if state.read_only:
-        state.notice = READ_ONLY
-        return
-    question = asking.question if asking is not None else None
-    if asking is None or question is None or action.get("question") != asking.token:
-        state.notice = DIFFERENT
-        return
-    if action.get("value") not in question.values():
-        return
-    given = Answer(question, str(action["value"]), "placement")
-    state.notice = ""
-    try:
-        step = assistance.commit_answer(state.session, asking.state(state.partition), given)
-    except StaleChangeError:
-        state.notice = DIFFERENT
-        return
-    except ThemescopeError as error:
-        state.notice = f"Not saved. {error}"
-        return
-    asking.question = None
-    if step is not None:
-        state.saved_at, state.last_summary = datetime.now(UTC), step.summary
-
-
 def _collect(state: RelabelState) -> None:
     """Collect the selected sentences as failures, with their clusters and what the model suggests."""
     model = queries.model_by_id(state.model_id)
@@ -334,7 +301,6 @@ def _go_to(state: RelabelState, action: Mapping[str, Any]) -> None:
 HANDLERS: dict[str, Handler] = {
     "open": _open,
     "goto": _go_to,
-    "answer": _answer,
     "undo": lambda state, _: state.travel(lambda session: session.undo(), "You have nothing to undo."),
     "redo": lambda state, _: state.travel(lambda session: session.redo(), "You have nothing to redo."),
     "assign": _assign,

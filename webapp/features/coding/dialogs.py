@@ -1,4 +1,4 @@
-"""Dialogs of the page Code, and the questions about a labelling.
+"""Dialogs of the page Code.
 
 That of re-clustering divides one cluster, the selection or the unassigned sentences, or moves all sentences that nobody
 placed; everything else stays as it is. Its preview shows what would be done, in one step that can be undone.
@@ -7,14 +7,13 @@ placed; everything else stays as it is. Its preview shows what would be done, in
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
 
-from themescope.core.labelling import cluster_changes, hierarchy, questions
+from themescope.core.labelling import cluster_changes, hierarchy
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.answers import NO, SKIP, YES, Effect, Question, QuestionKind, answers, constraints
-from themescope.core.labelling.code_sets import allows_several, code_clusters, code_sizes
+from themescope.core.labelling.code_sets import code_clusters, code_sizes
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import Code, CodebookEntry, entry_of
 from themescope.core.labelling.hierarchy import ClusterGroup
@@ -23,15 +22,13 @@ from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, free_nam
 from themescope.core.labelling.suggestions import ClusterPart, clusterers
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling import assistance
-from themescope.jobs.services.labelling.assistance import METHOD
 from themescope.jobs.services.search import MOST_WITH_VECTORS
-from themescope.webapp.features.coding import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, Asking, Make, queries
+from themescope.webapp.features.coding import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, Make, queries
 from themescope.webapp.features.coding.actions import clusters_of_selection, merge_pair
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.features.coding.toolbar import ASSETS
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import attempt, draw_component
+from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.labelling.codebook_view import editor
 from themescope.webapp.shared.text import count, plain, shorten
 
@@ -428,201 +425,3 @@ def _examples(state: RelabelState, ids: Ids, named: bool = False) -> None:
         for i, row in zip(ids.tolist(), p.rows(ids).tolist(), strict=True):
             text = shorten(state.session.texts[i], _MAX_SHOWN)
             st.text(f"· {text}" + (f"  ({shorten(p.clusters[int(p.numbers[row])].name, 40)})" if named else ""))
-
-
-# View Questions of the page Code: the program asks, and single keys answer
-
-_DEFAULT_BUDGET, _MOST_BUDGET = 50, 10_000
-_MAX_ASKED_TEXT, _MAX_EXAMPLE, _MAX_ASKED_NAME, _MAX_CONTRADICTIONS = 1_500, 240, 80, 10
-_TITLES = {
-    QuestionKind.PAIR: "Do these two units belong together?",
-    QuestionKind.CLUSTER: "Which of these codes is it?",
-}
-
-
-def show_questions(state: RelabelState) -> None:
-    """Draw the question on the left, and settings, progress and results on the right."""
-    left, right = st.columns([7, 3])
-    with right:
-        chosen = None if allows_several(state.partition) else _questions_settings(state)
-    with left:
-        if chosen is not None:
-            given = len(answers(state.partition))
-            budget = int(st.session_state.get(f"code_budget_{state.record.id}", _DEFAULT_BUDGET))
-            question = chosen.ask(state.partition) if given < budget else None
-            if given >= budget:
-                chosen.question = None
-            key = f"code_questions_{state.record.id}"
-            with st.container(border=True, key="code_questions"):
-                draw_component(
-                    "questions", ASSETS, "actions.js", data=question_data(state, question, given >= budget), key=key
-                )
-        elif allows_several(state.partition):
-            nothing("No questions here.", "Questions find one theme for each unit; this coding allows several.")
-        elif len(state.partition.ids) > MOST_WITH_VECTORS:
-            nothing("Too many units for questions.", f"Questions work with at most {MOST_WITH_VECTORS:,} units.")
-        else:
-            nothing("Questions need vectors.", "Embed these articles with a model first.", "train", "Train a model")
-    if chosen is not None:
-        with right:
-            _progress(state)
-            _contradictions(state)
-
-
-def _questions_settings(state: RelabelState) -> Asking | None:
-    """Draw the budget; return what is asked, or None without vectors."""
-    with st.container(border=True):
-        st.caption("To which code does the least certain unit belong? When all are placed: which codes are one?")
-        st.number_input(
-            "Budget", 1, _MOST_BUDGET, _DEFAULT_BUDGET, step=10, key=f"code_budget_{state.record.id}",
-            help="Number of answers, by all people, after which the questions end.",
-        )  # fmt: skip
-        # In blind work the best model asks, since a question shows no labels.
-        models = queries.suggesting_models(state.record, state.partition)
-        model = state.model or next(iter(models.values()), None)
-        if model is None:
-            return None
-        vectors = queries.question_vectors(model, model.digest, state.record.id, state.record.members)
-        if state.asking is None or state.asking.vectors is not vectors:
-            state.asking = Asking(vectors)
-    return state.asking
-
-
-def question_data(state: RelabelState, question: Question | None, over: bool = False) -> dict[str, Any]:
-    """Return what the browser needs to draw a question; ``over``: whether the budget is spent."""
-    nothing_left = "Nothing is left to ask. Look at the codes."
-    if over:
-        nothing_left = "The budget is spent. Raise it to go on."
-    elif len(state.partition.clusters) < 2:
-        nothing_left = "Questions need at least two codes. Create them, or begin a coding with a clustering."
-    found: dict[str, Any] = {
-        "session": state.browser_session,
-        "acknowledged": state.acknowledged,
-        "words": {"more": "More"},
-        "answers": len(answers(state.partition)),
-        "question": state.asking.token if state.asking else "",
-        "title": _TITLES[question.kind] if question else nothing_left,
-        "sentences": [],
-        "options": [],
-        "short": True,
-        "hint": "",
-        "actions": [],
-    }
-    return found | _questions_parts(state, question, found["actions"]) if question else found
-
-
-def _questions_parts(state: RelabelState, question: Question, actions: list[dict[str, Any]]) -> dict[str, Any]:
-    skip = _answer(SKIP, "s", "Skip")
-    first, *others = question.sentences
-    if question.kind is QuestionKind.PAIR:
-        return {
-            "sentences": [_sentence(state, first, "A"), _sentence(state, others[0], "B")],
-            "options": [_answer(YES, "y", "Yes"), _answer(NO, "n", "No")],
-            "hint": _effect(state, question),
-            "actions": [skip, *actions],
-        }
-    options = [
-        _answer(str(place), str(place), _name(state, other), state, other) for place, other in enumerate(others, 1)
-    ]
-    return {
-        "sentences": [_sentence(state, first)],
-        "options": options,
-        "short": False,
-        "actions": [_answer(NO, "0", "None of these"), skip, *actions],
-    }
-
-
-def _effect(state: RelabelState, question: Question) -> str:
-    p = state.partition
-    sizes = [p.sizes()[int(number)] for number in p.numbers[p.rows(question.sentences)]]
-    one, other = (
-        f"“{_name(state, sentence)}” ({count(size, 'unit')})"
-        for sentence, size in zip(question.sentences, sizes, strict=True)
-    )
-    if question.effect is Effect.MERGE:
-        return f"Yes merges {one} and {other}."
-    return f"No splits {one}." if question.effect is Effect.SPLIT else ""
-
-
-def _name(state: RelabelState, sentence: int) -> str:
-    number = int(state.partition.numbers[state.partition.rows([sentence])[0]])
-    return "unassigned" if number == UNASSIGNED else shorten(state.partition.clusters[number].name, _MAX_ASKED_NAME)
-
-
-def _sentence(state: RelabelState, sentence: int, letter: str = "") -> dict[str, str]:
-    text = shorten(state.session.texts.get(sentence, ""), _MAX_ASKED_TEXT)
-    return {"letter": letter, "text": text, "place": _place(state, sentence)}
-
-
-def _place(state: RelabelState, sentence: int) -> str:
-    """Return article and section of a sentence; "" in blind mode, and where all sentences are of one section."""
-    if state.record.blind or not (state.texts.several_articles or state.texts.several_sections):
-        return ""
-    row = state.texts.row[sentence]
-    return f"{state.texts.articles[row]} · {state.texts.sections[row]}"
-
-
-def _answer(value: str, key: str, label: str, state: RelabelState | None = None, sentence: int = -1) -> dict[str, Any]:
-    option = _option("answer", key, label) | {"value": value}
-    if state is None:
-        return option
-    text = shorten(state.session.texts.get(sentence, ""), _MAX_EXAMPLE)
-    return option | {"example": text, "place": _place(state, sentence)}
-
-
-def _option(kind: str, key: str, label: str, disabled: bool = False) -> dict[str, Any]:
-    return {"kind": kind, "key": key, "label": label, "disabled": disabled}
-
-
-def _progress(state: RelabelState) -> None:
-    given = len(answers(state.partition))
-    budget = int(st.session_state.get(f"code_budget_{state.record.id}", _DEFAULT_BUDGET))
-    with st.container(border=True, gap="xsmall"):
-        st.progress(min(given / budget, 1.0), f"{given:,} of {count(budget, 'answer')}")
-        standing = questions.standing_answers(state.session.steps)
-        if standing:
-            st.markdown(f"Last answer: {plain(standing[-1].summary)}.")
-        reason = questions.stop_reason([step.size for step in standing])
-        if reason:
-            st.info(f"**You can stop here.** {plain(reason)}", icon=":material/flag:")
-        clusters = sum(size > 0 for number, size in state.partition.sizes().items() if number != UNASSIGNED)
-        st.caption(f"{count(clusters, 'code')} now. Answers change the codes at once.")
-
-
-def _contradictions(state: RelabelState) -> None:
-    found = constraints(state.partition).contradictions
-    if not found:
-        return
-    known = answers(state.partition)
-    with st.container(border=True, gap="xsmall"):
-        st.markdown(f":material/warning: **{count(len(found), 'contradiction')}**")
-        st.caption("The latest answer of each has no effect. Take back the wrong one; its question may come again.")
-        for contradiction in found[:_MAX_CONTRADICTIONS]:
-            with st.expander(f"Answer {int(contradiction.answer):,}"):
-                for key in (contradiction.answer, *contradiction.others):
-                    question = known[key].question
-                    value = known[key].value
-                    st.markdown(f"**{int(key):,}: {'apart' if value == NO else 'together'}**")
-                    shown = (
-                        question.sentences
-                        if value in (YES, NO)
-                        else (question.sentences[0], question.sentences[int(value)])
-                    )
-                    for sentence in shown:
-                        st.caption(plain(shorten(state.session.texts.get(sentence, ""), _MAX_EXAMPLE)))
-                    if not state.read_only:
-                        st.button(
-                            "Take back",
-                            icon=":material/undo:",
-                            key=f"code_questions_back_{state.record.id}_{contradiction.answer}_{key}",
-                            on_click=_take_back,
-                            args=(state, key),
-                        )
-
-
-def _take_back(state: RelabelState, key: str) -> None:
-    state.travel(
-        lambda session: session.do(questions.take_back(session.partition, key), selection_method=METHOD),
-        "This answer was taken back already.",
-    )
-    state.notice = state.notice or "The answer was taken back. What it had moved stays; use Undo or move the units."

@@ -36,7 +36,7 @@ from themescope.webapp.shared.people import current_person, shown
 from themescope.webapp.shared.unit_list import Sent
 
 if TYPE_CHECKING:
-    from themescope.webapp.features.coding import Asking
+    pass
 
 from themescope.webapp.features.coding import (
     NEEDS_MODEL,
@@ -90,8 +90,6 @@ class RelabelState:
     """Id of the sentence whose nearest neighbours are shown."""
     reported_at: float = -math.inf
     """Monotonic time at which this session last reported its presence."""
-    asking: Asking | None = None
-    """What the mode Questions asks."""
     browser_session: str = field(default_factory=lambda: uuid4().hex)
     _suggested: tuple[object, Suggestions] | None = None
     _read_only: bool = True

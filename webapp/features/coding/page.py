@@ -21,7 +21,6 @@ from themescope.webapp.features.coding import (
     LABELLING,
     LEARN,
     NEW,
-    QUESTIONS,
     REST,
     SETTINGS,
     SUGGESTIONS,
@@ -229,7 +228,6 @@ SURFACES: dict[str, Callable[[RelabelState], None]] = {
 }
 OF_A_CODING: dict[str, Callable[[RelabelState], None]] = {
     SUGGESTIONS: dialogs.show_suggestions,
-    QUESTIONS: dialogs.show_questions,
     REST: show_rest,
     HISTORY: show_history,
     FILES: show_files,

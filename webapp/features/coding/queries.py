@@ -35,7 +35,6 @@ from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.services import search
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling import session as clusters
-from themescope.jobs.services.labelling.assistance import prepare_vectors
 from themescope.jobs.services.labelling.metrics import model_in_use
 from themescope.jobs.services.labelling.session import Reclustered
 from themescope.jobs.services.labelling.starts import LEAD
@@ -45,9 +44,6 @@ from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import grouped
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import compare_queries
-
-if TYPE_CHECKING:
-    from themescope.core.labelling.questions import QuestionVectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +134,6 @@ def _models_for(labelling_id: int, members: Members, person: str) -> list[ModelR
 def matrix(model_id: int, digest: str, labelling_id: int, members: Members) -> Matrix:
     """Return (n, dim) vectors of the sentences of a labelling, in the order of their ids."""
     return search.vectors_of(queries.store(), model_id, _ids(labelling_id))
-
-
-@st.cache_resource(show_spinner="Preparing questions …", max_entries=3)
-def question_vectors(_model: ModelRecord, digest: str, labelling_id: int, members: Members) -> QuestionVectors:
-    """Return the vectors of the sentences of a labelling, in the order of their ids, prepared for questions."""
-    return prepare_vectors(queries.store(), _model, matrix(_model.id, digest, labelling_id, members))
 
 
 def suggesting_models(record: LabellingRecord, partition: Partition) -> dict[str, ModelRecord]:

@@ -162,7 +162,7 @@ def _one_of(key: str, options: list[str], help: str) -> str:
 
 
 def least_certain(state: RelabelState, ids: Ids) -> tuple[Ids, str]:
-    """Return units with the doubtful ones first, and the name of the order; without a model in reading order."""
+    """Return units with the least certain ones first, and the name of the order; without a model in reading order."""
     found = state.suggestions
     if found is None:
         return _in_reading_order(state, ids), "in reading order"
@@ -357,7 +357,7 @@ ALL = "All units"
 DIFFERS_FROM_MODEL = "Differs from model"
 DIFFERS_FROM_SECTIONS = "Differs from sections"
 OUTLIERS = "Outliers"
-IN_ORDER, DOUBTFUL, BY_CODE, MEANING = "In order", "Least certain first", "By code", "By meaning of the search"
+IN_ORDER, LEAST_CERTAIN, BY_CODE, MEANING = "In order", "Least certain first", "By code", "By meaning of the search"
 TOP_K = 50
 """Units that a search by meaning shows."""
 
@@ -452,7 +452,7 @@ def filters(state: RelabelState) -> list[str]:
 
 def orders(state: RelabelState) -> list[str]:
     """Return the names of the orders; two of them need a model."""
-    return [IN_ORDER, BY_CODE, *([DOUBTFUL, MEANING] if state.model_id is not None else [])]
+    return [IN_ORDER, BY_CODE, *([LEAST_CERTAIN, MEANING] if state.model_id is not None else [])]
 
 
 def in_view(state: RelabelState, name: str, search: str = "", order: str = IN_ORDER) -> Ids:
@@ -471,7 +471,7 @@ def in_view(state: RelabelState, name: str, search: str = "", order: str = IN_OR
 
 def ordered(state: RelabelState, ids: Ids, order: str) -> Ids:
     """Return units in an order of the table."""
-    if order == DOUBTFUL:
+    if order == LEAST_CERTAIN:
         return least_certain(state, ids)[0]
     if order == BY_CODE:
         place = {code.cluster.number: place for place, code in enumerate(codes(state.partition))}

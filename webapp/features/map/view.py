@@ -190,7 +190,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], 
 
 
 def _answer(chosen: MapState) -> str:
-    """Do what a menu of the map asked for; return what is left to do once the map is known."""
+    """Do what a menu of the map requested; return what is left to do once the map is known."""
     (what, value), chosen.asked = chosen.asked, ("", "")
     if what == "colour":
         st.session_state[state.COLOUR] = value
@@ -275,7 +275,7 @@ def _panel(panel: str, page: MapPage, maps: Sequence[str], shown: str, order: Ro
 
 
 def _dialog(page: MapPage, canvas: Canvas, compute: Callable[[], None]) -> None:
-    """Draw the dialog that a menu of the map asked for; every run draws it, so that it stays while the map changes."""
+    """Draw the dialog that a menu of the map requested; every run draws it, so that it stays while the map changes."""
 
     def open_saved(record: SelectionRecord) -> None:
         stored = selections.stored(record.id)

@@ -41,7 +41,7 @@ from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.shared import input_files, projects, queries
 from themescope.webapp.shared.choose import closed
 from themescope.webapp.shared.components import attempt, clickable_table, download, draw_table
-from themescope.webapp.shared.forms import checked, config_fields, doubtful, table_form
+from themescope.webapp.shared.forms import checked, config_fields, is_unclear, table_form
 from themescope.webapp.shared.input_files import TableColumns
 from themescope.webapp.shared.job_status import follow, submit
 from themescope.webapp.shared.navigation import switch_page
@@ -137,7 +137,7 @@ def _texts(paths: Sequence[Path]) -> None:
     target = _target(paths, key)
     line, problems = st.container(), st.container()
     unread = ((place, path) for place, path in enumerate(paths) if path not in readings)
-    doubted = next((place for place, path in unread if _is_doubtful(path, _size(path))), None)
+    doubted = next((place for place, path in unread if _is_unclear(path, _size(path))), None)
     with st.expander("Change", icon=":material/tune:", expanded=doubted is not None, key=f"texts_import_change_{key}"):
         if target is None:
             _about_new(paths[0], key)
@@ -248,13 +248,13 @@ def _fits(path: Path, size: int, corpus: CorpusRecord) -> bool:
 
 
 @st.cache_data(show_spinner=False, max_entries=1_000)
-def _is_doubtful(path: Path, size: int) -> bool:
+def _is_unclear(path: Path, size: int) -> bool:
     """Return whether a person has to say how a table is written; ``size`` distinguishes versions of the file."""
     try:
         file = file_of_columns(path) if "table" in REGISTRY.get(detect(path)).tags else None
     except ReadError:
         return False
-    return file is not None and doubtful(file)
+    return file is not None and is_unclear(file)
 
 
 def _about_new(first: Path, key: int) -> None:
@@ -439,7 +439,7 @@ def _list(paths: Sequence[Path], seen: Sequence[Amount | ReadError], chosen: Rea
             return "Choose"
         if isinstance(one, ReadError):
             return "Left out"
-        return "Chosen" if path in chosen and _is_doubtful(path, _size(path)) else "Ready"
+        return "Chosen" if path in chosen and _is_unclear(path, _size(path)) else "Ready"
 
     clickable_table(
         {
