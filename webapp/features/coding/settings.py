@@ -119,11 +119,11 @@ def choose_article(corpus: CorpusRecord, key: str, whole_first: bool = True) -> 
     search = ""
     if corpus.articles > _MAX_ARTICLES:
         search = st.text_input(
-            "Find article", key=f"{key}_search", placeholder="part of a title", icon=":material/search:"
+            "Find text", key=f"{key}_search", placeholder="part of a title", icon=":material/search:"
         )
     articles = {a.title: a for a in queries.articles(corpus.id, search=search or "", limit=_MAX_ARTICLES)}
     options = [*whole, *articles] if whole_first else [*articles, *whole]
-    return articles.get(st.selectbox("Article", options, key=key))
+    return articles.get(st.selectbox("Text", options, key=key))
 
 
 def _from_partition(partition: compare_queries.ClusteringRun) -> starts.Begin:
