@@ -99,8 +99,6 @@ class Canvas:
     """What the page adds to the toolbar; events of kind "ask" come from it."""
     status: str = ""
     """What stands below the points; "": their number."""
-    action_queue: bool = False
-    """Selections go through the message queue of the page, in order with its shortcuts, and the map itself has none."""
 
     @cached_property
     def _units_digest(self) -> str:
@@ -319,7 +317,6 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
         "link": canvas.link,
         "columns": canvas.columns,
         "filter": canvas.filter,
-        "action_queue": canvas.action_queue,
         "page": canvas.page.sent() if canvas.page is not None else None,
         "status": canvas.status or None,
         "handled": state.handled.get(canvas.name, 0),

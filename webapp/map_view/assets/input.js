@@ -246,7 +246,6 @@ const INPUT = {
 
   keyOfTool({ key }) {
     const name = key.toLowerCase(), tool = TOOLS.find((one) => one[1] === name);
-    if (this.data.action_queue && /^[\p{L}\p{N}]$/u.test(key)) return false;
     const how = COMBINE.find((one) => one[1] === name), action = ACTIONS.find((one) => one[1] === name);
     if (tool && !this.data.fixed) this.use(tool[0]);
     else if (how && !this.data.fixed) this.how = how[0];

@@ -49,9 +49,7 @@ class View {
     const { data, setTriggerValue, setStateValue } = component;
     this.component = component;
     this.data = data;
-    // On a page with an action queue, selections go through it, so that they keep their order with its shortcuts.
-    this.send = data.action_queue ? (kind, value) => window.themescopeActions?.push({ kind, ...value }) : (kind, value) => this.tell(kind, value);
-    if (data.action_queue) this.withoutKeys();
+    this.send = (kind, value) => this.tell(kind, value);
     this.sendNow = setTriggerValue;
     this.setState = setStateValue;
     this.acknowledge(data.handled ?? 0);

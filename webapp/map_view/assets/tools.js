@@ -71,11 +71,6 @@ const FRAME = {
     return input;
   },
 
-  // On a page with shortcuts of its own, the tools have none.
-  withoutKeys() {
-    for (const button of this.bar.querySelectorAll("button.tool")) button.title = button.title.replace(/ \([^)]\)/, "");
-  },
-
   use(mode) {
     this.mode = mode;
     this.stop();
