@@ -76,11 +76,13 @@ def show(state: RelabelState) -> None:
     if running:
         st.fragment(lambda: active(running, f"code_rest_{state.record.id}"), run_every=_POLL_S)()
     if record is None:
-        nothing(
-            "No predictions yet.",
-            f"Code {LEAST} units or more; 20 to 50 of each code are a good start. The codes of all others are then "
-            "predicted, with probabilities that are measured on codes held out.",
-        )
+        if not running:
+            first = "" if coded >= LEAST else f"Code {LEAST} units or more; 20 to 50 of each code are a good start. "
+            nothing(
+                "No predictions yet.",
+                f"{first}The codes of all other units are predicted, with probabilities that are measured on codes "
+                "held out.",
+            )
         return
     found = _open(state, record)
     _quality(state, found)

@@ -173,7 +173,7 @@ class Unit extends ActionView {
   }
 
   code(code) {
-    const { shown, data } = this, item = make("li", code.part ? "part" : "", "", { "data-item": "" });
+    const { shown, data } = this, item = make("li", code.none ? "none" : code.part ? "part" : "", "", { "data-item": "" });
     const button = make("button", "", "", { "data-code": String(code.number), "aria-pressed": String(this.isOn(code)) });
     if (code.key) button.setAttribute("aria-keyshortcuts", code.key.toUpperCase());
     button.setAttribute("aria-disabled", String(data.read_only || !shown));
