@@ -74,7 +74,7 @@ def test_a_codebook_by_keyboard_only(page: Page, labelled: App, tmp_path: Path) 
     expect(page.get_by_role("textbox", name="Definition")).to_have_count(0)
     at_rest(page)
     open_codebook(page, labelled)
-    for view, content in (("Versions", "No versions yet."), ("Files", "Export")):
+    for view, content in (("Versions", "No versions yet."), ("Files", "Import")):
         tab_to(page, "⋯expand_more")
         page.keyboard.press("Enter")
         expect(page.get_by_role("menuitem", name=view)).to_be_visible()
@@ -83,7 +83,11 @@ def test_a_codebook_by_keyboard_only(page: Page, labelled: App, tmp_path: Path) 
         page.keyboard.press("Enter")
         expect(page.get_by_text(content, exact=True)).to_be_visible()
         at_rest(page)
-    tab_to(page, "REFI-QDA project")
+    tab_to(page, "Report and files")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="QDPX")).to_be_visible()
+    at_rest(page)
+    tab_to(page, "QDPX")
     with page.expect_download() as download:
         page.keyboard.press("Enter")
     path = tmp_path / "keys.qdpx"

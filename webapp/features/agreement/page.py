@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -83,7 +84,6 @@ def show(scopes: Sequence[TextScope]) -> None:
         result = results.adjudicated(labels, people)
         _disagreements(scope, people, result, which)
         _folded("Reliability of each person", "person_check", RELIABILITY, lambda: _reliabilities(people, result.model))
-    if people.pairs:
         _folded("Pairs of codings", "compare_arrows", PAIRS, lambda: _pairs(scope, people, which))
     if machines := [coder for coder in people.coders if coder.machine]:
         _folded("May the machine replace a person?", "smart_toy", MACHINE, lambda: _replacement(people, machines))
@@ -294,7 +294,8 @@ _HEADER = ("First", "Second", "Units", "ARI", "AMI", "Remark")
 
 
 def _pairs(scope: TextScope, found: LabellingGroup, which: str) -> None:
-    rows = [results.pair_row(first, second, found.articles, which) for first, second in found.pairs]
+    pairs = [*combinations(found.people, 2)]
+    rows = [results.pair_row(first, second, found.articles, which) for first, second in pairs]
     remarks = {row[-1] for row in rows}
     shown = _HEADER if len(remarks) > 1 else _HEADER[:-1]  # a remark on all rows is said once, below
     event = st.dataframe(
@@ -309,7 +310,7 @@ def _pairs(scope: TextScope, found: LabellingGroup, which: str) -> None:
         "its codes."
     )
     chosen = event["selection"]["rows"]
-    first, second = found.pairs[chosen[0] if chosen and chosen[0] < len(rows) else 0]
+    first, second = pairs[chosen[0] if chosen and chosen[0] < len(rows) else 0]
     table, by_name = results.contingency(first, second, which)
     st.markdown(f"**{plain(first.name)}** (rows) and **{plain(second.name)}** (columns)")
     if table.empty:
@@ -329,8 +330,6 @@ def _pairs(scope: TextScope, found: LabellingGroup, which: str) -> None:
 
 def _collect(scope: TextScope, found: LabellingGroup, first: Rater, second: Rater, which: str) -> None:
     """Draw the button that collects the units to which two people gave different codes."""
-    if first.labelling is None or second.labelling is None:
-        return
 
     def codes(rater: Rater, label: int) -> set[str]:
         return {folded_name(rater.called(code)) for code in rater.sets.get(label, {label})}

@@ -1,11 +1,10 @@
-"""What the page Agreement compares: codings and clusterings of the same sentences, in pairs and all together."""
+"""What the page Agreement compares: codings of the same sentences, in pairs and all together."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -42,13 +41,12 @@ COUNTS = {
     ONE: "units that at least one of the two people coded",
     ALL: "also units that are where the coding began, which nobody may have looked at",
 }
-"""Which units count for the agreement of two people; that of a person and sections or models counts by the person
-alone."""
+"""Which units count for the agreement of two people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """A coding, the sections or a clustering, as labels of the sentences of a group."""
+    """A coding, or the labels that are known to be right, as labels of the sentences of a group."""
 
     name: str
     labels: Labels
@@ -57,7 +55,7 @@ class Rater:
     """Label → name of the code or group."""
     labelling: LabellingRecord | None = None
     placed: npt.NDArray[np.bool_] | None = None
-    """(n,) mask of the sentences that people placed, or a model coded; None for sections and clusterings."""
+    """(n,) mask of the sentences that people placed, or a model coded; None for the right labels."""
     sets: Mapping[int, CodeSet] = field(default_factory=dict)
     """Codes of the clusters that are combinations of codes."""
 
@@ -131,64 +129,42 @@ def _labellings(version: tuple[object, ...], _scope: TextScope) -> ComparedLabel
 
 @dataclass(frozen=True, slots=True)
 class LabellingGroup:
-    """Codings and clusterings of the same sentences; row i of every array is sentence ``ids[i]``."""
+    """Codings of the same sentences; row i of every array is sentence ``ids[i]``."""
 
     version: tuple[object, ...]
-    """Key of everything but ``others`` and ``gold``."""
+    """Key of everything but ``gold``."""
     ids: Ids
     articles: Ids
     sentences: Sequence[Sentence]
     people: list[Rater]
-    others: list[Rater]
-    """Sections and clusterings."""
     gold: Rater | None = None
     """Labels that are known to be right."""
     coders: Sequence[Coder] = ()
     """All codings of the scope, chosen or not."""
 
-    @property
-    def pairs(self) -> list[tuple[Rater, Rater]]:
-        """Every two people, and each person with the sections and clusterings."""
-        return [*combinations(self.people, 2), *((person, other) for person in self.people for other in self.others)]
-
 
 def group(scope: TextScope, found: ComparedLabellings, chosen: Collection[str]) -> LabellingGroup:
-    """Return the chosen codings of a scope, with the sections and clusterings of its article."""
+    """Return the chosen codings of a scope."""
     text = found.text
     people = [
         Rater(coder.record.name, coder.labels, coder.names, coder.record, coder.placed, coder.sets)
         for coder in text.coders
         if coder.record.name in chosen
     ]
-    ids, others = text.ids, list[Rater]()
     with queries.store().reading() as r:
-        articles = r.corpora.articles_by_id([scope.article_id] if scope.article_id else [])
-        gold, called = gold_on(r, scope.gold_id, ids)
-        created = r.corpora.get(scope.corpus_id).created
-    for partition in (
-        compare_queries.partitions(articles[scope.article_id], created) if scope.article_id in articles else ()
-    ):
-        if partition.kind == "labelling":
-            continue
-        division = partition.load()
-        labels = np.full(len(ids), -1, dtype=np.int32)
-        shared, at, place = np.intersect1d(ids, division.sentence_ids, return_indices=True)
-        labels[at] = division.labels[place]
-        if len(shared):
-            others.append(Rater(partition.name, labels, division.names))
+        gold, called = gold_on(r, scope.gold_id, text.ids)
     right = Rater("gold labels", gold, called) if (gold >= 0).any() else None
-    return LabellingGroup((found.version, *sorted(chosen)), ids, text.articles, text.sentences, people, others, right,
-                          text.coders)  # fmt: skip
+    version = (found.version, *sorted(chosen))
+    return LabellingGroup(version, text.ids, text.articles, text.sentences, people, right, text.coders)
 
 
 def judged(people: Sequence[Rater], which: str) -> list[Labels]:
     """Return the (n,) labels of all people, -1 for sentences that they have not judged."""
-    masks = [rater.placed for rater in people if rater.placed is not None]
-    if which == ALL or not masks:
+    placed = [np.ones(len(rater.labels), np.bool_) if rater.placed is None else rater.placed for rater in people]
+    if which == ALL:
         return [rater.labels for rater in people]
-    anyone = np.logical_or.reduce(masks)
-    keep = [anyone if which == ONE or rater.placed is None else rater.placed for rater in people]
-    return [np.where(mask, rater.labels, -1) for mask, rater in zip(keep, people, strict=True)]
+    masks = [np.logical_or.reduce(placed)] * len(people) if which == ONE else placed
+    return [np.where(mask, rater.labels, -1) for mask, rater in zip(masks, people, strict=True)]
 
 
 @st.cache_resource(show_spinner="Computing agreement …", max_entries=64)
@@ -238,9 +214,7 @@ def contingency(first: Rater, second: Rater, which: str = ALL) -> tuple[pd.DataF
     own, other = judged((first, second), which)
     both = (own >= 0) & (other >= 0)
     a, b = own[both], other[both]
-    coded = None
-    if first.placed is not None and second.placed is not None:
-        coded = common_codes([a, b], [first.names, second.names], [first.sets, second.sets])
+    coded = common_codes([a, b], [first.names, second.names], [first.sets, second.sets])
     if coded is not None:
         (a, b), codes = coded.labels, coded.names
         rows = columns = list(range(len(codes)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -37,12 +36,12 @@ from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
-from themescope.jobs.services.labelling import codebook, qda_projects, starts
+from themescope.jobs.services.labelling import codebook, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.codebook import EDIT, SEARCH
 from themescope.webapp.shared import input_files, people, projects, queries
 from themescope.webapp.shared.choose import closed, nothing
-from themescope.webapp.shared.components import attempt, download, draw_table
+from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.labelling.codebook_view import (
     close_editor,
@@ -54,7 +53,7 @@ from themescope.webapp.shared.labelling.codebook_view import (
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.text import ago, count, file_name, plain
+from themescope.webapp.shared.text import ago, count, plain
 
 READ_ONLY = "This labelling is read-only for you. Make your own copy on the page Code to change it."
 
@@ -349,25 +348,7 @@ _NAME = 180
 def show_files(state: CodebookState) -> None:
     """Draw the tab."""
     messages(state)
-    store, id, name = queries.store(), state.record.id, state.record.name
-    formats = {
-        "Markdown": "md",
-        "Web page for printing": "html",
-        "JSON": "json",
-        "CSV": "csv",
-        "REFI-QDA codebook": "qdc",
-    }
-    st.subheader("Export", anchor=False)
-    without = not state.partition.clusters
-    with st.container(horizontal=True):
-        for label, suffix in formats.items():
-            data = partial(codebook.written, store, id, suffix)
-            download(label, data, file_name(name, suffix), disabled=without and suffix == "qdc")
-        download("REFI-QDA project", lambda: qda_projects.qdpx(store, id), file_name(name, "qdpx"))
-    st.caption(
-        "The REFI-QDA codebook (.qdc) has the codes, and the project (.qdpx) also the texts and the coded sentences. "
-        "NVivo, ATLAS.ti and MAXQDA read both. The web page opens in a browser; print it from there."
-    )
+    page_link("report", "Report and files", view={"coding": state.record.name})
     st.subheader("Import", anchor=False)
     if not state.read_only:
         _code_import(state)
