@@ -1,4 +1,4 @@
-"""Detection of file formats by content, the file names that readers accept, and previews of files."""
+"""Detection of file formats by content, and previews of files."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from themescope.core.readers.streams import FileHead
 from themescope.core.registry import resolve
 from themescope.core.types import Article
 
-COMPRESSIONS = ("bz2", "gz", "xz")
-"""Suffixes of compressed files, which every reader accepts."""
 _BINARIES = {
     b"PK\x03\x04": "a damaged ZIP archive (or a document packed as one)",
     b"7z\xbc\xaf": "a 7-Zip archive",
@@ -109,11 +107,6 @@ def files_of(path: Path) -> list[Path]:
     if not found:
         raise ReadError(path, "this folder has no files.")
     return found
-
-
-def suffixes() -> tuple[str, ...]:
-    """Return the file name suffixes that readers accept, without dots, including those of compressed files."""
-    return tuple(dict.fromkeys([*(suffix for card in REGISTRY for suffix in card.suffixes), *COMPRESSIONS]))
 
 
 def sample(reader_id: str) -> bytes:
