@@ -19,6 +19,7 @@ from themescope.core.labelling.codebook.qda_project import QDE
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
 from themescope.core.readers.table import SENTENCES
 from themescope.core.readers.tables import Sheet, read_sheet
+from themescope.core.readers.workbooks import is_sheet
 from themescope.core.records.stored import CorpusRecord, JobRecord, LabellingRecord
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
@@ -149,7 +150,7 @@ def _labels(store: Store, path: Path, corpus: CorpusRecord | None) -> Recognised
 
 def _sheet(path: Path) -> tuple[Sheet, bool]:
     """Return the table of labels of a file, and whether another program wrote it so."""
-    if zipfile.is_zipfile(path) and not files.is_sheet(path):
+    if zipfile.is_zipfile(path) and not is_sheet(path):
         sheet = files.read_labels(path)
         return sheet, "label" in sheet.columns and len({*sheet.column("annotator")}) > 1
     plain = read_sheet(path, 100)

@@ -313,7 +313,7 @@ def browse(corpus: CorpusRecord, menu: Callable[[], None]) -> None:
     """Draw search and titles on the left, and the text on the right; the only text of a project alone."""
     edits.newest(corpus)
     if corpus.articles == 1:
-        _show(corpus, *queries.articles(corpus.id, limit=1), menu)
+        _show(corpus, queries.articles(corpus.id, limit=1)[0], menu)
         return
     side, main = st.columns([1, 3], gap="medium")
     with side:

@@ -65,6 +65,7 @@ def form() -> None:
     """Draw the choice of files, and what they become."""
     paths = _files()
     if not paths:
+        closed("Importing texts")
         return
     found = importing.TEXTS
     if len(paths) == 1:
@@ -73,7 +74,7 @@ def form() -> None:
             return
         found = told
     if found.kind is FileKind.TEXTS:
-        if not closed("Importing"):
+        if not closed("Importing texts"):
             _texts(paths)
     else:
         _whole(paths[0], found, projects.current())
@@ -393,7 +394,7 @@ def _parts(amounts: Sequence[Amount], args: Mapping[str, Any]) -> list[str]:
     listed = (
         tables and any(level is ColumnLevel.SENTENCE for one in amounts for level, _ in one.columns)
     ) or units == texts
-    settings, notes = args.get("settings", {}), {}
+    settings, notes = args.get("settings", {}), dict[str, str]()
     for one in amounts:
         notes |= one.account.notes
     most = "" if all(one.whole for one in amounts) else "at least "
@@ -422,7 +423,7 @@ def _preview(amounts: Sequence[Amount]) -> None:
     texts = len({unit.article for unit in units}) > 1
     rows = []
     for unit in units:
-        of = {"Text": shorten(unit.article, 60)} if texts else {}
+        of: dict[str, Any] = {"Text": shorten(unit.article, 60)} if texts else {}
         values = {name: value for name, value in unit.values.items() if name != "row"}
         rows.append({"Unit": shorten(unit.text, 400)} | of | values)
     draw_table(

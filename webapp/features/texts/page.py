@@ -1,5 +1,7 @@
 """Texts page: read and edit the texts of the project; its menu opens the import report, edits and files."""
 
+from functools import partial
+
 import streamlit as st
 
 from themescope.core.records.stored import CorpusRecord
@@ -37,4 +39,4 @@ if current is not None and view in _VIEWS:
         menu(current, "texts_menu")
     _VIEWS[view](current)
 elif current is not None:
-    articles.browse(current, lambda: menu(current, "texts_menu"))
+    articles.browse(current, partial(menu, current, "texts_menu"))

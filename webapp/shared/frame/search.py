@@ -103,16 +103,13 @@ def codes(words: Sequence[str], corpus: CorpusRecord | None) -> tuple[HitGroup, 
     known = compare_queries.labellings(corpus.id) if corpus is not None else []
     known = sorted((one for one in known if "run_id" not in one.origin), key=compare_queries.precedence)
     found: dict[str, tuple[Result, Link]] = {}
-    for record in known[:_CODINGS]:
-        for code in queries.read(lambda r, id=record.id: r.labellings.clusters(id)).values():
-            if holds_all(code.name, words):
-                found.setdefault(code.name, (Result(code.name, record.name), _codebook(record)))
+    with queries.store().reading() as r:
+        named = [(code.name, one.name) for one in known[:_CODINGS] for code in r.labellings.clusters(one.id).values()]
+    for code, coding in named:
+        if holds_all(code, words):
+            found.setdefault(code, (Result(code, coding), Link("codebook", {"labelling": coding})))
     group = group_of("Codes", [result for result, _ in found.values()])
     return group, [link for _, link in found.values()][: len(group.results)]
-
-
-def _codebook(record: LabellingRecord) -> Link:
-    return Link("codebook", {"labelling": record.name})
 
 
 def pages(words: Sequence[str]) -> tuple[HitGroup, list[Link]]:
