@@ -77,7 +77,7 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
         (adas,) = r.labellings.list()
     at = open_page("agreement", person="ben", scope="Task: secret")
     assert not at.exception and "blind task" in words_of(at) and not at.dataframe and not at.multiselect
-    for page, empty in (("code", "Needs the codings of two people"), ("codebook", "No labellings yet")):
+    for page, empty in (("code", "Needs the codings of two people"), ("codebook", "The first code")):
         at = open_page(page, person="ben")
         assert not at.exception and empty in words_of(at), page
         at = open_page(page, person="ben", labelling=adas.name)

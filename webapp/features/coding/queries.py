@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from themescope.core.columns import ColumnLevel
+from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import DataError
 from themescope.core.labelling import hierarchy, suggestions
 from themescope.core.labelling.changes import ChangeSet
@@ -26,6 +26,7 @@ from themescope.core.labelling.hierarchy import ClusterGroup
 from themescope.core.labelling.partition import EntryKind, Partition
 from themescope.core.labelling.provenance import Source
 from themescope.core.labelling.suggestions import Centres, ClusterPair
+from themescope.core.readers.table import ROW
 from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
 from themescope.db.label_records import Presence
@@ -44,6 +45,7 @@ from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import grouped
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.text import shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,41 @@ def neighbours_in_text(sentences: Sequence[Sentence], corpus_id: int) -> list[tu
         known = {(s.article_id, s.position): s.text for s in r.corpora.sentences_at(sorted(places))}
     near = ([known.get((s.article_id, s.position + offset), "") for offset in (-1, 1)] for s in sentences)
     return [(before, after) for before, after in near]
+
+
+_MOST_COLUMNS, _MOST_VALUE, _MOST_TEXT, _MOST_CONTEXT = 5, 40, 6_000, 220
+
+
+def unit_texts(state: RelabelState, ids: Ids) -> dict[int, dict[str, Any]]:
+    """Return texts, neighbours and columns of units; what was read before is kept until texts are edited."""
+    held: dict[int, dict[str, Any]] = st.session_state.setdefault(f"code_unit_texts_{state.record.members}", {})
+    new = np.array([id for id in ids.tolist() if id not in held], np.int64)
+    if len(new):
+        texts = state.texts
+        found = [texts.sentences[texts.row[id]] for id in new.tolist()]
+        near = neighbours_in_text(found, state.record.corpus_id)
+        corpus = queries.read(lambda r: r.corpora.get(state.record.corpus_id))
+        articles = np.array([one.article_id for one in found], np.int64)
+        shown = [column for column in queries.columns(corpus) if column.name != ROW][:_MOST_COLUMNS]
+        values = [[_value(column.type, one) for one in queries.plain_column(column, new, articles)] for column in shown]
+        for place, (id, sentence, (before, after)) in enumerate(zip(new.tolist(), found, near, strict=True)):
+            article = texts.articles[texts.row[id]] if texts.several_articles else ""
+            about = [shorten(part, _MOST_VALUE) for part in (article, *(one[place] for one in values)) if part]
+            held[id] = {
+                "text": shorten(sentence.text, _MOST_TEXT),
+                "before": before if len(before) <= _MOST_CONTEXT else f"…{before[1 - _MOST_CONTEXT :]}",
+                "after": shorten(after, _MOST_CONTEXT),
+                "about": " · ".join(about),
+            }
+    return held
+
+
+def _value(type: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if type == ColumnType.DATE:
+        return f"{value:%d %B %Y}".lstrip("0")
+    return f"{value:g}" if type == ColumnType.NUMBER else str(value)
 
 
 def models_for(labelling_id: int, members: Members) -> list[ModelRecord]:

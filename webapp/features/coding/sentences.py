@@ -298,9 +298,9 @@ def _details(state: RelabelState, ids: Ids) -> dict[str, Any]:
     assert id is not None
     texts, p, blind = state.texts, state.partition, state.record.blind
     place, row = texts.row[id], int(p.rows([id])[0])
-    [(before, after)] = page_queries.neighbours_in_text([texts.sentences[place]], state.record.corpus_id)
+    shown = page_queries.unit_texts(state, np.array([id]))[id]
     number = int(p.numbers[row])
-    facts = [texts.articles[place]] if texts.several_articles else []
+    facts = [shown["about"]] if shown["about"] else []
     if texts.several_sections and not blind:
         facts.append(texts.sections[place])
     if number != UNASSIGNED and not blind:
@@ -321,17 +321,17 @@ def _details(state: RelabelState, ids: Ids) -> dict[str, Any]:
             near, cluster = int(p.ids[other]), p.clusters.get(int(p.numbers[other]))
             text = shorten(texts.sentences[texts.row[near]].text, _MAX_NEAR)
             nearest.append({"id": near, "text": text, "cluster": cluster.name if cluster else "Unassigned"})
-    entry = entry_of(p, state.cluster) if state.cluster is not None and state.cluster in p.clusters else None
+    of = number if state.cluster is None else state.cluster
+    entry = entry_of(p, of) if of in p.clusters else None
     code = [(title, text) for field, title in TEXTS.items() if entry is not None and (text := getattr(entry, field))]
     return {
+        **shown,
         "id": id,
-        "text": shorten(texts.sentences[place].text, _MAX_WHOLE),
-        "before": shorten(before, _MAX_CONTEXT),
-        "after": shorten(after, _MAX_CONTEXT),
         "facts": facts,
         "nearest": nearest,
         "map": None if blind or state.cluster is None else _small_map(state, ids, row),
         "code": code,
+        "entry": f"Codebook: {p.clusters[of].name}" if code else "",
     }
 
 

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from themescope.core.columns import ColumnType
 from themescope.core.errors import StoreUnavailableError, ThemescopeError
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
@@ -26,7 +25,6 @@ from themescope.core.labelling.code_sets import allows_several, code_clusters, c
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.operations import NONE_FITS, NOTE_LIMIT, Operation
 from themescope.core.labelling.partition import UNASSIGNED, Partition
-from themescope.core.readers.table import ROW
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 from themescope.db.label_records import ItemRecord, TaskRecord
@@ -68,8 +66,7 @@ CODE_KEYS = "123456789abcdeghilmopqrsvwz"
 """Keys of the codes by their place in the codebook; the other letters are those of actions."""
 _AHEAD, _BEHIND = 24, 2
 """Number of units that the browser holds after and before the one that is shown."""
-_MOST_CHARACTERS, _MOST_TEXT, _MOST_CONTEXT = 60_000, 6_000, 220
-_MOST_COLUMNS, _MOST_VALUE, _MOST_DEFINITION, _MOST_NAME = 5, 40, 600, 48
+_MOST_CHARACTERS, _MOST_EXAMPLE, _MOST_DEFINITION, _MOST_NAME = 60_000, 220, 600, 48
 _WORDS = {
     "saving": "Saving …",
     "late": "Not saved yet: the server does not answer. Your codes are kept here and sent again.",
@@ -312,7 +309,7 @@ def unit_data(state: RelabelState, queue: UnitQueue) -> dict[str, Any]:
     after = np.concatenate([left[left > queue.at], left[left <= queue.at]])[:_AHEAD].tolist()
     around = [row for row in range(queue.at - _BEHIND, queue.at + 2) if 0 <= row < len(queue.ids)]
     rows = list(dict.fromkeys([*([queue.at] if queue.at >= 0 else []), *around, *after]))
-    texts = _texts(state, queue.ids[rows])
+    texts = queries.unit_texts(state, queue.ids[rows])
     kept, total = list[int](), 0
     for row in rows:
         total += len(texts[int(queue.ids[row])]["text"])
@@ -371,7 +368,7 @@ def _codes(state: RelabelState) -> list[dict[str, Any]]:
                 "key": CODE_KEYS[place] if place < len(CODE_KEYS) else "",
                 "part": code.cluster.parent is not None,
                 "about": shorten("\n".join(filter(None, parts)), _MOST_DEFINITION),
-                "example": shorten(example, _MOST_CONTEXT),
+                "example": shorten(example, _MOST_EXAMPLE),
                 **appearance(shades, code.cluster.colour),
             }
         )
@@ -409,38 +406,6 @@ def _seen(partition: Partition, id: int) -> str:
     """Return what is shown of a unit, besides its text, in a form that can be compared."""
     number = int(partition.numbers[partition.rows([id])[0]])
     return f"{sorted(code_sets(partition)[number])} {partition.notes.get(id, '')}"
-
-
-def _texts(state: RelabelState, ids: Ids) -> dict[int, dict[str, Any]]:
-    """Return texts, neighbours and columns of units; what was read before is kept until texts are edited."""
-    held: dict[int, dict[str, Any]] = st.session_state.setdefault(f"code_unit_texts_{state.record.members}", {})
-    new = np.array([id for id in ids.tolist() if id not in held], np.int64)
-    if len(new):
-        texts = state.texts
-        found = [texts.sentences[texts.row[id]] for id in new.tolist()]
-        near = queries.neighbours_in_text(found, state.record.corpus_id)
-        corpus = records.read(lambda r: r.corpora.get(state.record.corpus_id))
-        articles = np.array([one.article_id for one in found], np.int64)
-        shown = [column for column in records.columns(corpus) if column.name != ROW][:_MOST_COLUMNS]
-        values = [[_value(column.type, one) for one in records.plain_column(column, new, articles)] for column in shown]
-        for place, (id, sentence, (before, after)) in enumerate(zip(new.tolist(), found, near, strict=True)):
-            article = texts.articles[texts.row[id]] if texts.several_articles else ""
-            about = [shorten(part, _MOST_VALUE) for part in (article, *(one[place] for one in values)) if part]
-            held[id] = {
-                "text": shorten(sentence.text, _MOST_TEXT),
-                "before": before if len(before) <= _MOST_CONTEXT else f"…{before[1 - _MOST_CONTEXT :]}",
-                "after": shorten(after, _MOST_CONTEXT),
-                "about": " · ".join(about),
-            }
-    return held
-
-
-def _value(type: str, value: Any) -> str:
-    if value is None:
-        return ""
-    if type == ColumnType.DATE:
-        return f"{value:%d %B %Y}".lstrip("0")
-    return f"{value:g}" if type == ColumnType.NUMBER else str(value)
 
 
 # --- actions ----------------------------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ class Panes extends ActionView {
       this.open(cluster.number);
       this.openMenu(row, cluster);
     });
-    if (cluster.number >= 0) {
+    if (cluster.number >= 0 && !this.data.read_only) {
       row.draggable = true;
       row.addEventListener("dragstart", (event) => {
         window.themescopeDragged = { cluster: cluster.number };
@@ -233,6 +233,14 @@ class Panes extends ActionView {
       parts.push(text);
     }
     for (const fact of details.facts) parts.push(make("p", "fact", fact, { dir: "auto" }));
+    if (details.entry) {
+      const entry = make("details", "entry");
+      entry.open = !this.folded;
+      entry.addEventListener("toggle", () => (this.folded = !entry.open));
+      entry.append(make("summary", "", details.entry, { "data-item": "" }));
+      for (const [title, text] of details.code) entry.append(make("h3", "", title), make("p", "", text, { dir: "auto" }));
+      parts.push(entry);
+    }
     if (details.map) parts.push(make("h3", "", this.data.words.map), this.map(details.map));
     if (details.nearest.length) {
       parts.push(make("h3", "", this.data.words.nearest));
@@ -246,7 +254,6 @@ class Panes extends ActionView {
       all.addEventListener("click", () => this.list.act("similar", { shows: true }));
       if (this.data.words.similar) parts.push(all);
     }
-    for (const [title, text] of details.code) parts.push(make("h3", "", title), make("p", "entry", text, { dir: "auto" }));
     this.right.replaceChildren(...parts);
   }
 
@@ -287,6 +294,7 @@ class Panes extends ActionView {
   }
 
   press(key) {
+    if (this.data.read_only) return false;
     const { data, list } = this, target = data.list.targets.find((one) => one.key === key);
     const action = data.keys[key];
     if (target) list.act("assign", { cluster: target.number }, !data.several);
