@@ -157,7 +157,7 @@ class PairTable:
             found = [np.bincount(self._pattern, left, minlength=p) for left in rest]
             without = np.stack(found) if found else np.empty((0, p))
         shared = np.bincount(self._pattern, pairs, minlength=p) @ (self._judgements >= 0)
-        of = "articles" if by_article else "sentences"
+        of = "texts" if by_article else "units"
         return PairCounts(self._judgements, whole, shared.astype(np.int64), np.maximum(without, 0.0), of)
 
     def _sentence_parts(self) -> Floats:
@@ -386,8 +386,8 @@ def agreement_on_codes(
         return None
     coded = found.labels
     twice = (np.stack(coded) >= 0).sum(axis=0) >= 2
-    over = "articles" if len(np.unique(articles[twice])) >= FEWEST_ARTICLES else "sentences"
-    groups = articles if over == "articles" else None
+    over = "texts" if len(np.unique(articles[twice])) >= FEWEST_ARTICLES else "units"
+    groups = articles if over == "texts" else None
     equal = judged = 0
     for first, second in combinations(coded, 2):
         both = (first >= 0) & (second >= 0)
@@ -417,7 +417,7 @@ def compare(first: Labels, second: Labels, articles: Ids, seed: int = 0) -> Part
     """Return mean ARI and AMI over articles with their intervals, of (n,) labels; -1 is unassigned and ignored."""
     both = (first != MISSING) & (second != MISSING)
     if not both.any():
-        return PartitionComparison(0, 0, None, None, "they have no assigned sentence in common")
+        return PartitionComparison(0, 0, None, None, "they have no coded unit in common")
     scores: list[tuple[float, float]] = []
     for article in np.unique(articles[both]):
         rows = np.flatnonzero(both & (articles == article))
@@ -427,7 +427,7 @@ def compare(first: Labels, second: Labels, articles: Ids, seed: int = 0) -> Part
         metrics = AdjustedRandIndex(MetricConfig()), AdjustedMutualInformation(MetricConfig())
         scores.append((metrics[0].score(a, b), metrics[1].score(a, b)))
     if not scores:
-        reason = "they share only one sentence" if both.sum() == 1 else "both have only one cluster"
+        reason = "they share only one unit" if both.sum() == 1 else "both have only one code"
         return PartitionComparison(int(both.sum()), 0, None, None, reason)
     ari, ami = (bootstrap_mean(column, seed=seed) for column in zip(*scores, strict=True))
     return PartitionComparison(int(both.sum()), len(scores), ari, ami, "")
@@ -453,7 +453,7 @@ def pair_alpha(raters: Sequence[Labels], articles: Ids, seed: int = 0) -> PairAl
         together, apart = together + float(ones.sum()), apart + float(zeros.sum())
         observed += float((2.0 * ones * zeros / (judged - 1)).sum())
     if not units:
-        return PairAlpha(None, 0, "no pair of sentences was judged by two raters")
+        return PairAlpha(None, 0, "no pair of units was judged by two people")
     if not together or not apart:
         value = "together" if together else "apart"
         return PairAlpha(None, units, f"all raters put every pair {value}")

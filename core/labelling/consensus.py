@@ -329,10 +329,10 @@ _DETERMINED = 0.5
 
 UNDETERMINED = "two people alone do not show who is right where they differ (a third person, or gold items, would)"
 _THIRD_MISSING = (
-    "too few sentences were labelled by three people, or have gold labels, to show who is right where two people differ"
+    "too few units were coded by three people, or have gold labels, to show who is right where two people differ"
 )
 _NOBODY = "nobody has labelled anything"
-FEW_OF_PERSON = "too few sentences of this person were labelled by others"
+FEW_OF_PERSON = "too few units of this person were coded by others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,7 +424,7 @@ def _nothing_to_learn(raters: Sequence[Labels], counts: PairCounts) -> str:
     if active < 2:
         return "only one person has labelled" if active else _NOBODY
     if not counts.shared.any():
-        return "no pair of sentences of an article was judged by two people"
+        return "no pair of units of a text was judged by two people"
     made = counts.judgements[counts.weights > 0]
     said = np.unique(made[made != MISSING])
     if len(said) == 1:
@@ -600,9 +600,9 @@ def fit_codes(
     shared = (sizes[:, None] * (known & twice[:, None])).sum(axis=0)
     reason = ""
     if not twice.any():
-        reason = "no sentence was coded by two people"
+        reason = "no unit was coded by two people"
     elif codes < 2:
-        reason = "all people gave every sentence the same code"
+        reason = "all people gave every unit the same code"
     weights = np.where(twice & (reason == ""), sizes, 0.0)
     checked = known.sum(axis=1) + known[:, fixed].any(axis=1) >= 3
     enough = (sizes[:, None] * (known & checked[:, None])).sum(axis=0) >= FEWEST_CODED
@@ -627,9 +627,9 @@ def _parts(articles: Ids, counted: npt.NDArray[np.bool_], seed: int) -> tuple[Id
     """Return the (n,) parts that are left out one at a time: articles, or groups of sentences if these are few."""
     numbers = np.unique(articles, return_inverse=True)[1].reshape(-1)
     if len(np.unique(numbers[counted])) >= FEWEST_ARTICLES:
-        return np.asarray(numbers % MOST_PARTS, np.int64), "articles"
+        return np.asarray(numbers % MOST_PARTS, np.int64), "texts"
     order = np.random.default_rng(seed).permutation(len(articles))
-    return np.asarray(order % MOST_PARTS, np.int64), "sentences"
+    return np.asarray(order % MOST_PARTS, np.int64), "units"
 
 
 def _code_rates(

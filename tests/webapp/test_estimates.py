@@ -152,7 +152,7 @@ def test_open_sentences_have_their_number_and_bounds(copy_home: CopyHome, home: 
         study = open_study(r, [r.labellings.by_name("gold")])
     session.do(op.mark(session.partition, study.ids[study.given][:6], True))
     at = open_page("estimates", code="Housing")
-    assert "6 of 60 sampled sentences open" in words_of(at)
+    assert "6 of 60 sampled units open" in words_of(at)
     found = table(at, "Corrected")
     assert found["Open"] == [6] and found["Coded"] == [DRAWN - 6]
     low, high = (float(end) for end in str(found["Least – most"][0]).split(" – "))

@@ -101,19 +101,19 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
         inside = ~np.isnan(probabilities)
         holds.append(f"The estimates hold for {frame.text}.")
         if left := int(np.isin(ids[~inside], labelled).sum()):
-            holds.append(f"{counted(left, 'label')} of sentences outside of it left out.")
+            holds.append(f"{counted(left, 'code')} of units outside of it left out.")
         if left := sampled.removed + int(np.isin(ids[~inside], sampled.drawn).sum()):
-            total = counted(sampled.removed + len(sampled.drawn), "sampled sentence")
+            total = counted(sampled.removed + len(sampled.drawn), "sampled unit")
             holds.append(f"{left:,} of {total} removed or changed since.")
         ids, articles, probabilities = ids[inside], articles[inside], probabilities[inside]
     elif left := len(np.setdiff1d(np.concatenate([state.ids[state.uncertain] for state in states]), labelled)):
-        holds.append(f"{counted(left, 'sentence')} marked as uncertain or disputed left out.")
+        holds.append(f"{counted(left, 'unit')} marked as uncertain or disputed left out.")
     if coded is not None:
         inside = np.isin(ids, coded)
         if left := int((~inside).sum()):
             lost = int(np.isin(ids[~inside], sampled.given).sum())
             holds.append(
-                f"{counted(left, 'sentence')} without a code of the machine left out"
+                f"{counted(left, 'unit')} without a code of the machine left out"
                 + (f", {lost:,} of them sampled." if lost else ".")
                 + ("" if machine else " Predict again to include them.")
             )
@@ -133,8 +133,8 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     gave = np.isin(ids, sampled.given)
     if left := int((gave & unlabelled).sum()):
         holds.append(
-            f"{left:,} of {counted(int(gave.sum()), 'sampled sentence')} open: not labelled, uncertain or disputed. "
-            "Shares take them for like the others; “least” and “most” are the shares whatever their labels are."
+            f"{left:,} of {counted(int(gave.sum()), 'sampled unit')} open: not coded, uncertain or disputed. "
+            "Shares take them for like the others; “least” and “most” are the shares whatever their codes are."
         )
     return Study(
         corpus, tuple(labellings), codes, ids, articles, documents_of(r, corpus, ids, articles), labels, shares, coder,

@@ -280,7 +280,7 @@ def _how(study: Study | None) -> list[list[Sentence]]:
         return []
     sampled = "Units count by the probabilities with which they were sampled, and documents" if (
         study.probabilities is not None) else "All units that people coded count alike, and documents"  # fmt: skip
-    told: list[Sentence] = [(f"{sampled} are the clusters of the intervals of 95 %.",)]
+    told: list[Sentence] = [(f"{sampled} are the groups of the intervals of 95 %.",)]
     if study.coder:
         told.append(
             ("Corrected shares are those of prediction-powered inference with power tuning ", Cite("angelopoulos2023"),

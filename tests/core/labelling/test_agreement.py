@@ -57,9 +57,9 @@ def test_missing_labels_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "why"),
     [
-        (labels(0, 0, 0), labels(1, 1, 1), "both have only one cluster"),
-        (labels(0, -1, -1), labels(-1, 0, 0), "no assigned sentence in common"),
-        (labels(0, -1, -1), labels(2, -1, -1), "only one sentence"),
+        (labels(0, 0, 0), labels(1, 1, 1), "both have only one code"),
+        (labels(0, -1, -1), labels(-1, 0, 0), "no coded unit in common"),
+        (labels(0, -1, -1), labels(2, -1, -1), "only one unit"),
     ],
 )
 def test_what_is_undefined_says_why(a: np.ndarray, b: np.ndarray, why: str) -> None:
@@ -139,7 +139,7 @@ def test_two_people_who_swap_two_codes_agree_on_partitions_and_not_on_codes() ->
 def test_each_code_is_compared_with_all_others() -> None:
     a, b = labels(1, 1, 2, 2, 3, 3), labels(1, 1, 2, 3, 3, 2)
     found = agreement_on_codes([a, b], [CODES, CODES], ONE)
-    assert found is not None and (found.coders, found.sentences, found.over) == (2, 6, "sentences")
+    assert found is not None and (found.coders, found.sentences, found.over) == (2, 6, "units")
     by_name = {code.name: code for code in found.codes}
     assert {name: (code.counts, code.both) for name, code in by_name.items()} == {
         "Politics": ((2, 2), 2), "Religion": ((2, 2), 1), "Economy": ((2, 2), 1),
@@ -169,7 +169,7 @@ def test_sets_of_codes_are_compared_whatever_their_clusters_are_called() -> None
 def test_intervals_are_drawn_over_articles_if_there_are_enough() -> None:
     a, b = np.tile(labels(1, 2, 3), 8), np.tile(labels(1, 2, 2), 8)
     found = agreement_on_codes([a, b], [CODES, CODES], np.repeat(np.arange(8), 3))
-    assert found is not None and found.over == "articles"
+    assert found is not None and found.over == "texts"
 
 
 def test_a_machine_that_leaves_out_what_is_hard_does_not_pass() -> None:

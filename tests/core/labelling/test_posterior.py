@@ -65,7 +65,7 @@ def test_reliabilities_are_recovered_with_their_order() -> None:
         assert found.sensitivity.value == pytest.approx(right / (right + wrong), abs=0.05)
         assert found.specificity.value == pytest.approx(kept_apart / judged_apart, abs=0.03)
         assert found.sensitivity.low <= found.sensitivity.value <= found.sensitivity.high
-    assert model.intervals_over == "articles" and not model.undefined and not model.equal
+    assert model.intervals_over == "texts" and not model.undefined and not model.equal
 
 
 def test_steps_of_em_never_lower_the_posterior_density() -> None:
@@ -89,7 +89,7 @@ def test_counts_are_those_of_all_pairs() -> None:
             expected[key] = expected.get(key, 0.0) + 1 / np.sqrt(2 * len(said))
     found = {tuple(row.tolist()): w for row, w in zip(counts.judgements, counts.weights, strict=True)}
     assert found == pytest.approx(expected)
-    assert counts.parts_of == "sentences"
+    assert counts.parts_of == "units"
 
 
 def test_more_raters_than_fit_one_code() -> None:
@@ -192,7 +192,7 @@ def test_a_person_with_too_little_overlap_has_no_value() -> None:
 def test_few_articles_have_intervals_over_sentences() -> None:
     _, raters, articles = simulated(8, articles=4)
     model = fit(raters, articles)
-    assert model.intervals_over == "sentences"
+    assert model.intervals_over == "units"
     found = [r.sensitivity for r in model.reliabilities if r.sensitivity is not None]
     assert len(found) == len(raters) and all(one.low < one.high for one in found)
 

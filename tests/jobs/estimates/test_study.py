@@ -142,7 +142,7 @@ def test_a_later_wave_is_outside_of_what_estimates_hold_for_until_it_is_drawn_fr
     assert by_wave["spring"].labels == 20 and by_wave["spring"].people is not None
     for id in study.ids[~np.isnan(study.labels[:, 0]) & (np.arange(320) >= ROWS)].tolist():
         corpus_edits.correct_text(store, corpus.id, id, f"Another text {id}", "Ada")
-    with pytest.raises(DataError, match="20 of 20 sampled sentences removed or changed since"):
+    with pytest.raises(DataError, match="20 of 20 sampled units removed or changed since"):
         study_of(store, "More · Ada")
 
 
@@ -173,8 +173,8 @@ def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
     assert study.holds == (
         "The estimates hold for the 238 sentences that the sample could draw; outside of it: 2 with a text changed "
         "since, 80 removed since.",
-        "1 label of sentences outside of it left out.",
-        f"{gone + 1} of {len(drawn | pilot(store))} sampled sentences removed or changed since.",
+        "1 code of units outside of it left out.",
+        f"{gone + 1} of {len(drawn | pilot(store))} sampled units removed or changed since.",
     )
     for edit in edits:
         corpus_edits.undo(store, corpus.id, edit.id, "Ada")
@@ -216,7 +216,7 @@ def test_sampled_sentences_without_a_label_that_counts_are_open(store: Store, tm
     doubtful = whole.ids[~np.isnan(whole.labels[:, 0])][:6]
     session.do(op.mark(session.partition, doubtful, True))
     study = study_of(store, "gold")
-    assert study.holds[1].startswith("6 of 60 sampled sentences open: not labelled, uncertain or disputed.")
+    assert study.holds[1].startswith("6 of 60 sampled units open: not coded, uncertain or disputed.")
     found = share(study.units("Housing"))
     assert found.labels == DRAWN - 6 and found.open == 6 and found.least is not None and found.most is not None
     assert found.least.value < found.corrected.value < found.most.value
@@ -235,7 +235,7 @@ def test_what_two_people_dispute_is_open_in_their_gold_labelling(store: Store) -
     begin = adjudication.from_adjudication([record.id for record in two], placed_only=True)
     starts.begin(store, NewLabelling(two[0].corpus_id, "agreed", "Ada"), begin)
     study = study_of(store, "agreed")
-    assert any(note.startswith("6 of 60 sampled sentences open") for note in study.holds)
+    assert any(note.startswith("6 of 60 sampled units open") for note in study.holds)
     found, ada = share(study.units("Housing")), share(study_of(store, "Pilot · Ada").units("Housing"))
     assert (found.labels, found.open) == (DRAWN - 6, 6)
     assert found.least.value <= ada.corrected.value <= found.most.value
@@ -279,7 +279,7 @@ def test_labels_that_nobody_sampled_are_said_to_be(store: Store) -> None:
     session.do(op.create(session.partition, 1, "Housing", session.partition.ids[:12]))
     assert share(study_of(store, "D").units("Housing")).warnings == (NOT_RANDOM,) and not study_of(store, "D").holds
     session.do(op.mark(session.partition, session.partition.ids[10:14], True))
-    assert study_of(store, "D").holds == ("4 sentences marked as uncertain or disputed left out.",)
+    assert study_of(store, "D").holds == ("4 units marked as uncertain or disputed left out.",)
     with store.reading() as r, pytest.raises(DataError, match="one project"):
         open_study(r, [codes, r.labellings.by_name("D")])
 

@@ -47,7 +47,7 @@ def test_facts_are_those_of_the_store(labelled: tuple[Store, list[int]]) -> None
     assert len({item.range for item in items}) == task.items
     coding = facts.coding
     assert coding is not None and coding.alpha.estimate is not None and 0 < coding.alpha.estimate.value < 1
-    assert coding.over == "articles" and not facts.alpha and not facts.pairs, "both began with the same sections"
+    assert coding.over == "texts" and not facts.alpha and not facts.pairs, "both began with the same sections"
     assert facts.reliability is not None and facts.reliability.people == 2
     (adjudication,) = facts.adjudications
     assert adjudication.sentences == gold.sentences and adjudication.method == "majority of each code"

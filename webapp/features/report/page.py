@@ -9,13 +9,13 @@ from itertools import chain
 import streamlit as st
 
 from themescope.core.records.stored import CorpusRecord, LabellingRecord
-from themescope.jobs.api import exports
 from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services.estimates.study import open_study, replication_zip, usual_labelling
 from themescope.jobs.services.labelling import codebook, files, qda_projects
 from themescope.jobs.services.labelling.agreement import counting
 from themescope.jobs.services.labelling.methods import methods_section
 from themescope.jobs.services.report.project import report_file
+from themescope.jobs.services.themes import theme_table
 from themescope.webapp.features.report import CODING
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import by_name, project, steps, study_steps
@@ -57,8 +57,8 @@ def show(corpus: CorpusRecord) -> None:
         coding = by_name("Coding", ordered, CODING, lambda record: record.name) if len(codings) > 1 else codings[0]
         _coding_files(corpus, coding, codings)
     if runs:
-        themes = exports.themes(store, runs[-1].id)
-        table = table_formats(corpus.id, "themes", lambda: (themes.header, [*chain.from_iterable(themes.parts())]))
+        header, parts = theme_table(store, runs[-1].id)
+        table = table_formats(corpus.id, "themes", lambda: (header, [*chain.from_iterable(parts())]))
         _item("Themes", "each unit with its theme at every level and how near it is", table)
     if maps:
         _item("Figure of the map", "SVG, PNG or PDF of a size in millimetres", {}, ("map", "Open the map", None))
