@@ -304,7 +304,8 @@ class UnitList {
         const option = make("div", place ? "" : "first", "", { role: "option", "aria-selected": String(!place), "data-item": "" });
         option.append(swatch("span", target), make("span", "", target.name));
         if (target.key) option.append(make("kbd", "", target.key));
-        option.addEventListener("pointerdown", (event) => (event.preventDefault(), take(target.number)));
+        option.addEventListener("mousedown", (event) => event.preventDefault()); // or the field would lose the focus
+        option.addEventListener("click", () => take(target.number));
         return option;
       }));
       this.first = found[0];
