@@ -203,7 +203,8 @@ def panes_data(
     """Return what the browser needs to draw the panes."""
     shades, p = tones(st.context.theme.type), state.partition
     was = p.numbers[p.rows(ids)].tolist()
-    units = Units(ids, partial(_rows, state, ids, with_codes, shades), f"{state.session.snapshot.step}", name, mark)
+    of = f"{state.session.snapshot.step} {state.model_id}"
+    units = Units(ids, partial(_rows, state, ids, with_codes, shades), of, name, mark)
     targets = [
         {"number": code.cluster.number, "name": code.cluster.name, "key": digit}
         | appearance(shades, code.cluster.colour)

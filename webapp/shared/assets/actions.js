@@ -145,6 +145,8 @@ class ActionView {
     if (!this.root.isConnected) return this.remove();
     if (event.defaultPrevented || event.repeat) return;
     if (isTyping(event) || document.querySelector('[data-testid="stDialog"]')) return;
+    // Keys in a dialog, such as the search, are not about what lies behind it.
+    if (event.composedPath().some((node) => node instanceof HTMLDialogElement && !this.root.contains(node))) return;
     const held = `${event.ctrlKey || event.metaKey ? "ctrl+" : ""}${event.altKey ? "alt+" : ""}`;
     if (this.press(held + keyOf(event))) event.preventDefault();
   }
