@@ -37,9 +37,12 @@ class Crosstab:
         """Number of cells whose expected count is below :data:`LEAST_EXPECTED`."""
         return int((self.expected < LEAST_EXPECTED).sum())
 
-    def row_shares(self) -> Floats:
-        """Return the (r, c) shares of the columns in each row; NaN in empty rows."""
-        totals = self.counts.sum(axis=1, keepdims=True)
+    def shares(self, axis: int = 1) -> Floats:
+        """Return the (r, c) shares of the columns in each row, or with axis 0 of the rows in each column.
+
+        Those of empty rows or columns are NaN.
+        """
+        totals = self.counts.sum(axis=axis, keepdims=True)
         shares: Floats = np.divide(self.counts, totals, out=np.full(self.counts.shape, np.nan), where=totals > 0)
         return shares
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from themescope.core.clustering.iclust import IclustConfig, best_partition
-from themescope.core.clustering.inputs import Square, checked, cosine_matrix, unit_rows
+from themescope.core.clustering.inputs import Square, checked, cosine_matrix, squared_lengths, unit_rows
 from themescope.core.clustering.pairs import PairCalibration, effective_themes
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.protocols import Report
@@ -144,34 +144,45 @@ def theme_stability(
     return means
 
 
+def cluster_sums(x: Matrix, labels: Labels, k: int) -> tuple[Floats, Floats]:
+    """Return the (n, k) sums of the cosines of each row to those of each cluster, and the (n,) cosines to itself."""
+    unit: Any = unit_rows(x)
+    membership = np.zeros((len(labels), k))
+    membership[np.arange(len(labels)), labels] = 1.0
+    return np.asarray(unit @ (unit.T @ membership)), squared_lengths(unit)
+
+
 def mean_cosines(x: Matrix, labels: Labels, k: int) -> tuple[Floats, Floats]:
     """Return the (n,) mean cosines of the rows of ``x`` to the rest of their cluster, and to the nearest other cluster.
 
     The first is 0 in a cluster of one row; the second is -1 without another cluster. Labels are 0…k-1.
     """
-    unit: Any = unit_rows(x)
-    n = len(labels)
-    sizes = np.bincount(labels, minlength=k).astype(np.float64)
-    membership = np.zeros((n, k))
-    membership[np.arange(n), labels] = 1.0
-    sums = np.asarray(unit @ (unit.T @ membership))
-    selves = np.asarray((unit.multiply(unit) if hasattr(unit, "multiply") else unit * unit).sum(axis=1)).ravel()
-    own = (sums[np.arange(n), labels] - selves) / np.maximum(sizes[labels] - 1, 1)
+    return _means(*cluster_sums(x, labels, k), labels)
+
+
+def _means(sums: Floats, selves: Floats, labels: Labels) -> tuple[Floats, Floats]:
+    rows, sizes = np.arange(len(labels)), np.bincount(labels, minlength=sums.shape[1])
+    own = (sums[rows, labels] - selves) / np.maximum(sizes[labels] - 1, 1)
     others = sums / np.maximum(sizes, 1)
     others[:, sizes == 0] = -1.0
-    others[np.arange(n), labels] = -1.0
+    others[rows, labels] = -1.0
     return own, others.max(axis=1)
 
 
 def silhouette(x: Matrix, labels: Labels, k: int) -> float:
     """Return the mean silhouette by cosine distance (Rousseeuw 1987); 0 for single sentences and for one cluster."""
-    if k < 2:
+    return silhouette_of(*cluster_sums(x, labels, k), labels)
+
+
+def silhouette_of(sums: Floats, selves: Floats, labels: Labels) -> float:
+    """Return :func:`silhouette` from :func:`cluster_sums`; the sums of joined clusters are those of their parts."""
+    if sums.shape[1] < 2:
         return 0.0
-    own, other = mean_cosines(x, labels, k)
+    own, other = _means(sums, selves, labels)
     a, b = 1 - own, 1 - other
     largest = np.maximum(a, b)
     values = np.divide(b - a, largest, out=np.zeros_like(a), where=largest > 0)
-    values[np.bincount(labels, minlength=k)[labels] == 1] = 0.0
+    values[np.bincount(labels)[labels] == 1] = 0.0
     return float(values.mean())
 
 

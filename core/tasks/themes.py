@@ -22,7 +22,15 @@ from themescope.core.metrics.matching import same_clusters
 from themescope.core.models.composite.hybrid import concatenate_with_tfidf, position_rows
 from themescope.core.protocols import Report, SubReport
 from themescope.core.tasks.density import dense_groups
-from themescope.core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, silhouette, suggest
+from themescope.core.tasks.theme_counts import (
+    Curves,
+    candidates,
+    cluster_sums,
+    mean_cosines,
+    measure,
+    silhouette_of,
+    suggest,
+)
 from themescope.core.types import Float32, Floats, Ids, Labels, Matrix, Sentence
 
 FEWEST, MOST = 4, 100_000
@@ -276,11 +284,16 @@ def joined(x: Matrix, labels: Labels, compared: Ids, alone: Ids) -> list[Labels]
     k, known = len(others), np.searchsorted(others, labels[inside]).astype(np.int32)
     if k < 3:
         return levels
-    tree, part = theme_tree(x[inside], known), x[inside]
+    tree, (sums, selves) = theme_tree(x[inside], known), cluster_sums(x[inside], known, k)
+
+    def clear(cut: Labels) -> float:
+        joined_sums = np.stack([sums[:, cut == theme].sum(axis=1) for theme in range(int(cut.max()) + 1)], axis=1)
+        return silhouette_of(joined_sums, selves, cut[known])
+
     while k >= (_JOINED_AGAIN if levels else 3):
         numbers = range(max(2, round(_FEWEST_JOINED * k)), (k + 1) // 2 + 1)
         cuts = [cut_tree(tree, number).ravel().astype(np.int32) for number in numbers]
-        best = max(cuts, key=lambda cut: silhouette(part, cut[known], int(cut.max()) + 1))
+        best = max(cuts, key=clear)
         k = int(best.max()) + 1
         place = np.empty(int(labels.max()) + 1, np.int32)
         place[others], place[alone] = best, np.arange(k, k + len(alone))

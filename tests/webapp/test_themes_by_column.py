@@ -48,7 +48,7 @@ def test_themes_are_compared_with_columns(themed: Store, open_page: Open) -> Non
     said = "\n".join(caption.value for caption in at.caption)
     assert "54 units. Cramér’s V 1.00; chi-square 54.0 with 2 degrees of freedom, p < 0.001." in said
     assert "depend on each other" in said
-    for shown in ("Shares", "Residuals"):
+    for shown in ("Shares within categories", "Shares within themes", "Residuals"):
         at.session_state["themes_cells"] = shown
         at.run()
         assert not at.exception

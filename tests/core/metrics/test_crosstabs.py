@@ -33,7 +33,8 @@ def test_adjusted_residuals_by_hand() -> None:
     assert found.expected.tolist() == [[12, 18], [28, 42]]
     assert found.residuals[0, 0] == pytest.approx((10 - 12) / np.sqrt(12 * 0.7 * 0.6))
     assert np.abs(found.residuals) ** 2 == pytest.approx(np.full((2, 2), found.chi_square))
-    assert found.row_shares()[1].tolist() == pytest.approx([3 / 7, 4 / 7]) and found.low_expected == 0
+    assert found.shares()[1].tolist() == pytest.approx([3 / 7, 4 / 7]) and found.low_expected == 0
+    assert found.shares(axis=0).sum(axis=0) == pytest.approx(1)
 
 
 def test_items_without_a_class_are_left_out_and_articles_count_once() -> None:
@@ -41,7 +42,7 @@ def test_items_without_a_class_are_left_out_and_articles_count_once() -> None:
     assert crosstab(rows, columns, (2, 2)).counts.tolist() == [[0, 2], [1, 0]]
     kept = once_per_article(rows, columns, np.array([7, 7, 7, 7, 7]))
     assert crosstab(rows[kept], columns[kept], (2, 2)).counts.tolist() == [[0, 1], [1, 0]]
-    assert np.isnan(crosstab(np.empty(0, int), np.empty(0, int), (2, 2)).row_shares()).all()
+    assert np.isnan(crosstab(np.empty(0, int), np.empty(0, int), (2, 2)).shares()).all()
 
 
 def test_intervals_of_shares_are_those_of_scipy() -> None:

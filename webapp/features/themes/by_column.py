@@ -41,7 +41,8 @@ _HEIGHT = 440
 """Height of the table and of the chart in pixels: the page fits a window of 1280 × 800."""
 _NAME_WIDTH = 230
 """Width of the names in pixels: phones show a column of numbers beside them."""
-_COUNTS, _SHARES, _RESIDUALS = "Counts", "Shares", "Residuals"
+_COUNTS, _RESIDUALS = "Counts", "Residuals"
+_OF_THEMES, _OF_CATEGORIES = "Shares within themes", "Shares within categories"
 _NOTABLE = 2.0
 _DEPENDENT = (
     "Units of a text depend on each other, so that the test finds too much; “Once per text” counts each text once."
@@ -78,7 +79,7 @@ def differing(analysis: Analysis, listed: RunListing) -> list[list[str]]:
     notes: list[list[tuple[float, str]]] = [[] for _ in analysis.themes]
     for name, column in _categories(analysis, listed).items():
         found = crosstab(listed.labels, column.codes, (len(notes), len(column.names)))
-        shares, whole = found.row_shares(), found.counts.sum(axis=0) / max(found.counts.sum(), 1)
+        shares, whole = found.shares(), found.counts.sum(axis=0) / max(found.counts.sum(), 1)
         residuals = np.nan_to_num(found.residuals, nan=0.0)
         for theme, most in enumerate(residuals.argmax(axis=1).tolist() if len(column.names) else ()):
             if residuals[theme, most] > _NOTABLE:
@@ -100,10 +101,10 @@ def show_categories(analysis: Analysis, listed: RunListing) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox("Column", list(known), key="themes_category", width=260)
         columns = known[name]
-        what = st.segmented_control(
-            "Show", [_COUNTS, _SHARES, _RESIDUALS], default=_COUNTS, required=True, key="themes_cells",
-            help="Shares: of the column in each theme. Residuals: how far a count is from what is expected if themes "
-            "and column were independent, in standard deviations (adjusted Pearson residuals).",
+        what = st.selectbox(
+            "Show", [_COUNTS, _OF_CATEGORIES, _OF_THEMES, _RESIDUALS], key="themes_cells", width=260,
+            help="Residuals: how far a count is from what is expected if themes and column were independent, in "
+            "standard deviations (adjusted Pearson residuals).",
         )  # fmt: skip
         several = analysis.corpus.articles > 1
         help = "Counts each text once for each of its themes and categories."
@@ -133,7 +134,12 @@ def show_categories(analysis: Analysis, listed: RunListing) -> None:
 
 
 def _table(found: Crosstab, names: Sequence[str], columns: Classes, what: str) -> None:
-    cells = {_COUNTS: found.counts, _SHARES: found.row_shares(), _RESIDUALS: found.residuals}[what]
+    cells = {
+        _COUNTS: found.counts,
+        _OF_CATEGORIES: found.shares(axis=0),
+        _OF_THEMES: found.shares(),
+        _RESIDUALS: found.residuals,
+    }[what]
     row_order = np.argsort(-found.counts.sum(axis=1), kind="stable")[:_MOST_ROWS]
     order = np.argsort(-found.counts.sum(axis=0), kind="stable")[:_MOST_COLUMNS]
     frame = pd.DataFrame(
@@ -141,8 +147,8 @@ def _table(found: Crosstab, names: Sequence[str], columns: Classes, what: str) -
         index=pd.Index([shorten(names[i], _CHARS) for i in row_order], name="Theme"),
         columns=distinct([shorten(columns.names[i], _CHARS) for i in order]),
     )
-    formats = {_COUNTS: "{:,}", _SHARES: "{:.0%}", _RESIDUALS: "{:+.1f}"}
-    styled = frame.style.format(formats[what], na_rep="–")
+    form = {_COUNTS: "{:,}", _RESIDUALS: "{:+.1f}"}.get(what, "{:.0%}")
+    styled = frame.style.format(form, na_rep="–")
     if what == _RESIDUALS:
         styled = styled.map(partial(_style, tones(st.context.theme.type)))
     config = {"_index": st.column_config.TextColumn(width=_NAME_WIDTH)}
@@ -163,19 +169,20 @@ def _style(tones: Tones, residual: float) -> str:
     return f"color: {tones.colour(6 if residual > 0 else 1)}; font-weight: 600"
 
 
-CELLS_HEADER = ("theme", "category", "count", "expected", "share_of_theme", "residual")
+CELLS_HEADER = ("theme", "category", "count", "expected", "share_of_theme", "share_of_category", "residual")
 
 
 def cells(found: Crosstab, rows: Sequence[str], columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """Return one tuple per cell with the columns of ``CELLS_HEADER``."""
-    shares = found.row_shares()
+    of_themes, of_categories = found.shares(), found.shares(axis=0)
     return [
         (
             row,
             column,
             int(found.counts[i, j]),
             round(float(found.expected[i, j]), 3),
-            _number(shares[i, j]),
+            _number(of_themes[i, j]),
+            _number(of_categories[i, j]),
             _number(found.residuals[i, j]),
         )
         for i, row in enumerate(rows)

@@ -262,7 +262,7 @@ def _about_waves(analysis: Analysis) -> list[str]:
 def _show_units(shown: Shown, low: bool) -> bool:
     """Draw the units of the theme in the address; False if it names none of this level."""
     wanted = str(st.session_state.get(state.THEME) or "")
-    if not wanted:
+    if wanted in ("", "All themes"):  # the second in links of earlier versions
         return False
     analysis, listed = shown.analysis, shown.listed()
     names = [str(theme["name"]) for theme in analysis.themes]
