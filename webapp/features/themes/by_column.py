@@ -39,11 +39,14 @@ _MOST_ROWS, _MOST_COLUMNS, _LINES, _DIFFERING = 100, 40, 6, 2
 _CHARS, _NOTE_CHARS = 60, 30
 _HEIGHT = 440
 """Height of the table and of the chart in pixels: the page fits a window of 1280 × 800."""
-_NAME_WIDTH = 230
-"""Width of the names in pixels: phones show a column of numbers beside them."""
+_NAME_WIDTH = 380
 _COUNTS, _RESIDUALS = "Counts", "Residuals"
 _OF_THEMES, _OF_CATEGORIES = "Shares within themes", "Shares within categories"
 _NOTABLE = 2.0
+_ABOUT_RESIDUALS = (
+    "How far each count is from what is expected if themes and column were independent, in standard deviations "
+    "(adjusted Pearson residuals)."
+)
 _DEPENDENT = (
     "Units of a text depend on each other, so that the test finds too much; “Once per text” counts each text once."
 )
@@ -101,11 +104,8 @@ def show_categories(analysis: Analysis, listed: RunListing) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox("Column", list(known), key="themes_category", width=260)
         columns = known[name]
-        what = st.selectbox(
-            "Show", [_COUNTS, _OF_CATEGORIES, _OF_THEMES, _RESIDUALS], key="themes_cells", width=260,
-            help="Residuals: how far a count is from what is expected if themes and column were independent, in "
-            "standard deviations (adjusted Pearson residuals).",
-        )  # fmt: skip
+        ways = [_COUNTS, _OF_CATEGORIES, _OF_THEMES, _RESIDUALS]
+        what = st.selectbox("Show", ways, key="themes_cells", width=260)
         several = analysis.corpus.articles > 1
         help = "Counts each text once for each of its themes and categories."
         once = several and st.toggle("Once per text", key="themes_once", help=help)
@@ -125,6 +125,8 @@ def show_categories(analysis: Analysis, listed: RunListing) -> None:
     counted = f"{n:,} combinations of text, theme and category" if once else count(n, "unit")
     test = f"chi-square {found.chi_square:,.1f} with {found.degrees:,} degrees of freedom, p {p}"
     parts = [f"{counted}. Cramér’s V {found.cramers_v:.2f}; {test}."]
+    if what == _RESIDUALS:
+        parts.insert(0, _ABOUT_RESIDUALS)
     if found.low_expected:
         parts.append(
             f"The expected count is below {LEAST_EXPECTED:g} in {found.low_expected:,} of {found.expected.size:,} "
@@ -142,17 +144,15 @@ def _table(found: Crosstab, names: Sequence[str], columns: Classes, what: str) -
     }[what]
     row_order = np.argsort(-found.counts.sum(axis=1), kind="stable")[:_MOST_ROWS]
     order = np.argsort(-found.counts.sum(axis=0), kind="stable")[:_MOST_COLUMNS]
-    frame = pd.DataFrame(
-        cells[np.ix_(row_order, order)],
-        index=pd.Index([shorten(names[i], _CHARS) for i in row_order], name="Theme"),
-        columns=distinct([shorten(columns.names[i], _CHARS) for i in order]),
-    )
+    titles = distinct(["Theme", *(shorten(columns.names[i], _CHARS) for i in order)])
+    frame = pd.DataFrame(cells[np.ix_(row_order, order)], columns=titles[1:])
+    frame.insert(0, titles[0], [shorten(names[i], _CHARS) for i in row_order])
     form = {_COUNTS: "{:,}", _RESIDUALS: "{:+.1f}"}.get(what, "{:.0%}")
-    styled = frame.style.format(form, na_rep="–")
+    styled = frame.style.format(form, na_rep="–", subset=titles[1:])
     if what == _RESIDUALS:
-        styled = styled.map(partial(_style, tones(st.context.theme.type)))
-    config = {"_index": st.column_config.TextColumn(width=_NAME_WIDTH)}
-    st.dataframe(styled, height=min(38 + 35 * len(frame), _HEIGHT), column_config=config)
+        styled = styled.map(partial(_style, tones(st.context.theme.type)), subset=titles[1:])
+    config = {titles[0]: st.column_config.TextColumn(width=_NAME_WIDTH)}
+    st.dataframe(styled, height=min(38 + 35 * len(frame), _HEIGHT), hide_index=True, column_config=config)
     left_out = [
         f"{len(every) - len(shown):,} smaller {noun}"
         for every, shown, noun in ((names, row_order, "themes"), (columns.names, order, "categories"))
@@ -205,7 +205,9 @@ def show_over_time(analysis: Analysis, listed: RunListing) -> None:
         return
     names = [str(theme["name"]) for theme in analysis.themes]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        column = st.selectbox("Date", columns, format_func=lambda c: c.label, key="themes_date", width=200)
+        column = columns[0]
+        if len(columns) > 1:
+            column = st.selectbox("Date", columns, format_func=lambda c: c.label, key="themes_date", width=200)
         dates = queries.column_values(column, listed.ids, _articles(listed))
         usual = PERIODS.index(usual_period(dates))
         period = st.selectbox("Period", PERIODS, usual, format_func=str.capitalize, key="themes_period", width=140)
@@ -213,10 +215,12 @@ def show_over_time(analysis: Analysis, listed: RunListing) -> None:
         found = crosstab(listed.labels, codes, (len(names), len(periods)))
         every = over_time(found, names, periods)
         largest = np.argsort(-found.counts.sum(axis=1), kind="stable").tolist()
-        shown = st.multiselect(
-            "Themes", largest, default=largest[:_LINES], format_func=lambda i: shorten(names[i], _NOTE_CHARS),
-            key=f"themes_lines_{analysis.run.digest}", width="stretch",
-        )  # fmt: skip
+        key = f"themes_lines_{analysis.run.digest}"
+        with st.popover(f"Themes: {len(st.session_state.get(key, largest[:_LINES]))} of {len(names)}"):
+            shown = st.multiselect(
+                "Themes", largest, default=largest[:_LINES], format_func=lambda i: shorten(names[i], _CHARS), key=key
+            )
+        st.space("stretch")
         download("CSV", partial(csv_text, TIME_HEADER, every), "themes-over-time.csv")
     figure = shares_figure(found, names, periods, shown, tones(st.context.theme.type))
     st.plotly_chart(
