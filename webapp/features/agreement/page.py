@@ -191,7 +191,7 @@ def _disagreements(scope: TextScope, found: LabellingGroup, result: Adjudication
     order = np.lexsort((np.arange(len(result.differ)), -result.dispute))
     order = order[result.differ[order]]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(f"Disagreements ({len(order):,})", anchor=False, width="stretch")
+        st.header(f"Disagreements ({len(order):,})", anchor=False, width="stretch")
         _settle(scope, found, which, "Settle them" if len(order) else "Make the gold coding")
     if not len(order):
         st.caption(f"None: every unit that several people coded has the same code.{_more(which)}")

@@ -100,7 +100,7 @@ def show(corpus: CorpusRecord) -> None:
     timed = column is not None and column.type == ColumnType.DATE
     head = st.container(horizontal=True, vertical_alignment="center")
     title = "Shares of the codes" if code == EVERY else f"Share of “{plain(code)}”"
-    head.subheader(f"{title} in {plain(study.frame)}", anchor=False, width="stretch")
+    head.header(f"{title} in {plain(study.frame)}", anchor=False, width="stretch")
     if code != EVERY:
         found = {code: _of_code(study, code, groups)}
     elif column is not None:
