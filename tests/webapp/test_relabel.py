@@ -264,7 +264,7 @@ def test_sentences_of_a_later_wave_are_offered(filled_store: Store, open_page: O
     with filled_store.reading() as r:
         corpus = r.corpora.by_name(CORPUS)
     labelling = starts.begin(filled_store, NewLabelling(corpus.id, "whole", ""), starts.from_nothing)
-    at = open_page("code", labelling="whole")
+    at = open_page("code", labelling="whole", surface="Sort")
     assert not at.exception and "code_extend" not in {button.key for button in at.button}
     file = tmp_path / "more.txt"
     file.write_text("= Oder =\n\nThe Oder is long. It ends in the Baltic Sea.\n", encoding="utf-8")

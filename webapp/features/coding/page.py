@@ -245,7 +245,8 @@ def open_view(name: str) -> None:
 
 def first_surface(record: LabellingRecord) -> str:
     """Return the surface on which a coding opens: units are coded one by one, clusters are sorted."""
-    return CODE if "task" in record.origin or record.kind is Sharing.GOLD else SORT
+    begun = record.origin.get("from") in ("nothing", "scheme")
+    return CODE if begun or "task" in record.origin or record.kind is Sharing.GOLD else SORT
 
 
 @st.fragment

@@ -34,7 +34,7 @@ KIND = "predict-labels"
 RANDOM, UNSURE = "random sample of the unlabelled", "prediction is unsure"
 """Selection methods of the steps that confirm or correct predictions."""
 _BATCH, _RANDOM_SHARE = 40, 0.25
-_POLL_S = 1.5
+_POLL_S, _SURE = 1.5, 0.8
 _GONE = "a deleted code"
 
 
@@ -160,10 +160,14 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
     left.metric("Accuracy", with_interval(report.accuracy))
     right.metric("Macro F1", with_interval(report.macro_f1))
     more = max(20, 10 * round(found.record.labels / 20))
+    _, accuracy = report.at(_SURE)
+    sure = int((found.probabilities.max(1) >= _SURE).sum()) if len(found.ids) else 0
+    right = "" if np.isnan(accuracy) else f"; about {100 * accuracy:.0f} % of such are right"
     st.caption(
         f"Measured on {count(found.record.labels, 'coded unit')} held out in turn, whole documents at a time; 95 % "
         f"intervals. About {more:,} more would give +{100 * report.gain(more):.0f} points of accuracy. "
-        f"Probabilities are off by {100 * report.calibration_error:.0f} points on average."
+        f"Probabilities are off by {100 * report.calibration_error:.0f} points on average. {sure:,} of "
+        f"{count(len(found.ids), 'prediction')} have a probability of {100 * _SURE:.0f} % or more{right}."
     )
     page_link("estimates", "Estimate shares", view={"labellings": [state.record.name]})
     with st.expander("By code, confusions and learning curve", icon=":material/monitoring:"):
