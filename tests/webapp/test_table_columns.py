@@ -65,7 +65,7 @@ def test_files_are_added_to_a_project(filled_store: Store, open_page: Open, tmp_
     next(box for box in at.text_input if box.label == "Wave").set_value("spring").run()
     assert line_of(at).startswith("**Adds 3 sentences to the ")
     next(button for button in at.button if button.label == "Add to the project").click().run()
-    assert not at.exception
+    assert not at.exception and "“spring” is being added to" in at.info[0].value
     with filled_store.reading() as r:
         job = r.jobs.newest("append-corpus")
     wanted = {"corpus": CORPUS, "wave": "spring", "date": "", "duplicates": "keep", "files": [str(path)]}

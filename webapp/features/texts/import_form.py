@@ -55,6 +55,8 @@ _ONLY_IMPORT = (
     "Off: themes and a map follow by themselves. Of more than "
     f"{ANALYSED:,} units, they are those of texts drawn at random."
 )
+_TOLD = "texts_import_told"
+"""Session key: what was said about the wave that was queued last."""
 _PARTS = 2
 """Columns of a table beside those that a project keeps: text and title."""
 Readings = dict[Path, dict[str, Any]]
@@ -65,7 +67,8 @@ def form() -> None:
     """Draw the choice of files, and what they become."""
     paths = _files()
     if not paths:
-        closed("Importing texts")
+        if not closed("Importing texts") and (told := st.session_state.get(_TOLD)):
+            st.info(plain(told), icon=":material/library_add:")
         return
     found = importing.TEXTS
     if len(paths) == 1:
@@ -468,6 +471,7 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
     """
     if turn != _round():
         return
+    st.session_state.pop(_TOLD, None)
     name = st.session_state[_name_key(key)].strip()
     target = st.session_state.get(_target_key(key))
     if target is None:
@@ -488,6 +492,8 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
         if target is not None:
             placing = {"corpus": target, "wave": name}
             follow(lambda: [enqueue(queries.store(), "place-wave", placing, after=job.id)])
+            told = f"“{name}” is being added to “{target}”. Its texts, codes and places on the map are there when the "
+            st.session_state[_TOLD] = told + "jobs end."
         elif not st.session_state.get("corpora_only_import"):
             follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
         _empty(turn)

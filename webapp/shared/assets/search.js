@@ -42,7 +42,9 @@ class Search {
     };
     this.meaning.onchange = () => this.ask();
     this.dialog.onkeydown = (event) => this.key(event);
-    this.dialog.onclick = (event) => event.target === this.dialog && this.dialog.close(); // beside it
+    this.dialog.onclick = (event) => {
+      if (event.target === this.dialog) this.dialog.close(); // a click beside it
+    };
     root.append(this.button, this.dialog);
   }
 
@@ -72,7 +74,7 @@ class Search {
     if (data.number === this.number && data.groups && this.answered !== this.number) this.draw(data);
   }
 
-  draw({ number, groups, marked, by_meaning: byMeaning }) {
+  draw({ number, groups, marked, by_meaning: byMeaning, problem }) {
     this.answered = number;
     this.options = [];
     this.way.hidden = !byMeaning;
@@ -82,7 +84,7 @@ class Search {
     this.input.setAttribute("aria-expanded", String(this.options.length > 0));
     this.activate(this.options.length ? 0 : -1);
     const total = groups.map((group) => `${group.title}: ${group.count}`).join(" · ");
-    this.status.textContent = this.asked.trim() ? total || "No results. Try fewer or shorter words." : "";
+    this.status.textContent = problem || (this.asked.trim() ? total || "No results. Try fewer or shorter words." : "");
     if (this.entered) this.open(0);
   }
 

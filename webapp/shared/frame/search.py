@@ -16,7 +16,7 @@ import numpy as np
 import streamlit as st
 
 from themescope.core.columns import ColumnType
-from themescope.core.errors import DataError
+from themescope.core.errors import DataError, ThemescopeError
 from themescope.core.labelling.operations import Origin
 from themescope.core.paths import default_models
 from themescope.core.records.stored import CorpusRecord, LabellingRecord, ModelRecord
@@ -35,7 +35,7 @@ from themescope.jobs.services.everything import (
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.search import find_similar, preload
 from themescope.webapp.shared import projects, queries
-from themescope.webapp.shared.components import attempt, draw_component, succeeds
+from themescope.webapp.shared.components import draw_component, succeeds
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.navigation import is_open, offered, offered_cards, switch_page
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
@@ -330,14 +330,19 @@ def _answer(text: str, meaning: bool, number: object) -> dict[str, Any]:
     model = embedded_by(project)
     if model is not None:
         preload(queries.store(), model)
+    problem, found = "", list[Listed]()
     if meaning and project is not None and model is not None:
-        found = attempt(lambda: by_meaning(text, project, model)) or []
+        try:
+            found = by_meaning(text, project, model)
+        except ThemescopeError as error:
+            problem = str(error)
     else:
         acts = matching(words_of(text), project)
         found = [*([acts] if acts.links else []), *by_words(text, project)]
     st.session_state[_LISTED] = number, [link for one in found for link in one.links]
     groups = [one.data() for one in found]
-    return {"number": number, "groups": groups, "by_meaning": model is not None, "marked": not meaning}
+    more = {"by_meaning": model is not None, "marked": not meaning, "problem": problem}
+    return {"number": number, "groups": groups, **more}
 
 
 def _open_chosen() -> None:
