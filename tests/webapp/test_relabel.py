@@ -142,7 +142,7 @@ def test_hostile_names_and_notes_are_words(filled_store: Store, labelling: Label
     session.do(op.rename(session.partition, 2, HOSTILE), HOSTILE, HOSTILE)
     session.do(op.note(session.partition, ids, HOSTILE))
     for view in ({"surface": "Sort"}, {"surface": "Table"}, {"view": "History"}, {"view": "Settings"}):
-        at = open_page("code", **view)  # type: ignore[arg-type]
+        at = open_page("code", **view)
         select(at, labelling, ids[:1].tolist())
         at.run()
         assert BROKEN not in words_of(at)

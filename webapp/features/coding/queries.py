@@ -230,7 +230,8 @@ def maps_with(corpus_id: int, ids: Ids) -> list[MapRecord]:
 def small_map(state: RelabelState) -> npt.NDArray[np.uint8] | None:
     """Return (n, 2) places of the units, whole numbers up to 255, from a stored map, else by the model's vectors."""
     model = state.model
-    return _small_map(state.record.id, state.record.members, 0 if model is None else model.id, model and model.digest)
+    id, digest = (0, None) if model is None else (model.id, model.digest)
+    return _small_map(state.record.id, state.record.members, id, digest)
 
 
 @st.cache_data(show_spinner=False, max_entries=8, ttl=300)

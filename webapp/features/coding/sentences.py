@@ -55,6 +55,7 @@ _MOST_POINTS = 3_000
 WORDS = {
     "clusters": "Codes",
     "new": "+ New",
+    "first": "No codes yet. Select units and press N to make a code of them, or press N and type its name.",
     "menu": "Menu of the code",
     "rename": "Rename",
     "renaming": "Enter saves the name, Esc cancels.",
@@ -114,7 +115,7 @@ def show_sort(state: RelabelState) -> None:
     numbers = [cluster.number for cluster in known]
     wanted = int(found) if (found := str(st.session_state.get(CLUSTER, ""))).lstrip("-").isdigit() else None
     opened = wanted if wanted in (*numbers, UNASSIGNED) else (numbers or [UNASSIGNED])[0]
-    state.cluster = opened
+    state.cluster, st.session_state[CLUSTER] = opened, str(opened)  # it stays open when another one comes first
     p = state.partition
     inside = p.members(UNASSIGNED) if opened == UNASSIGNED else p.ids[has_code(p, *with_sub_themes(p, [opened]))]
     name = "Unassigned" if opened == UNASSIGNED else p.clusters[opened].name
@@ -345,8 +346,8 @@ def _small_map(state: RelabelState, ids: Ids, row: int) -> dict[str, Any] | None
     every = points[:: max(-(-len(points) // _MOST_POINTS), 1)]
     own = points[p.rows(ids)]
     own = own[:: max(-(-len(own) // _MOST_POINTS), 1)]
-    colour = p.clusters[state.cluster].colour if state.cluster in p.clusters else -1
-    shade = appearance(tones(st.context.theme.type), colour)["colour"]
+    cluster = p.clusters.get(UNASSIGNED if state.cluster is None else state.cluster)
+    shade = appearance(tones(st.context.theme.type), cluster.colour if cluster else -1)["colour"]
     encoded = [base64.b64encode(part.tobytes()).decode() for part in (every, own)]
     return {"points": encoded[0], "own": encoded[1], "colour": shade, "at": points[row].tolist()}
 

@@ -68,7 +68,7 @@ class Panes extends ActionView {
     const add = make("button", "new", "", { "data-action": "create", "aria-keyshortcuts": "N" });
     add.append(make("span", "", data.words.new), make("kbd", "", "N"));
     add.addEventListener("click", () => this.list.create());
-    this.more.replaceChildren(add);
+    this.more.replaceChildren(add, ...(data.clusters.length > 1 ? [] : [make("p", "", data.words.first)]));
     add.disabled = Boolean(data.read_only);
     if (focused) this.rows.querySelector(`[data-number="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     const open = this.rows.querySelector("[aria-selected=true]"), top = (open?.offsetTop ?? 0) - this.rows.offsetTop;
