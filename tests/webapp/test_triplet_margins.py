@@ -112,6 +112,7 @@ def test_a_set_without_evaluations_offers_one(filled_store: Store, open_page: Op
     with filled_store.writing() as w:
         w.models.delete(w.models.by_name(MODEL).id)
     at = open_page("triplets", set=SET)
+    assert "A triplet of this set" in words_of(at) and len(at.text) == 3
     next(b for b in at.button if b.label.startswith("Evaluate ")).click().run()
     assert [(args["triplets"], args["split"]) for args in jobs_of(filled_store, "evaluate-triplets")] == [(SET, "test")]
 

@@ -61,6 +61,7 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     found = triplet_queries.evaluations(chosen)
     if not found:
         sets.next_steps(chosen)
+        _card("A triplet of this set", chosen, triplet_queries.ids(chosen, None)[:1])
         return
     with columns[-2]:
         first = by_name("Model", grouped(best_first(found), lambda e: e.model.method), state.MODEL, lambda e: e.name)
@@ -116,16 +117,17 @@ def _ordered(evaluation: Evaluation) -> dict[str, Any]:
 
 def _worst(first: Evaluation, chosen: TripletSetRecord) -> None:
     ids, values = triplet_queries.margins(first)
-    if not len(ids) or values.min() >= 0:
-        return
-    (card,) = page_queries.cards(chosen, ids[[values.argmin()]])
-    st.subheader("The triplet that it is most wrong about", anchor=False)
-    own, other = (plain(state.heading(title)) for title in (card.pivot_section, card.negative_section))
-    st.caption(
-        f"The pivot is from **{own}**, but the model finds it nearer to **{other}**: its margin is "
-        f"{signed(float(values.min()))}."
-    )
-    browser.card(card, chosen.kind)
+    if len(ids) and values.min() < 0:
+        margin = signed(float(values.min()))
+        title = f"The triplet that it is most wrong about (margin {margin})"
+        _card(title, chosen, ids[[values.argmin()]])
+
+
+def _card(title: str, chosen: TripletSetRecord, ids: Ids) -> None:
+    """Draw a triplet, with the titles of its sections, as the papers print one."""
+    for card in page_queries.cards(chosen, ids):
+        st.subheader(title, anchor=False)
+        browser.card(card, chosen.kind)
 
 
 # ---------------------------------------------------------------- where it is wrong
