@@ -179,7 +179,7 @@ def table_formats(
 ) -> dict[str, tuple[str, Callable[[], str | bytes]]]:
     """Return the name and the content of a file in each format of a table of sentences.
 
-    The files have the columns of the corpus at the end, and are made when their content is asked for.
+    The files have the columns of the corpus at the end, and are made when their content is read.
     """
 
     def written(write: Callable[..., Any]) -> str | bytes:
