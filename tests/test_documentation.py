@@ -240,7 +240,7 @@ def test_labels_in_guides_are_those_of_the_pages(document: Path) -> None:
 
 def is_shown(label: str) -> bool:
     """Whether a label is in the code; “…” stands for a part that differs, and a noun may be in the plural."""
-    parts = [part.strip() for part in label.split("…")]
+    parts = [part.strip().removesuffix(":") for part in label.split("…")]
     return all(part in labels() or part.removesuffix("s") in labels() or f"{part} " in labels() for part in parts)
 
 

@@ -128,9 +128,10 @@ class Reader:
         choose(self.page, label, option)
 
     def choose_segment(self, option: str, label: str) -> None:
-        """Choose one of several segments."""
+        """Choose one of several segments; “…” stands for what differs between stores."""
+        name = ".*".join(re.escape(part) for part in option.split("…"))
         group = self.page.get_by_role("radiogroup", name=label)
-        group.get_by_role("radio", name=option, exact=True).click()
+        group.get_by_role("radio", name=re.compile(f"^{name}$")).click()
 
     def choose_file(self, name: str, label: str) -> None:
         """Choose a file that lies beside the document."""
