@@ -84,11 +84,11 @@ def test_a_link_to_an_unknown_project_shows_nothing_of_another_one(page: str, op
     [
         ("map", "map", "map"),
         ("map", "selection", "selection"),
-        ("code", "labelling", "labelling"),
+        ("code", "labelling", "coding"),
         ("train", "model", "model"),
         ("tasks", "task", "task"),
-        ("texts", "article", "document"),
-        ("estimates", "labellings", "labelling"),
+        ("texts", "article", "text"),
+        ("estimates", "labellings", "coding"),
         ("themes", "result", "themes"),
     ],
 )

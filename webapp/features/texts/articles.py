@@ -385,7 +385,7 @@ def _show(corpus: CorpusRecord, article: ArticleRecord, menu: Callable[[], None]
         st.space("stretch")
         inside = (
             st.text_input(
-                "Find in text", key="corpora_find_in_text", placeholder="find in text", label_visibility="collapsed"
+                "Find in text", key="texts_find_in_text", placeholder="find in text", label_visibility="collapsed"
             )
             or ""
         ).strip()
@@ -393,7 +393,7 @@ def _show(corpus: CorpusRecord, article: ArticleRecord, menu: Callable[[], None]
     of_article(corpus, article, sentences)
     clusters = actions(corpus, article, sentences)
     data = reader_data(sections, sentences, clusters, inside, _wanted_sentence())
-    draw_component("reader", _ASSETS, data=data, key="corpora_reader")
+    draw_component("reader", _ASSETS, data=data, key="texts_reader")
 
 
 def _selectable(

@@ -275,7 +275,7 @@ def _about_new(first: Path, key: int) -> None:
         help="What gets themes and codes. A paragraph is a turn in a transcript. Rows of a table that contain "
         "sentences stay as they are.",
     )  # fmt: skip
-    right.toggle("Only import", key="corpora_only_import", help=_ONLY_IMPORT)
+    right.toggle("Only import", key="texts_only_import", help=_ONLY_IMPORT)
 
 
 def _about_wave(key: int) -> None:
@@ -494,7 +494,7 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
             follow(lambda: [enqueue(queries.store(), "place-wave", placing, after=job.id)])
             told = f"“{name}” is being added to “{target}”. Its texts, codes and places on the map are there when the "
             st.session_state[_TOLD] = told + "jobs end."
-        elif not st.session_state.get("corpora_only_import"):
+        elif not st.session_state.get("texts_only_import"):
             follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
         _empty(turn)
 
@@ -502,7 +502,7 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
 def _empty(turn: int) -> None:
     """Empty the form after an import was queued."""
     st.session_state["texts_import_round"] = turn + 1
-    for used in ("corpora_uploaded", "texts_import_amounts", input_files.HANDED_OVER):
+    for used in ("texts_uploaded", "texts_import_amounts", input_files.HANDED_OVER):
         st.session_state.pop(used, None)
 
 
