@@ -58,9 +58,11 @@ def show(state: RelabelState) -> None:
         judged = judged_sentences(r, state.record, state.partition)
     coded, record = int((state.partition.numbers[state.partition.rows(judged)] != UNASSIGNED).sum()), newest(state)
     st.markdown(_counts(state, coded, record))
+    found = _open(state, record) if record is not None else None
+    check = found is not None and len(found.ids) > 0
     running = [job for job in queries.active_jobs({KIND}) if job.args.get("labelling") == state.record.name]
     with st.container(horizontal=True, vertical_alignment="center"):
-        if record is not None and st.button(
+        if check and st.button(
             "Check unsure predictions", type="primary", icon=":material/rule:", disabled=state.read_only,
             help=f"On the surface Code, {_BATCH} at a time: a quarter at random, the others unsure ones.",
         ):  # fmt: skip
@@ -68,14 +70,14 @@ def show(state: RelabelState) -> None:
         if st.button(
             "Predict again" if record else "Predict the rest",
             icon=":material/auto_awesome:",
-            type="secondary" if record else "primary",
+            type="secondary" if check else "primary",
             disabled=coded < LEAST or bool(running) or not may(Right.MANAGE),
             help=f"Learns from the codes of people, from {LEAST} of at least two codes; takes seconds.",
         ) and submit(KIND, {"labelling": state.record.name}, f"Label the rest of “{state.record.name}”"):
             st.rerun()
     if running:
         st.fragment(lambda: active(running, f"code_rest_{state.record.id}"), run_every=_POLL_S)()
-    if record is None:
+    if found is None:
         if not running:
             first = "" if coded >= LEAST else f"Code {LEAST} units or more; 20 to 50 of each code are a good start. "
             nothing(
@@ -84,7 +86,6 @@ def show(state: RelabelState) -> None:
                 "held out.",
             )
         return
-    found = _open(state, record)
     _quality(state, found)
     _files(state)
 

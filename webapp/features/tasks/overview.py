@@ -372,7 +372,9 @@ _MOST_VALUES = 40
 """Categories with more values get no number for each."""
 NO_GOLD, NO_CODES = "No gold units", "No codes yet"
 _LISTED = 2_000
-_STYLE = "<style>.st-key-tasks_form_units button { display: none }</style>"
+_STYLE = """<style>
+.st-key-tasks_form_units button, [data-testid="stExpander"] details:not([open]) > :not(summary) { display: none }
+</style>"""
 
 
 def show_form(corpus: CorpusRecord) -> None:
@@ -395,9 +397,7 @@ def show_form(corpus: CorpusRecord) -> None:
         names, everybody = _people()
         starts_with = _codebooks(corpus)
         left, right = st.columns([2, 1], vertical_alignment="bottom")
-        chosen = left.selectbox(
-            "Codebook to start from", list(starts_with), key=_key("start"), help="Everybody gets a coding of their own."
-        )
+        chosen = left.selectbox("Codebook to start from", list(starts_with), key=_key("start"))
         blind = right.toggle("Blind", True, key=_key("blind"), help="Hides suggestions and other people's codes.")
         with st.expander("More", icon=":material/tune:"):
             articles, sample = _what(corpus, int(number))
@@ -432,7 +432,7 @@ def _people() -> tuple[tuple[str, ...], bool]:
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     people = left.multiselect(
         "Who", offered, format_func=lambda name: name or UNNAMED, key=_key("people"), accept_new_options=True,
-        help="Type a name to add somebody who has not used the pages yet.",
+        placeholder="Choose people, or type new names",
     )  # fmt: skip
     names = tuple(dict.fromkeys(name if name in known else tidy(name) for name in people))
     everybody = right.toggle(

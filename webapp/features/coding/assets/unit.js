@@ -1,5 +1,7 @@
 // One unit at a time, with the codes of the codebook. The browser holds the next units of the queue, so that the following
 // one is drawn with the key that codes this one; every action names the unit that is drawn and what is shown of it.
+const CODE_KEYS = 27; // codes that have keys
+
 class Unit extends ActionView {
   constructor(root) {
     super(root);
@@ -110,6 +112,7 @@ class Unit extends ActionView {
     const unit = known && !this.waiting ? this.present(known) : null;
     const kept = [...this.units.values()], done = data.done + kept.filter((one) => !one.settled && this.present(one).settled).length;
     this.count.textContent = `${done.toLocaleString("en")} ${words.of} ${data.total.toLocaleString("en")}`;
+    this.count.parentElement.hidden = !data.total;
     this.progress.setAttribute("aria-valuemax", data.total);
     this.progress.setAttribute("aria-valuenow", done);
     this.progress.setAttribute("aria-label", this.count.textContent);
@@ -158,7 +161,7 @@ class Unit extends ActionView {
     const { data, shown } = this, { words } = data;
     this.side.setAttribute("aria-label", words.codes);
     this.title.textContent = words.codes;
-    this.find.hidden = data.codes.length < 10;
+    this.find.hidden = data.codes.length <= CODE_KEYS && !this.finding; // F shows it
     this.find.placeholder = `${words.find} (F)`;
     this.find.setAttribute("aria-label", words.find);
     const focus = this.root.getRootNode().activeElement?.dataset?.code, listed = this.listed();
@@ -340,6 +343,12 @@ class Unit extends ActionView {
     this.field.replaceChildren();
   }
 
+  openFind() {
+    this.finding = true;
+    this.find.hidden = false;
+    this.find.focus();
+  }
+
   // Keys in the field that finds a code by its name: Enter gives the first one.
   found(event) {
     event.stopPropagation();
@@ -349,6 +358,7 @@ class Unit extends ActionView {
     const [first] = this.listed();
     const typed = this.find.value.trim();
     this.find.blur();
+    this.finding = false;
     if (event.key === "Enter" && typed && first) this.give(first);
     else this.drawCodes();
   }
@@ -362,7 +372,7 @@ class Unit extends ActionView {
     const focus = this.root.getRootNode().activeElement;
     if (kind) this.act(kind);
     else if (code) this.give(code);
-    else if (key === "f" && !this.find.hidden) this.find.focus();
+    else if (key === "f") this.openFind();
     else if (key === "enter" && !focus?.closest?.("button")) this.accept();
     else if (key === "arrowright" || key === "arrowleft") this.step(key === "arrowright" ? 1 : -1);
     else if (key === "backspace" && this.shown && !data.read_only) {
