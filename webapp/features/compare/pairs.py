@@ -212,16 +212,16 @@ def choose_and_show(corpus: CorpusRecord) -> None:
     found = {p.name: p for p in partitions(article, corpus.created)}
     if len(found) < 2:
         nothing(
-            "This article has only one partition: its sections.",
+            "This article is divided only by its sections.",
             "Choose an article of a clustered benchmark, or run a clustering in the tab “Clustering”.",
         )
         return
     names = list(found)
     left, right = st.columns(2)
     with left:
-        one = found[choose.one_of("Left", names, compare.LEFT, names[1], "Reference partition.")]
+        one = found[choose.one_of("Left", names, compare.LEFT, names[1], "Reference.")]
     with right:
-        other = found[choose.one_of("Right", names, compare.RIGHT, names[0], "Partition to compare with.")]
+        other = found[choose.one_of("Right", names, compare.RIGHT, names[0], "To compare with the reference.")]
     _show(article, corpus, one, other)
 
 
@@ -230,7 +230,7 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: ClusteringRun, othe
     left, right = one.load(), other.load()
     found = match_partitions(left, right, sentences, {s.position: s.title for s in titles})
     if found is None:
-        nothing("These partitions share no sentence.", "Choose partitions of the same sentences.")
+        nothing("These two share no sentence.", "Choose two that divide the same sentences.")
         return
     moved = len(found.matching.moved)
     st.markdown(_partition_pair_summary(found, one, other))
