@@ -100,7 +100,7 @@ def test_clusters_by_keyboard_only(page: Page, labelling: App) -> None:
     page.keyboard.press("Enter")
     said(page, "in 2 codes")
     expect(rows).to_have_count(5)
-    page.keyboard.press("f")
+    page.keyboard.press("F2")
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("Wildlife", delay=5)
     page.keyboard.press("Enter")

@@ -48,6 +48,8 @@ CODEBOOK = "code_codebook"
 UNCERTAIN = "Uncertain"
 """The filter for sentences that are marked as uncertain."""
 
+CODE_KEYS = "123456789abcdeghilmopqrsvwz"
+"""Keys of the codes by their place in the codebook, on every surface; the other letters are those of actions."""
 NONE_SELECTED: Ids = np.empty(0, dtype=np.int64)
 NEEDS_MODEL = "This needs vectors. Choose a model under Settings."
 READ_ONLY = "This coding is read-only for you. Make your own copy to change it."

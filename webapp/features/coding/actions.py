@@ -54,10 +54,11 @@ IN_LIST = "in the list"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action with a key, on the selected units or the one that has the focus, or on the open cluster."""
+    """An action on the selected units or the one that has the focus, or on the open cluster."""
 
     kind: str
     key: str
+    """"" for one that the bar of a selection offers only."""
     help: str
     """Description in the list of keys."""
     cluster: bool = False
@@ -71,21 +72,21 @@ class Action:
 
 
 ACTIONS = (
-    Action("assign", "1 … 9", "move the selected units, or the one with the focus, to that code", in_browser=True),
-    Action("pick", "M", "move them to a code that you name", in_browser=True),
-    Action("unassign", "0", "take them out of their code", moves=True),
+    Action("assign", "1 … 9, A …", "move the selected units, or the one with the focus, to that code", in_browser=True),
+    Action("find", "F", "move them to a code that you find by its name", in_browser=True),
+    Action("accept", "Enter", "accept the suggestion", moves=True, hidden_when_blind=True),
+    Action("none_fits", "0", "none of the codes fits", moves=True),
+    Action("unassign", "Backspace", "take the code away", moves=True),
     Action("create", "N", "make a code of the selected units, named by their words", in_browser=True),
-    Action("accept", "A", "accept the suggestion", moves=True, hidden_when_blind=True),
     Action("uncertain", "X", "mark as uncertain, or as certain again"),
-    Action("none_fits", "E", "none of the codes fits", moves=True),
     Action("note", "T", "write a note"),
-    Action("example", "Q", "add to the examples of the codebook"),
-    Action("leave", "H", "leave outliers where they are", hidden_when_blind=True),
-    Action("collect", "O", "collect as errors of a model", hidden_when_blind=True),
-    Action("similar", "W", "list the most similar units", hidden_when_blind=True),
-    Action("duplicates", "D", "include units with the same text, or no longer"),
-    Action("rename", "F", "rename the open code", cluster=True, in_browser=True),
-    Action("codebook", "Z", "write the codebook entry of the open code", cluster=True),
+    Action("example", "", "add to the examples of the codebook"),
+    Action("counter", "", "add to the counter-examples of a code"),
+    Action("gold", "", "make gold items"),
+    Action("leave", "", "leave outliers where they are", hidden_when_blind=True),
+    Action("collect", "", "collect as errors of a model", hidden_when_blind=True),
+    Action("duplicates", "", "include units with the same text, or no longer"),
+    Action("rename", "F2", "rename the open code", cluster=True, in_browser=True),
     Action("merge", "Alt+M", "merge it with others", cluster=True),
     Action("recluster", "Alt+G", "split it, or sort a part anew", cluster=True, hidden_when_blind=True),
     Action("group", "Alt+S", "put codes under a theme", cluster=True),

@@ -27,6 +27,7 @@ from themescope.jobs.services.labelling.agreement import names_of
 from themescope.jobs.services.labelling.starts import labels_on
 from themescope.webapp.features.coding import (
     CLUSTER,
+    CODE_KEYS,
     FILTER,
     NEEDS_MODEL,
     NONE_SELECTED,
@@ -48,7 +49,6 @@ from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import ago, count, shorten
 from themescope.webapp.shared.unit_list import SCRIPTS, Units
 
-DIGITS = "123456789"
 _TOP_K = 5
 _MAX_TEXT, _MAX_NEAR, _MAX_CONTEXT, _MAX_WHOLE, _MAX_NAME, _MAX_NOTE = 600, 150, 160, 3_000, 28, 300
 _MOST_POINTS = 3_000
@@ -82,7 +82,7 @@ _BAR = {
     "clear": "Clear",
     "others": "More actions",
     "actions": [
-        {"kind": "assign", "label": "Move to …", "key": "1–9", "moves": True},
+        {"kind": "assign", "label": "Move to …", "key": "F", "moves": True},
         {"kind": "create", "label": "New", "key": "N"},
         {"kind": "uncertain", "label": "Uncertain", "key": "X"},
         {"kind": "note", "label": "Note", "key": "T"},
@@ -93,14 +93,13 @@ _MORE = {
     "unassign": "Unassign",
     "none_fits": "None fits",
     "example": "Example",
+    "counter": "Counter-example of …",
+    "gold": "Gold item",
     "leave": "Leave outliers",
     "collect": "Collect as errors",
+    "duplicates": "Units with the same text",
 }
-"""Further actions of the bar, besides those without keys."""
-_WITHOUT_KEYS = [
-    {"kind": "counter", "label": "Counter-example of …", "key": ""},
-    {"kind": "gold", "label": "Gold item", "key": ""},
-]
+"""Further actions of the bar."""
 
 
 # --- Sort and Table ---------------------------------------------------------------------------------------------------
@@ -209,13 +208,13 @@ def panes_data(
     targets = [
         {"number": code.cluster.number, "name": code.cluster.name, "key": digit}
         | appearance(shades, code.cluster.colour)
-        for code, digit in zip(codes(p), [*DIGITS, *[""] * len(p.clusters)], strict=False)
+        for code, digit in zip(codes(p), [*CODE_KEYS, *[""] * len(p.clusters)], strict=False)
     ]
-    sort, actions = state.cluster is not None, actions_of(state)
+    sort, known = state.cluster is not None, {one.kind: one for one in actions_of(state)}
     more = [
-        {"kind": one.kind, "label": _MORE[one.kind], "key": one.key, "moves": one.moves}
-        for one in actions
-        if one.kind in _MORE
+        {"kind": kind, "label": label, "key": known[kind].key, "moves": known[kind].moves}
+        for kind, label in _MORE.items()
+        if kind in known
     ]
     return {
         "session": state.browser_session,
@@ -230,8 +229,8 @@ def panes_data(
         "clusters": _clusters(state, targets, shades) if sort else None,
         "keys": {
             one.key.lower(): {"kind": one.kind, "moves": one.moves, "cluster": one.cluster}
-            for one in actions
-            if not one.in_browser and (sort or not (one.cluster or one.kind == "similar"))
+            for one in known.values()
+            if one.key and not one.in_browser and (sort or not one.cluster)
         },
         "details": _details(state, ids) if state.focused is not None else None,
         "list": unit_list.view_data(units, state.sent)
@@ -240,7 +239,7 @@ def panes_data(
             "was": was[0] if len({*was}) == 1 else was,
             "select": not state.read_only,
             "focus": state.shown if state.shown is not None else -1,
-            "bar": _BAR | {"more": [*more, *_WITHOUT_KEYS]},
+            "bar": _BAR | {"more": more},
             "targets": targets,
             "empty": "No units here.",
         },
@@ -264,7 +263,7 @@ def _clusters(state: RelabelState, targets: list[dict[str, Any]], shades: Tones)
             }
         )
     size = p.sizes()[UNASSIGNED]
-    unassigned = {"number": UNASSIGNED, "name": "Unassigned", "key": "0", "level": 1, "parts": 0, "count": f"{size:,}"}
+    unassigned = {"number": UNASSIGNED, "name": "Unassigned", "key": "⌫", "level": 1, "parts": 0, "count": f"{size:,}"}
     return [*found, unassigned | appearance(shades, -1)]
 
 

@@ -63,7 +63,7 @@ def bar_data(state: RelabelState) -> dict[str, Any]:
         "words": _BAR_WORDS,
         "undo": _BAR_WORDS["undo_help"] if undo_state.undoable else "",
         "redo": _BAR_WORDS["redo_help"] if undo_state.redoable else "",
-        "keys": [(action.key, action.help) for action in actions_of(state)],
+        "keys": [(action.key, action.help) for action in actions_of(state) if action.key],
     }
 
 

@@ -33,6 +33,7 @@ from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import making, work
 from themescope.jobs.services.tasks.samples import places_of
 from themescope.webapp.features.coding import (
+    CODE_KEYS,
     QUEUE,
     READ_ONLY,
     SEARCH,
@@ -62,8 +63,6 @@ TASK, CODE = "My task: ", "Code: "
 """Beginnings of the names of queues."""
 DISPUTED, UNCODED, EVERY = "Open disputes", "Without a code", "All units"
 UNCERTAIN, SELECTED, SEARCHED = "Marked as uncertain", "Selected units", "Search"
-CODE_KEYS = "123456789abcdeghilmopqrsvwz"
-"""Keys of the codes by their place in the codebook; the other letters are those of actions."""
 _AHEAD, _BEHIND = 24, 2
 """Number of units that the browser holds after and before the one that is shown."""
 _MOST_CHARACTERS, _MOST_EXAMPLE, _MOST_DEFINITION, _MOST_NAME = 60_000, 220, 600, 48

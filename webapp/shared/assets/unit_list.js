@@ -167,7 +167,7 @@ class UnitList {
       this.goTo(this.step(WALK[key]));
       if (select && shiftKey) this.select(this.ids.slice(Math.min(from, this.at), Math.max(from, this.at) + 1), true);
     } else if (select && key === " ") this.toggle(this.at, shiftKey);
-    else if (key === "Enter" && this.send) this.send("pick", { digest: this.digest, id });
+    else if (key === "Enter" && !select) this.send("pick", { digest: this.digest, id });
     else if (select && key === "Escape" && this.selected.size) this.clear();
     else return false;
     return true;

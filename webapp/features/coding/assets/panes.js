@@ -170,14 +170,14 @@ class Panes extends ActionView {
   openMenu(anchor, cluster) {
     const { words } = this.data, push = (kind) => () => actionQueue.push({ kind, cluster: cluster.number });
     const lines = [
-      [words.rename, "F", () => this.rename(cluster)],
+      [words.rename, "F2", () => this.rename(cluster)],
       ["palette", "", cluster],
       [words.merge, "Alt+M", push("merge")],
       [words.split, "Alt+G", push("recluster")],
       [words.group, "Alt+S", push("group")],
       ...(cluster.level > 1 ? [[words.move_out, "Alt+P", push("move_out")]] : []),
       ...(cluster.parts ? [[words.dissolve, "", push("dissolve")]] : []),
-      [words.codebook, "Z", push("codebook")],
+      [words.codebook, "", push("codebook")],
       [words.delete, "Alt+E", push("delete")],
     ];
     this.showMenu(anchor, lines);
@@ -287,9 +287,12 @@ class Panes extends ActionView {
 
   handleKey(event) {
     if (!this.root.isConnected) return this.remove();
-    const free = event.target === document.body || event.composedPath().includes(this.middle);
-    if (free && !event.defaultPrevented && !isTyping(event) && !document.querySelector('[data-testid="stDialog"]')
-      && !(event.key === "Enter" && event.target === document.body) && this.list.navigate(event)) return event.preventDefault();
+    const free = event.target === document.body || event.composedPath().includes(this.list.box);
+    // On a button, Enter presses it; the keys of the list are free where nothing else has the focus.
+    if (!free && (event.key === "Enter" || event.key === "Backspace")) return undefined;
+    if (free && !event.defaultPrevented && !isTyping(event) && !document.querySelector('[data-testid="stDialog"]') && this.list.navigate(event)) {
+      return event.preventDefault();
+    }
     super.handleKey(event);
   }
 
@@ -299,8 +302,8 @@ class Panes extends ActionView {
     const action = data.keys[key];
     if (target) list.act("assign", { cluster: target.number }, !data.several);
     else if (key === "n") list.create();
-    else if (key === "m") list.pick((cluster) => list.act("assign", { cluster }, !data.several));
-    else if (key === "f" && data.open >= 0) this.rename(data.clusters.find((one) => one.number === data.open));
+    else if (key === "f") list.pick((cluster) => list.act("assign", { cluster }, !data.several));
+    else if (key === "f2" && data.open >= 0) this.rename(data.clusters.find((one) => one.number === data.open));
     else if (action?.cluster) this.onCluster(action.kind, data.open);
     else if (action) list.act(action.kind, {}, action.moves);
     else return false;
