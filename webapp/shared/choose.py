@@ -185,7 +185,7 @@ class Step(NamedTuple):
     view: View | None = None
     needs: str = ""
     """What is missing before the step is possible; "" if it is."""
-    start: Callable[[], object] | None = None
+    start: Callable[[], None] | None = None
     """What the button does in place of opening the page; a callback."""
 
 

@@ -147,10 +147,11 @@ def _table(found: Crosstab, names: Sequence[str], columns: Classes, what: str) -
     titles = distinct(["Theme", *(shorten(columns.names[i], _CHARS) for i in order)])
     frame = pd.DataFrame(cells[np.ix_(row_order, order)], columns=titles[1:])
     frame.insert(0, titles[0], [shorten(names[i], _CHARS) for i in row_order])
+    numbers = pd.Index(titles[1:])
     form = {_COUNTS: "{:,}", _RESIDUALS: "{:+.1f}"}.get(what, "{:.0%}")
-    styled = frame.style.format(form, na_rep="–", subset=titles[1:])
+    styled = frame.style.format(form, na_rep="–", subset=numbers)
     if what == _RESIDUALS:
-        styled = styled.map(partial(_style, tones(st.context.theme.type)), subset=titles[1:])
+        styled = styled.map(partial(_style, tones(st.context.theme.type)), subset=numbers)
     config = {titles[0]: st.column_config.TextColumn(width=_NAME_WIDTH)}
     st.dataframe(styled, height=min(38 + 35 * len(frame), _HEIGHT), hide_index=True, column_config=config)
     left_out = [
