@@ -6,7 +6,7 @@ const test = require("node:test");
 const vm = require("node:vm");
 
 const FILES = ["scene.js", "webgl.js", "levels.js", "density.js", "labels.js"];
-const NAMES = "Scene, LEVELS, LABELS, SIDE, GRID, MOST_DRAWN, MOST_KEPT, counted, blurred, contour, crossing, rgba, joined";
+const NAMES = "Scene, LEVELS, LABELS, NEARBY, SIDE, GRID, MOST_DRAWN, MOST_KEPT, counted, blurred, contour, crossing, rgba, joined";
 
 // A line that remembers its corners.
 class Path2D {
@@ -99,12 +99,37 @@ test("contour lines of a cone are circles", () => {
 
 test("names stay in the view and off each other", () => {
   const view = { ...map.LABELS, width: 200, height: 100 };
-  const first = view.freeBox([80, 20], [100, 50], []);
+  const first = view.freeBox([80, 20], [100, 50], [], map.NEARBY);
   assert.deepEqual(plain(first), { left: 60, top: 40, width: 80, height: 20 });
-  const second = view.freeBox([80, 20], [100, 50], [first]);
+  const second = view.freeBox([80, 20], [100, 50], [first], map.NEARBY);
   assert.ok(second.top + 20 + 4 <= first.top || second.top >= first.top + 24 || second.left >= first.left + 84);
-  assert.equal(view.freeBox([300, 20], [100, 50], []), null, "wider than the view");
-  assert.equal(view.freeBox([80, 20], [100, 50], [{ left: 0, top: 0, width: 200, height: 100 }]), null);
+  assert.equal(view.freeBox([300, 20], [100, 50], [], map.NEARBY), null, "wider than the view");
+  assert.equal(view.freeBox([80, 20], [100, 50], [{ left: 0, top: 0, width: 200, height: 100 }], map.NEARBY), null);
+});
+
+// A view of 900 × 600 pixels in which categories stand where they are told; letters are half as wide as high.
+function named(places, names = (i) => `${i + 1}. theme of number ${i} · another phrase`) {
+  const data = { names: places.map(([x, y], i) => [1, names(i), [i], x, y, i]), look: { classes: places.map(() => ({ count: 1 })) } };
+  const size = (text, type) => [0.5 * type * text.length, 1.25 * type];
+  return { ...map.LABELS, data, width: 900, height: 600, named: true, hidden: [], camera: { unit: 1 }, fitUnit: () => 1, screen: (place) => place, labelSize: size };
+}
+
+test("all of twelve names have a place, and a quarter of many, also where they stand close together", () => {
+  let seed = 3;
+  const random = (most) => (seed = (seed * 48271) % 2147483647) % most;
+  for (const [count, least] of [[12, 12], [46, 12], [120, 30]]) {
+    for (let turn = 0; turn < 20; turn++) {
+      const view = named(Array.from({ length: count }, () => [250 + random(400), 150 + random(300)])), placed = view.placeLabels([]);
+      assert.ok(placed.length >= least, `${placed.length} of ${count}`);
+      placed.forEach((one, i) => {
+        assert.ok(one.left >= 0 && one.top >= 0 && one.left + one.width <= 900 && one.top + one.height <= 600);
+        for (const other of placed.slice(i + 1)) {
+          assert.ok(one.left + one.width < other.left || other.left + other.width < one.left || one.top + one.height < other.top || other.top + other.height < one.top);
+        }
+      });
+    }
+  }
+  assert.match(named([[450, 300]]).placeLabels([])[0].text, /another phrase/, "whole where there is room");
 });
 
 test("the levels of names follow the magnification", () => {

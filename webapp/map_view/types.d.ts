@@ -27,7 +27,7 @@ type Category = { name: string; count: number; colour: string; shape: number; ot
 type Look = { classes: Category[]; opacity: number; ink: string; paper: string; grey: string; accent: string };
 /** Level, text, categories, place, and key of a name. */
 type Name = [level: number, text: string, kinds: number[], x: number, y: number, key: string];
-type ViewData = { digest: string; look: Look; names: Name[]; loaded: TileData | null };
+type ViewData = { digest: string; look: Look; names: Name[]; loaded: TileData | null; status?: string | null };
 
 /** levels.js */
 interface Levels {
@@ -53,11 +53,12 @@ interface Labels {
   magnification(): number;
   labelLevels(): number[];
   placeLabels(taken: Box[]): Placed[];
+  placed(taken: Box[], moves: number[][], small: boolean): Placed[];
   nameable(level: number): number;
   unseen(kinds: number[]): boolean;
   crowded(): boolean;
   labelSize(text: string, size: number): Pair;
-  freeBox(size: Pair, middle: Pair, taken: Box[]): Box | null;
+  freeBox(size: Pair, middle: Pair, taken: Box[], moves: number[][]): Box | null;
   labelElement(text: string, size: number): HTMLElement;
   panels(): Box[];
   paintLabels(): void;
@@ -91,6 +92,7 @@ interface MapView extends Levels, Density, Labels {
   sizes: Map<string, Pair>;
   placedLabels: string | undefined;
   root: HTMLElement;
+  frame: HTMLElement;
   stage: HTMLElement;
   status: HTMLElement;
   unnamed: HTMLElement;
@@ -99,10 +101,8 @@ interface MapView extends Levels, Density, Labels {
   unit(place: Pair): Pair;
   screen(place: Pair): Pair;
   fitUnit(): number;
-  inset(): number;
   state(): void;
   redraw(points?: boolean): void;
-  pressed(name: string, on: boolean): void;
   sendNow(name: string, value: object): void;
 }
 declare function made(tag: string, name: string, parent: HTMLElement, text?: string | number, attributes?: Record<string, string>): HTMLElement;

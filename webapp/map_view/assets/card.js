@@ -1,6 +1,6 @@
 // The card of the point under the pointer or the keyboard: sentence, article, section and category, sent by the server.
 const CARD_MS = 110;
-const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+const ARROW_STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 const CARD = {
   hover(row, by = "pointer") {

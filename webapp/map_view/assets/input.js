@@ -214,7 +214,7 @@ const INPUT = {
   },
 
   keyOnMap({ key, shiftKey }) {
-    const step = STEPS[key], far = 60 * this.camera.unit;
+    const step = ARROW_STEPS[key], far = 60 * this.camera.unit;
     if (step && shiftKey) {
       this.camera.x += step[0] * far;
       this.camera.y += step[1] * far;
