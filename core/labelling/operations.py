@@ -527,17 +527,6 @@ class Selection:
         """Return the sentences that are not in the other selection."""
         return self._combined(np.setdiff1d(self.ids, other.ids, assume_unique=True), other, "without")
 
-    def complement(self, everything: Ids) -> Selection:
-        """Return the sentences among ``everything`` that are not selected."""
-        rest = np.setdiff1d(everything, self.ids)
-        return selected(self.corpus_id, rest, Origin("combined", (_short(f"all but ({self.origin})"),)))
-
-    def sample(self, number: int, seed: int) -> Selection:
-        """Return ``number`` of the sentences, drawn at random without replacement; all of them if there are fewer."""
-        drawn = np.random.default_rng(seed).permutation(self.ids)[:number]
-        fact = _short(f"{len(drawn):,} at random (seed {seed}) of ({self.origin})")
-        return selected(self.corpus_id, drawn, Origin("combined", (fact,)))
-
     def _combined(self, ids: Ids, other: Selection, word: str) -> Selection:
         if other.corpus_id != self.corpus_id:
             raise DataError("These selections are of different projects, so they cannot be combined.")

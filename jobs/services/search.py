@@ -296,7 +296,7 @@ def find_similar(
     none, or if the model knows none of the words.
     """
     model = _model(store, corpus_id, model_id)
-    vector = _vector(store, model, query)
+    vector = vector_of(store, model, query)
     index = index_of(store, model.id, corpus_id) if limit < MOST_CANDIDATES else None
     wanted = limit + 1  # the sentence itself is its nearest neighbour
     if index is None:
@@ -321,7 +321,7 @@ def _model(store: Store, corpus_id: int, model_id: int | None) -> ModelRecord:
     return best_first(store, corpus_shares(corpus), corpus_id, models=embedded, across=corpus.articles > 1)[0]
 
 
-def _vector(store: Store, model: ModelRecord, query: str | int) -> Matrix:
+def vector_of(store: Store, model: ModelRecord, query: str | int) -> Matrix:
     """Return the (1, dim) vector of a text, or the stored one of a sentence."""
     if isinstance(query, str):
         return query_vector(store, model, clean(clean_text(query)))

@@ -1,26 +1,15 @@
-// Arithmetic of the map: tiles, order of points, density, contour lines, names, colours and filters. Run by `make check`.
+// Arithmetic of the map: tiles, order of points, names, colours and filters. Run by `make check`.
 const assert = require("node:assert/strict");
 const { readFileSync } = require("node:fs");
 const { join } = require("node:path");
 const test = require("node:test");
 const vm = require("node:vm");
 
-const FILES = ["scene.js", "webgl.js", "levels.js", "density.js", "labels.js"];
-const NAMES = "Scene, LEVELS, LABELS, NEARBY, SIDE, GRID, MOST_DRAWN, MOST_KEPT, counted, blurred, contour, crossing, rgba, joined";
-
-// A line that remembers its corners.
-class Path2D {
-  corners = [];
-  moveTo(x, y) {
-    this.corners.push([x, y]);
-  }
-  lineTo(x, y) {
-    this.corners.push([x, y]);
-  }
-}
+const FILES = ["scene.js", "webgl.js", "levels.js", "labels.js"];
+const NAMES = "Scene, LEVELS, LABELS, NEARBY, SIDE, GRID, MOST_DRAWN, MOST_KEPT, rgba, joined";
 
 const sources = FILES.map((name) => readFileSync(join(__dirname, "../../webapp/map_view/assets", name), "utf8"));
-const context = vm.createContext({ atob, Path2D, performance, setTimeout, clearTimeout });
+const context = vm.createContext({ atob, performance, setTimeout, clearTimeout });
 const map = vm.runInContext(`${sources.join("\n")}\n({ ${NAMES} })`, context);
 // Values from the context have other prototypes than those here.
 const plain = (value) => JSON.parse(JSON.stringify(value));
@@ -77,24 +66,6 @@ test("flags are bits of the points of the tiles that the server knew", () => {
   const found = scene([0, 1]), bits = Buffer.from([0b01000000]).toString("base64");
   assert.deepEqual(plain([...found.flags(bits, [1], 7)]), [0, 0, 0, 7, 0]);
   assert.deepEqual(plain([...found.flags(bits, [0], 7)]), [0, 7, 0, 0, 0]);
-});
-
-test("a blur spreads the points and keeps their sum away from the edge", () => {
-  const values = map.counted({ places: Uint16Array.from([128 << 8, 128 << 8, (128 << 8) + 255, 128 << 8]) });
-  assert.equal(values[128 * map.SIDE + 128], 2);
-  const spread = map.blurred(values, 2);
-  assert.ok(Math.abs(spread.reduce((sum, value) => sum + value, 0) - 2) < 1e-5);
-  assert.ok(spread[128 * map.SIDE + 128] < 2 && spread[128 * map.SIDE + 128] > spread[128 * map.SIDE + 130]);
-  assert.ok(Math.abs(spread[128 * map.SIDE + 126] - spread[130 * map.SIDE + 128]) < 1e-7, "the same in all directions");
-});
-
-test("contour lines of a cone are circles", () => {
-  const values = new Float32Array(map.SIDE ** 2), middle = map.SIDE / 2;
-  for (let i = 0; i < values.length; i++) values[i] = 100 - Math.hypot((i % map.SIDE) + 0.5 - middle, Math.floor(i / map.SIDE) + 0.5 - middle);
-  const { corners } = map.contour(values, 60);
-  assert.ok(corners.length > 200);
-  for (const [x, y] of corners) assert.ok(Math.abs(Math.hypot(x - middle, y - middle) - 40) < 0.05);
-  assert.deepEqual(plain(map.crossing(0, [0, 4, 0, 0], 1)), [0.25, 0]);
 });
 
 test("names stay in the view and off each other", () => {

@@ -26,11 +26,12 @@ def test_the_index_finds_what_the_exact_search_finds(
     record = queries.maps(1)[0]
     whole = map_scene.opened(record)
     sentence = int(whole.ids[7])
-    exact = search.by_meaning(record, whole, whole, sentence, 5)
+    exact = search.by_meaning(record, whole, sentence, 5)
     assert not exact.note and len(exact.rows) == 5
     monkeypatch.setattr(search, "INDEX_FROM", 20)
+    search.by_meaning.clear()
     for scene in (whole, whole.only(np.arange(len(whole.ids)) % 10 > 0)):
-        through = search.by_meaning(record, whole, scene, sentence, 5)
+        through = search.by_meaning(record, scene, sentence, 5)
         assert "recall@10" in through.note
         assert through.cosines is not None and exact.cosines is not None
         assert sentence not in scene.ids[through.rows]

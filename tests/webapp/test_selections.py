@@ -113,16 +113,6 @@ def test_a_selection_is_saved_combined_and_deleted(kept: int, filled_store: Stor
         assert [record.name for record in r.selections.list(1)] == ["More", "The Nile"]
 
 
-def test_some_units_of_a_selection_are_drawn_at_random(kept: int, open_page: Open) -> None:
-    at = open_page("map", person="ada", corpus=CORPUS, selection=str(kept))
-    before = {row["id"] for row in listed(at)}
-    press(at, "Save")
-    next(n for n in at.number_input if n.label == "Number").set_value(2).run()
-    press(at, "Select at random")
-    assert not at.exception and len(listed(at)) == 2 and {row["id"] for row in listed(at)} < before
-    assert "2 at random (seed 0) of" in plain_words_of(at)
-
-
 def test_the_link_names_the_stored_selection(filled_store: Store, open_page: Open) -> None:
     shape = "0_0_65535_0_65535_65535_0_65535"
     at = open_page("map", person="ada", corpus=CORPUS, shape=shape)

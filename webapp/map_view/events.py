@@ -46,7 +46,7 @@ def _handle_new(canvas: Canvas, state: MapState, message: Any) -> None:
 
 
 def _handle(canvas: Canvas, state: MapState, name: str, event: Mapping[str, Any]) -> None:
-    if name == "area":  # a shape, a category or a neighbourhood is selected
+    if name == "area":  # a shape or a category is selected
         state.hidden = _categories(canvas, event.get("hidden"))
         part = part_of(event, len(canvas.colouring.names))
         if part is not None:

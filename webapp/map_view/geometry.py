@@ -135,12 +135,6 @@ def point_size(n: int) -> float:
     return next((size for most, size in _SIZES if n <= most), _SMALLEST)
 
 
-def nearest_rows(units: Units, among: Rows, place: tuple[int, int], count: int) -> Rows:
-    """Return those ``count`` of the rows ``among`` that are nearest to a place of the grid, in order of the rows."""
-    distances = ((units[among].astype(np.int64) - place) ** 2).sum(axis=1)
-    return np.sort(among[np.argsort(distances, kind="stable")[:count]])
-
-
 def digest(values: npt.NDArray[Any]) -> str:
     """Return a hash of the content of an array; takes milliseconds for a million points."""
     return hashlib.blake2b(np.ascontiguousarray(values).tobytes(), digest_size=12).hexdigest()

@@ -15,18 +15,18 @@ from themescope.webapp.map_view.geometry import Rows, Units
 
 REPLACE, ADD, SUBTRACT = "replace", "add", "subtract"
 _SIGNS = {REPLACE: "", ADD: "a", SUBTRACT: "s"}
-SHAPE, CATEGORY, NEAREST = "", "c", "n"
+SHAPE, CATEGORY = "", "c"
 """Kinds of parts, as they are written in addresses."""
-_MOST_NEAREST, _MOST_PARTS = 10_000, 40
+_MOST_PARTS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class MapPart:
-    """One step of a selection: a shape, a category, or the points nearest to a place."""
+    """One step of a selection: a shape or a category."""
 
     kind: str
     numbers: tuple[int, ...]
-    """Corners of a shape, x and y in turn; index of a category, -1 for "other"; or x, y and number of points."""
+    """Corners of a shape, x and y in turn; or index of a category, -1 for "other"."""
     mode: str = REPLACE
 
     @property
@@ -39,10 +39,7 @@ class MapPart:
         if self.kind == SHAPE:
             return geometry.inside_rows(units, categories, self.corners, hidden)
         shown = np.flatnonzero(~np.isin(categories, np.asarray(hidden, dtype=np.int64)))
-        if self.kind == CATEGORY:
-            return shown[categories[shown] == self.numbers[0]]
-        x, y, count = self.numbers
-        return geometry.nearest_rows(units, shown, (x, y), count)
+        return shown[categories[shown] == self.numbers[0]]
 
     def combined(self, before: npt.NDArray[Any], chosen: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return ``before`` with the ``chosen`` rows or ids of this part added or removed, or replaced by them."""
@@ -56,7 +53,7 @@ class MapPart:
             known = 0 <= self.numbers[0] < len(names)
             found = f"all of “{names[self.numbers[0]]}”" if known else "all without a category of their own"
         else:
-            found = "a shape" if self.kind == SHAPE else f"{self.numbers[2]:,} nearest points"
+            found = "a shape"
         return {REPLACE: found, ADD: f"and {found}", SUBTRACT: f"without {found}"}[self.mode]
 
     def written(self) -> str:
@@ -73,8 +70,6 @@ def part_of(event: Mapping[str, Any], categories: int) -> MapPart | None:
         kind = event["category"]
         fits = isinstance(kind, int) and 0 <= kind <= categories
         return MapPart(CATEGORY, (-1 if kind == categories else int(kind),), mode) if fits else None
-    if "near" in event:
-        return _checked(NEAREST, event["near"], mode)
     shape = geometry.shape_of(event.get("corners"))
     return _checked(SHAPE, shape.ravel().tolist(), mode) if len(shape) else None
 
@@ -84,12 +79,7 @@ def _checked(kind: str, numbers: Any, mode: str) -> MapPart | None:
         found = tuple(int(number) for number in numbers)
     except (TypeError, ValueError, OverflowError):
         return None
-    if kind == CATEGORY:
-        fits = len(found) == 1 and found[0] >= -1
-    elif kind == NEAREST:
-        fits = len(found) == 3 and max(map(abs, found[:2])) <= 64 * geometry.UNITS and 0 < found[2] <= _MOST_NEAREST
-    else:
-        fits = len(geometry.shape_of(found)) > 0
+    fits = len(found) == 1 and found[0] >= -1 if kind == CATEGORY else len(geometry.shape_of(found)) > 0
     return MapPart(kind, found, mode) if fits else None
 
 
@@ -112,7 +102,7 @@ def read(text: str) -> list[MapPart]:
 def _read(text: str) -> MapPart | None:
     mode = next((mode for mode, sign in _SIGNS.items() if sign and text.startswith(sign)), REPLACE)
     rest = text[len(_SIGNS[mode]) :]
-    kind = rest[:1] if rest[:1] in (CATEGORY, NEAREST) else SHAPE
+    kind = CATEGORY if rest.startswith(CATEGORY) else SHAPE
     try:
         return _checked(kind, [int(number) for number in rest[len(kind) :].split("_")], mode)
     except ValueError:

@@ -41,13 +41,6 @@ interface Levels {
   movedNow(): void;
   paintShare(draw: (share: number) => void): void;
 }
-/** density.js */
-interface Density {
-  dense(): boolean;
-  showDensity(on: boolean): void;
-  paintContours(flat: CanvasRenderingContext2D): void;
-  contours(): Path2D[];
-}
 /** labels.js */
 interface Labels {
   magnification(): number;
@@ -62,11 +55,10 @@ interface Labels {
   labelElement(text: string, size: number): HTMLElement;
   panels(): Box[];
   paintLabels(): void;
-  drawLabels(flat: CanvasRenderingContext2D, ratio: number): void;
 }
 
-/** `View` in map_view.js, as far as these three parts of it use it. */
-interface MapView extends Levels, Density, Labels {
+/** `View` in map_view.js, as far as these parts of it use it. */
+interface MapView extends Levels, Labels {
   data: ViewData;
   scene: Scene;
   drawing: Drawing;
@@ -86,9 +78,6 @@ interface MapView extends Levels, Density, Labels {
   taken: TileData | undefined;
   imageKey: string | undefined;
   densityImage: HTMLCanvasElement;
-  denseChosen: boolean | undefined;
-  contoursOf: string | undefined;
-  contourPaths: Path2D[];
   sizes: Map<string, Pair>;
   placedLabels: string | undefined;
   root: HTMLElement;

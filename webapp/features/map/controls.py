@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import streamlit as st
-from scipy import sparse
 
-from themescope.core.compute import INDEX_FROM, cosines, nearest_neighbours
+from themescope.core.compute import INDEX_FROM, nearest_neighbours
 from themescope.core.errors import ThemescopeError
 from themescope.core.records.stored import CorpusRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
@@ -44,9 +43,6 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import asset
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.text import shorten
-
-_KEPT_BYTES = 1_000_000_000
-"""Vectors of a map that need more memory than this are read again for each search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +80,10 @@ def _containing(corpus: CorpusRecord, text: str, whole_words: bool) -> Ids:
 # ---------------------------------------------------------------- by meaning
 
 
-def by_meaning(record: MapRecord, whole: Scene, scene: Scene, query: str | int, most: int) -> MapHits:
+@st.cache_data(
+    show_spinner="Searching …", max_entries=32, hash_funcs={**queries.HASHES, Scene: lambda scene: scene.ids_digest}
+)
+def by_meaning(record: MapRecord, scene: Scene, query: str | int, most: int) -> MapHits:
     """Return the ``most`` sentences in view with the largest cosine similarity to a text (str) or a sentence (id).
 
     Raises ``ThemescopeError`` if the model cannot embed the text.
@@ -92,77 +91,32 @@ def by_meaning(record: MapRecord, whole: Scene, scene: Scene, query: str | int, 
     model = queries.model_by_id(record.model_id)
     if model is None:
         raise ThemescopeError("The model of this map was deleted, so search by meaning is not possible.")
-    if (through := _through_index(record, model, whole, scene, query, most)) is not None:
-        return through
-    first: Any = next(vectors for _, vectors in _blocks(model, whole.only(np.arange(1))))
-    bytes_each = 8 * 40 if sparse.issparse(first) else 2 * int(first.shape[1])
-    if len(whole.ids) * bytes_each > _KEPT_BYTES:
-        blocks = ((scene.ids[rows], vectors) for rows, vectors in _blocks(model, scene))
-        best = nearest_neighbours(_query(model, whole, query), blocks, most + 1)
-        found = MapHits(
-            rows_of(scene.ids, np.array([i for i, _ in best], np.int64)), np.array([c for _, c in best], np.float32)
-        )
-    else:
-        similarity = _all_cosines(record, query, model, whole)
-        here = similarity[rows_of(whole.ids, scene.ids)]
-        best_rows = np.argsort(-here, kind="stable")[: most + 1]
-        found = MapHits(best_rows, here[best_rows])
-    keep = scene.ids[found.rows] != query if isinstance(query, int) else np.ones(len(found.rows), bool)
-    return MapHits(found.rows[keep][:most], found.cosines[keep][:most] if found.cosines is not None else None)
+    vector = search.vector_of(queries.store(), model, query)
+    wanted = most + 1  # a sentence is its own nearest neighbour
+    hits = _through_index(record, model, scene, vector, wanted) if len(scene.ids) >= INDEX_FROM else None
+    if hits is None:
+        stored = search.stored_blocks(queries.store(), model, scene.articles, scene.positions)
+        best = nearest_neighbours(vector, ((scene.ids[rows], vectors) for rows, vectors in stored), wanted)
+        rows = rows_of(scene.ids, np.array([id for id, _ in best], np.int64))
+        hits = MapHits(rows, np.array([cosine for _, cosine in best], np.float32))
+    keep = np.flatnonzero(scene.ids[hits.rows] != query)[:most]
+    return replace(hits, rows=hits.rows[keep], cosines=None if hits.cosines is None else hits.cosines[keep])
 
 
-def _through_index(
-    record: MapRecord, model: ModelRecord, whole: Scene, scene: Scene, query: str | int, most: int
-) -> MapHits | None:
-    """Search through the index; None if there is none, few sentences are in view, or most candidates are hidden."""
-    if len(scene.ids) < INDEX_FROM:
-        return None
+def _through_index(record: MapRecord, model: ModelRecord, scene: Scene, vector: Matrix, wanted: int) -> MapHits | None:
+    """Search through the index; None if there is none, or if most of what it finds is not in view."""
     index = search.index_of(queries.store(), model.id, record.corpus_id)
-    if index is None:
+    asked = 2 * wanted * max(index.vectors // len(scene.ids), 1) if index is not None else 0
+    if index is None or asked > search.MOST_CANDIDATES:
         return None
-    wanted = most + 1
-    asked = 2 * wanted * max(index.vectors // len(scene.ids), 1)
-    if asked > search.MOST_CANDIDATES:
-        return None
-    near = search.near(queries.store(), model, index, _query(model, whole, query), asked)
+    near = search.near(queries.store(), model, index, vector, asked)
     rows = np.flatnonzero(np.isin(scene.articles, near.articles, kind="table"))
-    keys = keys_of(scene.articles[rows], scene.positions[rows])
-    row_of = dict(zip(keys.tolist(), rows.tolist(), strict=True))
-    found = [
-        (row_of[key], cosine)
-        for key, cosine in zip(keys_of(near.articles, near.positions).tolist(), near.cosines.tolist(), strict=True)
-        if key in row_of and scene.ids[row_of[key]] != query
-    ][:most]
-    if len(found) < most:
-        return None
-    chosen, similarity = zip(*found, strict=True)
-    return MapHits(np.array(chosen, np.intp), np.array(similarity, np.float32), note=search.recall_note(index))
-
-
-@st.cache_data(show_spinner="Searching …", max_entries=32, hash_funcs=queries.HASHES)
-def _all_cosines(record: MapRecord, query: str | int, _model: ModelRecord, _whole: Scene) -> npt.NDArray[np.float32]:
-    return cosines(_query(_model, _whole, query), _vectors(record.digest, _model, _whole))
-
-
-def _query(model: ModelRecord, whole: Scene, query: str | int) -> Matrix:
-    if isinstance(query, str):
-        return search.query_vector(queries.store(), model, query)
-    return next(vectors for _, vectors in _blocks(model, whole.only(whole.rows_of(np.array([query])))))
-
-
-def _blocks(model: ModelRecord, scene: Scene) -> Any:
-    return search.stored_blocks(queries.store(), model, scene.articles, scene.positions)
-
-
-@st.cache_resource(show_spinner="Reading the vectors …", max_entries=2)
-def _vectors(digest: str, _model: ModelRecord, _whole: Scene) -> Matrix:
-    """Return the vectors of a map in the order of its rows; dense ones as float16, as they are stored."""
-    parts = list(_blocks(_model, _whole))
-    rows = np.concatenate([rows for rows, _ in parts])
-    back = np.argsort(rows, kind="stable")
-    if sparse.issparse(parts[0][1]):
-        return sparse.vstack([vectors for _, vectors in parts], format="csr")[back]
-    return np.concatenate([vectors.astype(np.float16) for _, vectors in parts])[back]
+    row_of = dict(zip(keys_of(scene.articles[rows], scene.positions[rows]).tolist(), rows.tolist(), strict=True))
+    found = [(row_of.get(key, -1), place) for place, key in enumerate(keys_of(near.articles, near.positions).tolist())]
+    kept = np.array([pair for pair in found if pair[0] >= 0][:wanted], dtype=np.intp).reshape(-1, 2)
+    return (
+        MapHits(kept[:, 0], near.cosines[kept[:, 1]], note=search.recall_note(index)) if len(kept) == wanted else None
+    )
 
 
 # --- search and settings ----------------------------------------------------------------------------------------------
@@ -172,7 +126,7 @@ _SCALES, _OPACITIES = (0.4, 3.0), (0.1, 1.0)
 NO_MAP = "None"
 
 
-def found(record: MapRecord, corpus: CorpusRecord, whole: Scene, scene: Scene) -> MapHits:
+def found(record: MapRecord, corpus: CorpusRecord, scene: Scene) -> MapHits:
     """Return what the search in the address finds among the sentences in view."""
     text, match = map.held(map.SEARCH).strip(), map.held(map.MATCH, map.SUBSTRING)
     nearest = int(map.number_held(map.NEAREST, 50, 5, 1_000))
@@ -187,7 +141,7 @@ def found(record: MapRecord, corpus: CorpusRecord, whole: Scene, scene: Scene) -
     if isinstance(query, str) and model is not None and within_article(model):
         note = "The query has no text around it, so its vector is computed without other units."
     try:
-        hits = by_meaning(record, whole, scene, query, nearest)
+        hits = by_meaning(record, scene, query, nearest)
     except ThemescopeError as error:
         return replace(NOTHING_FOUND, note=str(error))
     return replace(hits, note=" ".join(filter(None, (note, hits.note))))

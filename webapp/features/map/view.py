@@ -157,7 +157,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], 
     passing = scene if columns.passing.all() else scene.only(columns.passing)
     shown = MapPage(
         corpus, record, whole, scene, options[coloured_by].make(), coloured_by, chosen_state,
-        controls.found(record, corpus, whole, passing), columns,
+        controls.found(record, corpus, passing), columns,
         columns.active + bool(len(articles)) + bool(controls.searched()), pair,
     )  # fmt: skip
     if asked == "all":

@@ -73,6 +73,6 @@ const CARD = {
   },
 
   open(row) {
-    if (row >= 0 && !this.data.fixed) this.send("point", { digest: this.data.digest, place: this.scene.place(row) });
+    if (row >= 0 && !this.data.fixed) this.tell("point", { digest: this.data.digest, place: this.scene.place(row) });
   },
 };

@@ -46,7 +46,6 @@ const INPUT = {
       return this.moved();
     }
     if (this.drag === "box") this.path = box(this.from, place);
-    else if (this.drag === "circle") this.path = round(this.from, Math.hypot(place[0] - this.from[0], place[1] - this.from[1]));
     else if (this.drag === "lasso" && Math.hypot(place[0] - this.last[0], place[1] - this.last[1]) >= 3) this.path.push((this.last = place));
     this.redraw(false);
   },
@@ -59,9 +58,8 @@ const INPUT = {
     const { drag } = this, path = drag === "lasso" && this.path.length ? [from, ...this.path] : this.path;
     this.from = null;
     if (far <= 4 && !(drag === "lasso" && path.length > 2)) return this.press(place, event);
-    if (drag === "polygon" || drag === "nearest" || drag === "category") return this.press(place, event);
+    if (drag === "polygon" || drag === "category") return this.press(place, event);
     this.stop();
-    if (drag === "circle") this.setRadius(from, far);
     if (path.length > 2) this.area(path);
   },
 
@@ -76,8 +74,6 @@ const INPUT = {
     const row = this.nearest(place);
     if (this.data.fixed || this.drag === "move" || shiftKey) return this.pick(row, pointerType);
     if (this.mode === "polygon") return this.corner(place);
-    if (this.mode === "circle") return this.circle(this.unit(place));
-    if (this.mode === "nearest") return this.near(this.unit(place));
     if (this.mode === "category") return row >= 0 && this.selectCategory(this.scene.kinds[row], this.how);
     if (this.mode === "box" && (this.corners.length || row < 0 || pointerType === "key")) return this.corner(place);
     return this.pick(row, pointerType);
@@ -135,39 +131,11 @@ const INPUT = {
   // The card makes room for what is selected: Escape then clears it, whenever the card would have come.
   select(what, mode = this.how) {
     this.closeCard();
-    this.send("area", { digest: this.data.digest, hidden: this.hidden, mode, ...what });
+    this.tell("area", { digest: this.data.digest, hidden: this.hidden, mode, ...what });
   },
 
   selectCategory(kind, mode) {
     this.select({ category: kind }, mode);
-  },
-
-  near([x, y]) {
-    this.centre = [x, y];
-    this.select({ near: [Math.round(x), Math.round(y), Math.round(Number(this.count.value))] });
-  },
-
-  circle([x, y]) {
-    this.centre = [x, y];
-    const radius = (Number(this.radius.value) / 100) * this.mapWidth() / this.camera.unit;
-    this.area(round(this.screen([x, y]), radius));
-  },
-
-  setRadius(from, pixels) {
-    this.centre = this.unit(from);
-    this.radius.value = ((100 * pixels * this.camera.unit) / this.mapWidth()).toPrecision(3);
-  },
-
-  mapWidth() {
-    const [left, low, right, high] = this.data.fit;
-    return Math.max(right - left, high - low, 1);
-  },
-
-  // Selects again around the last centre with another number or radius.
-  again() {
-    const centre = this.centre ?? (this.over >= 0 ? this.unit(this.pixel(this.over)) : null);
-    if (centre && this.mode === "nearest") this.near(centre);
-    if (centre && this.mode === "circle") this.circle(centre);
   },
 
   // --- zoom -----------------------------------------------------------------------------------------------------------
@@ -239,7 +207,7 @@ const INPUT = {
   escape() {
     if (!this.tip.hidden) this.closeCard();
     else if (this.path.length || this.corners.length) this.stop();
-    else if (!this.data.fixed) this.send("clear", { digest: this.data.digest });
+    else if (!this.data.fixed) this.tell("clear", { digest: this.data.digest });
     else return false;
     return true;
   },
@@ -258,11 +226,4 @@ const INPUT = {
 /** @param {number[]} from @param {number[]} to */
 function box([x, y], [u, v]) {
   return [[x, y], [u, y], [u, v], [x, v]];
-}
-
-function round([x, y], radius) {
-  return Array.from({ length: ROUND_CORNERS }, (_, i) => {
-    const angle = (2 * Math.PI * i) / ROUND_CORNERS;
-    return [x + radius * Math.cos(angle), y + radius * Math.sin(angle)];
-  });
 }

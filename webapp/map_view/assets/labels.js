@@ -133,22 +133,6 @@ const LABELS = {
       element.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
     }
   },
-
-  // Draws the names into a picture of the map, `ratio` times as large as the view.
-  drawLabels(flat, ratio) {
-    flat.textBaseline = "middle";
-    flat.lineJoin = "round";
-    flat.lineWidth = 3 * ratio;
-    flat.strokeStyle = this.data.look.paper;
-    flat.fillStyle = this.data.look.ink;
-    for (const { left, top, width, height, text, size } of this.placeLabels([])) {
-      flat.font = `600 ${size * ratio}px ${getComputedStyle(this.labels).fontFamily}`;
-      const at = /** @type {[string, number, number, number]} */ ([text, left * ratio, (top + height / 2) * ratio, width * ratio]);
-      flat.strokeText(...at);
-      flat.fillText(...at);
-    }
-    flat.textBaseline = "alphabetic";
-  },
 };
 
 /** The first phrase of a name, and at most so many letters. @param {string} name */

@@ -53,7 +53,6 @@ const LEVELS = {
     const flat = plane(this.ground), { x, y, unit } = this.camera;
     flat.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     flat.clearRect(0, 0, this.width, this.height);
-    this.paintContours(flat);
     if (!this.scene.density || this.complete) return;
     const size = GRID / unit, left = this.width / 2 - x / unit, top = this.height / 2 - (GRID - y) / unit;
     flat.drawImage(this.image(), left, top, size, size);

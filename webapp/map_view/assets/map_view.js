@@ -49,7 +49,6 @@ class View {
     const { data, setTriggerValue, setStateValue } = component;
     this.component = component;
     this.data = data;
-    this.send = (kind, value) => this.tell(kind, value);
     this.sendNow = setTriggerValue;
     this.setState = setStateValue;
     this.acknowledge(data.handled ?? 0);
@@ -151,21 +150,14 @@ class View {
     this.filtered();
   }
 
-  // Points that the filters of columns leave out are in grey, or hidden; their contours follow when the filter rests.
-  filtered(changed = false) {
+  // Points that the filters of columns leave out are in grey, or hidden.
+  filtered() {
     if (!this.drawing || !this.scene) return;
     const filter = window.themescopeMaps?.filter, failing = this.data.columns && filter?.columns === this.data.columns ? filter.failing : null;
     this.states = this.marked?.slice() ?? new Uint8Array(this.scene.kinds.length);
     if (failing) this.scene.leaveOut(this.states, failing, LEFT_OUT);
     this.drawing.states(this.states, Boolean(this.marked), Boolean(failing && !filter.hidden));
     if (this.over >= 0 && this.states[this.over] & LEFT_OUT) this.hover(-1);
-    if (changed) {
-      clearTimeout(this.contourTimer);
-      this.contourTimer = setTimeout(() => {
-        this.contoursOf = "";
-        this.redraw();
-      }, 250);
-    }
     this.redraw();
   }
 
@@ -319,7 +311,7 @@ class View {
   }
 }
 
-Object.assign(View.prototype, FRAME, LEGEND, CARD, LABELS, PINS, INPUT, LEVELS, DENSITY, OUTLINE, PICTURE);
+Object.assign(View.prototype, FRAME, LEGEND, CARD, LABELS, PINS, INPUT, LEVELS, OUTLINE);
 
 const VIEWS = (window.themescopeViews ??= new Set());
 

@@ -61,6 +61,6 @@ const OUTLINE = {
   },
 
   openPlace(place) {
-    if (!this.data.fixed) this.send("point", { digest: this.data.digest, place });
+    if (!this.data.fixed) this.tell("point", { digest: this.data.digest, place });
   },
 };

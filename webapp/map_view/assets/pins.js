@@ -18,19 +18,4 @@ const PINS = {
     const about = { title: text, "aria-label": `Result ${order}: ${text}` };
     pressed(this.pins, "pin", () => this.openPlace(place), order, about).onpointerdown = (event) => event.stopPropagation();
   },
-
-  drawPins(flat, ratio) {
-    flat.textAlign = "center";
-    flat.font = `600 ${12 * ratio}px ${getComputedStyle(this.labels).fontFamily}`;
-    for (const [i, [x, y]] of (this.data.pins ?? []).entries()) {
-      const [left, top] = this.screen([x, y]).map((part) => part * ratio);
-      flat.fillStyle = this.data.look.accent;
-      flat.beginPath();
-      flat.arc(left, top - 16 * ratio, 11 * ratio, 0, 2 * Math.PI);
-      flat.fill();
-      flat.fillStyle = this.data.look.paper;
-      flat.fillText(i + 1, left, top - 12 * ratio);
-    }
-    flat.textAlign = "start";
-  },
 };

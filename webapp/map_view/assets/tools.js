@@ -1,12 +1,10 @@
-const UNITS = 65535, NEAR = 10, MOST_CORNERS = 240, ROUND_CORNERS = 64;
+const UNITS = 65535, NEAR = 10, MOST_CORNERS = 240;
 // Mode, key, name, hint while the tool is in use. The first ones stand in the toolbar, the others in its last menu.
 const TOOLS = [
   ["lasso", "l", "Lasso", ""],
   ["box", "b", "Box", "Drag, or click two opposite corners."],
   ["move", "m", "Move", ""],
   ["polygon", "g", "Polygon", "Click corners; Enter or double-click closes, Backspace removes the last."],
-  ["circle", "o", "Within a radius", "Click a centre, or drag from it."],
-  ["nearest", "k", "Nearest points", "Click a place."],
   ["category", "t", "All of a group", "Click a point."],
 ];
 const IN_BAR = 3;
@@ -15,9 +13,7 @@ const ACTIONS = [
   ["in", "+", "Zoom in", "+"],
   ["out", "-", "Zoom out", "−"],
   ["fit", "0", "Show the whole map", "Fit"],
-  ["names", "n", "Names on the map"],
-  ["density", "d", "Density"],
-  ["png", "p", "Save as PNG"],
+  ["names", "n", "Names"],
 ];
 
 function made(tag, name, parent, text = "", attributes = {}) {
@@ -42,13 +38,10 @@ const FRAME = {
     for (const [action, key, title, text] of ACTIONS.slice(0, IN_BAR)) this.tool(text, key, title, () => this.act(action));
     made("span", "gap", this.bar);
     this.colourMenu = this.menu("Colour", "Colours of the points", () => this.colourEntries());
-    this.menu("Names", "Names on the map", () => ["names", "density"].map((name) => this.actionEntry(name)));
+    this.menu("Names", "Names on the map", () => [["As many as have room", () => this.showNames(true), this.named], ["None", () => this.showNames(false), !this.named]]);
     this.filter = pressed(this.bar, "tool menu", () => this.ask("filter"), "Filter");
     this.menu("⋯", "More", () => this.moreEntries());
-    this.options = made("div", "options", this.frame, "", { "data-panel": "options", role: "group", "aria-label": "Options of the tool" });
-    this.count = this.number("Points", 15, 1, 10_000, () => this.again());
-    this.radius = this.number("Radius, % of the map", 5, 0.1, 100, () => this.again());
-    this.advice = made("span", "advice", this.options);
+    this.options = made("p", "options", this.frame, "", { "data-panel": "options", role: "status" });
     this.how = "replace";
     this.named = true;
     this.use(matchMedia("(pointer: coarse)").matches ? "move" : "lasso");
@@ -60,48 +53,34 @@ const FRAME = {
     });
   },
 
-  number(label, value, least, most, change) {
-    const field = made("label", "field", this.options), input = document.createElement("input");
-    field.append(label, input);
-    Object.assign(input, { type: "number", value, min: least, max: most, step: "any" });
-    input.onchange = () => {
-      input.value = String(Math.min(Math.max(Number(input.value) || value, least), most));
-      change();
-    };
-    return input;
-  },
-
   use(mode) {
     this.mode = mode;
     this.stop();
-    this.centre = null;
     for (const button of this.bar.querySelectorAll("button[data-mode]")) {
       button.setAttribute("aria-pressed", String(button.dataset.mode === mode));
     }
     this.stage.dataset.mode = mode;
-    this.count.parentElement.hidden = mode !== "nearest";
-    this.radius.parentElement.hidden = mode !== "circle";
     const [, , title, hint] = TOOLS.find((tool) => tool[0] === mode);
-    this.advice.textContent = hint && `${title}: ${hint}`;
+    this.options.textContent = hint && `${title}: ${hint}`;
     this.options.hidden = !hint;
     this.redraw(false);
   },
 
   act(action) {
-    if (action === "png") return this.save();
-    if (action === "density") return this.showDensity(!this.dense());
-    if (action === "names") {
-      this.named = !this.named;
-      return this.redraw(false);
-    }
+    if (action === "names") return this.showNames(!this.named);
     if (action === "fit") this.fit();
     else this.zoom(action === "in" ? 1 / 1.5 : 1.5, this.width / 2, this.height / 2);
     this.moved();
   },
 
+  showNames(named) {
+    this.named = named;
+    this.redraw(false);
+  },
+
   // --- menus ----------------------------------------------------------------------------------------------------------
 
-  // A button that opens a menu; `entries` returns it as [label, press, checked or undefined, role], or a heading.
+  // A button that opens a menu; `entries` returns it as [label, press, checked or undefined], or a heading.
   menu(text, title, entries) {
     const holder = made("div", "holder", this.bar), list = make("div", "list", "", { role: "menu", "aria-label": title });
     const button = pressed(holder, "tool menu", () => (list.isConnected ? this.closeMenu() : open()), text, {
@@ -116,7 +95,8 @@ const FRAME = {
       const over = list.getBoundingClientRect().right - this.frame.getBoundingClientRect().right + 8;
       list.style.marginLeft = over > 0 ? `${-over}px` : "";
       list.style.maxHeight = `${Math.max(this.stage.offsetHeight - 60, 160)}px`;
-      (list.querySelector("[aria-checked=true]") ?? list.querySelector("button"))?.focus();
+      const chosen = list.querySelector(".heading") ? null : list.querySelector("[aria-checked=true]");
+      (chosen ?? list.querySelector("button"))?.focus();
       const outside = (event) => event.composedPath().includes(holder) || this.closeMenu?.();
       document.addEventListener("pointerdown", outside, true);
       this.closeMenu = () => {
@@ -133,8 +113,8 @@ const FRAME = {
 
   menuEntry(list, entry, button) {
     if (typeof entry === "string") return made("span", "heading", list, entry, { "aria-hidden": "true" });
-    const [text, press, checked, role = "menuitemradio"] = entry;
-    const state = checked === undefined ? { role: "menuitem" } : { role, "aria-checked": String(checked) };
+    const [text, press, checked] = entry;
+    const state = checked === undefined ? { role: "menuitem" } : { role: "menuitemradio", "aria-checked": String(checked) };
     return pressed(list, "entry", () => {
       this.closeMenu();
       button.focus();
@@ -168,11 +148,6 @@ const FRAME = {
     return options.map((name) => [name, () => this.ask("colour", name), name === chosen]);
   },
 
-  actionEntry(action) {
-    const [, , title] = ACTIONS.find((one) => one[0] === action), on = { names: this.named, density: this.dense() }[action];
-    return [title, () => this.act(action), on, "menuitemcheckbox"];
-  },
-
   moreEntries() {
     const more = [];
     if (!this.data.fixed) {
@@ -182,7 +157,7 @@ const FRAME = {
       for (const [how, , title] of COMBINE) more.push([title, () => (this.how = how), how === this.how]);
       more.push("Map");
     }
-    more.push(["As a list", () => this.openOutline()], this.actionEntry("png"));
+    more.push(["As a list", () => this.openOutline()]);
     for (const [id, label] of this.data.page?.more ?? []) more.push([label, () => this.ask(id)]);
     return more;
   },

@@ -278,7 +278,7 @@ def _shares(title: str, here: SelectedSentences, there: SelectedSentences | None
 
 
 def _save(of: Panel) -> None:
-    """Draw the form that saves the selection, the saved ones with which it can be combined, and other selections."""
+    """Draw the form that saves the selection, and the saved ones with which it can be combined."""
     if may(Right.LABEL):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             name = st.text_input("Name", key=of.name("save-name"), max_chars=200)
@@ -296,18 +296,6 @@ def _save(of: Panel) -> None:
                     label, key=of.name(f"combine-{label}"), help=f"{help}.",
                     on_click=_combined, args=(of, chosen, combine),
                 )  # fmt: skip
-    st.button(
-        "Select all other units", key=of.name("complement"), type="tertiary",
-        on_click=lambda: _select(of, of.selection.complement(selections.everything(of.selection))),
-    )  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        most = max(len(of.selection), 1)
-        number = st.number_input("Number", 1, most, min(most, 60), key=of.name("sample-number"), width=110)
-        seed = st.number_input("Seed", 0, 1_000_000, 0, key=of.name("sample-seed"), width=110)
-        st.button(
-            "Select at random", key=of.name("sample"),
-            on_click=lambda: _select(of, of.selection.sample(int(number), int(seed))),
-        )  # fmt: skip
     if st.session_state.pop(f"{of.key}-changed", False):
         if of.on_select is not None:
             st.rerun()

@@ -249,7 +249,7 @@ class Charts {
     const start = performance.now(), { filters } = this, { active, failing } = filters, passing = filters.passing();
     const maps = (window.themescopeMaps ??= { scenes: new Map(), waiting: new Set() });
     maps.filter = { columns: this.digest, failing: active ? failing : null, hidden: this.rest === HIDDEN };
-    for (const view of window.themescopeViews ?? []) view.filtered(true);
+    for (const view of window.themescopeViews ?? []) view.filtered();
     this.charts.forEach((chart, place) => {
       chart.list?.();
       chart.paint(filters.counts(place));
