@@ -82,6 +82,7 @@ class View {
     this.takeTiles(data.loaded);
     this.state();
     if (this.loadedFor !== data.digest) this.load();
+    else if (this.scene.index.length === 1) this.sayWhatIsDrawn(0);
     this.loadedFor = data.digest;
     this.askOutline();
     this.hint();
