@@ -141,41 +141,30 @@ def _units(corpus: CorpusRecord) -> str:
 def _data(r: Unit, corpus: CorpusRecord, long: bool) -> list[Block]:
     """Return what the corpus has, where it comes from, and what was left out or changed."""
     documents = "" if is_list(corpus) else f" in {counted(corpus.articles, 'document')}"
-    waves, columns = waves_of(corpus), r.columns.list(corpus.id)
-    edits = [edit for edit in r.corpus_edits.list(corpus.id) if edit.undone is None]
+    columns, done = r.columns.list(corpus.id), Counter[str]()
+    for edit in r.corpus_edits.list(corpus.id):
+        if edit.undone is None:
+            done[_EDITED[edit.kind]] += edit.sentences
     reasons = [
-        (what, reason, f"{number:,}")
+        f"{number:,} {what} ({reason})"
         for what, key in (("left out", "skipped"), ("changed", "changed"))
         for reason, number in corpus.report.get(key, {}).items()
     ]
-    told = [
-        f"{_units(corpus)}{documents}, imported on {corpus.created:%d %B %Y}.",
-        f"Languages: {shares_text(corpus_shares(corpus))}.",
+    parts = {
+        "Languages": [shares_text(corpus_shares(corpus))],
+        "Waves": [f"{w['name']} ({w['sentences']:,})" for w in waves_of(corpus)],
+        "Columns": [] if long else [column.label for column in columns],
+        "At the import": reasons,
+    }
+    told = [f"{name}: {', '.join(listed)}." for name, listed in parts.items() if listed]
+    blocks: list[Block] = [
+        ParagraphBlock(" ".join([f"{_units(corpus)}{documents}, imported on {corpus.created:%d %B %Y}.", *told]))
     ]
-    if not long:
-        if waves:
-            told.append("Waves: " + ", ".join(f"{w['name']} ({w['sentences']:,})" for w in waves) + ".")
-        if columns:
-            told.append(f"Columns: {', '.join(column.label for column in columns)}.")
-        if reasons:
-            told.append(f"At the import: {', '.join(f'{number} {what} ({why})' for what, why, number in reasons)}.")
-        done = Counter[str]()
-        for edit in edits:
-            done[_EDITED[edit.kind]] += edit.sentences
-        since = f"Since the import: {', '.join(f'{what} ({n:,})' for what, n in done.items())}."
-        return [ParagraphBlock(" ".join(told)), *([ParagraphBlock(since)] if done else [])]
-    blocks: list[Block] = [ParagraphBlock(" ".join(told))]
-    if waves:
-        rows = [(w["name"], w["date"] or "–", f"{w['sentences']:,}") for w in waves]
-        blocks.append(Table(("Wave", "Date", "Units"), rows))
-    if columns:
+    if done:
+        blocks.append(ParagraphBlock(f"Since the import: {', '.join(f'{what} ({n:,})' for what, n in done.items())}."))
+    if columns and long:
         about = [(c.label, c.type, f"{c.about.get('missing', 0):,}") for c in columns]
         blocks.append(Table(("Column", "Type", "Missing values"), about))
-    if reasons:
-        blocks += [ParagraphBlock("At the import:"), Table(("What", "Reason", "Count"), reasons)]
-    if edits:
-        changed = [(_EDITED[edit.kind], f"{edit.sentences:,}") for edit in edits]
-        blocks += [ParagraphBlock("Since the import:"), Table(("What", "Units"), changed)]
     return blocks
 
 
