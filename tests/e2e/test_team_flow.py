@@ -226,3 +226,58 @@ def test_two_tabs_never_overwrite_each_other(page: Page, other_page: Page, app: 
     assert coded(app, "Kim", corpus) == {**before, first: wrong}
     type_keys(other_page, 4)
     assert len(coded(app, "Kim", corpus)) == 6
+
+
+def settled(page: Page, done: int, n: int) -> str:
+    """Wait until everything is saved and so many units are done; the unit that is shown."""
+    expect(page.locator(".unit[data-waiting='0'] .count")).to_have_text(f"{done} of {n}")
+    expect(page.locator(".unit article .text")).to_be_visible()
+    return str(page.evaluate(SHOWN))
+
+
+def test_every_action_has_a_key(page: Page, app: App) -> None:
+    corpus, n = "Shown by keys", 6
+    one_sentence_items(app.store, corpus, ("Kim",), n)
+    open_task(page, app, corpus, "Kim")
+    first = settled(page, 0, n)
+    page.keyboard.press("1")
+    second = settled(page, 1, n)
+    page.keyboard.press("u")
+    assert settled(page, 0, n) == first
+    page.keyboard.press("y")
+    expect(page.locator(".unit .count")).to_have_text(f"1 of {n}")
+    page.keyboard.press("ArrowRight")
+    assert settled(page, 1, n) == second
+    page.keyboard.press("x")
+    expect(page.get_by_role("button", name="Uncertain")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("f")
+    page.keyboard.type("thr")
+    page.keyboard.press("Enter")
+    third = settled(page, 2, n)
+    page.keyboard.press("j")
+    page.keyboard.type("1 or 2?")
+    page.keyboard.press("Enter")
+    settled(page, 3, n)
+    page.keyboard.press("0")
+    fifth = settled(page, 4, n)
+    page.keyboard.press("Enter")
+    expect(page.locator(".unit .status")).to_have_text("Press the key of a code.")
+    page.keyboard.press("t")
+    page.keyboard.type("unclear 3")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert settled(page, 4, n) == third
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="All keys")).to_be_visible()
+    page.keyboard.press("1")
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    expect(page.locator(".unit[data-waiting='0']")).to_have_count(1)
+    with app.store.reading() as r:
+        state = r.labellings.snapshot(r.labellings.by_name(f"{corpus} task · Kim").id).partition
+        texts = {sentence.text: id for id, sentence in r.corpora.sentences_by_id(state.ids).items()}
+    assert coded(app, "Kim", corpus) == {first: "1", second: "3", third: "2"}
+    assert state.ids[state.uncertain].tolist() == [texts[second]]
+    assert state.notes[texts[third]] == "1 or 2?" and texts[fifth] not in state.notes
+    assert sorted(state.notes.values()) == ["1 or 2?", "None of the codes fits."]
