@@ -488,7 +488,7 @@ def _decide(state: RelabelState, queue: UnitQueue, action: Mapping[str, Any], ki
             expected = False
         else:
             state.saved_at = datetime.now(UTC)
-            what = step.summary.removeprefix("1 sentence").lstrip(" :") if step else "unchanged"
+            what = step.summary.removeprefix("1 unit").lstrip(" :") if step else "unchanged"
             state.last_summary = f"“{shorten(_name(state, unit), _MOST_NAME)}” {what}"
     if not expected:
         queue.written.pop(unit, None)
