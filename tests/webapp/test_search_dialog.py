@@ -122,7 +122,7 @@ def test_units_found_become_the_selection(
 ) -> None:
     offered: list[list[int]] = []
     monkeypatch.setattr(search.selections, "offer", lambda corpus_id, ids, origin: offered.append([*ids]))
-    at = chosen(open_page("home", corpus=CORPUS), "danube course", "Select the sentences with “danube course”")
+    at = chosen(open_page("home", corpus=CORPUS), "danube course", "Select the units with “danube course”")
     assert not at.exception and at.session_state["navigation_current"] == "map"
     (ids,) = offered
     assert ids == search.sentence_ids("danube course", queries.corpora()[0]).tolist() and len(ids) > 1

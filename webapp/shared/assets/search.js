@@ -27,7 +27,8 @@ class Search {
     });
     this.meaning = make("input", "", "", { type: "checkbox" });
     this.way = make("label", "", "", { hidden: "" });
-    this.way.append(this.meaning, "By meaning, in this project");
+    this.says = make("span");
+    this.way.append(this.meaning, this.says);
     const close = make("button", "close", "close", { "aria-label": "Close" });
     close.onclick = () => this.dialog.close();
     this.status = make("p", "", "", { role: "status" });
@@ -68,6 +69,7 @@ class Search {
   update(data, send) {
     this.send = send;
     this.name.textContent = data.label;
+    this.says.textContent = data.way;
     const sought = data.find ?? null;
     if (this.sought !== sought && sought !== null) this.show(sought);
     this.sought = sought;

@@ -188,7 +188,7 @@ def by_words(text: str, corpus: CorpusRecord | None) -> list[Listed]:
             selections.PAGE, {CORPUS: corpus.name},
             do=lambda: selections.offer(corpus.id, sentence_ids(text, corpus), origin),
         )  # fmt: skip
-        every = Result(f"Select the {corpus.unit.value}s with “{text.strip()}”", "On the map")
+        every = Result(f"Select the units with “{text.strip()}”", "On the map")
         found.append(Listed(group_of("Actions", [every]), [select]))
     others = [Listed(*codes(words, corpus)), Listed(*pages(words)), Listed(*documentation(words))]
     return [*found, *(listed for listed in others if listed.links)]
