@@ -219,7 +219,7 @@ def steps(found: Sequence[Step]) -> None:
     A step of the page that is open has no button, unless it names a view: the page itself shows how to do it.
     """
     following = next((step for step in found if not step.done and not step.needs), None)
-    with st.container(border=True, key="steps"):
+    with st.container(border=True, key="steps", width=760):
         for number, step in enumerate(found, 1):
             with st.container(horizontal=True, vertical_alignment="center", key=f"item-step-{number}"):
                 mark = ":green[:material/check_circle:]" if step.done else f"**{number}**"
