@@ -153,5 +153,8 @@ def test_the_command_writes_each_format(store: Store, tmp_path: Path, monkeypatc
         done = CliRunner().invoke(main, ["report", corpus.name, "--out", str(out), "--labelling", "gold"])
         assert done.exit_code == 0, done.output
         assert out.read_bytes().lower().startswith(begin.lower())
+    long = tmp_path / "long.md"
+    assert CliRunner().invoke(main, ["report", corpus.name, "--out", str(long), "--long"]).exit_code == 0
+    assert "## Codings" in long.read_text("utf-8") and "## Codings" not in (tmp_path / "report.md").read_text("utf-8")
     wrong = CliRunner().invoke(main, ["report", corpus.name, "--out", str(tmp_path / "report.pdf")])
     assert wrong.exit_code == 2 and "not .pdf" in wrong.output
