@@ -24,8 +24,8 @@ ADDRESSES: list[tuple[str, dict[str, str]]] = [
     ("map", {"map": "Islands by network", "colour": "Section"}),
     ("map", {"map": "Islands by words", "compare": "Islands by network", "search": "ferry"}),
     *(("themes", {"view": view}) for view in ("Results", "Themes", "By column", "Files", "How they were found")),
-    *(("code", {"view": view, "labelling": LABELLING}) for view in ("Edit", "History", "Files and settings")),
-    *(("code", {"labelling": LABELLING, "layout": layout}) for layout in ("Clusters", "Map")),
+    *(("code", {"view": view, "labelling": LABELLING}) for view in ("Suggestions", "History", "Files")),
+    *(("code", {"labelling": LABELLING, "surface": surface}) for surface in ("Code", "Sort", "Table")),
     ("code", {"labelling": "Themes of the list"}),
 ]
 
