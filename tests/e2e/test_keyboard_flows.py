@@ -253,3 +253,22 @@ def test_a_theme_is_named_in_place_and_opened_by_keys(page: Page, filled: App) -
     tab_to(page, "All themes")
     page.keyboard.press("Enter")
     expect(names).to_have_count(2)
+
+
+def test_the_search_dialog_opens_over_a_page_finds_and_closes(page: Page, filled: App) -> None:
+    open_page(page, f"{filled.url}/texts?{urlencode({'corpus': CORPUS})}", "Texts")
+    at_rest(page)
+    page.keyboard.press("/")
+    dialog = page.get_by_role("dialog", name="Search")
+    expect(dialog.get_by_role("option", name=re.compile("New task"))).to_be_visible()
+    page.keyboard.type("danube course")
+    expect(dialog.get_by_role("option", name=re.compile("Danube Course paragraph")).first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("danube course")
+    expect(dialog.locator("mark").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("texts_sentence="))
+    expect(page.get_by_role("heading", name="Danube")).to_be_visible()

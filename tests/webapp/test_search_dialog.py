@@ -29,7 +29,7 @@ def asked(at: AppTest, text: str) -> dict[str, list[dict[str, str]]]:
     assert not at.exception
     (found,) = [e.proto for e in at.get("bidi_component") if e.proto.component_name == "themescope_search"]
     data = json.loads(found.json)
-    assert data["number"] == 7
+    assert (data["number"], data["label"], data["way"]) == (7, "Search", "By meaning, in this project")
     return {group["title"]: group["items"] for group in data["groups"]}
 
 

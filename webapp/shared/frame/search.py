@@ -308,7 +308,8 @@ def dialog() -> None:
     """Draw the button with the dialog; answer what somebody typed, and open or do what they chose."""
     _open_chosen()
     asked = st.session_state.pop(_ASKED, None)
-    data: dict[str, Any] = {"label": "Search", "find": st.session_state.pop(SOUGHT, st.query_params.get(FIND))}
+    data: dict[str, Any] = {"label": "Search", "way": "By meaning, in this project"}
+    data["find"] = st.session_state.pop(SOUGHT, st.query_params.get(FIND))
     if asked is not None:
         data |= _answer(str(asked.get("text") or ""), bool(asked.get("meaning")), asked.get("number"))
     draw_component("search", data=data, key=BOX, width="content", on_query_change=_typed, on_open_change=_choose)
