@@ -153,7 +153,7 @@ def show(state: CodebookState) -> None:
     listed, may_edit = codes(state.partition), not state.read_only
     messages(state)
     if st.session_state.get(EDIT) == (state.record.id, NEW_CODE) and may_edit:
-        with st.container(border=True, key="item-new-code"):
+        with st.container(border=True, key=f"item-code-{NEW_CODE}"):
             _form(state, Code(Cluster(NEW_CODE, "", 0), CodebookEntry()))
     if not listed:
         nothing("No codes yet.", "A code has a name, a definition, and rules for what belongs to it and what does not.")
@@ -259,7 +259,7 @@ def first_code() -> None:
         record = attempt(lambda: starts.begin(queries.store(), new, starts.from_nothing))
         return record is not None and codebook_state(record).apply(lambda p: _created(p, 1, name, entry)) is not None
 
-    with st.container(border=True, key="item-new-code"):
+    with st.container(border=True, key=f"item-code-{NEW_CODE}"):
         st.markdown("**The first code**")
         code = Code(Cluster(NEW_CODE, "", 0), CodebookEntry())
         if editor("codebook_first", code, start([]), lambda ids: {}, save):

@@ -163,12 +163,12 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
     more = max(20, 10 * round(found.record.labels / 20))
     _, accuracy = report.at(_SURE)
     sure = int((found.probabilities.max(1) >= _SURE).sum()) if len(found.ids) else 0
-    right = "" if np.isnan(accuracy) else f"; about {100 * accuracy:.0f} % of such are right"
+    reached = "" if np.isnan(accuracy) else f"; about {100 * accuracy:.0f} % of such are right"
     st.caption(
         f"Measured on {count(found.record.labels, 'coded unit')} held out in turn, whole documents at a time; 95 % "
         f"intervals. About {more:,} more would give +{100 * report.gain(more):.0f} points of accuracy. "
         f"Probabilities are off by {100 * report.calibration_error:.0f} points on average. {sure:,} of "
-        f"{count(len(found.ids), 'prediction')} have a probability of {100 * _SURE:.0f} % or more{right}."
+        f"{count(len(found.ids), 'prediction')} have a probability of {100 * _SURE:.0f} % or more{reached}."
     )
     page_link("estimates", "Estimate shares", view={"labellings": [state.record.name]})
     with st.expander("By code, confusions and learning curve", icon=":material/monitoring:"):

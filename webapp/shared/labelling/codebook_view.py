@@ -158,7 +158,8 @@ def _form(
         }
         if not st.form_submit_button("Save code", type="primary", icon=":material/save:"):
             return None
-    edited = CodebookEntry(**typed, **{field: tuple(ids) for field, ids in chosen.items()})
+    given: dict[str, Any] = {**typed, **{field: tuple(ids) for field, ids in chosen.items()}}
+    edited = CodebookEntry(**given)
     return Code(replace(code.cluster, name=(name or "").strip()), edited)
 
 
