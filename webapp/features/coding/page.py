@@ -269,6 +269,8 @@ def draw() -> None:
         toolbar.use_model(state)
         if view or surface != CODE:  # which has its own, beside the unit that they are about
             toolbar.show_bar(state)
+        else:
+            st.space("stretch")
         chosen = st.menu_button("⋯", _menu(state), key=f"code_menu_{record.id}", help="More about this coding")
     if chosen == sentences.OUTLIERS:
         switch_page("code", {"labelling": record.name, "surface": TABLE, "filter": sentences.OUTLIERS})
