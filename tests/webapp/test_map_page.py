@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.hands import plain_words_of
-from tests.webapp.listed import listed
+from tests.webapp.listed import listed, listing
 from tests.webapp.test_themes import analysed
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import Cluster, Partition
@@ -68,7 +68,9 @@ def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_p
     at = open_page("map", shape=ALL, sentence="30", search="nile")
     said = plain_words_of(at)
     assert "24 units found among 72 selected" in said
-    assert "Nile Course paragraph 0 sentence 1 has some words." in said
+    assert 30 in [row["id"] for row in listed(at)] and listing(at)["focus"] == 30
+    alone = open_page("map", sentence="30")
+    assert "Nile Course paragraph 0 sentence 1 has some words." in plain_words_of(alone) and not listed(alone)
     assert at.query_params[map.SHAPE] in (ALL, [ALL])
     at.button(key="map_drawer-clear").click().run()
     assert "24 units found" in plain_words_of(at) and "selected" not in plain_words_of(at)

@@ -329,12 +329,13 @@ def _about(page: MapPage) -> str:
 
 def _drawer(page: MapPage) -> None:
     """Draw the unit that was clicked, and the units that are selected or found."""
-    _details(page)
+    rows, ranking = _listed(page)
+    listing = bool(len(page.state.ids)) or page.found.searched
+    _details(page, listing and page.state.sentence in page.passing.ids[rows])
     if page.found.note:
         st.caption(plain(page.found.note))
-    if not len(page.state.ids) and not page.found.searched:
+    if not listing:
         return
-    rows, ranking = _listed(page)
     # A selection that was not made here may have units that are not on the map: they count all the same.
     elsewhere = page.state.origin is not None and not page.found.searched and not page.columns.active
     ids = page.state.ids if elsewhere else page.passing.ids[rows]
@@ -422,26 +423,26 @@ def _origin(page: MapPage) -> Origin:
     return Origin(kind, tuple(facts))
 
 
-def _details(page: MapPage) -> None:
-    """Draw the text of the unit that was clicked, and what it leads to."""
+def _details(page: MapPage, listed: bool) -> None:
+    """Draw what the unit that was clicked leads to, and its text where the list below does not have it."""
     rows = page.scene.rows_of(np.array([page.state.sentence]))
     if not len(rows):
         return
     row = int(rows[0])
     (sentence,) = map_scene.texts(page.scene, rows)
-    with st.container(border=True, gap="small", key="map_details"):
-        with st.container(horizontal=True, wrap=False, gap="small"):
-            st.text(sentence.text, width="stretch")
-            st.button("Close", type="tertiary", key="map_details_close", on_click=page.state.click, args=(-1,))
-        parts = [page.scene.article(row), page.scene.section(row)]
-        parts += [page.colouring.name(row)] if page.colouring.column else []
-        st.caption(" · ".join(plain(part) for part in parts if part))
+    with st.container(gap="small", key="map_details"):
+        if not listed:
+            st.text(sentence.text)
+            parts = [page.scene.article(row), page.scene.section(row)]
+            parts += [page.colouring.name(row)] if page.colouring.column else []
+            st.caption(" · ".join(plain(part) for part in parts if part))
         with st.container(horizontal=True):
             st.button(
                 "Find similar", shortcut="A", on_click=controls.search_similar, args=(sentence.id,), type="tertiary",
                 help="Lists the nearest neighbours of this unit and rings them on the map.",
             )  # fmt: skip
             page_link("texts", "Read the text", icon="", view={"article": page.scene.article(row)})
+            st.button("Close", type="tertiary", key="map_details_close", on_click=page.state.click, args=(-1,))
 
 
 # Filters by columns: charts beside the map that filter each other and the map in the browser

@@ -73,7 +73,7 @@ def _menu(of: Panel) -> None:
         if st.session_state.get(f"{of.key}-order") not in of.orders:
             st.session_state.pop(f"{of.key}-order", None)
         st.selectbox("Order", of.orders, key=f"{of.key}-order")
-        st.caption(plain(shorten(str(of.selection.origin), 200)))
+        st.markdown(f":small[{plain(shorten(str(of.selection.origin), 200))}]")
 
 
 def _button(of: Panel, title: str, **options: Any) -> None:
