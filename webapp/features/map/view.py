@@ -288,12 +288,15 @@ def _dialog(page: MapPage, canvas: Canvas, compute: Callable[[], None]) -> None:
         if not st.session_state.get(_DIALOG):
             st.rerun()
 
+    def about() -> None:
+        st.markdown(plain(_about(page)))
+
     dialogs: dict[str, Callable[[], None]] = {
         "figure": lambda: figure.show(canvas.filtered, page.record, page.coloured_by),
         "saved": saved,
         "views": lambda: saved_views("map", menu=False),
         "compute": compute,
-        "about": lambda: st.markdown(plain(_about(page))),
+        "about": about,
     }
     opened = st.session_state.get(_DIALOG, "")
     if opened in dialogs:
