@@ -12,7 +12,6 @@ from themescope.db.access import Right
 from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.installation import demo
-from themescope.jobs.services.installation.demo import Sample
 from themescope.webapp.shared import input_files, projects, queries
 from themescope.webapp.shared.choose import closed, delete_project
 from themescope.webapp.shared.frame import header
@@ -35,7 +34,7 @@ _GONE = {
 
 
 def box(known: Sequence[CorpusRecord]) -> None:
-    """Draw the box that takes pasted texts and files of any kind, and the samples."""
+    """Draw the box that takes pasted texts and files of any kind, and the demo."""
     if closed("Adding texts"):
         return
     with st.container(border=True):
@@ -45,14 +44,12 @@ def box(known: Sequence[CorpusRecord]) -> None:
             placeholder="Survey answers, claims, comments, titles …",
         )  # fmt: skip
         files = right.file_uploader(
-            "Or drop files of any kind", accept_multiple_files=True, key="home_files",
-            max_upload_size=MOST_BYTES // 10**6,
-            help="Texts, tables, interviews, projects of Themescope, NVivo, ATLAS.ti or MAXQDA, tables of labels, ZIP "
-            "archives. The next page shows what becomes of them.",
+            "Or drop files: texts, tables, projects and codes of any program, ZIP", accept_multiple_files=True,
+            key="home_files", max_upload_size=MOST_BYTES // 10**6,
         )  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="center"):
             clicked = st.button("Find themes", type="primary", icon=":material/category:")
-            _samples({corpus.name for corpus in known})
+            _demo(any(corpus.name == demo.CORPUS for corpus in known))
     if files:
         input_files.hand_over(files)
         switch_page("import")
@@ -64,33 +61,17 @@ def box(known: Sequence[CorpusRecord]) -> None:
         switch_page("import")
 
 
-def _samples(built: set[str]) -> None:
-    """Draw the demo, and the other samples in a menu."""
-    working = pipeline.working(queries.store())
-    if demo.CORPUS in built:
+def _demo(built: bool) -> None:
+    """Draw the link to the demo, or the button that builds it, in an empty store with what compares models."""
+    store = queries.store()
+    if built:
         page_link("map", "Open the demo", view={"corpus": demo.CORPUS}, key="home-demo")
-    elif demo.CORPUS in working:
+    elif demo.CORPUS in pipeline.working(store):
         page_link("jobs", "The demo is being built", icon=":material/autorenew:")
-    elif st.button("Build the demo", icon=":material/play_arrow:", help="Takes a few minutes.") and _built(
-        demo.SAMPLES[0]
+    elif st.button("Build the demo", icon=":material/play_arrow:") and follow(
+        lambda: demo.seed_demo(store) or demo.build_sample(store, demo.SAMPLES[0])
     ):
         st.rerun()
-    with st.popover("Other samples", type="tertiary"):
-        for sample in demo.SAMPLES[1:]:
-            st.markdown(f"**{plain(sample.name)}**  \n{plain(sample.about)}  \n:gray[{plain(sample.licence)}]")
-            if sample.name in built:
-                page_link("map", "Open the map", view={"corpus": sample.name}, key=f"sample-open-{sample.name}")
-            elif sample.name in working:
-                st.caption(":material/autorenew: being built")
-            elif st.button("Build", key=f"sample-{sample.name}", icon=":material/play_arrow:") and _built(sample):
-                st.rerun()
-
-
-def _built(sample: Sample) -> bool:
-    """Queue a sample; of the demo, in an empty store, also what compares models."""
-    store = queries.store()
-    seed = demo.seed_demo if sample.name == demo.CORPUS else lambda store: []
-    return bool(follow(lambda: seed(store) or demo.build_sample(store, sample)))
 
 
 def listed(found: Sequence[CorpusRecord]) -> None:

@@ -32,10 +32,12 @@ from themescope.jobs.services.everything import (
     holds_all,
     words_of,
 )
+from themescope.jobs.services.installation import demo
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.search import find_similar, preload
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.components import draw_component, succeeds
+from themescope.webapp.shared.job_status import follow
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.navigation import is_open, offered, offered_cards, switch_page
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
@@ -252,11 +254,15 @@ def _actions(project: CorpusRecord | None) -> Iterator[Action]:
     if may(Right.MANAGE):
         yield "Add texts", "New project, or a wave of this one", Link("import")
         yield "Paste texts", "One per line", Link("home")
-    if project is None:
-        return
-    yield from _of_results(project)
-    if may(Right.LABEL):
-        yield from _of_labels(project)
+    if project is not None:
+        yield from _of_results(project)
+        if may(Right.LABEL):
+            yield from _of_labels(project)
+    built = {corpus.name for corpus in projects.known()}
+    for sample in demo.SAMPLES[1:] if may(Right.MANAGE) else ():
+        if sample.name not in built:
+            build = partial(follow, partial(demo.build_sample, queries.store(), sample))
+            yield f"Build the sample “{sample.name}”", sample.about, Link("jobs", do=build)
 
 
 def _of_results(project: CorpusRecord) -> Iterator[Action]:
