@@ -236,7 +236,10 @@ def head(state: CodebookState) -> None:
     )  # fmt: skip
     if state.read_only:
         return
-    st.button("New code", type="primary", icon=":material/add:", on_click=_edit, args=(state, NEW_CODE))
+    st.button(
+        "New code", type="secondary" if st.session_state.get(EDIT) else "primary", icon=":material/add:",
+        on_click=_edit, args=(state, NEW_CODE),
+    )  # fmt: skip
     found = state.session.undo_state
     for label, move, steps in (("Undo", state.undo, found.undoable), ("Redo", state.redo, found.redoable)):
         if steps:

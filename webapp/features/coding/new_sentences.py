@@ -118,7 +118,7 @@ def _candidate(state: RelabelState, wave: _Wave, keys: bool) -> None:
     coder = f"new theme, {wave.record.model}"
     with st.container(horizontal=True):
         st.button(
-            "Make it a code", type="primary", icon=":material/add:", key=f"{key}_create", disabled=state.read_only,
+            "Make it a code", icon=":material/add:", key=f"{key}_create", disabled=state.read_only,
             shortcut=ACCEPT_KEY if keys else None, on_click=_create, args=(state, name, ids, coder),
             help="Its units count as coded by a machine.",
         )  # fmt: skip

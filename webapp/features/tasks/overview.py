@@ -217,6 +217,8 @@ def _checks(task: Task, owns: bool) -> None:
     if not owns or not any(item.done for item in task.items):
         return
     found = checks_of(task)
+    if not any(check.gold or check.gold_drift.items or check.consensus_drift.items for check in found):
+        return
     st.subheader("Checks", anchor=False)
     draw_table(
         {

@@ -131,20 +131,21 @@ def _form(
     shown = texts([id for ids in offered.values() for id in ids])
     with st.form(key, border=False, enter_to_submit=False):
         name = st.text_input("Name", code.cluster.name, key=f"{key}_cluster", max_chars=NAME_LIMIT)
+        places = {"definition": st.container(), **dict(zip(("include", "exclude"), st.columns(2), strict=True))}
         typed = {
-            name: st.text_area(
+            name: places.get(name, st).text_area(
                 title,
                 value=getattr(entry, name),
                 key=f"{key}_{name}",
                 max_chars=TEXT_LIMIT,
-                height=90,
+                height=75,
                 placeholder=_HELP[name],
             )
             or ""
             for name, title in TEXTS.items()
         }
         chosen = {
-            name: st.multiselect(
+            name: place.multiselect(
                 SENTENCES[name],
                 ids,
                 default=getattr(entry, name),
@@ -153,7 +154,7 @@ def _form(
                 max_selections=EXAMPLE_LIMIT,
                 placeholder="Choose units",
             )
-            for name, ids in offered.items()
+            for (name, ids), place in zip(offered.items(), st.columns(2), strict=True)
             if ids
         }
         if not st.form_submit_button("Save code", type="primary", icon=":material/save:"):
