@@ -77,7 +77,7 @@ def test_tiles_are_loaded_and_a_lasso_selects_among_all_points(page: Page, app: 
     assert 0 < inside_shape < MANY
     expect(page.locator(".st-key-map_drawer").get_by_text(re.compile(f"^{inside_shape:,} units ·"))).to_be_visible()
     page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("menuitem", name="About this map …").click()
+    page.get_by_role("menuitem", name="About this map").click()
     expect(page.get_by_text(f"Positions fitted on 50,000 of {MANY:,} units")).to_be_visible()
 
 

@@ -145,7 +145,7 @@ def same_elsewhere(page: Page, other: Page, said: str) -> None:
     other.goto(page.url)
     expect(other.get_by_text(re.compile(said))).to_be_visible()
     figure_for_print(page)
-    more(page, "Figure and files …")
+    more(page, "Figure and files")
     with page.expect_download() as download:
         page.get_by_role("button", name="HTML", exact=True).click()
     saved = Path(download.value.path()).rename(Path(download.value.path()).with_suffix(".html"))
@@ -166,7 +166,7 @@ def same_elsewhere(page: Page, other: Page, said: str) -> None:
 
 def figure_for_print(page: Page) -> None:
     """The files have the size and the resolution that were asked for."""
-    more(page, "Figure and files …")
+    more(page, "Figure and files")
     dialog = page.get_by_role("dialog")
     expect(dialog.locator(".figure_files img")).to_be_visible()
     written = {}

@@ -92,9 +92,9 @@ _ASSETS = Path(__file__).parent / "assets"
 _PANEL, _DIALOG = "map_panel_open", "map_dialog"
 FILTER, DISPLAY = "filter", "display"
 _MORE = (
-    ("all", "Select all units"), (DISPLAY, "Other map, size, opacity …"), ("figure", "Figure and files …"),
-    ("saved", "Saved selections …"), ("views", "Saved views …"), ("compute", "Compute a map …"),
-    ("about", "About this map …"),
+    ("all", "Select all units"), (DISPLAY, "Other map, size, opacity"), ("figure", "Figure and files"),
+    ("saved", "Saved selections"), ("views", "Saved views"), ("compute", "Compute a map"),
+    ("about", "About this map"),
 )  # fmt: skip
 _EVERYTHING = "all units shown"
 
@@ -300,7 +300,7 @@ def _dialog(page: MapPage, canvas: Canvas, compute: Callable[[], None]) -> None:
     }
     opened = st.session_state.get(_DIALOG, "")
     if opened in dialogs:
-        title = dict(_MORE)[opened].removesuffix(" …")
+        title = dict(_MORE)[opened]
         close = partial(st.session_state.__setitem__, _DIALOG, "")
         st.dialog(title, width="small" if opened == "about" else "large", on_dismiss=close)(dialogs[opened])()
 
