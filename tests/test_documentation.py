@@ -227,6 +227,8 @@ def labels() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.add(node.value)
+    for path in (ROOT / "webapp").rglob("assets/*.js"):
+        found |= set(re.findall(r'"([^"\n]+)"', path.read_text(encoding="utf-8")))
     return found
 
 

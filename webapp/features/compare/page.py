@@ -75,18 +75,18 @@ def build(corpus: CorpusRecord) -> None:
     """Draw the form for a new benchmark."""
     if closed("Building benchmarks"):
         return
-    name = st.text_input("Benchmark name", value=f"{corpus.name} sections", key=f"benchmark-name-{corpus.id}")
+    name = st.text_input("Benchmark name", value=f"{corpus.name} sections", key=f"compare_benchmark_name_{corpus.id}")
     row = st.container(horizontal=True)
     button = row.container(width="content")
-    with row.popover("Options", icon=":material/tune:", key="benchmark-options"):
+    with row.popover("Options", icon=":material/tune:", key="compare_benchmark_options"):
         left, right = st.columns([1, 3])
-        seed = left.number_input("Seed", min_value=0, value=0, step=1, key="benchmark-seed")
+        seed = left.number_input("Seed", min_value=0, value=0, step=1, key="compare_benchmark_seed")
         splits = right.multiselect(
             "Splits",
             ["test", "validation", "train"],
             default=["test"],
             help="Models are trained on train; evaluate on test.",
-            key="benchmark-splits",
+            key="compare_benchmark_splits",
         )
         values = config_fields(ScbRules, f"scb-{corpus.id}", shown=99)
     if not button.button("Build benchmark", type="primary", icon=":material/rule:"):

@@ -82,7 +82,7 @@ def show(found: Sequence[Analysis]) -> None:
         shown = Shown(base, levels, _chosen_level(base, levels), named)
         low = _low_confidence(shown)
         st.space("stretch")
-        codebook_view.correct_button("Correct these themes", shown.analysis, key="themes-correct", kind="primary")
+        codebook_view.correct_button("Correct these themes", shown.analysis, key="themes_correct", kind="primary")
         chosen = st.menu_button("⋯", [*_OPENED], key="themes_menu", help="More about these themes")
     units, themes = count(len(shown.listed().ids), "unit"), count(len(shown.analysis.themes), "theme")
     about.markdown(f"**{units}** in **{themes}**")
