@@ -174,7 +174,7 @@ def nothing(what: str, advice: str, page: str = "", link: str = "", view: View |
         st.space("small")
 
 
-class Step(NamedTuple):
+class Stage(NamedTuple):
     """A step of a study, as an empty place shows it."""
 
     title: str
@@ -189,7 +189,7 @@ class Step(NamedTuple):
     """What the button does in place of opening the page; a callback."""
 
 
-def study_steps() -> list[Step]:
+def study_steps() -> list[Stage]:
     """Return the steps from texts to shares in the current project, the same in every place."""
     corpus_id = projects.current_id()
     with queries.store().reading() as r:
@@ -201,19 +201,19 @@ def study_steps() -> list[Step]:
     gold = any(one.kind is Sharing.GOLD for one in people)
     finished = any(items and all(item.done for item in items) for items in tasks)
     return [
-        Step("Write the codebook", "The codes, with a rule for each.", bool(people), "codebook"),
-        Step("Draw a sample", "Units at random, given to one or several people.", bool(tasks), "tasks",
+        Stage("Write the codebook", "The codes, with a rule for each.", bool(people), "codebook"),
+        Stage("Draw a sample", "Units at random, given to one or several people.", bool(tasks), "tasks",
              {"view": "New task"}, "" if people else "Needs a codebook."),
-        Step("Code", "Each person gives the units of the sample their codes.", finished, "tasks",
+        Stage("Code", "Each person gives the units of the sample their codes.", finished, "tasks",
              None, "" if tasks else "Needs a sample."),
-        Step("Compare", "How far people agree; settle what they disagree on.", gold, "agreement",
+        Stage("Compare", "How far people agree; settle what they disagree on.", gold, "agreement",
              None, "" if coders > 1 else "Needs the codings of two people."),
-        Step("Label the rest", "The machine codes all other units, and its error is measured.", labelled, "code",
+        Stage("Label the rest", "The machine codes all other units, and its error is measured.", labelled, "code",
              {"view": "Label the rest"}, "" if coders else "Needs coded units."),
     ]  # fmt: skip
 
 
-def steps(found: Sequence[Step]) -> None:
+def steps(found: Sequence[Stage]) -> None:
     """Draw an empty place as its numbered steps; the first one that is left to do and possible is the primary button.
 
     A step of the page that is open has no button, unless it names a view: the page itself shows how to do it.

@@ -15,7 +15,7 @@ from themescope.jobs.common.models import corpus_shares
 from themescope.webapp.features import compare
 from themescope.webapp.features.compare import CLUSTERING, PAIR, TRIPLET_ACCURACY, method_table, pairs
 from themescope.webapp.shared import projects, queries
-from themescope.webapp.shared.choose import Step, closed, grouped, no_sections, open_tab, preselected, project, steps
+from themescope.webapp.shared.choose import Stage, closed, grouped, no_sections, open_tab, preselected, project, steps
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.navigation import saved_views
@@ -102,9 +102,9 @@ def build(corpus: CorpusRecord) -> None:
 def without_benchmark(corpus: CorpusRecord) -> None:
     """Draw the steps of a project without a benchmark, the first of which is the form."""
     steps([
-        Step("Build a benchmark", "The sections of unseen articles are the clusters to be found.", False, "compare"),
-        Step("Run methods", "", False, "compare", needs="Needs a benchmark."),
-        Step("Compare them", "", False, "compare", needs="Needs two methods."),
+        Stage("Build a benchmark", "The sections of unseen articles are the clusters to be found.", False, "compare"),
+        Stage("Run methods", "", False, "compare", needs="Needs a benchmark."),
+        Stage("Compare them", "", False, "compare", needs="Needs two methods."),
     ])  # fmt: skip
     build(corpus)
 

@@ -13,7 +13,7 @@ from themescope.core.records.stored import CorpusRecord, RunRecord
 from themescope.db.access import Right
 from themescope.jobs.services import failures as service
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import Step, project, steps
+from themescope.webapp.shared.choose import Stage, project, steps
 from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.navigation import page_link, switch_page
@@ -82,19 +82,19 @@ def _causes(coding: Partition | None, failures: int) -> None:
         st.caption("Code them by what went wrong: the causes and their shares will be listed here.")
 
 
-def _steps(corpus: CorpusRecord) -> list[Step]:
+def _steps(corpus: CorpusRecord) -> list[Stage]:
     """Return the steps of a project without collected failures."""
     evaluated = bool(_sets(corpus) or _clusterings(corpus))
     collect = "A random sample, or those that you meet: O in Triplets and Code, “Collect as errors” elsewhere."
     first = (
-        Step("Evaluate a model", "On triplets or on a benchmark.", evaluated, "compare")
+        Stage("Evaluate a model", "On triplets or on a benchmark.", evaluated, "compare")
         if evaluated or corpus.has_sections
-        else Step("Compare codings", "What two people code differently can be collected, too.", False, "agreement")
+        else Stage("Compare codings", "What two people code differently can be collected, too.", False, "agreement")
     )
     return [
         first,
-        Step("Collect what it got wrong", collect, False, "errors", needs="" if evaluated else "Needs a result."),
-        Step("Code it by its causes", "", False, "code", needs="Needs failures."),
+        Stage("Collect what it got wrong", collect, False, "errors", needs="" if evaluated else "Needs a result."),
+        Stage("Code it by its causes", "", False, "code", needs="Needs failures."),
     ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from themescope.jobs.services import pipeline
 from themescope.webapp.features import themes
 from themescope.webapp.features.themes import results
 from themescope.webapp.shared import projects, queries
-from themescope.webapp.shared.choose import Step, steps
+from themescope.webapp.shared.choose import Stage, steps
 from themescope.webapp.shared.frame import header
 from themescope.webapp.shared.navigation import show_next
 from themescope.webapp.shared.people import may
@@ -40,8 +40,8 @@ elif not any(step.active for step in known):
     begin = partial(header.start, project) if project is not None else None
     steps(
         [
-            Step("Import texts", "Paste or drop texts of any kind.", project is not None, "import"),
-            Step("Find themes", "Takes a few minutes, and draws the map.", False, "themes", None, needs, begin),
-            Step("Name and compare them", "By column, over time and on the map.", False, "map", None, "Needs themes."),
+            Stage("Import texts", "Paste or drop texts of any kind.", project is not None, "import"),
+            Stage("Find themes", "Takes a few minutes, and draws the map.", False, "themes", None, needs, begin),
+            Stage("Name and compare them", "By column, over time and on the map.", False, "map", None, "Needs themes."),
         ]
     )

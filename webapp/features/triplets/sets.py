@@ -19,7 +19,7 @@ from themescope.webapp.features import triplets
 from themescope.webapp.features.triplets import MODEL, SECOND_MODEL, SET
 from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.shared import choose, forms, people, queries
-from themescope.webapp.shared.choose import Step, by_name, clickable, closed, nothing, project, steps
+from themescope.webapp.shared.choose import Stage, by_name, clickable, closed, nothing, project, steps
 from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
@@ -77,13 +77,13 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
                 form(corpus)
 
 
-def _steps(built: bool) -> list[Step]:
+def _steps(built: bool) -> list[Stage]:
     about = "A pivot, a sentence of the same section and one of another section; the first two belong together."
     measure = "A model is right if the pivot is nearer to the sentence of its own section."
     return [
-        Step("Build triplets", about, built, "triplets"),
-        Step("Evaluate a model", measure, False, "triplets", needs="" if built else "Needs triplets."),
-        Step("Open the wrong ones", "", False, "triplets", needs="Needs an evaluated model."),
+        Stage("Build triplets", about, built, "triplets"),
+        Stage("Evaluate a model", measure, False, "triplets", needs="" if built else "Needs triplets."),
+        Stage("Open the wrong ones", "", False, "triplets", needs="Needs an evaluated model."),
     ]
 
 
