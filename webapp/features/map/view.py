@@ -164,6 +164,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], 
         chosen_state.select(
             passing.ids, Origin("filter", (f"{_EVERYTHING} on map {record.name}", f"coloured by {coloured_by}"))
         )
+        chosen_state.asked = "", ""
     canvas, rows = _canvas(shown, list(options), inside, base)
     beside = _beside(shown, canvas, other)
     if chosen_state.fresh:
@@ -191,12 +192,15 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], 
 
 def _answer(chosen: MapState) -> str:
     """Do what a menu of the map requested; return what is left to do once the map is known."""
-    (what, value), chosen.asked = chosen.asked, ("", "")
+    what, value = chosen.asked
+    if what == "all":  # asked until it is done: a message of the browser may end this run before
+        return what
+    chosen.asked = "", ""
     if what == "colour":
         st.session_state[state.COLOUR] = value
     elif what in (FILTER, DISPLAY):
         st.session_state[_PANEL] = "" if st.session_state.get(_PANEL) == what else what
-    elif what in dict(_MORE) and what != "all":
+    elif what in dict(_MORE):
         st.session_state[_DIALOG] = what
         selection_actions.close("map_drawer")  # one dialog at a time
     return what
