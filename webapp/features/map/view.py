@@ -177,8 +177,9 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], 
             with st.container(key="map_drawer"):
                 _drawer(shown)
     with frame:
+        place_of_panel = st.container()  # always there: the map behind it keeps its place, and so what was done on it
         if panel := st.session_state.get(_PANEL, ""):
-            with st.container(key="map_panel", gap="small"):
+            with place_of_panel, st.container(key="map_panel", gap="small"):
                 _panel(panel, shown, list(named), name, rows, canvas.name)
         for place, one in zip(
             st.columns(2, gap="small") if beside else [frame], filter(None, (canvas, beside)), strict=True
