@@ -271,6 +271,7 @@ def text(at):
 
 at = AppTest.from_file(str(APP), default_timeout=600).run()
 train = at.switch_page(str(REGISTRY.get("train").script)).run()
+train = next(t for t in train.toggle if t.label == "More methods").set_value(True).run()
 method = next(box for box in train.selectbox if any("Toy letters" in str(option) for option in box.options))
 option = next(option for option in method.options if "Toy letters" in str(option))
 train = method.set_value(option).run()

@@ -45,7 +45,7 @@ COMMANDS = {
     ),
     "report": (
         "estimates:report",
-        "Write the report of CORPUS: data, themes, map, shares by column with intervals, labels, methods, limits.",
+        "Write the report of CORPUS: question, data, codes or themes with intervals, agreement, method, limits.",
     ),
     "evaluate": (
         "evaluate:evaluate",

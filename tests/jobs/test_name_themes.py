@@ -285,7 +285,7 @@ def test_without_a_server_the_job_ends(ask: Callable[..., Any]) -> None:
         ({"texts": "0" * 16}, DataError, "have changed since their texts were shown"),
         ({"endpoint": "http://127.0.0.1:9/v1/chat/completions"}, DataError, "another language model"),
         ({"model": "other"}, DataError, "another language model"),
-        ({"labelling": "both"}, ConfigError, "either the result or the labelling"),
+        ({"labelling": "both"}, ConfigError, "either the result or the coding"),
     ],
 )
 def test_nothing_is_sent_without_agreement(
