@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.db.texts import article
 from tests.e2e.conftest import PAYLOAD, App
-from tests.e2e.hands import drawn_around, exported_ids, open_page, watching
+from tests.e2e.hands import at_rest, drawn_around, exported_ids, open_page, watching
 from tests.e2e.test_accessibility import ALL_RULES, AXE, violations
 from tests.webapp.columned import add_columns
 from themescope.core.types import Ids
@@ -304,6 +304,7 @@ def every_tool_selects_by_clicks_and_by_keys(page: Page) -> None:
         page.evaluate(CLICK, list(corner))
     selected(page, inside)
     # Escape closes the card first, then clears.
+    at_rest(page)
     stage.press("ArrowLeft")
     expect(page.locator(".map-view .tip .sentence")).to_be_visible()
     stage.press("Escape")

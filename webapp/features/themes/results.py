@@ -225,7 +225,8 @@ def _act(analysis: Analysis) -> None:
         return
     if not 0 <= place < len(analysis.themes):
         return
-    name = str(analysis.themes[place]["name"])
+    # As it is now: the name may have been changed since the cards were drawn.
+    name = str(queries.read(lambda r: r.runs.get(analysis.run.id)).config["themes"][place]["name"])
     if kind == "open":
         _open_theme(name)
     elif kind == "map":

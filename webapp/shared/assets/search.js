@@ -142,20 +142,30 @@ class Search {
   }
 }
 
+/** The page, which knows the search that is drawn. @type {any} */
+const page = document;
+
+/** Opens the dialog that is drawn; while it is drawn anew, as soon as it is there. */
+function show(tries = 40) {
+  if (page.search.dialog.isConnected) page.search.show();
+  else if (tries) setTimeout(show, 50, tries - 1);
+}
+
+function pressed(event) {
+  const held = event.ctrlKey || event.metaKey, everywhere = held && event.key.toLowerCase() === "k";
+  if (event.altKey || !(everywhere || (event.key === "/" && !held && !isIn(event, FIELDS)))) return;
+  event.preventDefault();
+  show();
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const view = viewOf(parentElement, "search", Search);
   view.update(data, setTriggerValue);
-  const pressed = (event) => {
-    const held = event.ctrlKey || event.metaKey, everywhere = held && event.key.toLowerCase() === "k";
-    if (event.altKey || !(everywhere || (event.key === "/" && !held && !isIn(event, FIELDS)))) return;
-    event.preventDefault();
-    view.show();
-  };
-  document.addEventListener("keydown", pressed);
-  // Before every other listener of the page, of Streamlit too.
-  window.addEventListener("keydown", withoutShortcuts, true);
-  return () => {
-    document.removeEventListener("keydown", pressed);
-    window.removeEventListener("keydown", withoutShortcuts, true);
-  };
+  // Once for the page, so that no key is lost while the header is drawn anew.
+  if (!page.search) {
+    document.addEventListener("keydown", pressed);
+    // Before every other listener of the page, of Streamlit too.
+    window.addEventListener("keydown", withoutShortcuts, true);
+  }
+  page.search = view;
 }
