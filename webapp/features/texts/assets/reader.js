@@ -45,6 +45,7 @@ function section(article, nav, part, query, legend) {
     const link = make("button", "", title, { dir: "auto" });
     link.style.paddingLeft = `${0.4 + 0.8 * Math.max(0, part.level - 2)}rem`;
     link.onclick = () => article.scrollTo({ top: heading.offsetTop - article.offsetTop, behavior: "smooth" });
+    link.dataset.item = "";
     nav.append(link);
   }
   for (const paragraph of part.paragraphs) {
