@@ -163,7 +163,7 @@ def reproduce(
     paper
         ``"ed18"`` or ``"sjh17"``.
     profile
-        ``"quick"`` (minutes), ``"full"`` (hours) or ``"published"`` (the papers' sizes).
+        ``"quick"`` (minutes) or ``"full"`` (hours for each network).
     folder
         Data folder that keeps data, models and results; None for the application's own.
     options

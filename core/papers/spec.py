@@ -60,6 +60,15 @@ class RelatednessMeasures:
 
 
 @dataclass(frozen=True, slots=True)
+class ExamplePredictions:
+    """Relatedness of one pair of SICK: its score, as metric score, and what regressors predict."""
+
+    pair: tuple[str, str]
+    models: Mapping[str, str]
+    """Metric → id of the model."""
+
+
+@dataclass(frozen=True, slots=True)
 class CountTopics:
     """The size of a topic task: metrics documents, sentences, annotated, train, validation and test."""
 
@@ -117,6 +126,7 @@ Measure: TypeAlias = (
     | Accuracy
     | ClusteringMeasures
     | RelatednessMeasures
+    | ExamplePredictions
     | Topics
     | ChosenSetting
     | SummaryMeasures
@@ -126,7 +136,7 @@ Measure: TypeAlias = (
 def models_of(measure: Measure) -> tuple[str, ...]:
     """Return the ids of the models that a measurement uses."""
     named = [getattr(measure, field_name, "") for field_name in ("model", "labels")]
-    several = measure.models.values() if isinstance(measure, ChosenSetting) else ()
+    several = measure.models.values() if isinstance(measure, ChosenSetting | ExamplePredictions) else ()
     return tuple(model for model in (*named, *several) if model)
 
 
@@ -195,6 +205,10 @@ class ModelSpec:
     """Name of the pretrained model that it is, which is not fitted."""
     corpus: str = ""
     """Id of the corpus it is trained on; empty for the corpus of articles."""
+    validation: str = ""
+    """Id of the triplet set whose validation triplets decide early stopping, if it is another one."""
+    seeds: int = 0
+    """Maximum number of seeds; 0: all of the profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +304,8 @@ class Paper:
         for family in (self.triplets, self.benchmarks, self.models, self.tables, self.profiles, self.corpora):
             _check_unique(family)
         for model in self.models:
-            _ = self.triplet_data(model.triplets) if model.triplets else None
+            for triplets in filter(None, (model.triplets, model.validation)):
+                self.triplet_data(triplets)
             _ = self.corpus_data(model.corpus) if model.corpus else None
             for part in model.parts:
                 self.model(part)

@@ -1,4 +1,4 @@
-"""Relatedness of sentence pairs on SICK (Kiros et al. 2015 following Tai et al. 2015; ED18, table 3).
+"""Relatedness of sentence pairs on SICK (Kiros et al. 2015 following Tai et al. 2015; Ein Dor et al. 2018, Table 5).
 
 Two measurements of a model: the cosine of a pair's vectors, or the expected score of a regressor trained on SICK.
 """
@@ -96,7 +96,7 @@ def fit_relatedness(model: Model, pairs: SickPairs, *, seed: int, report: Report
 
 
 class RelatednessOrder:
-    """Model for triplet accuracy by predicted relatedness: "skip-thoughts-SICK" of Ein Dor et al. 2018, section 5.1.
+    """Model for triplet accuracy by predicted relatedness: "skip-thoughts-SICK" of Ein Dor et al. 2018, Table 3.
 
     It takes the place of the model in :func:`themescope.core.metrics.triplets.triplet_accuracy`.
     """

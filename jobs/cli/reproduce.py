@@ -72,7 +72,7 @@ def _text(shell: Shell, result: dict[str, Any]) -> str:
 
 
 def _table_text(shell: Shell, declared: Paper, id: str, profile: str) -> str:
-    from themescope.jobs.papers.document import cell
+    from themescope.jobs.papers.document import cell, heading
 
     with shell.store.reading() as r:
         record = r.papers.find(declared.id, id, profile)
@@ -83,4 +83,4 @@ def _table_text(shell: Shell, declared: Paper, id: str, profile: str) -> str:
         {"": row["title"]} | {column["title"]: cell(content, row, column) for column in content["columns"]}
         for row in content["rows"]
     ]
-    return f"{id}: {content['title']}\n\n{table(rows)}"
+    return f"{heading(id, content['title'])}\n\n{table(rows)}"

@@ -19,6 +19,7 @@ from themescope.core.papers.spec import (
     CountSummaries,
     CountTopics,
     CountTriplets,
+    ExamplePredictions,
     Measure,
     ModelSpec,
     Paper,
@@ -41,7 +42,8 @@ def records_beside(path: Path) -> Path:
 
 def write_document(path: Path, paper: Paper, profile: str, records: Iterable[PaperTableRecord]) -> None:
     """Write the complete tables of one profile to ``path``, and their records beside it, each atomically."""
-    tables = {record.name: record.content for record in records if record.content["complete"]}
+    known = {table.id for table in paper.tables}
+    tables = {r.name: r.content for r in records if r.content["complete"] and r.name in known}
     kept = json.dumps({"paper": paper.id, "profile": profile, "tables": tables}, ensure_ascii=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     for file, text in ((path, document(paper, profile, tables)), (records_beside(path), kept + "\n")):
@@ -63,17 +65,19 @@ def document(paper: Paper, profile: str, tables: Mapping[str, Json]) -> str:
         _cells(paper),
         "",
     ]
-    absent = [_name(table.id) for table in paper.tables if table.id not in tables]
+    absent = [heading(table.id, table.title) for table in paper.tables if table.id not in tables]
     if absent:
-        lines += [f"No finished run with this profile: {', '.join(absent)}.", ""]
+        lines += [f"No finished run with this profile: {'; '.join(absent)}.", ""]
     for table in paper.tables:
         if table.id in tables:
             lines += _section(table.id, profile, tables[table.id])
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _name(table: str) -> str:
-    return f"Table {table}" if table.isdigit() else table.capitalize()
+def heading(id: str, title: str) -> str:
+    """Return the title of a table, after its number in the paper if it has one: "4-reuters" is of its Table 4."""
+    number = id.partition("-")[0]
+    return f"Table {number}: {title}" if number.isdigit() else title
 
 
 def _cells(paper: Paper) -> str:
@@ -87,7 +91,7 @@ def _cells(paper: Paper) -> str:
 
 
 def _section(table: str, profile: str, content: Json) -> Iterator[str]:
-    yield from (f"## {_name(table)}: {content['title']}", "", f"*{content['source']}.* {content['about']}", "")
+    yield from (f"## {heading(table, content['title'])}", "", f"*{content['source']}.* {content['about']}", "")
     yield from (run_facts(profile, content), "")
     yield from _rows(content)
     yield from ("", "Data and deviations:", "")
@@ -249,6 +253,8 @@ def data_of(wanted: Measure, work: Work) -> str:
             return _benchmark_words(work, benchmark) + (f"; {_model_words(work, model)}" if model else "")
         case RelatednessMeasures(model):
             return f"SICK; {_model_words(work, model)}"
+        case ExamplePredictions(_, models):
+            return "SICK; " + "; ".join(_model_words(work, model) for model in models.values())
         case _:
             return _data_of_topics(wanted, work)
 

@@ -31,7 +31,7 @@ class ReproduceConfig(JobConfig):
     removed: ClassVar[frozenset[str]] = frozenset({"encoder", "models", "training"})
 
     paper: str = option("", f"Id of the paper: {', '.join(PAPERS)}.", required=True)
-    profile: str = option("quick", "Computational effort: quick (minutes), full (a night), published (a GPU).")
+    profile: str = option("quick", "Computational effort: quick (minutes), or full (hours for each network).")
     tables: tuple[str, ...] = option((), "Tables to reproduce; empty: all.")
     corpus: str = option("", "Name of a corpus in the store; empty: the articles of the data folder.")
     data: str = option("", "Folder with data sets: wikipedia/articles, vectors, sick.", file=True)

@@ -18,13 +18,15 @@ from themescope.core.papers.spec import (
     CountSummaries,
     CountTopics,
     CountTriplets,
+    ExamplePredictions,
     Measure,
     RelatednessMeasures,
     SummaryMeasures,
     Topics,
 )
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.core.types import Floats, Ids, Split, TripletRows
+from themescope.core.types import Floats, Ids, Sentence, Split, TripletRows
+from themescope.jobs.common.vectors import load_model
 from themescope.jobs.papers.work import Work
 
 ACCURACY = "accuracy"
@@ -63,7 +65,7 @@ def seeds_of(measure: Measure, work: Work) -> tuple[int, ...]:
     match measure:
         case CountTriplets() | CountBenchmark() | CountTopics() | CountSummaries():
             return (0,)
-        case ChosenSetting():
+        case ChosenSetting() | ExamplePredictions():
             return work.profile.seeds[:1]
         case SummaryMeasures(_, summarizer, "") if "seeded" not in SUMMARIZERS.get(summarizer).tags:
             return (0,)
@@ -95,6 +97,8 @@ def measure(wanted: Measure, work: Work, seed: int) -> Measurement:
                 intervals={metric: (score["low"], score["high"], score["n"]) for metric, score in scores.items()},
                 run=result["digest"],
             )
+        case ExamplePredictions():
+            return _examples(wanted, work, seed)
         case _:
             return _measure_topics(wanted, work, seed)
 
@@ -126,6 +130,25 @@ def _measure_topics(
             return Measurement({"value": best, "f1": scores[best]["value"]})
         case SummaryMeasures():
             return _summaries(wanted, work, seed)
+
+
+def _examples(wanted: ExamplePredictions, work: Work, seed: int) -> Measurement:
+    """Return the score of a test pair, and the predictions of regressors, which are fitted anew and not stored."""
+    from themescope.core.tasks.relatedness import fit_relatedness, read_sick
+
+    pairs, context = read_sick(work.sources.pairs()), work.steps.context
+    known = dict(zip(zip(pairs.test.first, pairs.test.second, strict=True), pairs.test.scores.tolist(), strict=True))
+    if wanted.pair not in known:
+        raise DataError("The test part of this copy of SICK does not have the pair.")
+    scores = {"score": known[wanted.pair]}
+    # Each sentence is an article of its own, as where the regressor is trained.
+    sentences = [Sentence(text, article_id=i, opens_paragraph=True) for i, text in enumerate(wanted.pair)]
+    for metric, id in wanted.models.items():
+        model = load_model(work.store, work.model(id, seed))[0]
+        vectors = model.embed(sentences)
+        regressor = fit_relatedness(model, pairs, seed=seed, report=context)
+        scores[metric] = float(regressor.predict(vectors[:1], vectors[1:])[0])
+    return Measurement(scores)
 
 
 def _accuracy(wanted: Accuracy, work: Work, seed: int) -> Measurement:

@@ -143,7 +143,8 @@ class Work:
 
     def seeds_of_model(self, id: str) -> tuple[int, ...]:
         """Return the seeds of the profile that give different models."""
-        declared, seeds = self.paper.model(id), self.profile.seeds
+        declared = self.paper.model(id)
+        seeds = self.profile.seeds[: declared.seeds or None]
         if declared.pretrained:
             return seeds[:1]
         if declared.random:
@@ -223,7 +224,10 @@ class Work:
         """Return the training data: published files if given, else sampled triplets, or the corpus."""
         if model.triplets:
             files = self.sources.training_files() if self.paper.triplet_data(model.triplets).replaceable else None
-            return {"files": list(map(str, files))} if files else {"triplets": self.triplet_set(model.triplets).name}
+            if files:
+                return {"files": list(map(str, files))}
+            sets = {"triplets": model.triplets, "validation": model.validation}
+            return {use: self.triplet_set(id).name for use, id in sets.items() if id}
         if "needs-sections" in tags:
             without = [self.sources.benchmark_corpus] if self.sources.benchmark_corpus else []
             return {"corpus": self.corpus(model.corpus).name, "without": without}

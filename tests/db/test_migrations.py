@@ -196,3 +196,18 @@ def test_attempts_at_gold_items_are_steps_of_the_history(store: Store) -> None:
     assert step.reason == "sentence 1: Past, right; sentence 2: Economy, not Past"
     assert session.partition.to_bytes() == before
     assert session.undo() is not None and session.partition.clusters[1].name == "History"
+
+
+def test_stored_tables_of_a_paper_get_the_numbers_of_the_paper(store: Store) -> None:
+    with store.writing() as w:
+        for name in ("1", "2", "3", "4", "5", "6"):
+            w.papers.put("ed18", name, "full", {}, {"was": name})
+            w.papers.put("sjh17", name, "full", {}, {"was": name})
+    engine = open_engine(store.settings)
+    with engine.begin() as connection, Operations.context(MigrationContext.configure(connection)):
+        import_module("themescope.db.migrations.versions.0034_paper_tables").upgrade()
+    engine.dispose()
+    names = {"1": "triplet-sets", "2": "3", "3": "benchmark", "4": "4", "5": "5", "6": "ablations"}
+    with store.reading() as r:
+        assert {t.content["was"]: t.name for t in r.papers.list("ed18")} == names
+        assert all(t.content["was"] == t.name for t in r.papers.list("sjh17"))

@@ -1,4 +1,4 @@
-"""Table 4 of Ein Dor et al. 2018 (clustering by theme), variants of its k-means, the poster, and the whole paper."""
+"""Table 4 of Ein Dor et al. 2018 (clustering by theme), variants of its k-means, and the whole paper."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from itertools import pairwise
 from typing import Any
 
 from themescope.core.papers.ed18.tables import (
+    ABLATIONS,
+    BENCHMARK,
     BENCHMARKS,
-    CURVE_TABLE,
     JOINED_RAW,
     MODELS,
     OTHER_WORDS,
     OWN,
     PROFILES,
     SCB,
-    SICK_ROWS,
     SMALL_SKIP_THOUGHT,
     SMALLER_DATA,
-    TABLE_1,
-    TABLE_2,
     TABLE_3,
     TABLE_5,
     TABLE_6,
+    TRIPLET_SETS,
     TRIPLETS,
 )
 from themescope.core.papers.spec import Claim, ClusteringMeasures, MetricColumn, Paper, ResultTable, Row, claims
@@ -91,10 +90,8 @@ _ORDER = ("triplets-sen-titles", "triplets-sen", "triplets-sen-rand-art", "mean-
 
 
 _BETTER = {
-    "triplets-sen-measured": ("mean-vectors",),
-    "triplets-sen-section": ("triplets-sen", "triplets-sen-rand-art-section", "mean-vectors"),
-    "triplets-sen-titles-section": ("triplets-sen-section",),
-    "triplets-sen-rand-art-section": ("mean-vectors",),
+    "triplets-sen": ("mean-vectors",),
+    "triplets-sen-section": ("triplets-sen", "mean-vectors"),
     "default": ("triplets-sen-section", "mean-vectors", "tfidf"),
     "hybrid-section": ("triplets-sen-section", "tfidf", "mean-vectors"),
     "hybrid-default": ("default", "mean-vectors"),
@@ -139,26 +136,6 @@ CLUSTERERS = ResultTable(
     (Claim("iclust", "kmeans", AMI),),
 )
 
-_ON_POSTER = {"skip-thoughts-sick": _SKIP_CS}
-POSTER = ResultTable(
-    "poster",
-    "Relatedness of sentence pairs, as on the poster",
-    "Ein Dor et al. 2018, poster",
-    "The rows of Table 5 under the names of the poster.",
-    TABLE_5.columns,
-    tuple(
-        Row(
-            row.id,
-            _ON_POSTER.get(row.id, row.title),
-            row.measure,
-            ("The poster calls this row skip-thoughts-CS, the paper skip-thoughts-SICK; the numbers are the same. "
-             if row.id in _ON_POSTER else "") + row.deviation,
-            row.published,
-        )
-        for row in SICK_ROWS
-    ),
-)  # fmt: skip
-
 ED18 = Paper(
     id="ed18",
     title="Learning Thematic Similarity Metric Using Triplet Networks",
@@ -166,6 +143,6 @@ ED18 = Paper(
     triplets=TRIPLETS,
     benchmarks=BENCHMARKS,
     models=MODELS,
-    tables=(TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_6, CURVE_TABLE, CLUSTERERS, POSTER),
+    tables=(TRIPLET_SETS, BENCHMARK, TABLE_3, TABLE_4, TABLE_5, TABLE_6, ABLATIONS, CLUSTERERS),
     profiles=PROFILES,
 )

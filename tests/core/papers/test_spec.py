@@ -1,4 +1,6 @@
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -35,23 +37,42 @@ def test_profiles_have_three_seeds_or_more_and_budgets_that_exist(declared) -> N
 
 def test_the_tables_of_ed18_are_complete() -> None:
     tables = {table.id: table for table in paper("ed18").tables}
-    assert list(tables) == ["1", "2", "3", "4", "5", "6", "curve", "clusterers", "poster"]
     published = {id: sum(len(row.published) for row in table.rows) for id, table in tables.items()}
-    assert published == {"1": 7, "2": 4, "3": 9, "4": 48, "5": 15, "6": 0, "curve": 0, "clusterers": 0, "poster": 15}
+    of_paper = {"3": 4, "4": 48, "5": 15, "6": 6}
+    assert published == {"triplet-sets": 7, "benchmark": 9, **of_paper, "ablations": 0, "clusterers": 0}
+    assert all(f"Table {id}" in tables[id].source for id in of_paper)
+
+
+def test_no_section_is_cited_that_the_paper_does_not_have() -> None:
+    """Section 4 is the network and its loss, 5.1 the baselines; there is no section 4.1, and tables end with 6."""
+    root = Path(__file__).parents[3]
+    cited = re.compile(r"Ein Dor et al\.? \(?2018[^.\n]{0,90}?sections? ([\d.]+\d|\d)(?: and ([\d.]+\d|\d))?")
+    known = {"3", "3.1", "3.2", "3.3", "4", "5", "5.1", "5.2", "6"}
+    found = [
+        (path.name, section)
+        for folder in ("core", "jobs", "webapp", "docs")
+        for path in (root / folder).rglob("*")
+        if path.suffix in {".py", ".md"}
+        for match in cited.findall(path.read_text(encoding="utf-8"))
+        for section in filter(None, match)
+    ]
+    assert len(found) > 15 and {section for _, section in found} <= known
+    networks = [METHODS.get(id).source for id in METHODS.ids() if id.startswith("triplets-sen")]
+    assert all("section 3.2" not in source for source in networks)
 
 
 def test_published_numbers_are_those_of_the_paper() -> None:
     tables = {table.id: table for table in paper("ed18").tables}
-    assert tables["2"].row("triplets-sen").published == {"accuracy": 0.74}
+    assert tables["3"].row("triplets-sen").published == {"accuracy": 0.74}
     best = tables["4"].row("iclust:triplets-sen-titles").published
     assert best == {"mi": 0.945, "ami": 0.303, "ri": 0.803, "ari": 0.230}
     assert tables["5"].row("triplets-sen-titles").published == {"pearson": 0.818, "spearman": 0.724, "mse": 0.339}
-    assert tables["3"].row("scb").published["sentences"] == 46_117
+    assert tables["benchmark"].row("scb").published["sentences"] == 46_117
 
 
 def test_mistakes_in_a_declaration_are_told_when_it_is_built() -> None:
     declared = paper("ed18")
-    table = declared.tables[1]
+    table = declared.table("3")
     row = table.rows[0]
     with pytest.raises(DuplicateNameError, match="mean-vectors"):
         replace(declared, models=(*declared.models, declared.models[0]))

@@ -10,6 +10,7 @@ import pytest
 import themescope.jobs.papers.job  # noqa: F401 -- before the tiny paper is added, because the help text of a setting lists the papers
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
+from tests.jobs.papers.tiny_paper import KNOWN
 from themescope.core.papers import PAPERS
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import resume_here, run_here
@@ -49,6 +50,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
             common, w = int(rng.integers(0, 5)), rng.permutation(WORDS)
             both = (" ".join(w[:4]), " ".join([*w[:common], *w[4 : 8 - common]]))
             pairs.append(f"{i}\t{both[0]}\t{both[1]}\t{1.0 + common}\tNEUTRAL\n")
+        if name == "test_annotated":
+            pairs.append(f"{n}\t{KNOWN[0]}\t{KNOWN[1]}\t4.5\tNEUTRAL\n")
         (folder / "sick" / f"SICK_{name}.txt").write_text("".join(pairs), encoding="utf-8")
     return folder
 

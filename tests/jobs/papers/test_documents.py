@@ -44,7 +44,8 @@ def test_headers_state_what_ran(corpus: Store, reproduce: Reproduce, tmp_path: P
     assert f"Profile quick; seeds 0, 1; test split; n = {ours['2']['accuracy']['n']}." in accuracy[1]
     limits = "at most 2 articles of each data set; at most 20 documents of a topic task"
     assert f"Profile quick; seed 0; test split; {limits}; n = {ours['4']['ami']['n']}." in clusters[1]
-    assert "No finished run with this profile: Table 1, Table 3, Table 5." in text
+    absent = "Table 1: Counts 1; Table 3: Counts 3; Table 5: Pairs; Example predictions"
+    assert f"No finished run with this profile: {absent}." in text
     with corpus.reading() as r:
         nets = [model for model in r.models.list() if model.method == "triplets-sen" and model.seed < 2]
     for name in ("hidden", "attention", "triplets_per_epoch"):
@@ -73,7 +74,7 @@ def test_nothing_is_replaced_unless_asked_for(
     (tmp_path / "docs").mkdir()
     shipped = tmp_path / "docs" / "results-ed18.md"
     shipped.write_text("Full results.", encoding="utf-8")
-    command = ["reproduce", "ed18", "--corpus", "C", "--words", str(data / "words.txt"), "--table", "1"]
+    command = ["reproduce", "ed18", "--corpus", "C", "--words", str(data / "words.txt"), "--table", "triplet-sets"]
     for profile, code in (("quick", 0), ("quick", 2), ("full", 2)):
         with pytest.raises(SystemExit) as exit_:
             main([*command, "--profile", profile])

@@ -34,12 +34,12 @@ def test_an_interrupted_run_goes_on_where_it_was_and_a_second_one_computes_nothi
     assert first["job"] == job
     path = tmp_path / "docs" / "results.md"
     written = path.read_bytes()
-    assert (first["cached"], first["rows"], first["rows_not_measured"]) == (False, 11, 0 if pretrained_models() else 1)
-    assert first["tables"] == ["1", "2", "3", "4", "5"]
+    assert (first["cached"], first["rows"], first["rows_not_measured"]) == (False, 13, 1 if pretrained_models() else 2)
+    assert first["tables"] == ["1", "2", "3", "4", "5", "examples"]
     assert first["reused"] > 5
     assert not any(row["missing"] for row in rows(corpus, "4").values())
     with corpus.reading() as r:
-        assert len(r.papers.list("tiny")) == 5
+        assert len(r.papers.list("tiny")) == 6
         assert models <= {model.id for model in r.models.list()}
     second = reproduce()
     assert (second["computed"], second["cached"]) == (0, True)
@@ -88,7 +88,11 @@ def _check_tables(store: Store) -> None:
     assert all(claim["p"] <= claim["p_holm"] < 0.05 for claim in clusters["claims"])
     assert len(rows(store, "4")["both"]["runs"]) == 3
     pairs = rows(store, "5")["mean"]["ours"]
-    assert pairs["pearson"]["low"] < pairs["pearson"]["value"] and pairs["mse"]["n"] == 30
+    assert pairs["pearson"]["low"] < pairs["pearson"]["value"] and pairs["mse"]["n"] == 31
+    examples = rows(store, "examples")
+    assert examples["known"]["ours"]["score"]["value"] == 4.5
+    assert 1 <= examples["known"]["ours"]["mean-vectors"]["value"] <= 5
+    assert "does not have the pair" in examples["other"]["missing"]
     assert rows(store, "1")["t"]["ours"]["train"] == {"value": 168.0, "seeds": [168.0]}
     assert rows(store, "3")["b"]["difference"]["articles"] == rows(store, "3")["b"]["ours"]["articles"]["value"] - 692
 
@@ -205,7 +209,9 @@ def test_ed18_quick_by_the_command_line(
 ) -> None:
     path = tmp_path / "ed18.md"
     command = ["reproduce", "ed18", "--profile", "quick", "--corpus", "C", "--words", str(data / "words.txt")]
-    command += ["--sick", str(data / "sick"), "--document", str(path), "--table", "1", "--table", "3", "--table", "5"]
+    command += ["--sick", str(data / "sick"), "--document", str(path)]
+    for table in ("triplet-sets", "benchmark", "5"):
+        command += ["--table", table]
     command += ["--seeds", "1"]
     results = []
     for again in ([], ["--replace"]):
@@ -220,7 +226,8 @@ def test_ed18_quick_by_the_command_line(
     learned = next(row for row in record.content["rows"] if row["id"] == "triplets-sen-titles-unit")
     assert learned["ours"]["pearson"]["seeds"] == [learned["ours"]["pearson"]["value"]]
     text = path.read_text(encoding="utf-8")
-    assert "1,779,417" in text and "· .818 ·" in text and "No finished run with this profile: Table 2, Table 4," in text
+    assert "1,779,417" in text and "· .818 ·" in text and "\n## The clustering benchmark\n" in text
+    assert "No finished run with this profile: Table 3: Triplet accuracy on unseen articles; Table 4: " in text
     with pytest.raises(SystemExit):
         main([*command, "--replace"])
     assert "All results were stored already" in capsys.readouterr().out

@@ -8,6 +8,7 @@ from themescope.core.papers.spec import (
     ClusteringMeasures,
     CountBenchmark,
     CountTriplets,
+    ExamplePredictions,
     MetricColumn,
     ModelSpec,
     Paper,
@@ -20,6 +21,7 @@ from themescope.core.papers.spec import (
 
 NET = {"hidden": 4, "attention": 4, "epochs": 1, "triplets_per_epoch": 64, "batch_size": 32, "threads": 1}
 SAME = "Nothing differs."
+KNOWN = ("A pair of the test part", "Another one")
 ACCURACY = (MetricColumn("accuracy", "Accuracy"),)
 AMI = (MetricColumn("ami", "AMI"),)
 
@@ -84,6 +86,17 @@ TINY = Paper(
                 Row("mean", "mean-vectors", RelatednessMeasures("mean"), SAME, {"pearson": 0.7, "mse": 0.4}),
                 Row("default", "what comes along", RelatednessMeasures("default", regressor=False), "Ours."),
                 Row("pairs", "vectors of the pairs", RelatednessMeasures("mean-pairs", regressor=False), "Ours."),
+            ),
+        ),
+        ResultTable(
+            "examples",
+            "Example predictions",
+            "section 4",
+            "Pairs of sentences.",
+            (MetricColumn("score", "Score", 1), MetricColumn("mean-vectors", "mean-vectors", 1)),
+            (
+                Row("known", "a test pair", ExamplePredictions(KNOWN, {"mean-vectors": "mean"}), SAME, {"score": 4.5}),
+                Row("other", "no pair", ExamplePredictions(("A", "B"), {"mean-vectors": "mean"}), SAME),
             ),
         ),
     ),
