@@ -8,6 +8,7 @@ process at a time. Alembic is imported only to migrate: that takes a third of a 
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import time
@@ -55,7 +56,9 @@ def _engine(settings: Settings, foreign_keys: bool) -> Engine:
     if path is None:
         return _postgres(settings)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():  # for nobody else on this machine, also in a folder that is open to all
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise StoreError(
             f"The data folder {path.parent} cannot be created: {error.strerror}. Set THEMESCOPE_HOME to another folder."

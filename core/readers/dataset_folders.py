@@ -30,6 +30,7 @@ _MOST_HEADER = 4_000_000  # bytes of a card; names of classes may be many
 _MOST_VALUES = 100_000
 _SPLITS = {"train": "train|training", "validation": "validation|valid|dev|val", "test": "test|testing|eval|evaluation"}
 _DEPTH = 3  # folders in which data files are looked for
+_MOST_DEEP = 3  # signs ** in a pattern
 
 
 def is_dataset(path: Path) -> bool:
@@ -162,7 +163,9 @@ def _patterns(data_files: Any) -> Iterator[tuple[str, list[str]]]:
 def _matching(folder: Path, patterns: Sequence[str]) -> tuple[Path, ...]:
     found: dict[Path, None] = {}
     for pattern in patterns:
-        relative = _inside(folder, pattern)
+        relative = re.sub(r"(\*\*/)+", "**/", _inside(folder, pattern))
+        if relative.count("**") > _MOST_DEEP:  # each of them visits all folders below each folder
+            raise ReadError(folder, f"its card has a pattern with more than {_MOST_DEEP} times ** ({pattern[:60]!r}).")
         found.update(dict.fromkeys(sorted(path for path in folder.glob(relative) if path.is_file())))
     return tuple(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from themescope.core.errors import DataError, StoreError
@@ -25,10 +25,11 @@ from themescope.jobs.backups.writing import (
     check_backup,
 )
 from themescope.jobs.common.archive import ArchiveReader, Progress
-from themescope.jobs.common.files import whole
+from themescope.jobs.common.files import size_text, whole
 
 _ALLOWED = frozenset({"secrets.toml", "lost+found"})
 """Entries that an empty data folder may have: configuration, and what file systems make."""
+_MARK = ".restoring"
 _NAMES = {"sqlite": "SQLite", POSTGRES: "PostgreSQL"}
 
 
@@ -46,13 +47,13 @@ def restore_backup(settings: Settings, path: Path, progress: Progress = lambda s
         free, needed = shutil.disk_usage(folder).free, sum(part.bytes for part in archive.parts.values())
         if free < needed:
             raise DataError(
-                f"The backup needs {needed / 1e9:,.1f} GB, and the disk with {str(folder)!r} has {free / 1e9:,.1f} GB "
-                "free. Free space, or set THEMESCOPE_HOME to another disk."
+                f"The backup needs {size_text(needed)}, and the disk with {str(folder)!r} has {size_text(free)} free. "
+                "Free space, or set THEMESCOPE_HOME to another disk."
             )
         check_backup(path, lambda share: progress(0.4 * share))
         store = Store(settings)
         try:
-            with _removed_on_error(store, about):
+            with _marked(settings), _removed_on_error(store, about):
                 _restore_files(store, archive, about, lambda share: progress(0.4 + 0.4 * share))
                 _restore_database(settings, archive, about)
             progress(0.9)
@@ -71,6 +72,7 @@ def _check_target(settings: Settings, about: About) -> None:
             f"This backup is of a store on {_NAMES[about.engine]}, and DATABASE_URL names {_NAMES[engine]}. Restore it "
             "there, and move projects between them with themescope export bundle."
         )
+    _remove_remains(settings)
     if found := _entries(settings):
         raise DataError(
             f"The data folder {settings.home} is not empty: it contains {found[0]!r}. Set THEMESCOPE_HOME to a new "
@@ -91,7 +93,39 @@ def _entries(settings: Settings) -> list[str]:
     allowed = set(_ALLOWED)
     if settings.backup_folder is not None and settings.backup_folder.parent == settings.home:
         allowed.add(settings.backup_folder.name)
-    return sorted({*os.listdir(settings.home)} - allowed) if settings.home.is_dir() else []
+    return sorted({*os.listdir(settings.home)} - allowed - {_MARK}) if settings.home.is_dir() else []
+
+
+@contextmanager
+def _marked(settings: Settings) -> Iterator[None]:
+    """Mark the data folder, so that after the process was killed the next restore may remove what this one wrote."""
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mark = settings.home / _MARK
+    mark.write_text(str(os.getpid()), encoding="ascii")
+    try:
+        yield
+    finally:
+        mark.unlink(missing_ok=True)
+
+
+def _remove_remains(settings: Settings) -> None:
+    """Empty a data folder in which a restore was killed; it was empty when that began."""
+    try:
+        process = int((settings.home / _MARK).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return
+    database = sqlite_path(settings.database_url)
+    if not is_empty(settings) if database is None else database.exists():
+        return  # it comes last: perhaps people have used this store since
+    if os.name == "posix":
+        with suppress(ProcessLookupError):
+            os.kill(process, 0)
+            raise DataError(f"Another restore into {settings.home} is running (process {process}). Wait for its end.")
+    for path in (settings.home / name for name in (*_entries(settings), _MARK)):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from themescope.db.files.snapshots import POSTGRES, SQLITE, engine_of, open_snap
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.archive import ArchiveFormat, ArchiveReader, ArchiveWriter, Progress
-from themescope.jobs.common.files import check_new, whole
+from themescope.jobs.common.files import check_new, size_text, whole
 from themescope.jobs.common.results import code_version
 
 DATABASES = {SQLITE: "database.sqlite", POSTGRES: "database.dump"}
@@ -217,8 +217,8 @@ def _check_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed + _RESERVE:
         raise DataError(
-            f"The disk with {str(folder.parent)!r} has {free / 1e9:,.1f} GB free, and the backup may need "
-            f"{needed / 1e9:,.1f} GB while it is written. Free space, or choose another disk."
+            f"The disk with {str(folder.parent)!r} has {size_text(free)} free, and the backup may need "
+            f"{size_text(needed)} while it is written. Free space, or choose another disk."
         )
 
 

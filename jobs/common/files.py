@@ -122,6 +122,11 @@ def write_private(path: Path, data: bytes) -> None:
         os.fsync(stream.fileno())
 
 
+def size_text(size: float) -> str:
+    """Return a number of bytes for people, in GB from 100 MB on."""
+    return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
+
+
 @contextmanager
 def whole(out: Path) -> Iterator[Path]:
     """Yield a temporary path that is moved to ``out`` if the block succeeds."""

@@ -151,9 +151,7 @@ def excel_sheets(sheets: Mapping[str, Table]) -> bytes:
             return written
         if not isinstance(value, str):
             return value
-        if value.startswith("'"):
-            value = safe_cell(value)  # a table is read like a CSV file
-        written = WriteOnlyCell(sheet, value=_UNPRINTABLE.sub("", value))
+        written = WriteOnlyCell(sheet, value=_UNPRINTABLE.sub("", safe_cell(value)))
         written.data_type = "s"  # never a formula
         return written
 

@@ -161,6 +161,12 @@ def drip(request: Request) -> None:
         request.handler.wfile.write(b" ")
 
 
+def drip_headers(request: Request) -> None:
+    request.handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+    while not request.stopped.wait(0.02):
+        request.handler.wfile.write(b"X-More: 1\r\n")
+
+
 def closed(request: Request) -> None:
     request.handler.connection.shutdown(2)
 
@@ -173,6 +179,7 @@ MISBEHAVIOURS: dict[str, tuple[Callable[[Request], None], str]] = {
     "a redirect": (lambda r: r.send(b"", 307, Location="http://127.0.0.1:9/"), "redirects"),
     "hanging": (lambda r: r.stopped.wait(20) and None, "within 0.3 s"),
     "a slow drip": (drip, "within 0.3 s"),
+    "a slow drip of headers": (drip_headers, "within 0.3 s"),
     "half a JSON": (lambda r: r.send(BODY[:40]), "no JSON"),
     "HTML": (lambda r: r.send(b"<html><h1>Bad gateway</h1></html>"), "no JSON"),
     "10 MB": (lambda r: r.send(BODY + b" " * 10_000_000), f"longer than {LONGEST_ANSWER // 1000} kB"),
@@ -207,7 +214,7 @@ def test_bad_answers_leave_the_names_and_say_why(
     caplog.set_level(logging.DEBUG)
     reply, reason = MISBEHAVIOURS[case]
     with language_model_server(reply) as server:
-        found = ask(server, numbers=[0], timeout=0.3 if case in ("hanging", "a slow drip") else 5.0)
+        found = ask(server, numbers=[0], timeout=0.3 if "within" in MISBEHAVIOURS[case][1] else 5.0)
     (row,) = found["names"]
     assert found["named"] == 0 and row["state"] in (NameState.KEPT, NameState.UNSUPPORTED)
     assert reason in row["reason"], row

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from starlette.testclient import TestClient
 
+from tests.event_loops import run
 from tests.servers import free_port
 from tests.webapp.browsers import (
     INSIDE,
@@ -148,6 +149,31 @@ def test_an_identity_provider_is_set_up_by_a_file(settings: Settings) -> None:
         assert organisation.is_configured() is found
 
 
+def test_only_the_key_of_the_provider_signs(by_organisation: Store) -> None:
+    """Its metadata may allow tokens without a signature, or signed with our secret, which others may know."""
+    from joserfc import jws, jwt
+    from joserfc.jwk import OctKey, RSAKey
+
+    own, ours = RSAKey.generate_key(2048), OctKey.import_key("secret" * 8)
+    client = organisation._client()
+    client.server_metadata |= {
+        "_loaded_at": time.time(), "issuer": "it", "jwks": {"keys": [own.as_dict(private=False)]},
+        "id_token_signing_alg_values_supported": ["none", "HS256", "RS256"],
+    }  # fmt: skip
+    now = int(time.time())
+    claims = {"iss": "it", "sub": "1", "aud": "themescope", "nonce": "n", "iat": now, "exp": now + 60}
+    registry = jws.JWSRegistry(algorithms=["none", "HS256", "RS256"])
+
+    def read(sign: str, key: OctKey | RSAKey) -> str:
+        token = jwt.encode({"alg": sign}, claims, key, registry=registry)
+        return str(run(lambda: client.parse_id_token({"id_token": token}, "n"))["sub"])
+
+    assert read("RS256", own) == "1"
+    for sign in ("none", "HS256"):
+        with pytest.raises(Exception, match="lgorithm"):
+            read(sign, ours)
+
+
 @pytest.mark.parametrize(
     ("user", "name"),
     [
@@ -155,6 +181,10 @@ def test_an_identity_provider_is_set_up_by_a_file(settings: Settings) -> None:
         ({"email": "ada@example.org", "sub": "1"}, "ada@example.org"),
         ({"email": "ada@example.org", "email_verified": False, "sub": "1"}, ""),
         ({"email": "ada@example.org", "email_verified": "false", "sub": "1"}, ""),
+        ({"email": "ada@example.org", "email_verified": "true", "sub": "1"}, "ada@example.org"),
+        ({"email": "ada@example.org", "email_verified": 0, "sub": "1"}, ""),
+        ({"email": "ada@example.org", "email_verified": "no", "sub": "1"}, ""),
+        ({"email": "ada@example.org", "email_verified": None, "sub": "1"}, ""),
         ({"preferred_username": "ada@example.org", "sub": "1"}, "1"),
         ({"name": "ada@example.org"}, ""),
         ({"email": ["ada@example.org"], "sub": 7}, ""),

@@ -20,6 +20,8 @@ from themescope.webapp.routes.middleware import SIGN_IN
 
 logger = logging.getLogger(__name__)
 
+_SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+"""Ways of signing that only the provider can do; HMAC would do with our client secret."""
 _NEEDED = ("redirect_uri", "client_id", "client_secret", "server_metadata_url")
 
 
@@ -66,7 +68,8 @@ def vouched(user: Mapping[str, Any]) -> str:
     "" if there is neither, or if the value is not a normalised name, which could be confused with another person's.
     """
     name = user.get("email") or user.get("sub")
-    refused = bool(user.get("email")) and str(user.get("email_verified")).lower() == "false"
+    stated = user.get("email_verified", True)  # many providers say nothing
+    refused = bool(user.get("email")) and stated is not True and str(stated).lower() != "true"
     return name if isinstance(name, str) and not refused and tidy(name) == name else ""
 
 
@@ -91,10 +94,21 @@ def _client() -> Any:
 @lru_cache(maxsize=1)
 def _registered(path: Path, values: tuple[str, ...]) -> Any:
     """Return the client, which keeps the metadata of the provider."""
-    from authlib.integrations.starlette_client import OAuth
+    from authlib.integrations.starlette_client import OAuth, StarletteOAuth2App
+
+    class Client(StarletteOAuth2App):  # type: ignore[misc]
+        async def load_server_metadata(self) -> dict[str, Any]:
+            """Return the metadata; of the ways to sign, only those with the provider's own key, so never ``none``."""
+            found: dict[str, Any] = await super().load_server_metadata()
+            signs = found.get("id_token_signing_alg_values_supported") or ()
+            found["id_token_signing_alg_values_supported"] = [sign for sign in signs if sign in _SIGNATURES]
+            return found
+
+    class Provider(OAuth):  # type: ignore[misc]
+        oauth2_client_cls = Client
 
     _, client_id, client_secret, server_metadata_url = values
-    return OAuth().register(
+    return Provider().register(
         "organisation",
         client_id=client_id,
         client_secret=client_secret,

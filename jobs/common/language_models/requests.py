@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -185,7 +185,10 @@ class LanguageModel:
         if endpoint.key:
             headers["Authorization"] = f"Bearer {endpoint.key}"
         times = httpx.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s))
-        self._client = httpx.Client(headers=headers, timeout=times, follow_redirects=False, trust_env=False)
+        alone = httpx.Limits(max_connections=None, max_keepalive_connections=0)  # one that is cut is no other one's
+        self._client = httpx.Client(
+            headers=headers, timeout=times, limits=alone, follow_redirects=False, trust_env=False
+        )
 
     def close(self) -> None:
         """End all requests, also those of other threads."""
@@ -225,8 +228,26 @@ class LanguageModel:
     def _post(self, payload: Mapping[str, Any]) -> bytes:
         import httpx
 
+        late, streams = threading.Event(), []
+
+        def connected(event: str, info: Mapping[str, Any]) -> None:
+            if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+                streams.append(info["return_value"])
+
+        def cut() -> None:
+            late.set()
+            for stream in streams[-1:]:
+                with suppress(OSError):
+                    stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+
+        # Timeouts of the client are those of one read: a server that drips header or body byte by byte resets them.
+        deadline = threading.Timer(self._timeout_s, cut)
+        deadline.daemon = True
+        deadline.start()
         try:
-            with self._client.stream("POST", self.endpoint.url, json=payload) as response:
+            with self._client.stream(
+                "POST", self.endpoint.url, json=payload, extensions={"trace": connected}
+            ) as response:
                 _check(response)
                 return self._body(response)
         except httpx.TimeoutException:
@@ -234,17 +255,18 @@ class LanguageModel:
         except (httpx.HTTPError, httpx.InvalidURL, RuntimeError, OSError) as error:
             if self._stopped.is_set():
                 raise ModelError("the job was stopped", fatal=True) from None
+            if late.is_set():
+                raise ModelError(f"no complete answer within {self._timeout_s:g} s") from None
             raise ModelError(f"the connection failed ({type(error).__name__})") from None
+        finally:
+            deadline.cancel()
 
     def _body(self, response: httpx.Response) -> bytes:
-        """Return the body, read until a deadline: a slow server must not reset it with every byte."""
-        end, found = time.monotonic() + self._timeout_s, bytearray()
+        found = bytearray()
         for chunk in response.iter_raw():
             found += chunk
             if len(found) > LONGEST_ANSWER:
                 raise ModelError(f"the answer is longer than {LONGEST_ANSWER // 1000} kB", again=False)
-            if self._stopped.is_set() or time.monotonic() > end:
-                raise ModelError(f"no complete answer within {self._timeout_s:g} s")
         return bytes(found)
 
 

@@ -130,12 +130,16 @@ def _word_vectors() -> Iterator[Examined]:
 
 def _disk(store: Store) -> Iterator[Examined]:
     home = store.settings.home
-    home.mkdir(parents=True, exist_ok=True)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     free = shutil.disk_usage(home).free
     why = ", found in the checkout" if home == checkout_home() and not os.environ.get("THEMESCOPE_HOME") else ""
     found = f"{home}, {free / 1e9:,.1f} GB free{why}"
     if os.access(home, os.W_OK):
         yield Examined("data folder", found, warning=free < LEAST_DISK)
+        if os.name == "posix" and (others := home.stat().st_mode & 0o077):
+            what = "change" if others & 0o022 else "read"
+            advice = f"other people of this machine may {what} its files; to keep them out: chmod 700 {home}"
+            yield Examined("data folder", advice, warning=True)
     else:
         yield Examined("data folder", f"{home} is not writable; change its permissions", problem=True)
 

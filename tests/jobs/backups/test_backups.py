@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import stat
+import subprocess
+import sys
 import threading
 import zipfile
 from dataclasses import replace
@@ -281,14 +283,30 @@ def test_a_restore_that_fails_late_removes_what_it_wrote(
     restore_backup(target, saved)
 
 
+def test_a_killed_restore_does_not_block_the_next(saved: Path, tmp_path: Path) -> None:
+    target = Settings.in_folder(tmp_path / "elsewhere")
+    killed = (
+        "import os, sys; from pathlib import Path; from themescope.db.settings import Settings\n"
+        "from themescope.jobs.backups import restoring\n"
+        "restoring._restore_database = lambda *_: os._exit(9)\n"
+        "restoring.restore_backup(Settings.in_folder(Path(sys.argv[1])), Path(sys.argv[2]))"
+    )
+    done = subprocess.run([sys.executable, "-c", killed, str(target.home), str(saved)], check=False)
+    assert done.returncode == 9 and any(p.is_file() for p in (target.home / "artifacts").rglob("*"))
+    restore_backup(target, saved)
+    assert not (target.home / ".restoring").exists()
+    with pytest.raises(DataError, match="is not empty"):  # a whole store is never removed
+        restore_backup(target, saved)
+
+
 def test_a_disk_that_is_too_small_is_noticed_before(
     saved: Path, sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1_000))
-    with pytest.raises(DataError, match=r"0\.0 GB free, and the backup may need"):
+    with pytest.raises(DataError, match=r"has 0\.0 MB free, and the backup may need"):
         write_backup(sqlite_store, tmp_path / "c.zip")
-    with pytest.raises(DataError, match=r"The backup needs 0\.0 GB"):
+    with pytest.raises(DataError, match=r"The backup needs [0-9.]+ MB, .* has 0\.0 MB"):
         restore_backup(Settings.in_folder(tmp_path / "elsewhere"), saved)
 
 

@@ -259,12 +259,21 @@ def test_repositories_with_and_without_a_card(claims: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "pattern", ["../secret.parquet", "/etc/*.parquet", "hf://datasets/x/y.parquet", "https://x.org/y.csv"]
+    ("pattern", "message"),
+    [
+        *(
+            (p, "files elsewhere")
+            for p in ("../s.parquet", "/etc/*.parquet", "hf://d/x/y.parquet", "https://x.org/y.csv")
+        ),
+        ("**/*/" * 12 + "x.parquet", r"more than 3 times \*\*"),  # each ** visits all folders below each folder
+    ],
 )
-def test_cards_that_name_files_elsewhere_are_refused(tmp_path: Path, pattern: str) -> None:
+def test_cards_that_name_files_elsewhere_or_ask_for_hours_are_refused(
+    tmp_path: Path, pattern: str, message: str
+) -> None:
     (tmp_path / "README.md").write_text(f"---\nconfigs:\n- data_files: {json.dumps(pattern)}\n---\n", "utf-8")
     assert is_dataset(tmp_path)
-    with pytest.raises(ReadError, match="files elsewhere"):
+    with pytest.raises(ReadError, match=message):
         read(tmp_path)
 
 
