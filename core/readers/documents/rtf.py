@@ -81,13 +81,14 @@ class Rtf(DocumentReader):
         data = whole_bytes(path, report)
         if not data.startswith(b"{\\rtf"):
             raise ReadError(path, "this is not an RTF document.", "byte 0", "Save it again as RTF or DOCX.")
-        yield Document("", _Parser(data.decode("latin-1")).blocks())
+        yield Document("", _Parser(path, data.decode("latin-1")).blocks())
 
 
 class _Parser:
     """The groups and control words of a file."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
         self._tables = optional_module("striprtf.striprtf", "Reading RTF files", "striprtf", "documents")
         self._text, self._at = text, 0
         self._state, self._stack = _State(), [_State()]
@@ -182,6 +183,9 @@ class _Parser:
     def _is_encoding(self, word: str, number: int | None) -> bool:
         """Take a word that says how characters are written; return whether it is one."""
         if word == "bin":
+            if (number or 0) > len(self._text) - self._at:
+                problem = f"binary data of {number:,} bytes begins here, more than the file has."
+                raise ReadError(self._path, problem, f"byte {self._at}", "Save it again as RTF or DOCX.")
             self._at += max(number or 0, 0)
         elif word == "u" and number is not None:
             self._unicode(number % 0x10000)

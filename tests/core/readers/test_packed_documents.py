@@ -14,6 +14,7 @@ from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.documents.packages import made
+from themescope.core.readers.formats import preview
 
 
 def texts(articles):
@@ -85,6 +86,21 @@ def test_a_mark_inside_a_group_of_rtf_hides_no_text(tmp_path):
         write(tmp_path, "a.rtf", rb"{\rtf1 {\f2\*\cs7\cf0 The bus is late.}\par {\*\x no}Trains are full.}")
     )
     assert texts(articles) == ["The bus is late.", "Trains are full."]
+
+
+def test_binary_data_of_rtf_never_hides_the_rest(tmp_path):
+    whole = read(write(tmp_path, "a.rtf", rb"{\rtf1 The bus is late.\par {\pict\bin3 {}}}Trains are full.}"))[0]
+    assert [p.text for p in whole[0].sections[0].paragraphs] == ["The bus is late.", "Trains are full."]
+    with pytest.raises(ReadError, match="9,999,999 bytes begins here, more than the file has"):
+        read(write(tmp_path, "b.rtf", rb"{\rtf1 The bus is late.\par \bin9999999 Trains are full.}"))
+
+
+def test_what_unpacks_to_too_much_is_not_called_damaged(tmp_path):
+    path = tmp_path / "answers.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("answers.txt", bytes(20_000_000))
+    with pytest.raises(ReadError, match="20 MB when decompressed, which is too much"):
+        preview(path)
 
 
 def test_text_boxes_of_rtf_are_read_once(tmp_path):
