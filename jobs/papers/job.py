@@ -34,7 +34,7 @@ class ReproduceConfig(JobConfig):
     profile: str = option("quick", "Computational effort: quick (minutes), or full (hours for each network).")
     tables: tuple[str, ...] = option((), "Tables to reproduce; empty: all.")
     corpus: str = option("", "Name of a corpus in the store; empty: the articles of the data folder.")
-    data: str = option("", "Folder with data sets: wikipedia/articles, vectors, sick.", file=True)
+    data: str = option("", "Folder with data sets: wikipedia/articles, wikipedia-more, vectors, sick.", file=True)
     words: str = option(
         "", "Table of word vectors for running text, an id or a file; empty: that of the data folder.", file=True
     )

@@ -19,7 +19,8 @@ from themescope.jobs.kinds.import_corpus import up_to_date
 
 Run = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 
-_ARTICLES = ("wikipedia", "articles")
+_ARTICLES = ("wikipedia/articles", "wikipedia-more")
+"""Folders of articles; all that the data folder has are one corpus."""
 _TEXT_VECTORS = ("vectors", "glove.6B.100d.top100k.fp16.safetensors")
 _PAIR_VECTORS = ("vectors", "glove.840B.300d.sick.safetensors")
 _INSTALLED_WORDS = "glove-6b-50d"
@@ -163,11 +164,11 @@ def corpus_of(
 def _corpus(store: Store, wanted: Wanted, data: Path | None, run: Run) -> CorpusRecord:
     if wanted.corpus:
         return ready_corpus(store, wanted.corpus)
-    files = sorted(data.joinpath(*_ARTICLES).glob("*.jsonl*")) if data else []
+    files = [path for folder in _ARTICLES for path in sorted((data / folder).glob("*.jsonl*"))] if data else []
     if not files:
-        where = f"{data.name!r} has no folder {'/'.join(_ARTICLES)}" if data else "no data folder was given"
+        where = f"{data.name!r} has no folder {' or '.join(_ARTICLES)}" if data else "no data folder was given"
         raise ConfigError(f"Choose a corpus of the store (--corpus), or a data folder (--data): {where}.")
-    return ready_corpus(store, corpus_of(store, run, files, _ARTICLES[0]))
+    return ready_corpus(store, corpus_of(store, run, files, "wikipedia"))
 
 
 def _data_folder(name: str) -> Path | None:

@@ -125,8 +125,9 @@ QUICK = RunProfile(
 _PUBLISHED: Settings = {
     "batch_size": 256,
     "batching": "shuffled",
-    "evaluations_per_epoch": 2,
-    "validation_limit": 2_000,
+    "evaluations_per_epoch": 8,
+    "patience_rate": 4,
+    "patience_stop": 16,
     "storage": "fp16",
     "threads": 1,
 }
@@ -135,9 +136,9 @@ FULL = RunProfile(
     "full",
     "Full",
     "As published, on the articles of the data folder: networks of 300 units per direction, Adam at 0.001, the printed "
-    "loss, all eligible triplets in up to ten passes, until the accuracy on validation triplets has not risen for two "
-    "and a half; three seeds for triplets-sen and one for each other network. Hours for each network on one processor "
-    "core. Ablations learn from 200,000 triplets. Skip-Thought is the small version of 600 units, trained once on "
+    "loss, all eligible triplets in up to ten passes, until the accuracy on validation triplets has not risen for two; "
+    "three seeds for triplets-sen and one for each other network. Hours for each network on one processor core. "
+    "Ablations learn from 200,000 triplets. Skip-Thought is the small version of 600 units, trained once on "
     "24,000 sentences with their neighbours.",
     seeds=(0, 1, 2),
     triplet_rules={"profile": "all"},

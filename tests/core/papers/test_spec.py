@@ -105,6 +105,20 @@ def test_every_method_and_clusterer_exists_and_takes_its_settings(profile) -> No
                 CLUSTERERS.configure(row.measure.clusterer, row.measure.settings)
 
 
+def test_the_profile_full_trains_as_published() -> None:
+    """Section 4: L1 in the printed loss, 300 units, attention of 200, Adam at 0.001; all eligible triplets."""
+    declared = paper("ed18")
+    full = declared.profile("full")
+    assert full.triplet_rules == {"profile": "all"}
+    for id in ("triplets-sen", "triplets-titles", "triplets-sen-rand-art", "triplets-sen-same-art"):
+        model = declared.model(id)
+        config = METHODS.configure(model.method, {**full.budgets[model.budget], **model.settings})
+        assert (config.loss, config.distance, config.temperature) == ("paper", "l1", 1.0)
+        assert (config.hidden, config.attention, config.learning_rate) == (300, 200, 1e-3)
+        assert config.epochs >= 5 and not config.triplets_per_epoch and not config.training_limit
+        assert model.seeds == (3 if id == "triplets-sen" else 1)
+
+
 def test_columns_of_clustering_are_registered_metrics() -> None:
     for id in ("4", "clusterers"):
         assert {column.metric for column in paper("ed18").table(id).columns} <= set(METRICS.ids())

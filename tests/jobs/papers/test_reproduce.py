@@ -164,6 +164,19 @@ def test_own_copies_of_published_files(corpus: Store, reproduce: Callable[..., d
     assert again["computed"] == 0
 
 
+def test_the_articles_of_both_folders_are_one_corpus(
+    corpus: Store, reproduce: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    for folder, titles in (("wikipedia/articles", ["A", "B"]), ("wikipedia-more", ["C"])):
+        (tmp_path / folder).mkdir(parents=True)
+        sections = [{"title": word, "paragraphs": [f"The {word} stood near the old market."]} for word in WORDS[:6]]
+        lines = [json.dumps({"title": title, "sections": sections}) + "\n" for title in titles]
+        (tmp_path / folder / "some.jsonl").write_text("".join(lines), encoding="utf-8")
+    reproduce(corpus="", data=str(tmp_path), tables=["1"])
+    with corpus.reading() as r:
+        assert {found.name: found.articles for found in r.corpora.list()}["wikipedia"] == 3
+
+
 def test_triplet_files_are_told_apart_by_name(tmp_path: Path) -> None:
     for name in ("wiki_train.csv", "wiki_validation.csv", "wiki_test.csv"):
         (tmp_path / name).touch()
