@@ -13,7 +13,7 @@ from themescope.core.errors import ReadError
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
 from themescope.jobs.cli.arguments import MODEL_HELP, benchmark_for, looks_like_file, model_for, settings_of
-from themescope.jobs.cli.shell import Json, Shell, common, interval, pass_shell, seed_option, table
+from themescope.jobs.cli.shell import FEW, Json, Shell, common, interval, pass_shell, seed_option, table
 from themescope.jobs.common.models import find_model
 from themescope.jobs.kinds import REGISTRY as KINDS
 
@@ -42,7 +42,8 @@ def _scb(shell: Shell, source: str, methods: Sequence[str], chosen: Json, given:
         if row["articles_seen_in_training"]
     ]
     articles = next(iter(rows[0]["scores"].values()))["n"] if rows and rows[0]["scores"] else 0
-    head = f"{benchmark}: means over {articles:,} articles with 95 % intervals"
+    spread = "with 95 % intervals" if articles >= FEW else f"(fewer than {FEW}, so without intervals)"
+    head = f"{benchmark}: means over {articles:,} articles {spread}"
     scores = _scores(rows, "model", "clusterer", titles={card.id: card.title for card in METRICS})
     return {"benchmark": benchmark, "corpus": corpus, "rows": rows}, "\n".join([head, "", scores, *biased])
 

@@ -208,11 +208,18 @@ def pairs(values: Mapping[str, Any]) -> str:
     return "\n".join(f"{name.ljust(width)}  {_cell(value)}".rstrip() for name, value in values.items())
 
 
+FEW = 10
+"""Number of groups below which the interval of a bootstrap over them is too narrow to be shown."""
+
+
 def interval(score: Mapping[str, Any] | None) -> str:
-    """Return ``.512 [.498, .527]``, the value alone without an interval, or a dash without a score."""
+    """Return ``.512 [.498, .527]``, or a dash without a score.
+
+    The value stands alone without an interval, and where it is one of fewer than :data:`FEW` articles or other groups.
+    """
     if score is None:
         return "–"
-    if score["low"] is None:
+    if score["low"] is None or score["n"] < FEW:
         return f"{score['value']:.3f}"
     return f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
 

@@ -111,6 +111,8 @@ def test_a_published_benchmark_file(tmp_path: Path) -> None:
         assert result["corpus"] == "scb"
         assert result["rows"][0]["scores"]["ami"]["n"] == 1
     assert result["rows"][0]["cached"]
+    told = call("evaluate", "scb", path, "--method", "tfidf", "--clusterer", "kmeans").stdout
+    assert "1 articles (fewer than 10, so without intervals)" in told and "[" not in told
     assert len(call_json("list", "corpora")["corpora"]) == 1
 
 

@@ -176,8 +176,9 @@ PROBLEMS: list[tuple[str, str, Any, int, str]] = [
     ("GET", "/runs?model_id=9", None, 404, "There is no model called '9'"),
     ("POST", "/labellings", {"corpus_id": 1, "name": "x", "shared": 0}, 422, "body.shared"),
     ("POST", "/jobs", {"kind": "nothing"}, 404, "There is no job kind"),
-    ("POST", "/jobs", {"kind": "embed", "arguments": {"corpse": "x"}}, 422, "corpse"),
+    ("POST", "/jobs", {"kind": "embed", "args": {"corpse": "x"}}, 422, "corpse"),
     ("POST", "/jobs", {"kind": "embed", "more": 1}, 422, "body.more"),
+    ("POST", "/labellings/1/clusters", {"name": "x", "sentences": []}, 422, "body.sentences"),
     ("POST", "/jobs/1/retry", {}, 409, "only a failed or cancelled job"),
     ("POST", "/labellings/1/assign", {"sentences": [1], "cluster": 1}, 404, "labelling"),
     ("POST", "/labellings", {"corpus_id": 1, "name": "x", "start": "themes"}, 409, "source"),
@@ -315,8 +316,8 @@ def test_a_labeller_labels_and_an_admin_queues(filled: Store) -> None:
     assert lea.post("/api/v1/labellings/1/assign", json={**change, "cluster": 2, "seen": 0}).status_code == 409
     assert lea.post("/api/v1/labellings/1/undo").json()["kind"] == "undo"
     assert lea.post("/api/v1/jobs", json={"kind": "embed"}).status_code in (403, 422)
-    arguments = {"corpus": "Rivers", "model": "mean *vectors*"}
-    job = ada.post("/api/v1/jobs", json={"kind": "embed", "arguments": arguments})
+    args = {"corpus": "Rivers", "model": "mean *vectors*"}
+    job = ada.post("/api/v1/jobs", json={"kind": "embed", "args": args})
     assert job.status_code == 201
     assert ada.post(f"/api/v1/jobs/{job.json()['id']}/cancel").json()["status"] == "cancelled"
     assert lea.delete("/api/v1/labellings/1").status_code == 204
@@ -347,12 +348,12 @@ def test_files_are_uploaded_for_jobs(filled: Store) -> None:
     ada, data = program(filled, "ada"), b"text\n" + b"x" * (MOST_BYTES + 1)
     made = ada.post("/api/v1/files", params={"name": "../a b?.csv"}, content=data).json()
     assert (made["name"], made["bytes"], Path(made["path"]).read_bytes()) == ("a b_.csv", len(data), data)
-    arguments = {"files": [made["path"]], "corpus": "uploaded", "language": "en"}
-    assert ada.post("/api/v1/jobs", json={"kind": "import-corpus", "arguments": arguments}).status_code == 201
+    args = {"files": [made["path"]], "corpus": "uploaded", "language": "en"}
+    assert ada.post("/api/v1/jobs", json={"kind": "import-corpus", "args": args}).status_code == 201
     assert ada.post("/api/v1/files", params={"name": " "}, content=b"x").status_code == 422
     assert program(filled, "lea").post("/api/v1/files", params={"name": "a"}, content=b"x").status_code == 403
     elsewhere = {"files": ["/etc/passwd"], "corpus": "x", "language": "en"}
-    assert ada.post("/api/v1/jobs", json={"kind": "import-corpus", "arguments": elsewhere}).status_code == 403
+    assert ada.post("/api/v1/jobs", json={"kind": "import-corpus", "args": elsewhere}).status_code == 403
 
 
 def test_what_is_deleted_is_gone(filled: Store) -> None:
@@ -368,7 +369,7 @@ def test_what_is_deleted_is_gone(filled: Store) -> None:
 
 def test_a_job_is_waited_for(filled: Store) -> None:
     ada = program(filled, "ada")
-    job = ada.post("/api/v1/jobs", json={"kind": "embed", "arguments": {"corpus": "Rivers", "model": "m"}}).json()["id"]
+    job = ada.post("/api/v1/jobs", json={"kind": "embed", "args": {"corpus": "Rivers", "model": "m"}}).json()["id"]
     began = time.monotonic()
     assert ada.get(f"/api/v1/jobs/{job}", params={"wait": 0.2}).json()["status"] == "queued"
     assert time.monotonic() - began >= 0.2

@@ -55,7 +55,7 @@ class NewCluster(NewChange):
     """A cluster to create."""
 
     name: Name
-    sentences: list[BodyId] = Field(default_factory=list, max_length=200_000, description="Possibly none.")
+    sentences: Sentences
 
 
 class ClusterName(NewChange):

@@ -38,7 +38,7 @@ class NewJob(Body):
     """A job to queue."""
 
     kind: str = Field(max_length=100, description="Id of the job kind.", examples=["find-themes"])
-    arguments: dict[str, Any] = Field(
+    args: dict[str, Any] = Field(
         default_factory=dict, description="Settings of the kind.", examples=[{"corpus": "Claims", "model": "default"}]
     )
     after: BodyId | None = Field(None, description="Id of a job that has to be done before this one starts.")
@@ -73,7 +73,7 @@ def list_jobs(
 def queue_job(caller: CallerNow, new: NewJob) -> JobSummary:
     """Queue a job. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
-    return control.enqueue(caller.store, new.kind, new.arguments, after=new.after)
+    return control.enqueue(caller.store, new.kind, new.args, after=new.after)
 
 
 @router.get("/jobs/{job_id}", responses=_FOUND)

@@ -286,7 +286,7 @@ def note(caller: CallerNow, labelling_id: Id, change: NewNote) -> Step | None:
 
 @router.post("/labellings/{labelling_id}/clusters", responses=_CHANGED)
 def create_cluster(caller: CallerNow, labelling_id: Id, change: NewCluster) -> Step | None:
-    """Create a cluster with the given sentences, possibly none."""
+    """Create a cluster of the given sentences."""
     session = labelling_session(caller, labelling_id)
     made = op.create(session.partition, session.next_number, change.name, _ids(change.sentences))
     return store_change(session, change, made)

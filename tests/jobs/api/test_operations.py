@@ -210,7 +210,7 @@ def test_a_name_is_kept_whole(filled: Store) -> None:
     name, caller = "x" * 200, lea(filled)
     for expected in (name, f"{name[:192]} 2"):  # the second one is taken
         id = new(filled, name)
-        labellings.create_cluster(caller, id, NewCluster(name=name))
+        labellings.create_cluster(caller, id, NewCluster(name=name, sentences=[1]))
         state = labellings.get_labelling(caller, id)
         assert (state.labelling.name, state.clusters[-1].name) == (expected, name)
 
@@ -234,9 +234,7 @@ def test_roles_are_looked_up_in_the_transaction(filled: Store) -> None:
         labellings.assign(Caller(filled, val), id, Assignment(sentences=[1], cluster=2))
     for refused in (LEA, val):
         with pytest.raises(AccessError):
-            jobs.queue_job(
-                Caller(filled, refused), jobs.NewJob(kind="embed", arguments={"corpus": "Rivers", "model": "x"})
-            )
+            jobs.queue_job(Caller(filled, refused), jobs.NewJob(kind="embed", args={"corpus": "Rivers", "model": "x"}))
 
 
 def test_sources_of_a_new_labelling_are_checked(filled: Store) -> None:
