@@ -299,6 +299,8 @@ class Paper:
     tables: tuple[ResultTable, ...]
     profiles: tuple[RunProfile, ...]
     corpora: tuple[CorpusData, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a reader of the results should know before the tables, as paragraphs of Markdown."""
 
     def __post_init__(self) -> None:
         for family in (self.triplets, self.benchmarks, self.models, self.tables, self.profiles, self.corpora):

@@ -64,6 +64,7 @@ def document(paper: Paper, profile: str, tables: Mapping[str, Json]) -> str:
         "",
         _cells(paper),
         "",
+        *(line for note in paper.notes for line in (note, "")),
     ]
     absent = [heading(table.id, table.title) for table in paper.tables if table.id not in tables]
     if absent:

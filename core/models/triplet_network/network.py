@@ -239,7 +239,7 @@ def triplet_data(
 def epoch_batches(data: TripletData, config: TripletNetConfig, seed: int, epoch: int) -> list[Index]:
     """Return the batches of an epoch as indices of triplets; they depend only on data, ``seed`` and ``epoch``."""
     random = np.random.default_rng([seed, epoch])
-    known = _of_whole_articles(data.groups, config.training_limit, seed)
+    known = articles_within(data.groups, config.training_limit, seed)
     wanted = min(config.triplets_per_epoch or len(known), len(known))
     if config.batching == "by-article":
         order = known[_runs(data.groups[known], config.run_length, random)][:wanted]
@@ -250,7 +250,7 @@ def epoch_batches(data: TripletData, config: TripletNetConfig, seed: int, epoch:
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def _of_whole_articles(groups: Ids, limit: int, seed: int) -> Index:
+def articles_within(groups: Ids, limit: int, seed: int) -> Index:
     """Return rows of at most ``limit`` triplets of whole articles in random order, at least one; 0 keeps all."""
     if not 0 < limit < len(groups):
         return np.arange(len(groups))

@@ -1,0 +1,64 @@
+"""The learning curve: its fit, and the program on a tiny store, which measures what is there and trains what is not."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from benchmarks.learning_curve import ARTICLES_OF_PAPER, figure, fitted, main, summary
+from themescope.db.store import Store
+from themescope.jobs.queue.runner import run_here
+
+ROOT = Path(__file__).parents[3]
+RECORD = ROOT / "benchmarks" / "records" / "learning-curve.json"
+TINY = ("hidden=4", "attention=4", "epochs=1", "batch_size=32", "evaluations_per_epoch=2", "validation_limit=50")
+
+
+def test_the_fit_finds_the_curve_that_the_scores_lie_on() -> None:
+    rng, sizes = np.random.default_rng(0), (1_000, 4_000, 16_000, 64_000)
+    of_article = rng.normal(0, 0.1, 400)
+    of_article -= of_article.mean()
+    expected = [0.75 - 2.0 * n**-0.4 for n in sizes]
+    scores = [(value + of_article, np.ones(400)) for value in expected]
+    found = fitted(sizes, scores)
+    assert found is not None
+    there = found[f"at {ARTICLES_OF_PAPER}"]
+    assert there["value"] == pytest.approx(0.75 - 2.0 * ARTICLES_OF_PAPER**-0.4, abs=0.003)
+    assert there["low"] < there["value"] < there["high"] and there["high"] - there["low"] < 0.05
+    assert fitted(sizes[:3], scores[:3]) is None
+
+
+def test_the_program_trains_what_is_missing_and_measures_all(corpus: Store, data: Path, tmp_path: Path) -> None:
+    for name, profile in (("all", "all"), ("some", "max-signal")):
+        run_here(corpus, "build-triplets", {"corpus": "C", "name": name, "rules": {"profile": profile}}, quiet=True)
+    record, drawn = tmp_path / "curve.json", tmp_path / "curve.svg"
+    command = ["--home", str(corpus.settings.home), "--triplets", "all", "--evaluated", "some"]
+    command += ["--words", str(data / "words.txt"), "--record", str(record), "--figure", str(drawn)]
+    for setting in TINY:
+        command += ["--set", setting]
+    main([*command, "--train", ".5"])
+    assert len(json.loads(record.read_text("utf-8"))["points"]) == 1
+    main([*command, "--train", ".5", "1"])
+    written = record.read_text("utf-8")
+    half, whole = json.loads(written)["points"]
+    assert half["articles"] < whole["articles"] and half["triplets"] <= whole["triplets"] / 2
+    assert whole["passes"][-1][0] == 1.0 and whole["accuracy"]["low"] <= whole["accuracy"]["value"]
+    ElementTree.parse(drawn)
+    with corpus.reading() as r:
+        before = [job.id for job in r.jobs.list(limit=1_000) if job.kind == "train" and not job.result.get("cached")]
+    main([*command, "--train", ".5", "1"])
+    assert record.read_text("utf-8") == written
+    with corpus.reading() as r:
+        jobs = [job.id for job in r.jobs.list(limit=1_000) if job.kind == "train" and not job.result.get("cached")]
+    assert jobs == before
+
+
+@pytest.mark.skipif(not RECORD.exists(), reason="no record of the learning curve: its networks are not trained yet")
+def test_figure_and_text_are_those_of_the_record() -> None:
+    record = json.loads(RECORD.read_text("utf-8"))
+    assert (ROOT / "docs" / "images" / "learning-curve.svg").read_text("utf-8") == figure(record)
+    text = (ROOT / "docs" / "experiments.md").read_text("utf-8")
+    assert summary(record) in text and "](images/learning-curve.svg)" in text
+    assert "](docs/images/learning-curve.svg)" in (ROOT / "README.md").read_text("utf-8")
