@@ -16,6 +16,7 @@ import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -168,12 +169,12 @@ class Reduction:
         from sklearn.decomposition import PCA, TruncatedSVD
 
         rows, wanted, model, columns = _rows(vectors, config.metric), config.reduce_to, None, None
-        if sparse.issparse(rows) and min(rows.shape) > wanted:
+        if sparse.issparse(rows) and rows.shape[1] > wanted:
             columns = np.unique(rows.indices)  # mostly few: the others would cost time and change nothing
-            if len(columns) > 1:
-                model = TruncatedSVD(min(wanted, len(columns)), random_state=seed % 2**32).fit(rows[:, columns])
-            elif not len(columns):
+            if not len(columns):
                 columns = np.zeros(1, dtype=np.int64)  # no row has a value: all are at one place
+            elif rows.shape[0] > wanted and len(columns) > 1:
+                model = TruncatedSVD(min(wanted, len(columns)), random_state=seed % 2**32).fit(rows[:, columns])
         elif not sparse.issparse(rows) and rows.shape[0] > max(config.reduce_above, wanted) and rows.shape[1] > wanted:
             model = PCA(wanted, random_state=seed % 2**32, svd_solver="covariance_eigh").fit(rows)
         return cls(config.metric, model, columns)
@@ -323,6 +324,18 @@ def _layout(
     return np.asarray(points, dtype=np.float32)
 
 
+def _eigenvectors(*args: Any, **options: Any) -> tuple[Any, Any]:
+    """Return what ``eigsh`` finds for the spectral start, the same each time.
+
+    In a component of equal sentences ARPACK soon needs a new direction, which it draws from a generator without a seed.
+    What has no finite value is an error, after which umap-learn starts from random places.
+    """
+    values, vectors = sparse.linalg.eigsh(*args, **options, rng=0)
+    if not np.isfinite(vectors).all():
+        raise sparse.linalg.ArpackError(-9)
+    return values, vectors
+
+
 class _Epochs:
     """Output file of umap-learn's progress bar: reports "12 200" as progress and raises ``Cancelled`` once."""
 
@@ -351,7 +364,10 @@ def load_umap() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # umap-learn warns about optional packages that are not needed here
         import umap.layouts
+        import umap.spectral
         import umap.umap_
+    linalg = SimpleNamespace(**{**vars(sparse.linalg), "eigsh": _eigenvectors})
+    umap.spectral.scipy = SimpleNamespace(sparse=SimpleNamespace(**{**vars(sparse), "linalg": linalg}))
     # In a notebook, tqdm would draw a widget instead of writing to the file; its base class writes.
     umap.layouts.tqdm = [kind for kind in umap.layouts.tqdm.__mro__ if kind.__name__ == "tqdm"][-1]
     # A cancelled layout raises while tqdm holds its lock, so the lock is replaced by one that never blocks.

@@ -37,6 +37,16 @@ def test_same_seed_same_map() -> None:
     assert not np.array_equal(project(x, FAST, 3, SILENT), project(x, FAST, 4, SILENT))
 
 
+def test_components_of_equal_rows_have_the_same_places_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their eigenvectors are not determined; where the solver finds none at all, the start is a random one."""
+    x = np.repeat(np.eye(6, 8, dtype=np.float32), 16, axis=0)
+    points = project(x, FAST, 0, SILENT)
+    assert len(np.unique(points, axis=0)) == len(x)
+    np.testing.assert_array_equal(project(x, FAST, 0, SILENT), points)
+    monkeypatch.setattr(sparse.linalg, "eigsh", lambda graph, k, **options: (np.zeros(k), np.full((96, k), np.nan)))
+    assert np.isfinite(project(x, FAST, 0, SILENT)).all()
+
+
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_clusters_stay_together(metric: str) -> None:
     truth, x = clusters(200)
