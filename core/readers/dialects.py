@@ -27,7 +27,8 @@ _MOST_ABOVE = 20
 _LEAST_SHARE = 0.8
 _SEPARATOR = re.compile(r"sep=(.)\s*$", re.IGNORECASE)
 _QUALTRICS = '{"ImportId"'
-_SURVEYMONKEY = frozenset({"Response", "Open-Ended Response"})
+RESPONSES = frozenset({"Response", "Open-Ended Response"})
+"""What SurveyMonkey writes below the title of a question with one column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Dialect:
     """Whether the first row after those has the names of the columns."""
     below: int = 0
     """Number of rows below the header that describe columns, as survey tools write them."""
+    options: bool = False
+    """Whether the row below the header names the options of the question above them, each a column of its own."""
     width: int = 1
     """Number of cells in most rows."""
     doubt: str = ""
@@ -182,14 +185,21 @@ def _with_header(found: Dialect, rows: Sequence[Sequence[str]], above: int, head
     for number, row in enumerate(body[:2], 1):
         if any(cell.startswith(_QUALTRICS) for cell in row):
             below = number
-    if not below and body and any(body[0]) and {cell for cell in body[0] if cell} <= _SURVEYMONKEY:
-        below = 1
+    options = not below and len(body) > 1 and _has_options(first, body[0])
+    below = 1 if options else below
     named = bool(below) or _is_header(first, body[:200])
     narrow = next((number for number, row in enumerate(rows[:above], 1) if any(cell.strip() for cell in row)), 0)
     doubt = ""
     if narrow and not named:
         doubt = f"row {narrow:,} has {len(rows[narrow - 1]):,} and row {above + 1:,} has {len(first):,} cells."
-    return replace(found, above=above, header=named, below=below, doubt=doubt)
+    return replace(found, above=above, header=named, below=below, options=options, doubt=doubt)
+
+
+def _has_options(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Return whether the second row names columns, as SurveyMonkey writes it: “Response”, or options of a question."""
+    named = {cell.strip() for cell in second} - {""}
+    unnamed = [second[place].strip() for place, cell in enumerate(first[: len(second)]) if not cell.strip()]
+    return bool(named & RESPONSES) and (named <= RESPONSES or (bool(unnamed) and all(unnamed)))
 
 
 def _is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
@@ -198,8 +208,9 @@ def _is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     names = [cell for cell in cells if cell]
     if not body:
         return True
-    if not names or len(set(names)) < len(names):
-        return False
+    twice = {name for name, number in Counter(names).items() if number > 1}
+    if not names or not all(" " in name or "?" in name for name in twice):
+        return False  # titles of questions may be equal; values of a row often are
     for place, cell in enumerate(cells):
         column = [row[place].strip() for row in body if place < len(row) and row[place].strip()]
         if not column or not cell:

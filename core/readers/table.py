@@ -45,6 +45,8 @@ ROW = "row"
 """Column by which sentences and documents can be joined to their table again."""
 _DOCUMENT_CHARACTERS = 300
 """Average length of texts from which each row counts as a document."""
+_REMOVED = frozenset({"[deleted]", "[removed]"})
+"""What Reddit writes instead of a text."""
 _STRUCTURE = ("sections", "paragraphs")
 
 SAMPLE = b"""\
@@ -168,10 +170,9 @@ class TableReader(BaseReader):
     ) -> Iterator[tuple[int, str, tuple[Value, ...]]]:
         for number, values in rows:
             text = _clean(values[choice.text])
-            if text.startswith("[") and _is_list(text):
-                name = choice.columns[choice.text]
-                raise ReadError(path, f"“{name}” is a list of texts.", f"row {number:,}", "Write one text in each row.")
-            if text.strip():
+            if text.strip() in _REMOVED:
+                self.account.skip("text that its site has removed", f"row {number:,}", text)
+            elif text.strip():
                 yield number, text, values
             else:
                 others = " ".join(filter(None, map(as_text, values)))
@@ -192,7 +193,7 @@ class TableReader(BaseReader):
 
     def _titled(self, files: Sequence[Path], path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
         again = open_tables(files, SILENT, every_column=True, form=self.config).rows
-        with_text = (values for _, values in again if _clean(values[choice.text]).strip())
+        with_text = (values for _, values in again if _clean(values[choice.text]).strip() not in ("", *_REMOVED))
         expected = Counter(_line(values[choice.title]) or self._name(path) for values in with_text)
         waiting: dict[str, _Rows] = {}
         held = 0
@@ -270,13 +271,19 @@ def choose(path: Path, table: FileTable, config: TableConfig) -> tuple[TableChoi
     values = [row for _, row in first]
     text = table.columns.index(config.text or likely_column(table.columns, values))
     title, section = (table.columns.index(n) if n else -1 for n in (config.title, config.section))
-    lengths = [len(as_text(row[text])) for row in values]
+    texts = [as_text(row[text]) for row in values]
+    if 2 * sum(map(_is_list, texts)) > len(texts):  # one such cell may be a text like any other
+        problem = f"“{table.columns[text]}” is a list of texts in most rows."
+        raise ReadError(path, problem, advice="Write one text in each row, or choose another column.")
+    lengths = [len(one) for one in texts]
     long = sum(lengths) > _DOCUMENT_CHARACTERS * len(lengths)
     documents = config.rows == DOCUMENTS or (config.rows == AUTO and long and section < 0)
     return TableChoice(table.columns, text, title, section, documents), chain(first, table.rows)
 
 
 def _is_list(text: str) -> bool:
+    if not text.startswith("["):
+        return False
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -11,10 +11,12 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from html import unescape
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from themescope.core.readers.dialects import (
     DELIMITERS,
     LINES,
     QUOTINGS,
+    RESPONSES,
     SAMPLE_LINES,
     UNQUOTED,
     Dialect,
@@ -55,6 +58,8 @@ KINDS = ("txt", "csv", "tsv", "jsonl", "json", "xlsx", "xls", "ods", "parquet")
 """Kinds of tables, which are the suffixes of their files."""
 SAMPLE_ROWS = 200
 """Rows from which the columns of JSON lines are known, and by which a column of texts is chosen."""
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 ONLY = "sentence"
 """Name of the column of a file with one cell per line."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -291,12 +296,31 @@ def _headed(source: _Source, dialect: Dialect, rows: Iterator[Sequence[Any]]) ->
         names = _names(cells)
         for _ in range(dialect.below):
             number += 1
-            account.skip("further header row", f"row {number:,}", _joined(next(rows, ())))
+            below = next(rows, ())
+            account.skip("further header row", f"row {number:,}", _joined(below))
+            names = _named_by_options(cells, below) if dialect.options else names
     else:
         names = (ONLY,) if dialect.width == 1 else _names([""] * max(dialect.width, len(first)))
         account.notes["header_row"] = "none"
         rows = chain([first], rows)
     return FileTable(names, _filled(source, enumerate(rows, number + 1), len(names), guarded=True))
+
+
+def _named_by_options(header: Sequence[Any], below: Sequence[Any]) -> tuple[str, ...]:
+    """Return names of columns of which some are options: the name of an option, after its question if several have it.
+
+    A question stands above the first of its options.
+    """
+    questions, names = [""], []
+    options = Counter(as_text(plain_value(cell)).strip() for cell in below)
+    for place, cell in enumerate(header):
+        questions.append(as_text(plain_value(cell)).strip() or questions[-1])
+        option = as_text(plain_value(below[place])).strip() if place < len(below) else ""
+        if not option or option in RESPONSES:
+            names.append(questions[-1])
+        else:
+            names.append(option if options[option] == 1 else f"{questions[-1]}: {option}")
+    return _names(names)
 
 
 def _joined(row: Sequence[Any]) -> str:
@@ -315,6 +339,9 @@ def _filled(
         raw = raw_cell(cell) if guarded and cell.startswith("'") else cell
         if raw is not cell:
             account.change("apostrophe before a formula taken off")
+        if "&" in raw and (plain := _ENTITY.sub(lambda found: unescape(found.group()), raw)) != raw:
+            account.change("cell with HTML entities such as &amp; as the signs they stand for")
+            raw = plain
         return raw
 
     for number, row in rows:
@@ -342,14 +369,20 @@ def raw_cell(text: str) -> str:
 
 def _names(header: Sequence[Any]) -> tuple[str, ...]:
     """Return the names of columns, numbered where one is missing or occurs twice."""
-    texts = ("" if value is None else as_text(plain_value(value)) for value in header)
+    texts = ("" if value is None else unescape(_TAG.sub("", as_text(plain_value(value)))) for value in header)
     named = (column_name(text.encode("utf-8", "replace").decode("utf-8")) for text in texts)
     return distinct_names([name or f"column {number}" for number, name in enumerate(named, 1)])
 
 
 def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names of columns, each with its number where the name occurs before it."""
-    return tuple(name if name not in names[:place] else f"{name} ({place + 1})" for place, name in enumerate(names))
+    """Return names of columns, the second of the same name with “(2)”, and so on."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, shown = 1, name
+        while shown in found:
+            shown = f"{name} ({(number := number + 1)})"
+        found[shown] = None
+    return tuple(found)
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
@@ -403,14 +436,27 @@ def _of_objects(source: _Source, known: Iterable[tuple[int, Any]], found: Iterat
             source.path, "the objects in this file are empty.", advice='Write a "sentence" into each of them.'
         )
     cells = ((number, [mapping(value).get(key) for key in keys]) for number, value in chain([first], found))
-    return FileTable(_names(keys), _filled(source, _shallow(source.path, cells), len(keys)))
+    return FileTable(_names(keys), _filled(source, _shallow(source, cells), len(keys)))
 
 
-def _shallow(path: Path, rows: Iterable[tuple[int, list[Any]]]) -> Iterator[tuple[int, list[Any]]]:
-    """Yield rows with nested values as JSON; raise an error for values that are nested too deeply for it."""
+def _shallow(source: _Source, rows: Iterable[tuple[int, list[Any]]]) -> Iterator[tuple[int, list[Any]]]:
+    """Yield rows with nested values as JSON, and the pieces of a text with links or marks, as chats have it, joined.
+
+    Raises an error for values that are nested too deeply.
+    """
+    path = source.path
+
+    def value_of(value: Any) -> Value:
+        if isinstance(value, list) and any(isinstance(piece, dict) for piece in value):
+            pieces = [piece.get("text") if isinstance(piece, dict) and "type" in piece else piece for piece in value]
+            if all(isinstance(piece, str) for piece in pieces):
+                source.account.change("text with links or marks joined from its pieces")
+                return "".join(pieces)
+        return plain_value(value)
+
     for number, row in rows:
         try:
-            yield number, [plain_value(value) for value in row]
+            yield number, [value_of(value) for value in row]
         except RecursionError:
             position = f"line {number:,}"
             raise ReadError(path, "a value is nested too deeply.", position, "Write texts as values.") from None

@@ -186,8 +186,50 @@ def test_lists_are_no_texts(tmp_path: Path) -> None:
 
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": ["The bus is late.", "Full."]}), encoding="utf-8")
-    with pytest.raises(ReadError, match="row 1: “text” is a list"):
+    with pytest.raises(ReadError, match="“text” is a list"):
         list(REGISTRY.build("table").read(path, SILENT))
+    path = tmp_path / "b.csv"  # a cell that only looks like a list
+    path.write_text('text\nThe bus is late.\n"[""No"", ""Never""]"\nTrains are full.\n', encoding="utf-8")
+    (article,) = REGISTRY.build("table").read(path, SILENT)
+    assert [p.text for p in article.sections[0].paragraphs][1] == '["No", "Never"]'
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("When,What should change?,Why?,What should change?\n1,More buses.,Late.,More trains.\n2,Less noise.,Loud.,\n",
+         ("When", "What should change?", "Why?", "What should change? (2)")),
+        ("ID,What should change?,Which do you use?,,Your age?\n,Open-Ended Response,Bus,Train,Response\n"
+         "1,The bus is late.,Bus,,31\n2,Tickets cost too much.,,Train,45\n",
+         ("ID", "What should change?", "Bus", "Train", "Your age?")),
+        ("ID,Morning?,,Evening?,\n,Bus,Train,Bus,Response\n1,Bus,,Bus,It is late.\n2,,Train,,It is full.\n",
+         ("ID", "Morning?: Bus", "Train", "Evening?: Bus", "Evening?")),
+        ("ID,<p>What should <b>change</b> &amp; why?</p>\n1,More buses.\n2,Less noise.\n",
+         ("ID", "What should change & why?")),
+    ],
+    ids=["equal titles", "options below", "equal options", "markup"],
+)  # fmt: skip
+def test_headers_of_survey_tools(tmp_path: Path, text: str, columns: tuple[str, ...]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text, encoding="utf-8")
+    sheet = read_sheet(path)
+    assert sheet.columns == columns and len(sheet.rows) == 2
+
+
+def test_entities_links_and_removed_posts_are_counted(tmp_path: Path) -> None:
+    from themescope.core.protocols import SILENT
+    from themescope.core.readers import REGISTRY
+
+    path = tmp_path / "a.jsonl"
+    linked = ["I ", {"type": "bold", "text": "never"}, " get a seat."]
+    texts = ["Late &amp; full &lt;again&gt;, AT&T says &nosuch;", "[deleted]", linked, "[removed]"]
+    path.write_text("\n".join(json.dumps({"text": text}) for text in texts), encoding="utf-8")
+    reader = REGISTRY.build("table")
+    (article,) = reader.read(path, SILENT)
+    found = [p.text for p in article.sections[0].paragraphs]
+    assert found == ["Late & full <again>, AT&T says &nosuch;", "I never get a seat."]
+    account = reader.account
+    assert account.skipped["text that its site has removed"] == 2 and sum(account.changed.values()) == 2
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(0, 0), (0, 1), (2, 0), (2, 1), (3, 2)])
