@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any, Literal, Protocol, TypeAlias
 
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
+from themescope.core.text.cleaning import clean
 from themescope.core.types import Sentence
 
 
@@ -58,7 +59,7 @@ class SentenceList:
 def read_sentences(
     given: Sentences, text: str | None = None, invalid: Invalid = "error", *, blank: bool = False
 ) -> SentenceList:
-    """Return the sentences of what a caller gave.
+    """Return the sentences of what a caller gave, in Unicode NFC without characters that are not seen, as imports do.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def read_sentences(
     for row, item in enumerate(_iterated(column)):
         reason, problem = _problem(item, blank)
         if not problem:
-            items.append(str(item) if isinstance(item, str) else item)
+            items.append(clean(str(item)) if isinstance(item, str) else replace(item, text=clean(item.text)))
             rows.append(row)
         elif invalid == "drop" and reason:
             left_out[reason] += 1
@@ -139,6 +140,8 @@ def _problem(item: Any, blank: bool) -> tuple[str, str]:
     """Return the reason for which an item may be left out, and what it is; "" and "" for a sentence."""
     if isinstance(item, str | Sentence):
         text = item if isinstance(item, str) else item.text
+        if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
+            return "", "a text with half of a character (a lone surrogate)"
         return ("", "") if blank or text.strip() else (NO_TEXT, "empty")
     if item is None or type(item).__name__ in _MISSING:
         return NO_TEXT, "None" if item is None else "a missing value"

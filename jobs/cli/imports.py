@@ -172,7 +172,7 @@ def _by_file(
     problem = ConfigError("No file can be read.")
     for path in paths:
         try:
-            id = reader or detect(path)
+            id = reader or ("table" if settings.get("lines") else detect(path))
             config = READERS.get(id).config_class()
             if unknown := [name for name in settings if name not in settings_named(config)]:
                 raise ConfigError(f"The reader of {path.name} has no {', '.join(unknown)}.")

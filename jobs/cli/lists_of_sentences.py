@@ -230,7 +230,10 @@ def _read(path: Path, options: dict[str, Any]) -> tuple[Sheet, list[int], list[s
     column = options.pop("column")
     sheet = call_apart(path, read_sheet, path, MOST_ROWS, form_of(options))
     if sheet.cut:
-        raise DataError(f"{path.name} has more than {len(sheet.rows):,} rows. Split it.")
+        raise DataError(
+            f"{path.name} has more than {len(sheet.rows):,} rows. `themescope import {path.name} --corpus NAME "
+            "--then all` takes more: it stores them with their themes and a map."
+        )
     name = column or sheet.likely_column()
     if name not in sheet.columns:
         raise UnknownNameError("column", name, sheet.columns)

@@ -133,6 +133,11 @@ def test_background_leaves_the_work_to_a_worker(tmp_path: Path, sqlite_store: St
     assert call("jobs", "show", str(queued["job"])).exit_code == 0
 
 
+def test_lines_of_a_text_file_are_texts_of_their_own(tmp_path: Path, sqlite_store: Store) -> None:
+    (path := tmp_path / "answers.txt").write_text("The bus is late. It is full.\nTrains, too, are full.\n")
+    assert call_json("import", str(path), "--corpus", "C", "--lines")["sentences"] == 2
+
+
 def test_watch_exits_like_the_job(sqlite_store: Store, tmp_path: Path) -> None:
     job = enqueue(sqlite_store, "import-corpus", {"files": [str(tmp_path / "x")], "corpus": "C"})
     call("jobs", "cancel", str(job.id))
