@@ -17,8 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -32,6 +30,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from themescope.core.compute import processor
 from themescope.core.errors import ConfigError, MissingExtraError
 from themescope.core.models.composite.concatenated import ConcatenatedModel
 from themescope.core.models.triplet_network.model import Inference, TripletNet
@@ -153,17 +152,6 @@ def speed_table(medians: Mapping[str, float]) -> str:
     baseline = next(iter(medians.values()))
     rows = [f"| {name} | {rate:,.0f} | {rate / baseline:,.2f} |" for name, rate in medians.items()]
     return "\n".join(("| model | sentences per CPU second | ratio |", "|---|---|---|", *rows))
-
-
-def processor() -> str:
-    """Return the name of the processor and its extensions for the numbers of neural networks (on Linux)."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return platform.processor()
-    name = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
-    known = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "avx_vnni", "amx_bf16") if f" {flag} " in text]
-    return f"{name[1] if name else platform.processor()} ({', '.join(known)})"
 
 
 def _rate(run: Callable[[], object], sentences: int) -> float:

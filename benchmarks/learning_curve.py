@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.inference import processor
+from themescope.core.compute import processor
 from themescope.core.config import config_from_dict
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.models.triplet_network.network import articles_within

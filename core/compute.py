@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import heapq
+import platform
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -183,3 +185,14 @@ def mix(x: Any) -> Any:
     x = (x ^ (x >> np.uint64(30))) * _FIRST
     x = (x ^ (x >> np.uint64(27))) * _SECOND
     return x ^ (x >> np.uint64(31))
+
+
+def processor() -> str:
+    """Return the name of the processor and its extensions for the numbers of neural networks (on Linux)."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor()
+    name = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
+    known = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "avx_vnni", "amx_bf16") if f" {flag} " in text]
+    return f"{name[1] if name else platform.processor()} ({', '.join(known)})"

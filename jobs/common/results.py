@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import metadata
@@ -27,6 +28,18 @@ def code_version() -> str:
         return metadata.version("themescope")
     except metadata.PackageNotFoundError:
         return "source"
+
+
+def code_revision() -> str:
+    """Return the commit of the checkout that this code is, or ""."""
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        return ""
+    command = ["git", "-C", str(root), "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
 
 
 def work_digest(kind: Card, /, *parts: Card, **inputs: Any) -> str:

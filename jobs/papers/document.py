@@ -69,10 +69,26 @@ def document(paper: Paper, profile: str, tables: Mapping[str, Json]) -> str:
     absent = [heading(table.id, table.title) for table in paper.tables if table.id not in tables]
     if absent:
         lines += [f"No finished run with this profile: {'; '.join(absent)}.", ""]
+    lines += _tested(paper, tables)
     for table in paper.tables:
         if table.id in tables:
             lines += _section(table.id, profile, tables[table.id])
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _tested(paper: Paper, tables: Mapping[str, Json]) -> Iterator[str]:
+    """List what the papers' own numbers claim and what the tests say of it, first of all for a reader."""
+    lines = []
+    for table in (table for table in paper.tables if table.id in tables):
+        published = {row["title"] for row in tables[table.id]["rows"] if row["published"]}
+        for claim in tables[table.id]["claims"]:
+            if {claim["first"], claim["second"]} <= published and "p" in claim:
+                difference, p, verdict = _outcome(claim)
+                sign = ">" if claim["relation"] == "better" else "≈"
+                text = f"{verdict}: {claim['first']} {sign} {claim['second']} by {difference}, p = {p}"
+                lines.append(f"- {heading(table.id, table.title)}: {_plain(text.replace('= <', '<'))}.")
+    if lines:
+        yield from ("What the published numbers claim, tested on ours (details below the tables):", "", *lines, "")
 
 
 def heading(id: str, title: str) -> str:

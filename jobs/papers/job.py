@@ -152,6 +152,8 @@ def _keep(args: ReproduceConfig, context: JobContext, declared: Paper, name: str
         before = r.papers.find(declared.id, name, args.profile)
     if before is not None and before.content["complete"] and not content["complete"]:
         return
+    if before is not None and "made" in before.content and {**before.content, "made": {}} == {**content, "made": {}}:
+        return  # Where and by which code they were made is known already.
     arguments = {key: value for key, value in args.to_dict().items() if key not in ("tables", "document", "replace")}
     with context.writing() as w:
         w.papers.put(declared.id, name, args.profile, arguments, content)

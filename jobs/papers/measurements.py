@@ -71,6 +71,8 @@ def seeds_of(measure: Measure, work: Work) -> tuple[int, ...]:
             return (0,)
         case Accuracy(model):
             return work.seeds_of_model(model)
+        case ClusteringMeasures(model) | RelatednessMeasures(model) | Topics(model) | SummaryMeasures(_, _, model):
+            return work.profile.seeds[: (work.paper.model(model).seeds if model else 0) or None]
     return work.profile.seeds
 
 

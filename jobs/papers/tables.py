@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from themescope.core.compute import processor
 from themescope.core.config import config_from_dict, default_of, options
 from themescope.core.errors import Cancelled, StoreError, ThemescopeError
 from themescope.core.metrics.statistics import bootstrap_mean, holm, paired_test
@@ -14,6 +16,8 @@ from themescope.core.models import REGISTRY as METHODS
 from themescope.core.papers.spec import SIMILAR, Claim, ResultTable, Row
 from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Estimate
+from themescope.jobs.common.results import code_revision, code_version
+from themescope.jobs.kinds.import_corpus import text_key
 from themescope.jobs.papers.document import data_of
 from themescope.jobs.papers.measurements import Measurement, measure, seeds_of
 from themescope.jobs.papers.queued_trainings import models_for
@@ -63,6 +67,7 @@ def _content(table: ResultTable, work: Work, rows: Sequence[Json], found: Mappin
             "documents": work.profile.documents,
         },
         "settings": _settings(table, work, found),
+        "made": _made(table, work, found),
         "rows": list(rows),
         "claims": _claims(table, found),
     }
@@ -81,6 +86,33 @@ def _settings(table: ResultTable, work: Work, measured: Iterable[str]) -> list[J
             group = groups.setdefault(str(settings), {"models": [], "settings": settings})
             group["models"] += [key[0]] if key[0] not in group["models"] else []
     return list(groups.values())
+
+
+def _made(table: ResultTable, work: Work, measured: Mapping[str, Sequence[Measurement]]) -> Json:
+    """Return where the numbers come from: code, machine, wall-clock seconds as stored, and digests of the data."""
+    rows = [table.row(id) for id in measured]
+    models = {key: work.paper.model(key[0]) for key in models_for(work, rows)}
+    used = {("triplets", id) for model in models.values() for id in (model.triplets, model.validation)}
+    used |= {(kind, getattr(row.measure, kind, "")) for row in rows for kind in ("triplets", "benchmark")}
+    data = {f"{kind} {id}": record.digest for kind, id in sorted(used) if (record := work.made(kind, id))}
+    corpora = {model.corpus for model in models.values() if model.corpus}
+    data |= {work.corpus(id).name: str(text_key(work.corpus(id))[0]) for id in sorted(corpora)}
+    if work.sources.articles is not None:
+        data[work.sources.corpus.name] = str(text_key(work.sources.corpus)[0])
+    digests = {reading.run for readings in measured.values() for reading in readings if reading.run}
+    with work.store.reading() as r:
+        runs = [run for digest in sorted(digests) if (run := r.runs.by_digest(digest))]
+    fitted = [model for key in models if (model := work.fitted(key))]
+    return {
+        "version": code_version(),
+        "revision": code_revision(),
+        "machine": f"{processor()}, {os.cpu_count()} cores",
+        "seconds": {
+            "fits": round(sum(float(model.metrics.get("seconds", 0)) for model in fitted), 1),
+            "evaluations": round(sum(run.seconds for run in runs), 1),
+        },
+        "data": data,
+    }
 
 
 def _changed(model: ModelRecord) -> Json:

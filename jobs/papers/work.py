@@ -118,6 +118,11 @@ class Work:
         found = self._made.get(("model", *key))
         return found if isinstance(found, ModelRecord) and not self.paper.model(key[0]).pretrained else None
 
+    def made(self, kind: str, id: str) -> TripletSetRecord | BenchmarkRecord | None:
+        """Return a triplet set ("triplets") or benchmark that was used, if it was not replaced by a file."""
+        found = self._made.get((kind, id, 0))
+        return found if isinstance(found, TripletSetRecord | BenchmarkRecord) else None
+
     def key(self, id: str, seed: int) -> ModelKey:
         """Return the id with the seed that the model has in measurements with ``seed``."""
         seeds = self.seeds_of_model(id)

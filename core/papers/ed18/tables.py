@@ -81,7 +81,7 @@ MODELS = (
     _ablation("dropout-80", dropout_rate=0.8),
     _ablation("dropout-output", dropout_rate=0.8, dropout_sites=("output",)),
     ModelSpec("default", "triplets-sen-titles", random=False, pretrained="triplets-sen-titles-wikipedia"),
-    ModelSpec("hybrid-section", "hybrid", parts=("triplets-sen-section",)),
+    ModelSpec("hybrid-section", "hybrid", parts=("triplets-sen-section",), seeds=1),
     ModelSpec("hybrid-default", "hybrid", parts=("default",), random=False),
 )
 

@@ -1,8 +1,11 @@
 """Documents of results: what they say about a run equals its records, and nothing unfinished or replaced is written."""
 
 import json
+import os
+import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +15,17 @@ import themescope.jobs.papers.measurements as measuring
 from tests.jobs.papers.conftest import content
 from themescope.core.errors import Cancelled, ConfigError
 from themescope.core.papers import paper
+from themescope.core.papers.spec import Measure, Paper, models_of
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.kinds import check_job
 from themescope.jobs.papers.document import document
+from themescope.jobs.queue.runner import run_here
 
 Reproduce = Callable[..., dict[str, Any]]
 DOCS = Path(__file__).parents[3] / "docs"
 SHIPPED = sorted(DOCS.glob("results-*.md"))
+SHARED = Path(os.environ.get("THEMESCOPE_SHARED_DATA") or DOCS.parents[1] / "shared" / "data")
 
 
 def headers(text: str) -> dict[str, tuple[list[int], str]]:
@@ -38,6 +44,13 @@ def test_headers_state_what_ran(corpus: Store, reproduce: Reproduce, tmp_path: P
     text = (tmp_path / "docs" / "results.md").read_text(encoding="utf-8")
     records = json.loads((tmp_path / "docs" / "results.json").read_text(encoding="utf-8"))
     assert records["tables"] == {table: content(corpus, table) for table in ("2", "4")}
+    made = records["tables"]["2"]["made"]
+    assert made["machine"] and made["seconds"]["fits"] > 0 and made["seconds"]["evaluations"] > 0
+    with corpus.reading() as r:
+        digests = {f"triplets {found.kind}": found.digest for found in r.triplets.list() if found.kind == "sentences"}
+    assert {name: made["data"][name] for name in digests} == digests and made["data"]["C"]
+    (claim, *_) = records["tables"]["2"]["claims"]
+    assert f"- Table 2: Accuracy: {claim['verdict']}: net | small > mean-vectors by " in text.partition("## ")[0]
     accuracy, clusters = headers(text).values()
     assert (accuracy[0], clusters[0]) == ([0, 1], [0])
     ours = {table: content(corpus, table)["rows"][0]["ours"] for table in ("2", "4")}
@@ -99,3 +112,41 @@ def test_shipped_documents_claim_what_ran(path: Path) -> None:
     assert not re.search(r"\b(two|three|four|five|\d+) (runs|seeds)\b", text.partition("\n## ")[0])
     for title, (seeds, section) in headers(text).items():
         assert len(seeds) > 1 or "±" not in section, title
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SHIPPED, ids=[path.stem for path in SHIPPED])
+def test_three_random_cells_are_computed_again(
+    path: Path, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of rows whose models are fitted in minutes: the networks of Ein Dor et al. take hours each."""
+    if not path.with_suffix(".json").exists():
+        pytest.skip(f"{path.name} has no records: its tables are those of version 0.1")
+    if not SHARED.is_dir():
+        pytest.skip(f"no shared data at {SHARED} (set THEMESCOPE_SHARED_DATA)")
+    records = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    declared = paper(records["paper"])
+    cells = [
+        (table, row["id"], metric)
+        for table in declared.tables
+        for row in records["tables"].get(table.id, {"rows": []})["rows"]
+        if not any(declared.model(model).triplets for model in _with_parts(declared, table.row(row["id"]).measure))
+        for metric in row["ours"]
+        if metric != measuring.SECONDS
+    ]
+    for table, row, metric in random.sample(cells, 3):
+        cut = replace(declared, tables=(replace(table, rows=(table.row(row),), claims=()),))
+        monkeypatch.setattr("themescope.jobs.papers.job.paper", lambda _, cut=cut: cut)
+        args = {"paper": declared.id, "profile": records["profile"], "data": str(SHARED), "seeds": 1}
+        run_here(sqlite_store, "reproduce", args, quiet=True)
+        with sqlite_store.reading() as r:
+            (found,) = r.papers.find(declared.id, table.id, records["profile"]).content["rows"]
+        kept = next(one for one in records["tables"][table.id]["rows"] if one["id"] == row)["ours"][metric]
+        assert found["ours"][metric]["seeds"][0] == pytest.approx(kept["seeds"][0], abs=5e-4), (table.id, row, metric)
+
+
+def _with_parts(declared: Paper, measure: Measure) -> list[str]:
+    found = list(models_of(measure))
+    for id in found:
+        found += declared.model(id).parts
+    return found
