@@ -358,13 +358,12 @@ def asked_by_tool(store: Store, person: str) -> dict[str, str]:
         ids = ids_of(store)
         of_labellings = [{"labelling_id": id} for id in ids["labelling_id"]]
         return {
-            "list_sentences": [{"corpus_id": 1, "limit": 1000}],
             "search_sentences": [{"corpus_id": 1, "text": word, "limit": 1000} for word in ("stands", "sentence")],
             "list_theme_members": [{"run_id": id, "theme": 0} for id in ids["run_id"]],
             "agreement": [{"labellings": [a, b]} for a, b in product(ids["labelling_id"], repeat=2)],
             "estimate": [{"labellings": [id]} for id in ids["labelling_id"]],
             "get_job": [{"job_id": id} for id in ids["job_id"]],
-            **dict.fromkeys(("get_labelling", "get_codebook", "list_labels", "export_labels"), of_labellings),
+            **dict.fromkeys(("get_labelling", "list_labels"), of_labellings),
         }.get(name, [{}])
 
     async def answers() -> dict[str, str]:
