@@ -62,20 +62,6 @@ class SentencePlaces:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorIndexRecord:
-    """Index of a model's vectors of a corpus, a file beside those of vectors."""
-
-    model_id: int
-    corpus_id: int
-    digest: str
-    size: int
-    """Bytes."""
-    vectors: int
-    recall: float
-    """Recall@10 of the search with this index, 0…1, measured on a sample of its vectors."""
-
-
-@dataclass(frozen=True, slots=True)
 class VectorBlock:
     """Vectors of one article and model, of shape (n, dim), rows in sentence order."""
 

@@ -207,11 +207,11 @@ class Store:
         return self.artifacts.remove_unused(self._artifacts_in_use())
 
     def remove_unused_vector_files(self) -> list[str]:
-        """Remove files of deleted vectors and indexes, and unfinished ones, older than a day; return digests."""
+        """Remove files of deleted vectors, and unfinished ones, older than a day; return digests."""
         with self.writing() as w:
             w.embeddings.forget_empty_files()
         with self.reading() as r:
-            in_use = r.embeddings.files() | r.embeddings.indexes()
+            in_use = r.embeddings.files()
         return self.vector_files.remove_unused(in_use)
 
     def release_free_pages(self) -> None:

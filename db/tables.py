@@ -261,17 +261,6 @@ filed_embedding = sa.Table(
     required("rows", sa.Integer),
 )
 
-# The newest index of a model's vectors of a corpus; the row goes when one of these vectors changes.
-vector_index = record_table(
-    "vector_index",
-    records.VectorIndexRecord,
-    row_id(),
-    reference("model"),
-    reference("corpus"),
-    required("created", UtcDateTime),
-    sa.UniqueConstraint("model_id", "corpus_id", name="uq_vector_index_model_id"),
-)
-
 # --- benchmarks, runs and maps --------------------------------------------------------------------------------------
 
 benchmark = record_table("benchmark", records.BenchmarkRecord, reference("corpus"), unique("name"), _revision())

@@ -15,13 +15,13 @@ import pytest
 from argon2 import PasswordHasher
 
 from tests.homes import CopyHome, MakeHome
-from tests.servers import PostgresServer, postgres_server, s3_server, usearch
+from tests.servers import PostgresServer, postgres_server, s3_server
 from tests.transactions import guard
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 
-__all__ = ["postgres_server", "s3_server", "usearch"]
+__all__ = ["postgres_server", "s3_server"]
 
 # Ray reads both when it is imported first, in whichever test that is.
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}

@@ -117,13 +117,6 @@ def s3_server() -> Iterator[str]:
             yield f"http://127.0.0.1:{port}"
 
 
-@pytest.fixture(scope="session")
-def usearch() -> None:
-    """Skip with the reason where the library of indexes is not installed."""
-    if importlib.util.find_spec("usearch") is None:
-        missing("usearch", "pip install 'themescope[search]'")
-
-
 def _postgres_folder() -> Path | None:
     """Where initdb and postgres are: in PATH, or where Debian puts them (the newest version)."""
     found = shutil.which("initdb")

@@ -99,8 +99,6 @@ class SearchResult(Described):
     offset: int
     model_id: int | None
     """The model of a search by meaning."""
-    note: str
-    """How exact the search was; "" for an exact one."""
 
     def __iter__(self) -> Iterator[Match]:
         return iter(self.items)

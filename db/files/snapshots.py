@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection, make_url
 from themescope.core.errors import StoreError
 from themescope.db import tables as t
 from themescope.db.engine import check_known, current_revision
-from themescope.db.files.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX
+from themescope.db.files.vector_files import VECTORS_SUFFIX
 from themescope.db.label_tables import NOT_IN_BACKUPS
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store
@@ -46,31 +46,30 @@ class StoreSnapshot:
         if revision is None:
             raise _not_set_up(settings)
         self.schema = revision
-        existing = set(sa.inspect(connection).get_table_names())
-        self._tables = [table for table in t.metadata.sorted_tables if table.name in existing]
+        # Also those of an older version that the tables of today do not have.
+        self._names = sorted({*sa.inspect(connection).get_table_names()} - {_VERSION_TABLE})
 
     def artifacts(self) -> dict[str, str]:
         """Return the digest of every artifact with the name of a model that uses it."""
-        if t.model not in self._tables:
+        if t.model.name not in self._names:
             return {}
         rows = self._connection.execute(sa.select(t.model.c.artifact, t.model.c.name))
         return {artifact: name for artifact, name in rows}
 
     def vector_files(self) -> dict[str, int]:
-        """Return the name and the size in bytes of every file of vectors and every index."""
-        found: dict[str, int] = {}
-        for table, suffix in ((t.vector_file, VECTORS_SUFFIX), (t.vector_index, INDEX_SUFFIX)):
-            if table in self._tables:
-                rows = self._connection.execute(sa.select(table.c.digest, table.c.size))
-                found |= {digest + suffix: size for digest, size in rows}
-        return found
+        """Return the name and the size in bytes of every file of vectors."""
+        if t.vector_file.name not in self._names:
+            return {}
+        rows = self._connection.execute(sa.select(t.vector_file.c.digest, t.vector_file.c.size))
+        return {digest + VECTORS_SUFFIX: size for digest, size in rows}
 
     def rows(self) -> dict[str, int]:
         """Return the number of rows of every table, as in a copy."""
-        return {x.name: 0 if left_out(x) else self._count(x) for x in self._tables}
+        emptied = self._left_out()
+        return {name: 0 if name in emptied else self._count(name) for name in self._names}
 
-    def _count(self, table: sa.Table) -> int:
-        return int(self._connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0)
+    def _count(self, table: str) -> int:
+        return int(self._connection.scalar(sa.select(sa.func.count()).select_from(sa.table(table))) or 0)
 
     def size(self) -> int:
         """Return the size of the database in bytes."""
@@ -103,7 +102,7 @@ class StoreSnapshot:
                 raise StoreError(f"The database is damaged ({details}). Restore the last backup before that.", where)
 
     def _left_out(self) -> list[str]:
-        return [table.name for table in self._tables if left_out(table)]
+        return [table.name for table in t.metadata.sorted_tables if table.name in self._names and left_out(table)]
 
     def _dump(self, target: Path) -> None:
         connection = self._connection
@@ -111,7 +110,7 @@ class StoreSnapshot:
         program = _program("pg_dump", version)
         snapshot = connection.scalar(sa.select(sa.func.pg_export_snapshot()))
         schema = connection.scalar(sa.select(sa.func.current_schema()))
-        names = [_VERSION_TABLE, *(table.name for table in self._tables)]
+        names = [_VERSION_TABLE, *self._names]
         options = ["--format=custom", "--no-owner", "--no-privileges", f"--snapshot={snapshot}", f"--file={target}"]
         options += [f'--table="{schema}"."{name}"' for name in names]
         options += [f'--exclude-table-data="{schema}"."{name}"' for name in self._left_out()]

@@ -1,4 +1,4 @@
-"""Files of vectors outside of the database, and their indexes: safetensors with the blocks of many articles.
+"""Files of vectors outside of the database: safetensors with the blocks of many articles.
 
 Files are named by their content. A file is written before the transaction that refers to it, and never changed. Files
 that no row refers to, because a transaction failed or its rows were deleted, are removed a day later.
@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,9 @@ from themescope.db.records import VectorBlock
 
 DTYPES = {"float16": "<f2", "float32": "<f4"}
 """Storage types of values, and their names in numpy."""
-VECTORS_SUFFIX, INDEX_SUFFIX = ".safetensors", ".usearch"
+VECTORS_SUFFIX = ".safetensors"
 _NAME = re.compile(r"([0-9a-f]{32})(\.safetensors|\.usearch)")
+"""Files of vectors, and of the indexes of earlier versions, which are removed as unused."""
 _HEADER = 4_096
 """Bytes that hold the header of our files."""
 _ABOUT = "block"
@@ -138,25 +138,6 @@ class VectorFiles:
             found.update((i, whole[rows[i][0] - low : rows[i][1] - low]) for i in members)
         return [found[i] for i in range(len(rows))]
 
-    def put_index(self, path: Path) -> tuple[str, int]:
-        """Store the file of an index; return its digest and its size in bytes."""
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, _blake2b).hexdigest()
-        self.folder.write_file(digest + INDEX_SUFFIX, path)
-        return digest, path.stat().st_size
-
-    def index_path(self, digest: str) -> Path:
-        """Return the local path of the file of an index, whose content is compared with its digest.
-
-        Raises ``ArtifactError``, which names it, if it is missing or changed.
-        """
-        path = self.folder.local(digest + INDEX_SUFFIX)
-        with path.open("rb") as stream:
-            found = hashlib.file_digest(stream, _blake2b).hexdigest()
-        if found != digest:
-            raise self.folder.damaged(digest + INDEX_SUFFIX, "its content does not match its name")
-        return path
-
     def check(self, digest: str, suffix: str = VECTORS_SUFFIX) -> None:
         """Compare a file with its digest; raise ``ArtifactError``, which names it, if it is missing or changed."""
         name = digest + suffix
@@ -167,9 +148,9 @@ class VectorFiles:
         if total.hexdigest() != digest:
             raise self.folder.damaged(name, "its content does not match its name")
 
-    def size(self, digest: str, suffix: str = VECTORS_SUFFIX) -> int:
+    def size(self, digest: str) -> int:
         """Return the size of a file in bytes; raise ``ArtifactError`` if it is missing."""
-        return self.folder.size(digest + suffix)
+        return self.folder.size(digest + VECTORS_SUFFIX)
 
     def keep(self, names: Collection[str]) -> None:
         """Make files on this machine recent, so that :meth:`remove_unused` keeps them for a day."""
@@ -181,7 +162,7 @@ class VectorFiles:
                 os.utime(here / name)
 
     def unused(self, in_use: Collection[str]) -> list[str]:
-        """Return the digests of the files, indexes included, that are not in ``in_use``."""
+        """Return the digests of the files that are not in ``in_use``."""
         return [name[:32] for name, _ in self._unused(in_use)]
 
     def remove_unused(self, in_use: Collection[str], older_than_s: float = DAY) -> list[str]:
@@ -196,10 +177,6 @@ class VectorFiles:
     def _unused(self, in_use: Collection[str]) -> list[tuple[str, float]]:
         found = ((_NAME.fullmatch(name), name, modified) for name, modified in self.folder.modified().items())
         return sorted((name, modified) for match, name, modified in found if match and match[1] not in in_use)
-
-
-def _blake2b() -> Any:
-    return hashlib.blake2b(digest_size=16)
 
 
 def check_dtype(dtype: str) -> None:
@@ -290,17 +267,15 @@ def _tensor(entry: Mapping[str, Any], offset: int) -> _Tensor:
     return _Tensor(_KINDS[entry["dtype"]], tuple(map(int, entry["shape"])), offset + int(entry["data_offsets"][0]))
 
 
-def problems_of(
-    files: VectorFiles, expected: Mapping[str, int], *, content: bool = False, suffix: str = VECTORS_SUFFIX
-) -> list[str]:
+def problems_of(files: VectorFiles, expected: Mapping[str, int], *, content: bool = False) -> list[str]:
     """Return a message for each file (digest → bytes) that is missing or has another size, or another content."""
     found = []
     for digest, size in expected.items():
         try:
-            if files.size(digest, suffix) != size:
-                raise files.folder.damaged(digest + suffix, f"its size is not {size:,} bytes")
+            if files.size(digest) != size:
+                raise files.folder.damaged(digest + VECTORS_SUFFIX, f"its size is not {size:,} bytes")
             if content:
-                files.check(digest, suffix)
+                files.check(digest)
         except ArtifactError as error:
             found.append(str(error))
     return found

@@ -9,7 +9,7 @@ import builtins
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -24,7 +24,7 @@ from themescope.core.records.stored import ColumnRecord
 from themescope.core.types import Article, Ids, Matrix, Value
 from themescope.db import tables as t
 from themescope.db.files.vector_files import DTYPES, Span, VectorFile, VectorFiles, check_dtype, stored_values
-from themescope.db.records import VectorBlock, VectorIndexRecord
+from themescope.db.records import VectorBlock
 from themescope.db.repositories.base import RecordRepository, Repository
 from themescope.db.sql import bulk_insert, from_bytes, id_chunks, now, to_bytes, within
 from themescope.db.types import clean_text
@@ -292,10 +292,6 @@ class Embeddings(Repository):
             for table in TABLES_OF_VECTORS:
                 chosen = within(self.connection, table.c.article_id, chunk)
                 self.connection.execute(table.delete().where(table.c.model_id == model_id, chosen))
-            owners = sa.select(t.article.c.corpus_id).where(within(self.connection, t.article.c.id, chunk))
-            c = t.vector_index.c
-            changed = t.vector_index.delete().where(c.model_id == model_id, c.corpus_id.in_(owners))
-            self.connection.execute(changed)
 
     def have(self, model_id: int, corpus_id: int) -> set[int]:
         """Return the ids of the embedded articles."""
@@ -340,34 +336,12 @@ class Embeddings(Repository):
 
     def delete(self, model_id: int) -> None:
         """Delete all vectors of a model; the next cleanup removes their files."""
-        for table in (*TABLES_OF_VECTORS, t.vector_file, t.vector_index):
+        for table in (*TABLES_OF_VECTORS, t.vector_file):
             self.connection.execute(table.delete().where(table.c.model_id == model_id))
 
     def files(self) -> dict[str, int]:
         """Return the digest and the size in bytes of every file that vectors refer to."""
         rows = self.connection.execute(sa.select(t.vector_file.c.digest, t.vector_file.c.size))
-        return {digest: size for digest, size in rows}
-
-    def set_index(self, index: VectorIndexRecord) -> None:
-        """Record the index of a model's vectors of a corpus, replacing an older one."""
-        c = t.vector_index.c
-        old = t.vector_index.delete().where(c.model_id == index.model_id, c.corpus_id == index.corpus_id)
-        self.connection.execute(old)
-        self._insert(t.vector_index, **asdict(index), created=now())
-
-    def index(self, model_id: int, corpus_id: int) -> VectorIndexRecord | None:
-        """Return the index of a model's vectors of a corpus; None if there is none, or if vectors have changed."""
-        c = t.vector_index.c
-        row = self.connection.execute(
-            sa.select(*(c[field.name] for field in fields(VectorIndexRecord))).where(
-                c.model_id == model_id, c.corpus_id == corpus_id
-            )
-        ).one_or_none()
-        return None if row is None else VectorIndexRecord(*row)
-
-    def indexes(self) -> dict[str, int]:
-        """Return the digest and the size in bytes of every index."""
-        rows = self.connection.execute(sa.select(t.vector_index.c.digest, t.vector_index.c.size))
         return {digest: size for digest, size in rows}
 
     def forget_empty_files(self) -> int:

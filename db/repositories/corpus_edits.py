@@ -148,7 +148,6 @@ class CorpusEdits(RecordRepository[CorpusEditRecord]):
         found = [] if [wave["first"] for wave in found] == [0] else found
         split = {WAVES: found, REMOVED_WAVES: [wave for wave in waves if wave not in found]}
         report = {key: value for key, value in (report | split).items() if value or key not in split}
-        self.connection.execute(t.vector_index.delete().where(t.vector_index.c.corpus_id == corpus_id))
         changed = t.corpus.update().where(t.corpus.c.id == corpus_id)
         self.connection.execute(changed.values(report=report, **known.counted(corpus_id)))
         return known.get(corpus_id)

@@ -201,7 +201,7 @@ def _name_of(shell: Shell, wanted: str, corpus: str) -> str:
             return _model_of_method(shell, METHODS.get(wanted), corpus)
         if Path(wanted).is_dir():
             folder = Path(wanted).absolute()
-            return str(_here(shell, "add-model", {"folder": str(folder), "name": folder.name})["model"])
+            return str(here(shell, "add-model", {"folder": str(folder), "name": folder.name})["model"])
         raise UnknownNameError("model, method or folder", wanted, [*METHODS.ids(), *error.known]) from None
 
 
@@ -221,7 +221,7 @@ def _model_of_method(shell: Shell, card: Card, corpus: str) -> str:
     """
     if not card.tags & set(_NEEDED):
         data = {"corpus": corpus} if "needs-sentences" in card.tags else {}
-        return str(_here(shell, "train", {"method": card.id, "name": card.id, **data})["model"])
+        return str(here(shell, "train", {"method": card.id, "name": card.id, **data})["model"])
     with shell.store.reading() as r:
         own = r.models.list(card.id)[-1:] or [model for model in pretrained_models() if model.method == card.id]
     if not own:
@@ -244,7 +244,7 @@ def benchmark_for(
             return source, r.corpora.get(by_name[source].corpus_id).name
     if looks_like_file(source):
         path = Path(source)
-        corpus = corpus_of(shell.store, partial(_here, shell), [path], path.stem, "scb-csv")
+        corpus = corpus_of(shell.store, partial(here, shell), [path], path.stem, "scb-csv")
         rules, splits = {"as_given": True}, tuple(s.value for s in Split)
     else:
         corpus = source
@@ -252,7 +252,7 @@ def benchmark_for(
         name = r.benchmarks.usable_name(f"{corpus} benchmark")
     args: dict[str, object] = {"corpus": corpus, "name": name, "rules": rules, "seed": seed}
     args |= {"splits": list(splits)} if splits else {}
-    return str(_here(shell, "build-benchmark", args)["benchmark"]), corpus
+    return str(here(shell, "build-benchmark", args)["benchmark"]), corpus
 
 
 def looks_like_file(source: str) -> bool:
@@ -260,7 +260,7 @@ def looks_like_file(source: str) -> bool:
     return Path(source).is_file() or source.lower().endswith((".csv", ".csv.gz"))
 
 
-def _here(shell: Shell, kind: str, args: Mapping[str, Any]) -> dict[str, Any]:
+def here(shell: Shell, kind: str, args: Mapping[str, Any]) -> dict[str, Any]:
     """Run a job in the foreground, even if the command's main job is queued."""
     background, shell.background = shell.background, False
     try:

@@ -13,7 +13,7 @@ import numpy as np
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.paths import DEFAULT
 from themescope.core.readers.tables import KINDS, MOST_ROWS, Sheet, distinct_names, read_sheet
-from themescope.jobs.cli.arguments import MODEL_HELP, form_of, form_options, job_options, model_for
+from themescope.jobs.cli.arguments import MODEL_HELP, form_of, form_options, here, job_options, model_for
 from themescope.jobs.cli.shell import F, Shell, background, common, pairs, pass_shell, seed_option, table
 from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.importing.reading import call_apart
@@ -21,6 +21,7 @@ from themescope.jobs.common.language_models.coding import ThemeMaterial, agreed_
 from themescope.jobs.common.language_models.requests import Endpoint
 from themescope.jobs.common.models import find_model
 from themescope.jobs.queue.runner import Bar
+from themescope.jobs.services.search import find_similar
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 
 if TYPE_CHECKING:
@@ -53,12 +54,6 @@ def column_and_form(command: F) -> F:
 @column_and_form
 @OUT
 @PRECISION
-@click.option(
-    "--index/--no-index",
-    default=True,
-    show_default=True,
-    help="Build the index for search by meaning, if the corpus has 200,000 sentences or more.",
-)
 @background
 @common
 @pass_shell
@@ -69,7 +64,7 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
     For a corpus, they are stored and reused by other commands.
     """
     if not is_file(source):
-        args = {"corpus": source, "model": model_for(shell, method, source), "index": options["index"]}
+        args = {"corpus": source, "model": model_for(shell, method, source)}
         shell.show(result := shell.run("embed", args), pairs(result))
         return
     out = options["out"] or Path(source).with_suffix(".npy")
@@ -102,16 +97,20 @@ def similar(shell: Shell, sentence: str, source: str, top: int, method: str, **o
 
     if not sentence.strip():
         raise DataError("Give a sentence to search for.")
-    through = None if is_file(source) else _through_index(shell, sentence, source, top, method)
-    if through is not None:
-        shell.show(through, "\n".join([table(through["nearest"]), through["note"]]))
-        return
-    model = _model(shell, method, "fp32")
-    texts = _texts(Path(source), options) if is_file(source) else _corpus_texts(shell, source)
-    vectors = model.encode([sentence, *texts])
-    found = nearest_neighbours(vectors[:1], [(np.arange(len(texts)), vectors[1:])], top)
-    rows = [{"cosine": round(cosine, 4), "sentence": texts[row]} for row, cosine in found]
-    shell.show({"sentence": sentence, "among": len(texts), "nearest": rows}, table(rows))
+    if is_file(source):
+        texts = _texts(Path(source), options)
+        vectors = _model(shell, method, "fp32").encode([sentence, *texts])
+        near = nearest_neighbours(vectors[:1], [(np.arange(len(texts)), vectors[1:])], top)
+        among, found = len(texts), [(cosine, texts[row]) for row, cosine in near]
+    else:  # vectors are stored, and computed where they are missing
+        embedded = here(shell, "embed", {"corpus": source, "model": model_for(shell, method, source)})
+        with shell.store.reading() as r:
+            corpus, model = r.corpora.by_name(source), r.models.by_name(embedded["model"])
+        among = embedded["sentences"]
+        matches = find_similar(shell.store, corpus.id, sentence, model.id, top).items
+        found = [(match.cosine or 0.0, match.sentence.text) for match in matches]
+    rows = [{"cosine": round(float(cosine), 4), "sentence": text} for cosine, text in found]
+    shell.show({"sentence": sentence, "among": among, "nearest": rows}, table(rows))
 
 
 @click.command()
@@ -244,39 +243,6 @@ def _read(path: Path, options: dict[str, Any]) -> tuple[Sheet, list[int], list[s
     for row in set(range(len(column_of_texts))) - set(rows):
         sheet.account.skip("no text", f"row {sheet.numbers[row]:,}", " ".join(sheet.rows[row]))
     return sheet, rows, [column_of_texts[row] for row in rows]
-
-
-def _through_index(shell: Shell, sentence: str, source: str, top: int, method: str) -> dict[str, Any] | None:
-    """Return what a search through the index of a corpus finds; None if the corpus has no index by this model."""
-    from themescope.jobs.services import search
-
-    with shell.store.reading() as r:
-        corpus = r.corpora.by_name(source)
-    try:
-        model = find_model(shell.store, method)
-    except UnknownNameError:
-        return None
-    index = search.index_of(shell.store, model.id, corpus.id)
-    if index is None:
-        return None
-    query = search.query_vector(shell.store, model, sentence)
-    near = search.near(shell.store, model, index, query, top)
-    with shell.store.reading() as r:
-        texts = r.corpora.sentences_of(near.articles[:top].tolist())
-    rows = [
-        {"cosine": round(cosine, 4), "sentence": texts[article][position].text}
-        for article, position, cosine in zip(
-            near.articles[:top].tolist(), near.positions[:top].tolist(), near.cosines[:top].tolist(), strict=True
-        )
-    ]
-    note = search.recall_note(index)
-    return {"sentence": sentence, "among": index.vectors, "nearest": rows, "recall": index.recall, "note": note}
-
-
-def _corpus_texts(shell: Shell, name: str) -> list[str]:
-    with shell.store.reading() as r:
-        corpus = r.corpora.by_name(name)
-        return [s.text for _, _, sentences in r.corpora.iterate(corpus.id) for s in sentences]
 
 
 def _number(wanted: str) -> int:

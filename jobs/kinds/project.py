@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from themescope.core.compute import INDEX_FROM
 from themescope.core.config import Config, config_from_dict, option
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, MapRecord, ModelRecord
@@ -23,7 +22,7 @@ from themescope.jobs.common.articles import ready_corpus, sampled_articles
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import find_model, same_for_same_text
 from themescope.jobs.common.results import work_digest
-from themescope.jobs.common.vectors import embed_articles, ensure_index, method_of, rows_of
+from themescope.jobs.common.vectors import embed_articles, method_of, rows_of
 from themescope.jobs.executors.base import ArrayRecords
 from themescope.jobs.kinds import REGISTRY as KINDS
 
@@ -90,8 +89,6 @@ def project(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
         return _result(store, existing, cached=True)
     chosen = _sample(sampled_articles(articles, args.within), args.limit, args.seed)
     embed_articles(context, model, [a for a in articles if a.id in chosen], context.part(0.0, 0.5))
-    if sum(map(len, chosen.values())) >= INDEX_FROM:  # search on the map uses the index
-        ensure_index(context, model, corpus, context.part(0.3, 0.5))
     context.progress(0.5, 1, "Reading vectors")
     ids, texts = _sentences(store, chosen)
     # A text counts once: many copies would have only each other as neighbours, and be scattered apart from all others.
@@ -291,18 +288,15 @@ class EmbedConfig(JobConfig):
     corpus: str = option("", "Name of the corpus.", required=True)
     model: str = option("", "Name of the model.", required=True)
     limit: int = option(0, "Maximum number of sentences; of more, articles drawn at random; 0: all.", low=0)
-    index: bool = option(True, "Build the index for search by meaning, if the corpus is large.")
 
 
 def embed(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
-    """Embed articles that have no vectors; build the index of a large corpus."""
+    """Embed articles that have no vectors."""
     corpus, model = ready_corpus(context.store, args.corpus), find_model(context.store, args.model)
     with context.store.reading() as r:
         articles = sampled_articles(r.corpora.articles(corpus.id, limit=corpus.articles), args.limit)
     sentences = sum(article.sentences for article in articles)
-    indexed = args.index and sentences >= INDEX_FROM
-    new = embed_articles(context, model, articles, context.part(0.0, 0.5 if indexed else 1.0))
-    index = ensure_index(context, model, corpus, context.part(0.5, 1.0)) if indexed else None
+    new = embed_articles(context, model, articles, context)
     return {
         "corpus": corpus.name,
         "model": model.name,
@@ -311,5 +305,4 @@ def embed(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
         "cut_off": new.cut_off,
         "sentences": sentences,
         "cached": new.articles == 0,
-        **({} if index is None else {"indexed": index.vectors, "recall": round(index.recall, 4)}),
     }

@@ -1,14 +1,13 @@
 """Stored vectors, inference without a job, and search in sentences: by text, by words, by meaning.
 
-The models used last are kept in memory for all sessions of a server, in a process of their own. A search by meaning is
-exact, or goes through the index of a large corpus with exact cosines. An unknown id is an ``UnknownNameError``.
+The models used last are kept in memory for all sessions of a server, in a process of their own. A search by meaning
+compares all vectors. An unknown id is an ``UnknownNameError``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
@@ -16,22 +15,19 @@ from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from themescope.core.compute import CANDIDATES, NeighbourIndex, cosines, nearest_neighbours
+from themescope.core.compute import nearest_neighbours
 from themescope.core.errors import DataError, ThemescopeError
 from themescope.core.records.answers import Match, SearchResult
 from themescope.core.records.stored import ModelRecord
 from themescope.core.text.cleaning import clean, comparable
 from themescope.core.text.languages import tokenize
 from themescope.core.types import Ids, Matrix, Sentence
-from themescope.db.files.vector_files import VectorFiles
-from themescope.db.records import VectorIndexRecord
 from themescope.db.sql import batches
 from themescope.db.store import Store
 from themescope.db.types import clean_text
 from themescope.jobs.common.models import best_first, corpus_shares
-from themescope.jobs.common.vectors import index_installed, keys_of, place_of, stacked
+from themescope.jobs.common.vectors import stacked
 from themescope.jobs.services.model_process import ModelProcess
 from themescope.jobs.services.sentences import known_corpus, known_sentence, located_sentences, sentences_of_ids
 
@@ -48,6 +44,7 @@ _models: ModelProcess | None = None
 _PRELOADED: set[str] = set()
 _PRELOAD_AFTER_S = 1.0
 """Seconds until a model is preloaded: importing its packages would delay the page that asks for it."""
+_ARTICLES, _MOST_POSITIONS = 500, 1 << 24
 _PART = 100
 """Number of blocks read at once."""
 MOST_WITH_VECTORS = 30_000
@@ -161,23 +158,6 @@ def vectors_of(store: Store, model_id: int, ids: Ids) -> Matrix:
     return vectors
 
 
-MOST_CANDIDATES = 2_000
-"""Maximum number of candidates; reading the vectors of more takes longer than comparing all."""
-_ARTICLES = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """Sentences near a query, nearest first."""
-
-    articles: Ids
-    """(n,) ids of their articles."""
-    positions: Ids
-    """(n,) their positions in the articles."""
-    cosines: npt.NDArray[np.float32]
-    """(n,) exact cosines to the query."""
-
-
 def sentences_with_words(store: Store, corpus_id: int, text: str) -> Ids:
     """Return the ascending ids of the sentences of a corpus with all words of ``text``, ignoring case.
 
@@ -196,56 +176,24 @@ def _words(text: str) -> Sequence[str]:
     return [token for token in tokenize(comparable(text)) if any(letter.isalnum() for letter in token)]
 
 
-def nearest(store: Store, model: ModelRecord, corpus_id: int, query: Matrix, count: int) -> Neighbours:
-    """Return the ``count`` sentences of a corpus nearest to the (1, dim) ``query`` by comparing all stored vectors."""
+def nearest(
+    store: Store, model: ModelRecord, corpus_id: int, query: Matrix, count: int
+) -> dict[tuple[int, int], float]:
+    """Return (article, position) → cosine of the ``count`` sentences nearest to the (1, dim) ``query``, nearest first.
+
+    All stored vectors are compared: .6 s for a million sentences.
+    """
     with store.reading() as r:
         articles = sorted(r.embeddings.have(model.id, corpus_id))
-    best = nearest_neighbours(query, _keyed_blocks(store, model.id, articles), count)
-    owners, positions = place_of(np.array([key for key, _ in best], dtype=np.int64))
-    return Neighbours(owners, positions, np.array([cosine for _, cosine in best], dtype=np.float32))
 
+    def blocks() -> Iterator[tuple[Ids, Matrix]]:
+        for ids in batches(articles, _ARTICLES):
+            with store.reading() as r:
+                found = r.embeddings.get(model.id, ids)
+            for id, vectors in found.items():
+                yield id * _MOST_POSITIONS + np.arange(vectors.shape[0], dtype=np.int64), vectors
 
-def _keyed_blocks(store: Store, model_id: int, articles: Sequence[int]) -> Iterator[tuple[Ids, Matrix]]:
-    for ids in batches(articles, _ARTICLES):
-        with store.reading() as r:
-            blocks = r.embeddings.get(model_id, ids)
-        for id, vectors in blocks.items():
-            rows = np.arange(vectors.shape[0])
-            yield keys_of(np.full(len(rows), id, np.int64), rows), vectors
-
-
-def index_of(store: Store, model_id: int, corpus_id: int) -> VectorIndexRecord | None:
-    """Return the index of a model's vectors of a corpus; None if there is none, or if usearch is missing."""
-    with store.reading() as r:
-        found = r.embeddings.index(model_id, corpus_id)
-    return found if index_installed() else None
-
-
-def near(store: Store, model: ModelRecord, index: VectorIndexRecord, query: Matrix, count: int) -> Neighbours:
-    """Return about ``count`` sentences, at least 100 and at most 2,000, near the (1, dim) ``query``.
-
-    Raises ``ArtifactError`` if the index is missing or damaged.
-    """
-    count = min(max(count, CANDIDATES), MOST_CANDIDATES)
-    articles, positions = place_of(_opened(store.vector_files, index.digest).candidates(query, count))
-    similarity = np.zeros(len(articles), dtype=np.float32)
-    for rows, vectors in stored_blocks(store, model, articles, positions):
-        similarity[rows] = cosines(query, vectors)
-    order = np.lexsort((positions, articles, -similarity))
-    return Neighbours(articles[order], positions[order], similarity[order])
-
-
-def recall_note(index: VectorIndexRecord) -> str:
-    """Return the sentence that says how exact a search through an index is."""
-    return (
-        f"Approximate search among {index.vectors:,} vectors: it finds {100 * index.recall:.1f} % of the ten nearest "
-        "sentences (recall@10 on a sample)."
-    )
-
-
-@lru_cache(maxsize=2)
-def _opened(files: VectorFiles, digest: str) -> NeighbourIndex:
-    return NeighbourIndex.open(files.index_path(digest))
+    return {divmod(key, _MOST_POSITIONS): cosine for key, cosine in nearest_neighbours(query, blocks(), count)}
 
 
 class SearchMethod(StrEnum):
@@ -277,7 +225,7 @@ def find(
     page = ids[offset : offset + limit]
     with store.reading() as r:
         known = sentences_of_ids(r, page.tolist())
-    return SearchResult([Match(known[i], None) for i in page.tolist()], len(ids), offset, model_id=None, note="")
+    return SearchResult([Match(known[i], None) for i in page.tolist()], len(ids), offset, model_id=None)
 
 
 def _ids(store: Store, corpus_id: int, text: str, method: SearchMethod) -> Ids:
@@ -297,18 +245,11 @@ def find_similar(
     """
     model = _model(store, corpus_id, model_id)
     vector = vector_of(store, model, query)
-    index = index_of(store, model.id, corpus_id) if limit < MOST_CANDIDATES else None
-    wanted = limit + 1  # the sentence itself is its nearest neighbour
-    if index is None:
-        nearby = nearest(store, model, corpus_id, vector, wanted)
-    else:
-        nearby = near(store, model, index, vector, wanted)
-    places = [*zip(nearby.articles.tolist(), nearby.positions.tolist(), strict=True)]
-    cosine = dict(zip(places, nearby.cosines.tolist(), strict=True))
+    cosine = nearest(store, model, corpus_id, vector, limit + 1)  # the sentence itself is its nearest neighbour
     with store.reading() as r:
-        known = located_sentences(r, r.corpora.sentences_at(places))
+        known = located_sentences(r, r.corpora.sentences_at([*cosine]))
     found = [Match(s, cosine[s.article_id, s.position]) for s in known if s.id != query][:limit]
-    return SearchResult(found, len(found), 0, model.id, note=recall_note(index) if index else "")
+    return SearchResult(found, len(found), 0, model.id)
 
 
 def _model(store: Store, corpus_id: int, model_id: int | None) -> ModelRecord:

@@ -61,7 +61,7 @@ def extras(*chosen: str) -> set[str]:
 def test_the_library_imports_what_it_declares() -> None:
     library = names(PROJECT["dependencies"])
     assert library - imported("core") == {"sentence-splitter"}
-    assert imported("core") - library == extras("files", "documents", "client", "search") | (
+    assert imported("core") - library == extras("files", "documents", "client") | (
         extras("encoder", "notebook") & imported("core")
     )
 
@@ -69,7 +69,7 @@ def test_the_library_imports_what_it_declares() -> None:
 def test_the_application_imports_what_it_declares() -> None:
     application = names(PROJECT["dependencies"]) | extras("app", "files", "documents", "client")
     assert application - imported(*PACKAGES) == NOT_IMPORTED
-    others = extras("oidc", "postgres", "ray", "search", "encoder", "mcp", "notebook")
+    others = extras("oidc", "postgres", "ray", "encoder", "mcp", "notebook")
     assert imported(*PACKAGES) - application - others == set()
 
 

@@ -29,7 +29,7 @@ LABEL = {
 MANAGE = {
     "corpus", "article", "section", "sentence", "job", "job_metric", "worker", "triplet_set", "triplet", "model",
     "embedding", "benchmark", "benchmark_item", "run", "assignment", "score", "margin", "map", "paper_table", "login",
-    "session", "failed_sign_in", "audit_event", "vector_file", "filed_embedding", "vector_index",
+    "session", "failed_sign_in", "audit_event", "vector_file", "filed_embedding",
     "api_token", "corpus_column", "column_block", "import_entry", "task", "prediction", "corpus_edit",
 }  # fmt: skip
 

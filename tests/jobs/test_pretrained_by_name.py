@@ -101,6 +101,16 @@ def test_jobs_find_it_by_name(store: Store) -> None:
     assert shown == find_model(store, DEFAULT) and shown.id != NOT_STORED
 
 
+def test_similar_reads_the_vectors_that_are_stored(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A corpus is embedded once, not at each call."""
+    first = call("similar", "A stone by the river.", "--in", "C", "--top", "3")
+    assert call("embed", "C")["cached"] and first["among"] == call("embed", "C")["sentences"]
+    assert [one["cosine"] for one in first["nearest"]] == sorted((o["cosine"] for o in first["nearest"]), reverse=True)
+    text = first["nearest"][0]["sentence"]
+    monkeypatch.setattr(themescope.SentenceModel, "encode", None)
+    assert call("similar", text, "--in", "C", "--top", "1")["nearest"] == [{"cosine": 1.0, "sentence": text}]
+
+
 def test_one_that_was_added_under_another_name_is_found(store: Store) -> None:
     run_here(store, "add-model", {"folder": str(pretrained_folders()[DEFAULT_MODEL]), "name": "ours"}, quiet=True)
     assert find_model(store, DEFAULT).name == "ours"

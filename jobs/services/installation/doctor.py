@@ -16,7 +16,7 @@ from importlib import metadata
 from themescope.core.errors import ArtifactError, ThemescopeError, with_place
 from themescope.core.records.stored import JobStatus
 from themescope.db.files.snapshots import damage
-from themescope.db.files.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX, problems_of
+from themescope.db.files.vector_files import problems_of
 from themescope.db.passwords import signing_key
 from themescope.db.settings import Settings, checkout_home
 from themescope.db.store import Store
@@ -183,15 +183,14 @@ def _changed(store: Store, artifact: str) -> bool:
 
 
 def _vector_files(store: Store, content: bool) -> Iterator[Examined]:
-    """Check that every file of vectors and every index exists with its size, and with ``content`` what it holds."""
+    """Check that every file of vectors exists with its size, and with ``content`` what it holds."""
     with store.reading() as r:
-        known, indexes = r.embeddings.files(), r.embeddings.indexes()
+        files = r.embeddings.files()
     where = store.vector_files.folder.where()
-    for name, files, suffix in (("vector files", known, VECTORS_SUFFIX), ("indexes", indexes, INDEX_SUFFIX)):
-        if problems := problems_of(store.vector_files, files, content=content, suffix=suffix):
-            yield Examined(name, f"{len(problems)} of {len(files)} in {where}: {problems[0]}", problem=True)
-        elif files:
-            yield Examined(name, f"{len(files):,} in {where}, {sum(files.values()) / 1e9:,.2f} GB")
+    if problems := problems_of(store.vector_files, files, content=content):
+        yield Examined("vector files", f"{len(problems)} of {len(files)} in {where}: {problems[0]}", problem=True)
+    elif files:
+        yield Examined("vector files", f"{len(files):,} in {where}, {sum(files.values()) / 1e9:,.2f} GB")
 
 
 def _worker(store: Store) -> Iterator[Examined]:

@@ -72,6 +72,8 @@ def _tables_of_0_2(home: Path) -> sa.MetaData:
                 column.server_default = sa.DefaultClause(sa.false())
         elif isinstance(column.type, sa.DateTime):
             column.type = sa.DateTime(timezone=True)
+        elif isinstance(column.type, sa.Double):
+            column.type = sa.Double()
     return found
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from tests.db.stores import empty_of_0_2
+from tests.db.stores import empty_of_0_2, unpack
 from tests.db.texts import add_corpus
 from tests.jobs.backups.filled import SECRET, elsewhere, files, fill, label, rows
 from tests.jobs.helpers import wait_for
@@ -178,6 +178,19 @@ def test_a_backup_of_an_older_version_is_migrated_at_the_next_start(
     assert not restored.is_current()
     assert call_json("people", "list")["people"] == []
     assert restored.is_current()
+    restored.close()
+
+
+def test_tables_that_the_version_of_today_does_not_have_are_saved_too(tmp_path: Path) -> None:
+    """A store of 0.2 has error notebooks in tables of their own, which become failures at the first start."""
+    old, target = Settings.in_folder(unpack(tmp_path)), Settings.in_folder(tmp_path / "elsewhere")
+    made = write_backup(Store(old), tmp_path / "b.zip")
+    assert made.about.rows["error_case"] == 3
+    restore_backup(target, tmp_path / "b.zip")
+    restored = Store(target)
+    restored.migrate()
+    with restored.reading() as r:
+        assert [c.sentences for c in r.corpora.list() if c.failures_of] == [3]
     restored.close()
 
 

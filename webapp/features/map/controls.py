@@ -16,12 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from themescope.core.compute import INDEX_FROM, nearest_neighbours
+from themescope.core.compute import nearest_neighbours
 from themescope.core.errors import ThemescopeError
-from themescope.core.records.stored import CorpusRecord, MapRecord, ModelRecord
-from themescope.core.types import Ids, Matrix
+from themescope.core.records.stored import CorpusRecord, MapRecord
+from themescope.core.types import Ids
 from themescope.jobs.common.models import within_article
-from themescope.jobs.common.vectors import keys_of
 from themescope.jobs.services import search
 from themescope.webapp.features import map
 from themescope.webapp.features.map import WHOLE_WORDS
@@ -92,31 +91,12 @@ def by_meaning(record: MapRecord, scene: Scene, query: str | int, most: int) -> 
     if model is None:
         raise ThemescopeError("The model of this map was deleted, so search by meaning is not possible.")
     vector = search.vector_of(queries.store(), model, query)
+    stored = search.stored_blocks(queries.store(), model, scene.articles, scene.positions)
     wanted = most + 1  # a sentence is its own nearest neighbour
-    hits = _through_index(record, model, scene, vector, wanted) if len(scene.ids) >= INDEX_FROM else None
-    if hits is None:
-        stored = search.stored_blocks(queries.store(), model, scene.articles, scene.positions)
-        best = nearest_neighbours(vector, ((scene.ids[rows], vectors) for rows, vectors in stored), wanted)
-        rows = rows_of(scene.ids, np.array([id for id, _ in best], np.int64))
-        hits = MapHits(rows, np.array([cosine for _, cosine in best], np.float32))
-    keep = np.flatnonzero(scene.ids[hits.rows] != query)[:most]
-    return replace(hits, rows=hits.rows[keep], cosines=None if hits.cosines is None else hits.cosines[keep])
-
-
-def _through_index(record: MapRecord, model: ModelRecord, scene: Scene, vector: Matrix, wanted: int) -> MapHits | None:
-    """Search through the index; None if there is none, or if most of what it finds is not in view."""
-    index = search.index_of(queries.store(), model.id, record.corpus_id)
-    asked = 2 * wanted * max(index.vectors // len(scene.ids), 1) if index is not None else 0
-    if index is None or asked > search.MOST_CANDIDATES:
-        return None
-    near = search.near(queries.store(), model, index, vector, asked)
-    rows = np.flatnonzero(np.isin(scene.articles, near.articles, kind="table"))
-    row_of = dict(zip(keys_of(scene.articles[rows], scene.positions[rows]).tolist(), rows.tolist(), strict=True))
-    found = [(row_of.get(key, -1), place) for place, key in enumerate(keys_of(near.articles, near.positions).tolist())]
-    kept = np.array([pair for pair in found if pair[0] >= 0][:wanted], dtype=np.intp).reshape(-1, 2)
-    return (
-        MapHits(kept[:, 0], near.cosines[kept[:, 1]], note=search.recall_note(index)) if len(kept) == wanted else None
-    )
+    best = nearest_neighbours(vector, ((scene.ids[rows], vectors) for rows, vectors in stored), wanted)
+    best = [(id, cosine) for id, cosine in best if id != query][:most]
+    rows = rows_of(scene.ids, np.array([id for id, _ in best], np.int64))
+    return MapHits(rows, np.array([cosine for _, cosine in best], np.float32))
 
 
 # --- search and settings ----------------------------------------------------------------------------------------------
