@@ -40,28 +40,6 @@ class UploadedFile(Described):
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedItem(Described):
-    """An item of a task with what is needed to label it."""
-
-    item: ItemRecord
-    labelling: LabellingRecord
-    """The person's labelling."""
-    selection_id: int
-    """Selection of the sentences of the item."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heading(Described):
-    """Text under one heading."""
-
-    position: int
-    """Index in the article."""
-    level: int
-    title: str
-    """Heading; "" for the text before the first one."""
-
-
-@dataclass(frozen=True, slots=True)
 class LocatedSentence(Described):
     """A sentence with its position."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,18 +11,16 @@ from typing import Any
 import click
 
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
-from themescope.core.labelling.code_sets import code_clusters
-from themescope.core.readers.tables import Sheet
-from themescope.core.records.stored import LabellingRecord
+from themescope.core.records.stored import CorpusRecord, LabellingRecord
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.cli.arguments import form_of, form_options
 from themescope.jobs.cli.coding import code
 from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell
 from themescope.jobs.common.files import check_target, whole
-from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.models import language_of_file
-from themescope.jobs.services.labelling import files, qda_projects, tables
+from themescope.jobs.services.importing import LEFT_OUT, LabelReading, plan_codings
+from themescope.jobs.services.labelling import files, qda_projects
 from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, parquet_bytes
 
 _SHOWN = 20
@@ -107,119 +104,48 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
 
     A REFI-QDA project (.qdpx) is imported with its codebook, notes and coded sentences.
     """
-    if file.suffix.lower() == ".qdpx":
-        _import_project(shell, file, corpus, options["name"], options["person"], options["texts"], skip, dry_run)
-        return
-    corpus_id, article_id = _where(shell.store, corpus, article)
-    form = form_of(options)
-    if _is_whole(file):
-        with file.open(encoding="utf-8", newline="") as lines:
-            record = files.import_lines(shell.store, corpus_id, lines, file)
-        shell.show({"labelling": record.name}, f"Imported {record.name} with its history.")
-        return
-    if files.is_saved(file):
-        sheet = files.saved_labels(shell.store, corpus_id, article_id, file)
-    else:
-        sheet = call_apart(file, files.read_labels, file, form)
-    how = options["together"], options["several"], bool(options["cluster"])
-    found = tables.plans(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), *how)
-    problems = [problem for plan in found for problem in plan.problems]
-    counts: dict[str, Any] = {
-        "rows": sum(plan.rows for plan in found),
-        "clusters": len(found[0].names),
-        "placed": len({id for plan in found for id in plan.placed}),
-        "sentences": found[0].sentences,
-        "not found": sum(len(plan.missing) for plan in found),
-        "ambiguous": sum(len(plan.ambiguous) for plan in found),
-        "contradicting": sum(len(plan.contradicting) for plan in found),
-        "with several codes": sum(plan.several for plan in found),
-    }
-    if len(found) > 1:
-        counts["annotators"] = len(found)
-        counts["differing"] = tables.differing(found)
-    if options["problems"] and problems:
-        with whole(options["problems"]) as part:
-            part.write_text(csv_text(tables.PROBLEMS, tables.problem_rows(found)), encoding="utf-8", newline="")
-    if not dry_run:
-        if not skip:
-            tables.check_whole(found)
-        new = NewLabelling(corpus_id, options["name"] or file.stem, options["person"], article_id=article_id)
-        machine = options["machine"] or tables.hides_makers(sheet)
-        made = tables.begin(shell.store, new, found, file.name, machine)
-        counts["labelling"] = ", ".join(record.name for record in made)
-    told = [f"row {t.row}: {t.why}" for t in problems]
-    remarks = list(dict.fromkeys(remark for plan in found for remark in plan.remarks))
-    shell.show(
-        counts | {"left_out": [asdict(t) for t in problems], "remarks": remarks},
-        "\n".join([pairs(counts), *remarks, *told[:_SHOWN]]).rstrip(),
-    )
-
-
-def _import_project(
-    shell: Shell, file: Path, corpus: str, name: str, person: str, texts: bool, skip: bool, dry_run: bool
-) -> None:
-    if texts:
+    if options["texts"]:
         with TemporaryDirectory() as folder:
             qda_projects.write_texts(file, out := Path(folder) / f"{file.stem}.jsonl")
             args = {"files": [str(out)], "corpus": corpus, "language": language_of_file(out, "")}
             shell.run("import-corpus", args)
-    corpus_id, _ = _where(shell.store, corpus, "")
-    plan = qda_projects.plan_project(shell.store, corpus_id, file)
-    if not plan.matched:
-        raise DataError(f"None of the texts of the project is in {corpus!r}. Import them as a new corpus (--texts).")
-    listed = [f"{one.reason}: {one.place}: {one.text}" for one in plan.account.entries]
-    counts: dict[str, Any] = {
-        "texts": plan.matched,
-        "texts not found": len(plan.unmatched),
-        "codes": len(code_clusters(plan.codings[0].partition)),
-        "coded sentences": plan.coded,
-        "passages": plan.passages,
-        "found in part": plan.partly,
-        "lost": plan.lost,
-        "sentences with several codes": plan.several,
-    }
-    if len(plan.codings) > 1:
-        counts["coders"] = len(plan.codings)
+    record, article_id = _where(shell.store, corpus, article)
+    columns = {name: options[name] for name in ("cluster", "note", "theme") if options[name]}
+    if options["id"] or options["text"]:
+        columns |= {name: options[name] for name in ("id", "text")}
+    how = LabelReading(columns, options["together"], options["several"], "cluster" in columns, form_of(options))
+    found = plan_codings(shell.store, record, file, article_id, how)
+    counts: dict[str, Any] = {**found.counts()}
+    left = found.left_out()
+    if options["problems"] and left:
+        with whole(options["problems"]) as part:
+            part.write_text(csv_text(LEFT_OUT, left), encoding="utf-8", newline="")
     if not dry_run:
-        if plan.lost and not skip:
-            raise DataError(f"{plan.lost:,} coded passages have no sentence, so nothing was imported. See --dry-run.")
-        new = NewLabelling(corpus_id, name or plan.name, person, article_id=plan.article_id)
-        made = qda_projects.begin(shell.store, new, plan, file.name)
-        counts["labelling"] = ", ".join(record.name for record in made)
-    more = [f"… and {len(listed) - _SHOWN:,} more (all with --json)"] if len(listed) > _SHOWN else []
+        if not skip:
+            found.check_whole()
+        new = NewLabelling(record.id, options["name"] or found.name, options["person"], article_id=article_id)
+        made = found.begin(shell.store, new, options["machine"] or None)
+        counts["labelling"] = ", ".join(one.name for one in made)
+    told = [f"{place}: {reason}: {text}" for place, text, _, reason in left]
+    more = [f"… and {len(told) - _SHOWN:,} more (all with --json)"] if len(told) > _SHOWN else []
     shell.show(
-        counts | {"account": plan.account.to_json()}, "\n".join([pairs(counts), *listed[:_SHOWN], *more]).rstrip()
+        counts | {"left_out": [dict(zip(LEFT_OUT, one, strict=True)) for one in left], "remarks": found.remarks()},
+        "\n".join([pairs(counts), *found.remarks(), *told[:_SHOWN], *more]).rstrip(),
     )
 
 
-def _where(store: Store, corpus: str, article: str) -> tuple[int, int | None]:
+def _where(store: Store, corpus: str, article: str) -> tuple[CorpusRecord, int | None]:
     with store.reading() as r:
         found = r.corpora.by_name(corpus)
         if not article:
-            return found.id, None
+            return found, None
         titled = r.corpora.articles_by_title(found.id, article)
         if not titled:
             near = [a.title for a in r.corpora.articles(found.id, search=article)]
             raise UnknownNameError("article", article, near)
     if len(titled) > 1:
         raise DataError(f"{len(titled)} articles are called {article!r}. Leave --article out.")
-    return found.id, titled[0].id
-
-
-def _is_whole(file: Path) -> bool:
-    """Return whether a file is a labelling that `labels export` wrote."""
-    if file.suffix.lower() != ".jsonl" or not file.is_file():
-        return False
-    with file.open("rb") as stream:
-        return stream.read(200).startswith(b'{"format": "themescope labelling"')
-
-
-def _columns(sheet: Sheet, given: dict[str, Any]) -> tables.LabelColumns:
-    likely = tables.likely_columns(sheet)
-    if given["id"] or given["text"]:
-        likely = replace(likely, id=given["id"], text=given["text"])
-    cluster, note, theme = (given[name] or getattr(likely, name) for name in ("cluster", "note", "theme"))
-    return replace(likely, cluster=cluster, note=note, theme=theme if theme != cluster else "")
+    return found, titled[0].id
 
 
 labels.add_command(code)

@@ -6,7 +6,7 @@ import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from uuid import uuid4
 from themescope.core.columns import column_name
 from themescope.core.config import option
 from themescope.core.errors import DataError, ThemescopeError
+from themescope.core.labelling.code_sets import code_clusters
 from themescope.core.labelling.codebook.qda_project import QDE
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
 from themescope.core.readers.table import SENTENCES
-from themescope.core.readers.tables import Sheet, read_sheet
+from themescope.core.readers.tables import Sheet, TableForm, read_sheet
 from themescope.core.readers.workbooks import is_sheet
 from themescope.core.records.stored import CorpusRecord, JobRecord, LabellingRecord
 from themescope.db.label_records import NewLabelling
@@ -31,6 +32,7 @@ from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import language_of_file
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.labelling import files, qda_projects, tables
+from themescope.jobs.services.labelling.qda_projects import ProjectPlan
 from themescope.jobs.services.pipeline import queue_pipeline
 
 _LOOKED_AT = 20_000_000
@@ -48,6 +50,149 @@ class FileKind(Enum):
     """A REFI-QDA project of another program."""
     LABELS = "labels"
     """A table of labels."""
+    CODING = "coding"
+    """A coding with its history, as Themescope exports it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelReading:
+    """How a table of labels is read."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Field of :class:`LabelColumns` → column; others are recognised by name."""
+    together: bool = True
+    """Whether a text assigns all sentences that have it."""
+    several: bool = True
+    """Whether the codes of several rows of a sentence are all kept; otherwise they contradict each other."""
+    chosen: bool = False
+    """Whether the column of clusters is the only one with labels."""
+    form: TableForm | None = None
+
+
+LEFT_OUT = ("place", "text", "cluster", "reason")
+"""Columns of the table of what is left out, whose rows can be corrected and imported again."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Codings:
+    """The codings of a file, as they fit a corpus."""
+
+    name: str
+    path: Path
+    plan: ProjectPlan | tuple[tables.Plan, ...] | None
+    """What becomes of a project, or of each coder's rows of a table; None: a coding with its history."""
+    machine: bool = False
+    """Whether a program made the labels, as far as the file says."""
+
+    @property
+    def _plans(self) -> tuple[tables.Plan, ...]:
+        return self.plan if isinstance(self.plan, tuple) else ()
+
+    @property
+    def matched(self) -> int:
+        """Return the number of texts or rows that fit."""
+        return (
+            self.plan.matched if isinstance(self.plan, ProjectPlan) else max((p.rows for p in self._plans), default=1)
+        )
+
+    @property
+    def says_who(self) -> bool:
+        """Return whether the file says who or what made the labels."""
+        return not self._plans or any(plan.makers for plan in self._plans)
+
+    def counts(self) -> dict[str, int]:
+        """Return what was found, in words."""
+        if isinstance(plan := self.plan, ProjectPlan):
+            counts = {
+                "texts": plan.matched, "texts not found": len(plan.unmatched),
+                "codes": len(code_clusters(plan.codings[0].partition)), "coded sentences": plan.coded,
+                "passages": plan.passages, "found in part": plan.partly, "lost": plan.lost,
+                "sentences with several codes": plan.several,
+            }  # fmt: skip
+            return counts | ({"coders": len(plan.codings)} if len(plan.codings) > 1 else {})
+        if not (plans := self._plans):
+            return {}
+        counts = {
+            "rows": sum(plan.rows for plan in plans),
+            "clusters": len(plans[0].names),
+            "placed": len({id for plan in plans for id in plan.placed}),
+            "sentences": plans[0].sentences,
+            "not found": sum(len(plan.missing) for plan in plans),
+            "ambiguous": sum(len(plan.ambiguous) for plan in plans),
+            "contradicting": sum(len(plan.contradicting) for plan in plans),
+            "with several codes": sum(plan.several for plan in plans),
+        }
+        return counts | ({"annotators": len(plans), "differing": tables.differing(plans)} if len(plans) > 1 else {})
+
+    def remarks(self) -> list[str]:
+        """Return cells that are read otherwise than they stand there, and what is not read."""
+        return [*dict.fromkeys(remark for plan in self._plans for remark in plan.remarks)]
+
+    def left_out(self) -> list[tuple[str, str, str, str]]:
+        """Return what is left out or changed, see :data:`LEFT_OUT`."""
+        if isinstance(self.plan, ProjectPlan):
+            return [(one.place, one.text, "", one.reason) for one in self.plan.account.entries]
+        return [(f"row {one.row}", one.text, one.cluster, one.why) for plan in self._plans for one in plan.problems]
+
+    def check_whole(self) -> None:
+        """Raise :class:`DataError`, which names the first, if rows or passages have no sentence."""
+        lost = self.plan.lost if isinstance(self.plan, ProjectPlan) else len(self.left_out())
+        if lost:
+            found = [one for one in self.left_out() if not isinstance(self.plan, ProjectPlan) or "without" in one[3]]
+            listed = "; ".join(f"{place}: {why}" for place, _, _, why in found[:5]) + ("; …" if lost > 5 else "")
+            raise DataError(
+                f"{lost:,} rows or passages match no sentence, so nothing was imported ({listed}). Correct or skip "
+                "them; --problems writes them into a file."
+            )
+
+    def begin(self, store: Store, new: NewLabelling, machine: bool | None = None) -> list[LabellingRecord]:
+        """Make them labellings, one for each coder; ``machine``: whether a program made all labels, if it is known."""
+        if self.plan is None:
+            with self.path.open(encoding="utf-8", newline="") as lines:
+                return [files.import_lines(store, new.corpus_id, lines, self.path)]
+        if isinstance(self.plan, ProjectPlan):
+            return qda_projects.begin(store, replace(new, article_id=self.plan.article_id), self.plan, self.path.name)
+        return tables.begin(store, new, self.plan, self.path.name, self.machine if machine is None else machine)
+
+
+def plan_codings(
+    store: Store, corpus: CorpusRecord, path: Path, article: int | None = None, how: LabelReading = LabelReading()
+) -> Codings:
+    """Match the codings of a file to the sentences of a corpus, or of one of its articles.
+
+    The file is a project of another program, a table of labels, or a coding that was exported with its history. Raises
+    ``DataError`` if nothing fits.
+    """
+    if _is_project(path) or path.suffix.lower() == ".qdpx":
+        plan = qda_projects.plan_project(store, corpus.id, path)
+        if not plan.matched:
+            raise DataError(
+                f"None of the texts of {path.name} is in {corpus.name!r}. Import it as a project of its own (--texts)."
+            )
+        return Codings(plan.name[:_NAME].strip() or _name_of(path), path, plan)
+    if _is_coding(path):
+        return Codings(_name_of(path), path, None)
+    saved = files.is_saved(path)
+    sheet = files.saved_labels(store, corpus.id, article, path) if saved else label_sheet(path, how.form)
+    return _of_table(store, corpus, path, sheet, article, how)
+
+
+def _of_table(
+    store: Store, corpus: CorpusRecord, path: Path, sheet: Sheet, article: int | None, how: LabelReading
+) -> Codings:
+    columns = replace(tables.likely_columns(sheet), **how.columns)
+    columns = replace(columns, theme=columns.theme if columns.theme != columns.cluster else "")
+    plans = tables.plans(store, corpus.id, article, sheet, columns, how.together, how.several, how.chosen)
+    return Codings(_name_of(path), path, plans, tables.hides_makers(sheet))
+
+
+def _name_of(path: Path) -> str:
+    return path.stem[:_NAME].strip() or "Labels"
+
+
+def label_sheet(path: Path, form: TableForm | None = None) -> Sheet:
+    """Return the table of labels of a file, read in a process of its own."""
+    return call_apart(path, files.read_labels, path, form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +204,8 @@ class Recognised:
     """Name for a new project."""
     about: str = ""
     """What it has, as one line."""
-    matched: int = 0
-    """Number of texts or units that the project has which was asked about; its codings are added to that then."""
-    entries: tuple[tuple[str, str, str], ...] = ()
-    """What is left out or changed of the codings then: reason, place and text."""
+    codings: Codings | None = None
+    """Its codings, if texts or units are those of the corpus that was asked about; they are added to it then."""
 
 
 TEXTS = Recognised(FileKind.TEXTS)
@@ -79,6 +222,9 @@ def recognised(store: Store, path: Path, corpus: CorpusRecord | None) -> Recogni
         return _bundle(path)
     if _is_project(path):
         return _project(store, path, corpus)
+    if _is_coding(path):
+        found = Codings(_name_of(path), path, None)
+        return Recognised(FileKind.CODING, path.stem, "Coding with its history", found if corpus is not None else None)
     return _labels(store, path, corpus) if path.stat().st_size <= _LOOKED_AT else TEXTS
 
 
@@ -109,14 +255,23 @@ def _project(store: Store, path: Path, corpus: CorpusRecord | None) -> Recognise
         parts = [_count(len(project.titles()), "text"), _count(codes, "code"), _count(len(project.coders), "coder")]
         name = project.name
     about = f"Project of {program} (QDPX): {', '.join(parts)}"
-    plan = qda_projects.plan_project(store, corpus.id, path) if corpus is not None else None
-    if plan is None or not plan.matched:
-        return Recognised(FileKind.PROJECT, name, about)
-    found = plan.passages - plan.partly - plan.lost
-    about += f"; {_count(plan.matched, 'text')} and {found:,} of {_count(plan.passages, 'passage')} found here"
-    about += f", {plan.partly:,} in part" if plan.partly else ""
-    entries = tuple((one.reason, one.place, one.text) for one in plan.account.entries)
-    return Recognised(FileKind.PROJECT, name, about, plan.matched, entries)
+    found: Codings | None = None
+    if corpus is not None:
+        with suppress(DataError):  # none of its texts is there
+            found = plan_codings(store, corpus, path)
+    if found is not None and isinstance(plan := found.plan, ProjectPlan):
+        fits = plan.passages - plan.partly - plan.lost
+        about += f"; {_count(plan.matched, 'text')} and {fits:,} of {_count(plan.passages, 'passage')} found here"
+        about += f", {plan.partly:,} in part" if plan.partly else ""
+    return Recognised(FileKind.PROJECT, name, about, found)
+
+
+def _is_coding(path: Path) -> bool:
+    """Return whether a file is a coding with its history, as Themescope exports it."""
+    if path.suffix.lower() != ".jsonl" or not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return stream.read(200).startswith(b'{"format": "themescope labelling"')
 
 
 def _labels(store: Store, path: Path, corpus: CorpusRecord | None) -> Recognised:
@@ -129,23 +284,22 @@ def _labels(store: Store, path: Path, corpus: CorpusRecord | None) -> Recognised
     except ThemescopeError:
         return TEXTS
     coder = columns.coder or ("annotator" if "annotator" in sheet.columns else "")
-    plans: tuple[tables.Plan, ...] = ()
+    codings: Codings | None = None
     coders = [*filter(None, dict.fromkeys(sheet.column(coder)))] if coder else []
     if corpus is not None:
         with suppress(DataError):  # no row is a unit of it
-            plans = _plans(store, corpus.id, sheet)
-            coders = [one.coder for one in plans if one.coder] or coders
+            codings = _of_table(store, corpus, path, sheet, None, LabelReading())
+            coders = [one.coder for one in codings._plans if one.coder] or coders
         with store.reading() as r:
             known = {column.name for column in r.columns.list(corpus.id)}
         if not foreign and column_name(columns.cluster) in known:  # the table of the project itself, or a wave
             return TEXTS
-    matched = max((one.rows for one in plans), default=0)
+    matched = 0 if codings is None else codings.matched
     if not foreign and 2 * matched < len(sheet.rows):
         return TEXTS
     units = matched or len({*sheet.column(columns.text or columns.id)})
     about = f"Labels of {_count(units, 'unit')}{_by(coders[:5])}"
-    entries = [(why, f"row {row}", text) for row, text, _, why in tables.problem_rows(plans)]
-    return Recognised(FileKind.LABELS, path.stem.replace("_", " "), about, matched, tuple(entries))
+    return Recognised(FileKind.LABELS, path.stem.replace("_", " "), about, codings)
 
 
 def _sheet(path: Path) -> tuple[Sheet, bool]:
@@ -155,10 +309,6 @@ def _sheet(path: Path) -> tuple[Sheet, bool]:
         return sheet, "label" in sheet.columns and len({*sheet.column("annotator")}) > 1
     plain = read_sheet(path, 100)
     return files.read_labels(path), files.as_labels(plain).columns != plain.columns
-
-
-def _plans(store: Store, corpus_id: int, sheet: Sheet) -> tuple[tables.Plan, ...]:
-    return tables.plans(store, corpus_id, None, sheet, tables.likely_columns(sheet), together=True, several=True)
 
 
 def _count(n: int, noun: str) -> str:
@@ -218,18 +368,6 @@ def import_codings(args: ImportCodingsConfig, context: JobContext) -> Mapping[st
         ]
     if not made:
         context.progress(0, 1, "Matching the texts")
-        made = begin_codings(store, path, corpus, args.person)
+        codings = plan_codings(store, corpus, path)
+        made = codings.begin(store, NewLabelling(corpus.id, codings.name, args.person))
     return {"labelling": made[0].name, "labellings": [one.name for one in made]}
-
-
-def begin_codings(store: Store, path: Path, corpus: CorpusRecord, person: str) -> list[LabellingRecord]:
-    """Make the codings of a file labellings of a corpus, one for each coder; raise ``DataError`` if none of it fits."""
-    new = NewLabelling(corpus.id, path.stem[:_NAME].strip() or corpus.name, person)
-    if not _is_project(path):
-        sheet, _ = call_apart(path, _sheet, path)
-        return tables.begin(store, new, _plans(store, corpus.id, sheet), path.name, tables.hides_makers(sheet))
-    plan = qda_projects.plan_project(store, corpus.id, path)
-    if not plan.matched:
-        raise DataError(f"None of the texts of {path.name} is in {corpus.name!r}. Import it as a project of its own.")
-    name = plan.name[:_NAME].strip() or new.name
-    return qda_projects.begin(store, replace(new, name=name, article_id=plan.article_id), plan, path.name)

@@ -38,6 +38,7 @@ from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.common.archive import MANIFEST
 from themescope.jobs.queue.runner import run_here
+from themescope.jobs.services.importing import Codings
 from themescope.jobs.services.labelling import files, starts, tables
 
 FEW, MANY = 15, 10_000
@@ -135,7 +136,7 @@ def label_table(scene: Scene, random: Random, folder: Path) -> Callable[[], obje
     def run() -> None:
         sheet = read_sheet(path)
         found = only_plan(scene.store, scene.corpus, None, sheet, tables.likely_columns(sheet))
-        tables.check_whole([found])
+        Codings("x", Path("x.csv"), (found,)).check_whole()
         new = NewLabelling(scene.corpus, "from a table", "ada", Sharing.SHARED)
         starts.begin(scene.store, new, tables.from_plan(found, path.name))
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
 from fastapi import APIRouter
-from pydantic import Field
 from starlette.responses import Response
 
-from themescope.core.labelling.changes import Step
-from themescope.core.labelling.codebook.operations import adopt
 from themescope.core.labelling.codebook.portable import PortableCode
-from themescope.core.labelling.partition import COLOURS, NAME_LIMIT
 from themescope.core.records.stored import PredictionRecord
 from themescope.jobs.api.exports import attachment
-from themescope.jobs.api.problems import WHOLE, WRITING, Body, CallerNow, Id, responses
-from themescope.jobs.api.routes.changes import Name, NewChange
-from themescope.jobs.api.routes.labellings import labelling_session, store_change
+from themescope.jobs.api.problems import WRITING, CallerNow, Id, responses
 from themescope.jobs.services.labelling import codebook
 from themescope.jobs.services.labelling.agreement import known_labelling
 
@@ -44,41 +38,12 @@ _CONTENT["application/json"] = {"schema": {"type": "object"}}
 _FILE = {200: {"description": "The file.", "content": _CONTENT}, **responses(404, 409)}
 
 
-class NewCode(Body):
-    """A code with its codebook entry."""
-
-    name: Name
-    theme: str = Field("", max_length=NAME_LIMIT, description="Name of its theme, if it is a sub-theme.")
-    colour: Annotated[int, Field(ge=0, lt=COLOURS), WHOLE] | None = Field(None, description="Place in the palette.")
-    texts: dict[str, str] = Field(default_factory=dict, description="Field of the entry → text.")
-    examples: list[str] = Field(default_factory=list, description="Texts of sentences.")
-    counter_examples: list[str] = Field(default_factory=list, description="Texts of sentences.")
-
-
-class NewCodebook(NewChange):
-    """Codes to take over: those of clusters with the same name are replaced, the others are created."""
-
-    codes: list[NewCode] = Field(min_length=1, max_length=10_000, examples=[[{"name": "Economy"}]])
-
-
 @router.get("/labellings/{labelling_id}/codebook", responses=_FOUND)
 def get_codebook(caller: CallerNow, labelling_id: Id) -> list[PortableCode]:
     """Return the codes of a labelling with their definitions and examples."""
     with caller.store.reading() as r:
         known_labelling(r, labelling_id)
     return codebook.exported(caller.store, labelling_id).codes
-
-
-@router.post("/labellings/{labelling_id}/codebook", responses=_CHANGED)
-def adopt_codebook(caller: CallerNow, labelling_id: Id, new: NewCodebook) -> Step | None:
-    """Take over codes. Other clusters stay, and examples that are not in the labelling are left out."""
-    session = labelling_session(caller, labelling_id)
-    codes = [
-        PortableCode(one.name, one.theme, one.colour, one.texts, tuple(one.examples), tuple(one.counter_examples))
-        for one in new.codes
-    ]
-    find = codebook.finder(caller.store, session.partition.ids, codes)
-    return store_change(session, new, adopt(session.partition, codes, find, session.next_number).operation)
 
 
 @router.get("/labellings/{labelling_id}/codebook/export", responses=_FILE, response_class=Response, tags=["exports"])

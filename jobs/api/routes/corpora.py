@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from themescope.core.errors import UnknownNameError
-from themescope.core.labelling.operations import Origin, selected
-from themescope.core.records.answers import Heading, LocatedSentence, Page, SearchResult
+from themescope.core.records.answers import LocatedSentence, Page, SearchResult
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusEditRecord, CorpusSummary, SelectionRecord
 from themescope.db.access import Right
-from themescope.db.types import NAME_LIMIT
 from themescope.jobs.api.problems import (
     MOST_ID,
     WRITING,
@@ -23,7 +19,6 @@ from themescope.jobs.api.problems import (
     Id,
     Limit,
     Offset,
-    Sentences,
     responses,
 )
 from themescope.jobs.services import corpus_edits, search
@@ -112,13 +107,6 @@ def search_sentences(
     return search.find(caller.store, corpus_id, text, method, offset, limit)
 
 
-class NewSelection(Body):
-    """Sentences of a corpus to select."""
-
-    name: str = Field(min_length=1, max_length=NAME_LIMIT, examples=["about rivers"])
-    sentences: Sentences
-
-
 class WaveRemoval(Body):
     """A wave to remove."""
 
@@ -170,21 +158,6 @@ def undo_edit(caller: CallerNow, corpus_id: Id, edit_id: Id) -> CorpusEditRecord
     return corpus_edits.undo(caller.store, corpus_id, edit_id, caller.actor.name).edit
 
 
-@router.get("/articles/{article_id}", responses=_FOUND)
-def get_article(caller: CallerNow, article_id: Id) -> ArticleRecord:
-    """Return an article without its text."""
-    with caller.store.reading() as r:
-        return r.corpora.article(article_id)
-
-
-@router.get("/articles/{article_id}/sections", responses=_FOUND)
-def list_sections(caller: CallerNow, article_id: Id) -> list[Heading]:
-    """List the sections of an article in their order."""
-    with caller.store.reading() as r:
-        r.corpora.article(article_id)
-        return [Heading(s.position, s.level, s.title) for s in r.corpora.sections(article_id)]
-
-
 @router.get("/articles/{article_id}/sentences", responses=_FOUND)
 def list_sentences_of_article(
     caller: CallerNow, article_id: Id, offset: Offset = 0, limit: Limit = 100
@@ -194,13 +167,6 @@ def list_sentences_of_article(
         total = r.corpora.article(article_id).sentences
         found = r.corpora.sentences_at([(article_id, place) for place in range(offset, offset + limit)])
         return Page(located_sentences(r, found), total, offset)
-
-
-@router.get("/sentences/{sentence_id}", responses=_FOUND)
-def get_sentence(caller: CallerNow, sentence_id: Id) -> LocatedSentence:
-    """Return a sentence."""
-    with caller.store.reading() as r:
-        return located_sentences(r, [known_sentence(r, sentence_id)])[0]
 
 
 @router.get("/sentences/{sentence_id}/similar", responses=responses(404, 409), tags=["search"])
@@ -224,29 +190,11 @@ def list_selections(caller: CallerNow, corpus_id: Id) -> list[SelectionRecord]:
         return r.selections.list(corpus_id)
 
 
-@router.post("/corpora/{corpus_id}/selections", status_code=201, responses=_CHANGED, tags=["selections"])
-def create_selection(caller: CallerNow, corpus_id: Id, new: NewSelection) -> SelectionRecord:
-    """Create a named selection, which everybody sees."""
-    with caller.store.writing() as w:
-        known_corpus(w, corpus_id)
-        if not np.isin(new.sentences, w.corpora.sentence_ids(corpus_id)).all():
-            raise UnknownNameError("sentence of this corpus", "one of these", None)
-        chosen = selected(corpus_id, new.sentences, Origin("list", ("chosen by a program",)))
-        return w.selections.add(chosen, new.name, caller.actor.name)
-
-
 @router.delete("/selections/{selection_id}", status_code=204, responses=_CHANGED, tags=["selections"])
 def delete_selection(caller: CallerNow, selection_id: Id) -> None:
     """Delete a selection that you made, or, as an admin, any."""
     with caller.store.writing() as w:
         w.selections.delete(selection_id)
-
-
-@router.get("/selections/{selection_id}", responses=_FOUND, tags=["selections"])
-def get_selection(caller: CallerNow, selection_id: Id) -> SelectionRecord:
-    """Return a selection, also one that was only shared as a link."""
-    with caller.store.reading() as r:
-        return r.selections.get(selection_id)
 
 
 @router.get("/selections/{selection_id}/sentences", responses=_FOUND, tags=["selections"])

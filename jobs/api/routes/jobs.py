@@ -14,7 +14,7 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from themescope.core.config import default_of, options
-from themescope.core.records.answers import JobKind, JobSetting, Me, MetricPoint, Page
+from themescope.core.records.answers import JobKind, JobSetting, Me, Page
 from themescope.core.records.stored import JobStatus, JobSummary
 from themescope.db.access import Right
 from themescope.jobs.api.problems import WRITING, Body, BodyId, Caller, CallerNow, Id, Limit, Offset, responses
@@ -85,14 +85,6 @@ async def get_job(caller: CallerNow, job_id: Id, wait: Wait = 0) -> JobSummary:
         if job.status.ended or time.monotonic() >= until:
             return job
         await anyio.sleep(min(_POLL_S, max(until - time.monotonic(), 0)))
-
-
-@router.get("/jobs/{job_id}/metrics", responses=_FOUND)
-def list_job_metrics(caller: CallerNow, job_id: Id) -> list[MetricPoint]:
-    """List the points of the curves of a job, such as its loss, by name and step."""
-    with caller.store.reading() as r:
-        r.jobs.get(job_id)
-        return r.jobs.metrics(job_id)
 
 
 @router.delete("/jobs/{job_id}", status_code=204, responses=_CHANGED)

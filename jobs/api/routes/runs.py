@@ -61,13 +61,6 @@ def list_runs(
     return Page(own, len(found), offset)
 
 
-@router.get("/runs/{run_id}", responses=_FOUND, tags=["runs"])
-def get_run(caller: CallerNow, run_id: Id) -> RunRecord:
-    """Return a run with its scores."""
-    with caller.store.reading() as r:
-        return replace(r.runs.get(run_id), scores=r.runs.scores([run_id]))
-
-
 @router.get("/themes", responses=_FOUND, tags=["themes"])
 def list_theme_runs(caller: CallerNow, corpus_id: SomeId = None) -> list[ThemeRun]:
     """List the runs that found themes (in one corpus) with their themes, oldest first."""

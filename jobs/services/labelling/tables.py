@@ -160,15 +160,6 @@ def _text_column(sheet: Sheet, cluster: str) -> str:
     return found if any(any(map(str.isalpha, cell)) for cell in (sheet.column(found) if found else ())) else ""
 
 
-PROBLEMS = ("row", "text", "cluster", "reason")
-"""Columns of the table of the rows that are skipped, which can be corrected and imported again."""
-
-
-def problem_rows(found: Sequence[Plan]) -> list[tuple[int, str, str, str]]:
-    """Return the rows that are skipped, see :data:`PROBLEMS`."""
-    return [(problem.row, problem.text, problem.cluster, problem.why) for one in found for problem in one.problems]
-
-
 def hides_makers(sheet: Sheet) -> bool:
     """Return whether a table was exported by version 0.2, whose exports name a person for labels of a machine, too."""
     return {"changed_by", "cluster_number"} <= {*sheet.columns} and not likely_columns(sheet).source
@@ -344,18 +335,6 @@ def begin(
     ]
     plans = zip(named, found, strict=True)
     return [starts.begin(store, each, from_plan(one, origin, machine)) for each, one in plans]
-
-
-def check_whole(found: Sequence[Plan]) -> None:
-    """Raise :class:`DataError`, naming the rows, if a plan skips any."""
-    problems = [problem for one in found for problem in one.problems]
-    if not problems:
-        return
-    listed = "; ".join(f"row {t.row}: {t.why}" for t in problems[:5]) + ("; …" if len(problems) > 5 else "")
-    raise DataError(
-        f"{len(problems):,} rows match no sentence, so nothing was imported ({listed}). Correct or skip these rows; "
-        "--problems writes them into a file."
-    )
 
 
 def _check(sheet: Sheet, columns: LabelColumns) -> None:

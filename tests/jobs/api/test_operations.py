@@ -101,12 +101,10 @@ def test_an_unknown_id_is_told(filled: Store) -> None:
     caller = lea(filled)
     calls: list[Callable[[], object]] = [
         lambda: corpora.get_corpus(caller, 9), lambda: corpora.list_articles(caller, 9),
-        lambda: corpora.get_article(caller, 9), lambda: corpora.list_sections(caller, 9),
-        lambda: corpora.get_sentence(caller, 999), lambda: runs.get_run(caller, 99),
-        lambda: runs.get_theme_run(caller, 1),
+        lambda: corpora.list_sentences_of_article(caller, 9), lambda: runs.get_theme_run(caller, 1),
         lambda: models.get_model_card(caller, 9), lambda: models.list_points(caller, 9),
         lambda: labellings.get_labelling(caller, 99),
-        lambda: jobs.list_job_metrics(caller, 99), lambda: search.find(filled, 9, "x"),
+        lambda: search.find(filled, 9, "x"),
     ]  # fmt: skip
     for call in calls:
         with pytest.raises(UnknownNameError):
@@ -308,10 +306,7 @@ def test_columns_and_selections_are_read(columned: Store) -> None:
     assert (named.name, named.person, named.sentences) == ("some", "lea", 3) and "by hand" in str(named.origin)
     page = corpora.list_selected_sentences(lea(columned), named.id, 1, 9)
     assert ([sentence.id for sentence in page.items], page.total) == ([4, 9], 3)
-    assert corpora.get_selection(lea(columned), named.id + 1).name == ""
-    for call in (
-        corpora.list_columns, corpora.list_selections, corpora.get_selection, corpora.list_selected_sentences,
-    ):  # fmt: skip
+    for call in (corpora.list_columns, corpora.list_selections, corpora.list_selected_sentences):
         with pytest.raises(UnknownNameError):
             call(lea(columned), 99)
 

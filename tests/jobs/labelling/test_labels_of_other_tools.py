@@ -177,8 +177,8 @@ def test_what_does_not_match_is_a_file_to_correct_and_bring_again(sqlite_store: 
     assert "--problems" in refused.stderr
     with wrong.open(encoding="utf-8", newline="") as stream:
         header, *left = csv.reader(stream)
-    assert header == ["row", "text", "cluster", "reason"]
-    assert left == [["4", "The bus was late.", "ferry", "no sentence has this text"]]
+    assert header == ["place", "text", "cluster", "reason"]
+    assert left == [["row 4", "The bus was late.", "ferry", "no sentence has this text"]]
     corrected = wrong.read_text(encoding="utf-8").replace("The bus was late.", TEXTS[2])
     wrong.write_text(corrected, encoding="utf-8")
     again = call_json("labels", "import", wrong, "--corpus", "study")

@@ -21,6 +21,7 @@ from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
+from themescope.jobs.services.importing import Codings
 from themescope.jobs.services.labelling import files, starts, tables
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
@@ -78,8 +79,8 @@ def test_rows_are_found_or_told_by_number(sqlite_store: Store) -> None:
         (6, "row 2 assigns this sentence to another cluster"),
         (7, "the row has no sentence"),
     ]
-    with pytest.raises(DataError, match=r"4 rows match no sentence, so nothing was imported \(row 3: no sentence"):
-        tables.check_whole([found])
+    with pytest.raises(DataError, match=r"4 rows or passages match no sentence, so .* \(row 3: no sentence"):
+        Codings("x", Path("x.csv"), (found,)).check_whole()
     together = only_plan(sqlite_store, corpus, None, table, COLUMNS, together=True)
     assert (together.rows, len(together.placed), len(together.ambiguous)) == (3, 5, 0)
     record = starts.begin(sqlite_store, NewLabelling(corpus, "x", "ada"), tables.from_plan(together, "x.csv"))
@@ -132,7 +133,7 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
         "cluster", "sentence_id", "sentence", "note", "theme", "source", "coder", sure, "uncertain"
     )
     found = only_plan(sqlite_store, corpus.id, None, table, likely)
-    tables.check_whole([found])
+    Codings("x", Path("x.csv"), (found,)).check_whole()
     again = starts.begin(sqlite_store, NewLabelling(corpus.id, "again", "ada"), tables.from_plan(found, path.name))
     assert said(sqlite_store, again) == said(sqlite_store, record)
     assert levels(sqlite_store, again) == levels(sqlite_store, record)
@@ -216,7 +217,7 @@ def test_the_command(sqlite_store: Store, tmp_path: Path) -> None:
     with sqlite_store.reading() as r:
         assert r.labellings.list() == []
     looked = call_json("labels", "import", path, "--corpus", "demo", "--dry-run")
-    assert (looked["rows"], looked["not found"], looked["left_out"][0]["row"]) == (2, 1, 4)
+    assert (looked["rows"], looked["not found"], looked["left_out"][0]["place"]) == (2, 1, "row 4")
     assert call_json("labels", "import", path, "--corpus", "demo", "--skip", "--person", "ada")["labelling"] == "mine"
     whole, table = tmp_path / "whole.jsonl", tmp_path / "table.xlsx"
     for file in (whole, table):

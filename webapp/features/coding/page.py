@@ -205,11 +205,10 @@ def show_rest(state: RelabelState) -> None:
 
 
 def show_files(state: RelabelState | None) -> None:
-    """Draw the link to the files of the coding, if there is one, and the imports."""
+    """Draw the links to the files of the coding, if there is one, and to the import of codes; import a scheme."""
     if state is not None:
         page_link("report", "Report and files", view={"coding": state.record.name})
-    settings.labels()
-    settings.whole_labelling()
+    page_link("import", "Import codes")
     settings.scheme()
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,25 +13,22 @@ import streamlit as st
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.code_sets import allows_several
 from themescope.core.labelling.coding import allow_several
-from themescope.core.readers.tables import MOST_BYTES, Sheet
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobRecord, JobStatus, LabellingRecord, Sharing
 from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.common.language_models import coding
 from themescope.jobs.common.language_models.coding import ALL, KIND, LABELLED, CodingPlan, CodingRequest
 from themescope.jobs.common.language_models.requests import Endpoint
 from themescope.jobs.common.models import corpus_shares
-from themescope.jobs.services.labelling import codebook, files, starts, tables
+from themescope.jobs.services.labelling import codebook, starts
 from themescope.jobs.services.labelling.codebook import from_codes
-from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.coding import NEW, learning, toolbar
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import input_files, people, projects, queries
 from themescope.webapp.shared.choose import closed, model_notes, project
-from themescope.webapp.shared.components import attempt, confirm, download, draw_table
+from themescope.webapp.shared.components import attempt, confirm, draw_table
 from themescope.webapp.shared.job_status import active
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.labelling.codebook_view import code
@@ -239,136 +235,7 @@ def _restore(record: LabellingRecord) -> None:
 # --- imports ----------------------------------------------------------------------------------------------------------
 
 
-_FILE_TYPES = ("csv", "tsv", "xlsx", "xls", "ods", "json", "jsonl", "zip")
 _MAX_MB = 200
-_NO_COLUMN = "(none)"
-
-
-def whole_labelling() -> None:
-    """Draw the import of an exported labelling with its history."""
-    with st.expander("Import coding", icon=":material/upload:"):
-        corpus = projects.current()
-        if corpus is None:
-            return
-        st.caption("A coding exported as JSON lines, with its history.")
-        file = st.file_uploader("JSON lines file", type=["jsonl"], max_upload_size=_MAX_MB)
-        if file is None or not st.button("Import", icon=":material/upload:"):
-            return
-        lines, source = file.getvalue().decode("utf-8", errors="replace").split("\n"), file.name
-        record = attempt(lambda: files.import_lines(queries.store(), corpus.id, lines, source))
-        if record is not None:
-            switch_page("code", compare_queries.edit_view(record.name))
-
-
-def labels() -> None:
-    """Draw the import of labels from a table, with a preview of the rows that match."""
-    with st.expander("Import labels", icon=":material/table:"):
-        corpus = projects.current()
-        if corpus is None or closed("Coding", Right.LABEL):
-            return
-        st.caption(
-            "A table with one unit per row, given by its text or its id, and its code; also exports of Label "
-            "Studio, doccano, Argilla, Potato, Prodigy, CATMA, QualCoder, MAXQDA and Taguette."
-        )
-        file = st.file_uploader(
-            "CSV, TSV, Excel, OpenDocument or JSON file, or a ZIP file of one for each annotator",
-            type=list(_FILE_TYPES),
-            max_upload_size=MOST_BYTES // 1_000_000,
-            key="code_import_file",
-        )
-        chosen = choose_article(corpus, "code_import_article")
-        article = chosen.id if chosen is not None else None
-        if file is None:
-            return
-        path = str(input_files.keep_one("code_import_sheet", file))
-        sheet = attempt(lambda: _read(path))
-        if sheet is None:
-            return
-        columns = _columns(sheet)
-        together = st.toggle(
-            "Include duplicates", help="A text that occurs several times applies to every unit with that text."
-        )
-        several = st.toggle(
-            "Several codes per unit", key="code_import_several",
-            help="Of several rows for one unit, the codes of all are kept. Otherwise they contradict each other.",
-        )  # fmt: skip
-        found = attempt(lambda: tables.plans(queries.store(), corpus.id, article, sheet, columns, together, several))
-        if found is None:
-            return
-        _preview(found)
-        machine = not any(plan.makers for plan in found) and st.toggle(
-            "A program made these labels",
-            value=tables.hides_makers(sheet),
-            help="Nothing is learned from the labels of a program, nor measured on them. Tables with the columns "
-            "“source”, “coder” and “probability”, as exports have them, say this of each unit. Exports of version "
-            "0.2 do not tell the labels of a program from those of people.",
-        )
-        name = Path(file.name).stem[:_MAX_NAME] or corpus.name
-        new = NewLabelling(corpus.id, name, current_person(), article_id=article)
-        problems = sum(len(plan.problems) for plan in found)
-        rows = "this row" if problems == 1 else f"these {problems:,} rows"
-        skip = problems == 0 or st.checkbox(f"Skip {rows}")
-        if st.button("Import labels", icon=":material/edit:", disabled=not skip, type="primary"):
-            made = attempt(lambda: tables.begin(queries.store(), new, found, file.name, machine))
-            if made:
-                switch_page("code", compare_queries.edit_view(made[0].name))
-
-
-@st.cache_data(show_spinner="Reading the file …", max_entries=4)
-def _read(path: str) -> Sheet:
-    return call_apart(Path(path), files.read_labels, Path(path))
-
-
-def _columns(sheet: Sheet) -> tables.LabelColumns:
-    likely, names = tables.likely_columns(sheet), [_NO_COLUMN, *sheet.columns]
-
-    def choose(place: int, label: str, default: str) -> str:
-        index = names.index(default) if default in names else 0
-        chosen = columns[place].selectbox(label, names, index=index, format_func=str, key=f"code_import_column_{place}")
-        return "" if chosen == _NO_COLUMN else chosen
-
-    columns = st.columns(5)
-    return replace(
-        likely,
-        cluster=choose(0, "Code column", likely.cluster),
-        id=choose(1, "Id column", likely.id),
-        text=choose(2, "Unit column", likely.text),
-        note=choose(3, "Note column", likely.note),
-        theme=choose(4, "Theme column", likely.theme),
-    )
-
-
-def _preview(found: Sequence[tables.Plan]) -> None:
-    for plan in found:
-        about = f"{plain(plan.coder)}: " if plan.coder else ""
-        st.markdown(
-            f"{about}**{_matching(plan.rows)}** {count(len(plan.placed), 'unit')} of {plan.sentences:,} in "
-            f"{count(len(plan.names), 'code')} · {len(plan.missing):,} not found · "
-            f"{len(plan.ambiguous):,} ambiguous · {len(plan.contradicting):,} contradictory"
-        )
-    if len(found) > 1:
-        st.info(
-            f"Each annotator has a coding. {count(tables.differing(found), 'unit')} with different codes; "
-            "compare them on *Agreement*."
-        )
-    if several := sum(plan.several for plan in found):
-        st.info(f"{count(several, 'unit')} with several codes, all of which are kept.")
-    for remark in dict.fromkeys(remark for plan in found for remark in plan.remarks):
-        st.caption(plain(remark))
-    problems = [problem for plan in found for problem in plan.problems]
-    if not problems:
-        return
-    st.warning(f"{_matching(len(problems))} no unit. Row numbers are those of a spreadsheet.")
-    draw_table(
-        {"Row": [t.row for t in problems], "Problem": [t.why for t in problems], "Unit": [t.text for t in problems]}
-    )
-    download(
-        "Rows to correct as CSV", lambda: csv_text(tables.PROBLEMS, tables.problem_rows(found)), "rows to correct.csv"
-    )
-
-
-def _matching(rows: int) -> str:
-    return f"{count(rows, 'row')} {'matches' if rows == 1 else 'match'}"
 
 
 def scheme() -> None:

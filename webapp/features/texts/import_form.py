@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +21,24 @@ from themescope.core.readers.dataset_folders import files_below, is_dataset
 from themescope.core.readers.documents.archive import packed_dataset
 from themescope.core.readers.formats import detect, files_of
 from themescope.core.readers.table import file_of_columns, header_of
-from themescope.core.readers.tables import TableForm
+from themescope.core.readers.tables import Sheet, TableForm
 from themescope.core.records.stored import CorpusRecord
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.core.types import CodingUnit
+from themescope.db.access import Right
+from themescope.db.label_records import NewLabelling
 from themescope.jobs.common.files import NO_FOLDERS
 from themescope.jobs.common.importing.import_shards import FIRST_UNITS, Amount, amounts_of
 from themescope.jobs.common.importing.reading import call_apart
-from themescope.jobs.common.importing.waves import KEEP, OMIT, in_project, waves_of
+from themescope.jobs.common.importing.waves import KEEP, OMIT, in_project, is_list, waves_of
 from themescope.jobs.common.models import language_of_file
 from themescope.jobs.common.uploads import MOST_BYTES, is_upload
 from themescope.jobs.kinds.append_corpus import AppendConfig, told_of
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services import importing
-from themescope.jobs.services.importing import FileKind, Recognised
+from themescope.jobs.services.importing import FileKind, LabelReading, Recognised
+from themescope.jobs.services.labelling.tables import likely_columns
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.shared import input_files, projects, queries
@@ -57,6 +60,7 @@ _ONLY_IMPORT = (
 )
 _TOLD = "texts_import_told"
 """Session key: what was said about the wave that was queued last."""
+_MOST_TEXTS = 1_000
 _PARTS = 2
 """Columns of a table beside those that a project keeps: text and title."""
 Readings = dict[Path, dict[str, Any]]
@@ -76,6 +80,8 @@ def form() -> None:
         if told is None:
             return
         found = told
+        if found.kind is FileKind.TEXTS and st.session_state.get(_labels_key(paths)):
+            found = Recognised(FileKind.LABELS, _stem(paths), "Table of codes")
     if found.kind is FileKind.TEXTS:
         if not closed("Importing texts"):
             _texts(paths)
@@ -94,32 +100,101 @@ def _recognised(path: Path, size: int, corpus: CorpusRecord | None) -> Recognise
 def _whole(path: Path, found: Recognised, project: CorpusRecord | None) -> None:
     """Draw what a bundle, a project of another program or a table of labels becomes."""
     key, new = _key([path]), "New project"
-    here = project if project is not None and found.matched and found.kind is not FileKind.BUNDLE else None
+    labels = found.kind is FileKind.LABELS
+    here = project if found.codings is not None or (labels and st.session_state.get(_labels_key([path]))) else None
     target = new
     if here is not None:
         options = [f"Codings of “{here.name}”", new]
+        options = options[:1] if found.kind is FileKind.CODING else options
         target = st.segmented_control("Becomes", options, default=options[0], required=True, key=f"texts_becomes_{key}")
     st.markdown(f"**{plain(found.about)}**" + (f" for *{plain(here.name)}*" if here and target != new else ""))
     if here is not None and target != new:
-        if found.entries:
-            with st.expander(f"Left out or changed ({len(found.entries):,})", icon=":material/list:"):
-                header = ("what", "where", "text")
-                draw_table(pd.DataFrame(found.entries, columns=header).rename(columns=str.capitalize))
-                download("List as CSV", lambda: csv_text(header, found.entries), f"{path.stem} left out.csv")
-        if st.button("Add the codings", type="primary", icon=":material/download:"):
-            made = attempt(lambda: importing.begin_codings(queries.store(), path, here, current_person()))
-            if made:
-                _empty(_round())
-                switch_page("code", compare_queries.edit_view(made[0].name))
+        _codings(path, found, here, key)
+    elif found.kind is FileKind.CODING:
+        st.info("Open the project that this coding is of, and import it there.", icon=":material/info:")
     elif not closed("Importing a project"):
         free = queries.usable_corpus_name(found.name or path.stem)
         name = st.text_input("Project name", free, key=f"texts_name_{key}")
-        if found.kind is FileKind.LABELS:
+        if labels:
             st.caption("Each text becomes a unit, with the codes of each coder.")
         st.button(
             "Import", type="primary", icon=":material/download:", disabled=not name.strip(),
             on_click=_queue_whole, args=(path, found, f"texts_name_{key}", _round()),
         )  # fmt: skip
+
+
+def _codings(path: Path, found: Recognised, project: CorpusRecord, key: int) -> None:
+    """Draw how the codings of a file fit the project, and the button that adds them."""
+    if closed("Adding codings", Right.LABEL):
+        return
+    codings, listing, machine = found.codings, st.container(), None
+    if found.kind is FileKind.LABELS:
+        with st.expander("Change", icon=":material/tune:", expanded=codings is None, key=f"texts_codings_{key}"):
+            article, how = _label_reading(path, project, key)
+            if (article, how) != (None, LabelReading()) or codings is None:
+                codings = attempt(lambda: importing.plan_codings(queries.store(), project, path, article, how))
+            if codings is not None and not codings.says_who:
+                machine = st.toggle(
+                    "A program made these labels", value=codings.machine, key=f"texts_machine_{key}",
+                    help="Nothing is learned from the labels of a program, nor measured on them. Tables with the "
+                    "columns “source”, “coder” and “probability”, as exports have them, say this of each unit.",
+                )  # fmt: skip
+    if codings is None:
+        return
+    counts, left = codings.counts(), codings.left_out()
+    with listing:
+        if found.kind is FileKind.LABELS:
+            st.caption(" · ".join(f"{n:,} {name}" for name, n in counts.items() if n))
+        for remark in codings.remarks():
+            st.caption(plain(remark))
+        if left:
+            with st.expander(f"Left out or changed ({len(left):,})", icon=":material/list:"):
+                draw_table(pd.DataFrame(left, columns=importing.LEFT_OUT).rename(columns=str.capitalize))
+                download("List as CSV", lambda: csv_text(importing.LEFT_OUT, left), f"{path.stem} left out.csv")
+    if st.button("Add the codings", type="primary", icon=":material/download:"):
+        new = NewLabelling(project.id, codings.name, current_person())
+        made = attempt(lambda: codings.begin(queries.store(), new, machine))
+        if made:
+            _empty(_round())
+            switch_page("code", compare_queries.edit_view(made[0].name))
+
+
+def _label_reading(path: Path, project: CorpusRecord, key: int) -> tuple[int | None, LabelReading]:
+    """Draw the article, the columns and the rules by which a table of labels is read."""
+    sheet = attempt(lambda: _sheet(path, _size(path)))
+    if sheet is None:
+        return None, LabelReading()
+    likely, names, columns = asdict(likely_columns(sheet)), ["", *sheet.columns], dict[str, str]()
+    fields = {"cluster": "Code column", "id": "Id column", "text": "Unit column", "note": "Note column",
+              "theme": "Theme column"}  # fmt: skip
+    for (field, label), place in zip(fields.items(), st.columns(len(fields)), strict=True):
+        chosen = place.selectbox(
+            label, names, index=names.index(likely[field]), format_func=lambda name: name or "(none)",
+            key=f"texts_label_{field}_{key}",
+        )  # fmt: skip
+        if chosen != likely[field]:
+            columns[field] = chosen
+    texts = {} if is_list(project) else {one.title: one.id for one in queries.articles(project.id, limit=_MOST_TEXTS)}
+    text = st.selectbox("Text", ["Whole project", *texts], key=f"texts_label_of_{key}") if texts else ""
+    together = st.toggle(
+        "Include duplicates", True, key=f"texts_label_together_{key}",
+        help="A text that occurs several times applies to every unit with that text.",
+    )  # fmt: skip
+    several = st.toggle(
+        "Several codes per unit", True, key=f"texts_label_several_{key}",
+        help="Of several rows for one unit, the codes of all are kept. Otherwise they contradict each other.",
+    )  # fmt: skip
+    return texts.get(text), LabelReading(columns, together, several, "cluster" in columns)
+
+
+@st.cache_data(show_spinner="Reading the file …", max_entries=4)
+def _sheet(path: Path, size: int) -> Sheet:
+    return importing.label_sheet(path)
+
+
+def _labels_key(paths: Sequence[Path]) -> str:
+    """Return the key of whether a table has codes of the units of the project."""
+    return f"texts_labels_{_key(paths)}"
 
 
 def _queue_whole(path: Path, found: Recognised, name: str, turn: int) -> None:
@@ -145,6 +220,11 @@ def _texts(paths: Sequence[Path]) -> None:
     with st.expander("Change", icon=":material/tune:", expanded=doubted is not None, key=f"texts_import_change_{key}"):
         if target is None:
             _about_new(paths[0], key)
+            if (here := projects.current()) is not None and len(paths) == 1:
+                st.button(
+                    f"These are codes of “{here.name}”", icon=":material/label:", key=f"texts_are_codes_{key}",
+                    on_click=st.session_state.__setitem__, args=(_labels_key(paths), True),
+                )  # fmt: skip
         else:
             _about_wave(key)
         listing = st.container()

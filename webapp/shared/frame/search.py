@@ -290,7 +290,7 @@ def _of_labels(project: CorpusRecord) -> Iterator[Action]:
         correct = partial(codebook_view.correct, analyses[0])
         yield "Correct the themes", "Opens your coding of the newest result", Link(do=correct)
     yield "New coding", "From themes, codes or nothing", Link("code", {"view": "New coding"})
-    yield "Import labels", "Tables, and exports of other programs", Link("code", {"view": "Files"})
+    yield "Import labels", "Tables, and exports of other programs", Link("import")
     yield "New task", "Give units to people", Link("tasks", {"view": "New task"})
     actor = current_actor()
     known = [one for one in compare_queries.labellings(project.id) if one.editable_by(current_person(), actor.role)]
