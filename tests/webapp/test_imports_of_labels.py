@@ -71,7 +71,9 @@ def test_a_table_that_is_not_recognised_has_codes_if_a_person_says_so(filled_sto
         ("Trains are late.", "b", "y"),
         ("", "", ""),
     ]
-    content = "answer,what,other\n" + "".join(",".join(f'"{cell}"' for cell in row) + "\n" for row in [*rows, *rows[2:]])
+    content = "answer,what,other\n" + "".join(
+        ",".join(f'"{cell}"' for cell in row) + "\n" for row in [*rows, *rows[2:]]
+    )
     at = chosen(open_page, "answers.csv", content.encode())
     press(at, f"These are codes of “{CORPUS}”")
     choose(at, "Code column", "what"), choose(at, "Unit column", "answer")
