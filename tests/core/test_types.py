@@ -1,9 +1,17 @@
+"""Splits, messages of errors, and paths."""
+
+import pickle
 import unicodedata
 from collections import Counter
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from themescope.core.errors import ConfigError, ReadError, UnknownNameError
+from themescope.core.paths import default_model, expand_home, lacks_packages, model_folder
+from themescope.core.text.word_vectors import load_word_vectors
 from themescope.core.types import Split, split_of_title, title_bucket
 
 
@@ -26,3 +34,71 @@ def test_shares_are_eighty_ten_ten():
     counts = Counter(split_of_title(f"Article {i}") for i in range(20_000))
     assert abs(counts[Split.TRAIN] / 20_000 - 0.8) < 0.01
     assert abs(counts[Split.VALIDATION] / 20_000 - 0.1) < 0.01
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ReadError("a.xml", "its title is wrong.", f"page {'y' * 10_000!r}", "Correct it."),
+        UnknownNameError("method", "x" * 10_000, ["tfidf"]),
+        ConfigError("a" * 10_000),
+    ],
+)
+def test_a_long_message_loses_its_middle(error):
+    text = str(error)
+    assert len(text) < 1_600 and " … " in text
+    assert str(pickle.loads(pickle.dumps(error))) == text
+
+
+def test_where_and_what_to_do_are_kept():
+    error = ReadError("a.xml", "there are: " + "x" * 10_000 + ".", "line 1", "Correct it.")
+    assert str(error).startswith("a.xml, line 1: there are: xxx") and str(error).endswith("xxx. Correct it.")
+
+
+def test_other_messages_are_whole():
+    assert str(ConfigError("a" * 1_500)) == "a" * 1_500
+
+
+NOBODY = "~nobody-of-that-name/vectors.txt"
+
+
+def test_a_tilde_is_the_home_folder(monkeypatch, tmp_path):
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    assert expand_home("~/x") == tmp_path / "x"
+    assert expand_home("a/~b") == Path("a/~b") and expand_home(Path("/c")) == Path("/c")
+
+
+@pytest.mark.parametrize("read", [expand_home, load_word_vectors, model_folder])
+def test_the_home_of_nobody_is_told_with_the_path(read):
+    said = f"There is no home folder '~nobody-of-that-name', needed for {str(Path(NOBODY))!r}. Write the path in"
+    with pytest.raises(ConfigError) as refused:
+        read(NOBODY)
+    assert str(refused.value).startswith(said)
+
+
+def test_so_is_that_of_an_encoder():
+    with pytest.raises(ConfigError, match="There is no home folder '~nobody-of-that-name'"):
+        load_word_vectors(f"distilled:{NOBODY}")
+
+
+@pytest.mark.parametrize(
+    ("installed", "files", "best"),
+    [
+        (True, ("thematic-wikipedia-2", "static-wikipedia", "triplets-sen-titles-wikipedia"), "thematic-wikipedia-2"),
+        (False, ("thematic-wikipedia-2", "static-wikipedia", "triplets-sen-titles-wikipedia"), "static-wikipedia"),
+        (True, ("other", "triplets-sen-titles-wikipedia"), "triplets-sen-titles-wikipedia"),
+    ],
+)
+def test_the_default_is_the_best_model_whose_files_and_packages_are_there(
+    installed, files, best, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("themescope.core.paths.DATA", tmp_path)
+    monkeypatch.setattr("themescope.core.paths.find_spec", lambda package: object() if installed else None)
+    for name in files:
+        (tmp_path / "models" / name).mkdir(parents=True)
+        (tmp_path / "models" / name / "model.json").touch()
+    assert default_model() == best and model_folder("default").name == best
+    for name in ("thematic-wikipedia-2", "thematic-wikipedia-2-in-context", "thematic-wikipedia-large"):
+        assert lacks_packages(name) is not installed
+    assert not lacks_packages("other")

@@ -1,4 +1,6 @@
-"""Similar clusters, outliers and parts, compared with cosines computed directly."""
+"""Suggestions: similar clusters, sentences in doubt, and drift."""
+
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,15 +12,19 @@ from themescope.core.errors import DataError
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 from themescope.core.labelling.suggestions import (
     ClusterPair,
+    affinities,
     between,
     centres,
     clusterers,
     densities,
+    neighbours,
     propose,
     similar_groups,
     similar_pairs,
+    suggest,
     usual_limit,
 )
+from themescope.core.labelling.task_items import drifts
 from themescope.core.types import Matrix
 
 CLUSTERS = [Cluster(2, "a", 0), Cluster(5, "b", 1), Cluster(7, "c", 2), Cluster(9, "empty", 3)]
@@ -97,3 +103,73 @@ def test_identical_texts_stay_in_one_part() -> None:
         assert any({0, 3} <= set(part.ids.tolist()) for part in parts)
     with pytest.raises(DataError, match="1 different sentences cannot be divided into 2 parts"):
         propose(np.arange(3), ["Same"] * 3, x[:3], 2)
+
+
+THREE = [Cluster(2, "a", 0), Cluster(5, "b", 1), Cluster(9, "empty", 2)]
+
+
+@given(st.integers(0, 1_000), st.booleans())
+def test_similarity_is_the_mean_cosine_to_the_others(seed: int, thin: bool) -> None:
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(8, 3)).astype(np.float32)
+    numbers = random.choice([2, 5, UNASSIGNED], size=8)
+    p = start(np.arange(8), numbers, THREE)
+    found = affinities(p, sparse.csr_array(x) if thin else x)
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    for i in range(8):
+        for column, number in enumerate((2, 5, 9)):
+            others = [j for j in range(8) if j != i and numbers[j] == number]
+            wanted = np.mean([unit[i] @ unit[j] for j in others]) if others else -np.inf
+            assert found[i, column] == pytest.approx(wanted, abs=1e-5)
+
+
+def test_suggestions_and_their_order() -> None:
+    x = np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1], [0.7, 0.72], [0, 1]], dtype=np.float32)
+    p = start(np.arange(10, 16), [2, 2, 5, 5, UNASSIGNED, 2], THREE)
+    found = suggest(p, x)
+    assert found.best.tolist() == [2, 2, 5, 5, 5, 5]
+    assert found.against(p).tolist() == [15]
+    assert found.queue(p)[0] == 14
+    assert (found.margin >= 0).all()
+    assert neighbours(x, 0, 2).tolist()[0] == 1
+    assert len(neighbours(x[:1], 0, 2)) == 0
+
+
+def test_without_clusters_there_is_nothing_to_suggest() -> None:
+    p = start([1, 2])
+    found = suggest(p, np.eye(2, dtype=np.float32))
+    assert found.best.tolist() == [UNASSIGNED, UNASSIGNED]
+    assert np.isinf(found.margin).all()
+    assert found.queue(p).tolist() == [1, 2]
+
+
+def test_the_p_value_by_hand() -> None:
+    # Four of eight items are last, and exactly the four worst ones: one of 70 orders.
+    found = drifts({"ada": [1, 1, 1, 1, 0, 0, 0, 0]})["ada"]
+    assert found.p == pytest.approx(1 / 70) and found.found
+    assert (found.before, found.last, found.items) == (1.0, 0.0, 8)
+    # Two people: Holm doubles the smaller one.
+    both = drifts({"ada": [1, 1, 1, 1, 0, 0, 0, 0], "ben": [0, 0, 0, 0, 1, 1, 1, 1]})
+    assert both["ada"].p == pytest.approx(2 / 70) and both["ben"].p == 1.0
+    assert both["ada"].found and not both["ben"].found
+
+
+def test_too_few_items_say_so() -> None:
+    found = drifts({"ada": [1.0] * 7})["ada"]
+    assert found.p is None and not found.found and "at least 8" in found.undefined
+
+
+def test_long_series_need_little_memory() -> None:
+    tracemalloc.start()
+    found = drifts({"x": np.random.default_rng(0).random(3_000).tolist()})["x"]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.p is not None and most < 100_000_000
+
+
+def test_false_alarms_are_as_rare_as_the_level_says() -> None:
+    random = np.random.default_rng(0)
+    alarms = sum(drifts({"x": random.random(30).tolist()}, seed=seed)["x"].found for seed in range(60))
+    assert alarms <= 8
+    worse = [*random.normal(0.9, 0.05, 30), *random.normal(0.75, 0.05, 10)]
+    assert drifts({"x": worse})["x"].found

@@ -1,14 +1,26 @@
-"""Triplet accuracy with a small model whose distances are known."""
+"""Accuracy of triplets: its definitions, intervals, articles, margins and pairs of sections."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from themescope.core.errors import Cancelled, DataError
-from themescope.core.metrics.triplets import accuracy_of_margins, triplet_accuracy
+from themescope.core.metrics.statistics import bootstrap_mean
+from themescope.core.metrics.triplets import (
+    accuracy_by_article,
+    accuracy_of_margins,
+    fold_heading,
+    margin_histogram,
+    section_pairs,
+    triplet_accuracy,
+)
 from themescope.core.protocols import SILENT, NullReport, Report
 from themescope.core.types import Corpus, Sentence, TripletTexts, Vectors
 
@@ -97,3 +109,104 @@ def test_nothing_and_nonsense() -> None:
         triplet_accuracy(Numbers(), TripletTexts([], [], [], np.empty(0, np.int64)), SILENT)
     with pytest.raises(DataError, match="not a number"):
         accuracy_of_margins([0.1, float("nan")])
+
+
+ROWS = st.lists(st.tuples(st.sampled_from([-1.0, 0.0, 1.0]), st.integers(1, 4)), min_size=1, max_size=60)
+
+
+@given(rows=ROWS)
+def test_articles_are_means_of_their_triplets(rows: list[tuple[float, int]]) -> None:
+    margins, groups = (np.array(column) for column in zip(*rows, strict=True))
+    found = accuracy_by_article(margins, groups)
+    assert found.articles.tolist() == sorted(set(groups.tolist())) and found.triplets.sum() == len(rows)
+    for article, accuracy in zip(found.articles, found.accuracy, strict=True):
+        assert accuracy == pytest.approx((0.5 + 0.5 * np.sign(margins[groups == article])).mean())
+
+
+FINITE = st.floats(-1e6, 1e6, width=32)
+
+
+@given(margins=arrays(np.float32, st.integers(1, 200), elements=FINITE), bins=st.integers(1, 80))
+def test_every_margin_is_counted_once_and_no_bar_crosses_zero(margins, bins):
+    h = margin_histogram(margins, bins)
+    assert h.counts.sum() + h.below + h.above + h.tied == h.n == len(margins)
+    assert (h.wrong, h.tied, h.right) == ((margins < 0).sum(), (margins == 0).sum(), (margins > 0).sum())
+    assert 0.0 in h.edges
+    assert (np.diff(h.edges) > 0).all()
+    assert len(h.counts) <= bins + 3
+    left = h.edges[:-1] < 0
+    assert h.counts[left].sum() + h.below == h.wrong
+    assert h.median == pytest.approx(float(np.median(margins.astype(np.float64))))
+
+
+def test_bins_are_round_and_hold_what_they_say():
+    margins = np.random.default_rng(0).normal(0.3, 1, 5_000)
+    h = margin_histogram(margins)
+    assert np.diff(h.edges) == pytest.approx(0.1)
+    for low, high, count in zip(h.edges[:-1], h.edges[1:], h.counts, strict=True):
+        assert count == ((margins >= low) & (margins < high)).sum()
+    assert h.below + h.above <= 51
+
+
+def test_a_few_outliers_do_not_squeeze_the_rest():
+    margins = np.concatenate([np.random.default_rng(1).normal(0, 1, 1_000), [1e6]])
+    assert np.diff(margin_histogram(margins).edges)[0] < 1
+
+
+def test_what_has_no_histogram_is_refused():
+    for margins in ([], [np.nan, 1.0], [np.inf]):
+        with pytest.raises(DataError, match="finite"):
+            margin_histogram(margins)
+
+
+TITLES = ["", "History", "history", " HISTORY ", "Early_life", "early  life", "Café", "Cafe\u0301", "Economy"]
+SECTION_ROWS = st.lists(
+    st.tuples(st.integers(0, 8), st.integers(0, 8), st.sampled_from([-1.5, 0.0, 2.0]), st.integers(-1, 4)),
+    min_size=1,
+    max_size=60,
+)
+
+
+def pairs_of(rows):
+    own, other, margins, groups = (np.array(column) for column in zip(*rows, strict=True))
+    return section_pairs(own.astype(np.int32), other.astype(np.int32), TITLES, margins, groups)
+
+
+@given(rows=SECTION_ROWS)
+def test_equal_to_a_plain_count(rows):
+    plain = defaultdict(list)
+    for place, (own, other, margin, group) in enumerate(rows):
+        key = tuple(sorted((fold_heading(TITLES[own]), fold_heading(TITLES[other]))))
+        plain[key].append((place, 0.5 + 0.5 * np.sign(margin), group))
+    found = pairs_of(rows)
+    assert len(found) == len(plain)
+    assert (np.diff(found.counts) <= 0).all()
+    for row, names in enumerate(found.names):
+        listed = plain[tuple(sorted(map(fold_heading, names)))]
+        places, correct, groups = (list(column) for column in zip(*listed, strict=True))
+        assert found.triplets(row).tolist() == places
+        assert found.counts[row] == len(listed)
+        assert found.articles[row] == len(set(groups))
+        assert found.accuracy[row] == pytest.approx(np.mean(correct))
+        assert found.find(names[::-1]) == row
+        estimate = found.estimate(row)
+        assert estimate == bootstrap_mean(correct, np.array(groups), 2_000)
+
+
+def test_titles_are_folded_and_shown_as_they_are_written_most():
+    found = pairs_of([(1, 8, 1.0, 0), (8, 1, -1.0, 1), (8, 2, 1.0, 1), (4, 6, 1.0, 0), (7, 5, 1.0, 0)])
+    assert [tuple(map(fold_heading, names)) for names in found.names] == [
+        ("economy", "history"),
+        ("café", "early life"),
+    ]
+    assert found.names[0] == ("Economy", "History")
+    assert found.counts.tolist() == [3, 2]
+    assert found.find(("economy", "HISTORY")) == 0
+    assert found.find(("Economy", "Geography")) is None
+
+
+def test_columns_of_different_length_are_refused():
+    one, none = np.zeros(1, np.int32), np.zeros(0, np.int32)
+    for columns in ((one, one, [1.0, 2.0], one), (none, none, [], none), (one, none, [1.0], one)):
+        with pytest.raises(DataError, match="two section titles"):
+            section_pairs(columns[0], columns[1], TITLES, columns[2], columns[3])

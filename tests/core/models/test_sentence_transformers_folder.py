@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("tokenizers")
 
-from tests.core.models.triplet_network.test_contrastive import THEMES, sections
+from tests.core.models.triplet_network.test_training import THEMES, sections
 from tests.tiny_encoder import write_encoder
 from themescope import load
 from themescope.core.errors import ConfigError, ReadError

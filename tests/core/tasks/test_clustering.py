@@ -1,13 +1,20 @@
-"""Clustering and scoring over articles: order, seeds, processes, errors."""
+"""Clusterings of an article: tasks, calibrated pairs and waves."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from benchmarks._pair_calibration import KnownList, brier_scores, fit_calibration
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
 from themescope.core.errors import Cancelled, DataError, UnknownNameError
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.tasks.clustering import Item, cluster_items, score_labels
+from themescope.core.tasks.density import FILE, copy_calibration, load_calibration, save_calibration
+from themescope.core.tasks.waves import ThemeCentres, new_themes
+from themescope.core.types import Float32, Ids
 from themescope.jobs.executors.local import LocalConfig, LocalExecutor
 
 
@@ -83,3 +90,81 @@ def test_errors_say_which_article() -> None:
         cluster_items([], "iclsut", None, 0, None, SILENT)
     with pytest.raises(DataError, match="1 true partitions but 0"):
         score_labels([truth], [])
+
+
+def lists(seed: int, count: int = 12) -> list[KnownList]:
+    random, found = np.random.default_rng(seed), []
+    for _ in range(count):
+        k = int(random.integers(3, 15))
+        truth = np.repeat(np.arange(k), random.integers(6, 14, k))
+        centres = np.linalg.qr(random.normal(size=(64, 64)))[0][:k]
+        found.append(KnownList(centres[truth] + 0.14 * random.normal(size=(len(truth), 64)), truth))
+    return found
+
+
+def test_a_fitted_calibration_is_calibrated_on_other_lists() -> None:
+    fitted, other = fit_calibration([lists(0)], 0), lists(1)
+    quality = brier_scores(other, fitted, 0)
+    assert quality.skill.value > 0.3 and quality.skill.low > 0
+    assert quality.skill.value > brier_scores(other, DEFAULT_CALIBRATION, 0).skill.value
+    np.testing.assert_allclose(quality.predicted, quality.observed, atol=0.12)
+    assert list(quality.predicted) == sorted(quality.predicted)
+
+
+def test_a_calibration_survives_its_folder(tmp_path: Path) -> None:
+    assert load_calibration(tmp_path) == DEFAULT_CALIBRATION
+    fitted = fit_calibration([lists(0, 4), lists(1, 4)], 0)
+    save_calibration(tmp_path, fitted)
+    assert (tmp_path / FILE).is_file() and load_calibration(tmp_path) == fitted
+    assert 0 <= fitted.count_error < 0.5
+
+
+def test_a_copy_of_a_model_keeps_its_calibration(tmp_path: Path) -> None:
+    source, target, other = (tmp_path / name for name in ("source", "target", "other"))
+    for folder in (source, target, other):
+        folder.mkdir()
+    save_calibration(source, PairCalibration(themes=-2.0))
+    copy_calibration(source, target)
+    assert load_calibration(target).themes == -2.0
+    copy_calibration(other, target)
+    assert load_calibration(target).themes == -2.0
+
+
+def test_lists_are_needed() -> None:
+    for kinds in ([], [[]]):
+        with pytest.raises(DataError, match="at least one list"):
+            fit_calibration(kinds, 0)
+
+
+def drawn(seed: int, sizes: tuple[int, ...]) -> tuple[Float32, Ids]:
+    """Unit vectors around one centre per theme; the centres are the same for every seed."""
+    centres = np.random.default_rng(0).normal(size=(len(sizes), 24))
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    x = centres[labels] + np.random.default_rng(seed).normal(size=(len(labels), 24))
+    return (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32), labels
+
+
+def test_probabilities_are_those_of_being_right() -> None:
+    x, labels = drawn(1, (100, 80, 60, 40, 20))
+    new, truth = drawn(2, (100, 80, 60, 40, 20))
+    found = ThemeCentres(x, labels).assign(new)
+    right = found.labels == truth
+    assert right.mean() > 0.9 and abs(found.probability.mean() - right.mean()) < 0.05
+    assert abs(found.unusual.mean() - 0.1) < 0.06
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_new_theme_is_found_and_a_theme_that_grew_is_not(seed: int) -> None:
+    x, labels = drawn(10 + seed, (100, 80, 60, 40, 20, 0))
+    centres = ThemeCentres(x, labels)
+    wave, truth = drawn(20 + seed, (10, 8, 6, 4, 2, 12))
+    (found,) = new_themes(wave, x, centres.assign(wave).fit, seed, draws=49)
+    assert (truth[found.rows] == 5).mean() > 0.8 and (truth[found.rows] == 5).sum() >= 9
+    grown, _ = drawn(30 + seed, (10, 8, 6, 14, 2, 0))
+    assert new_themes(grown, x, centres.assign(grown).fit, seed, draws=49) == []
+
+
+def test_too_few_themes_are_refused() -> None:
+    x, _ = drawn(1, (3, 3))
+    with pytest.raises(DataError, match="two themes"):
+        ThemeCentres(x, [0, 0, 0, -1, -1, 1])

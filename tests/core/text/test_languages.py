@@ -1,4 +1,6 @@
-"""Detection of languages, their shares in words, stop words, and sentence marks of languages without a list."""
+"""Languages of texts, tokens and stems."""
+
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from themescope.core.clustering.naming import theme_words
 from themescope.core.text.languages import (
     OTHER,
+    content_words,
     detect_language,
     frequent,
     language_name,
@@ -16,6 +19,7 @@ from themescope.core.text.languages import (
     sampled,
     shares_text,
     stop_words,
+    tokenize,
 )
 from themescope.core.text.splitting import SentenceSplitter
 
@@ -109,3 +113,66 @@ def test_names_of_other_scripts() -> None:
 )
 def test_sentences_end_at_the_marks_of_the_language(language: str, text: str, sentences: list[str]) -> None:
     assert SentenceSplitter(language).split(text) == sentences
+
+
+def test_words_are_lower_case_stems_without_punctuation():
+    assert content_words("The Cats' tails -- running!") == ["the", "cat", "tail", "run"]
+    assert content_words("The Cats' tails -- running!", stemmed=False) == ["the", "cats", "tails", "running"]
+
+
+def test_every_ascii_mark_separates_and_other_marks_stay():
+    assert content_words("well-known U.S. a_b 3.5%", stemmed=False) == ["well", "known", "u", "s", "a", "b", "3", "5"]
+    assert content_words("naïve café…", stemmed=False) == ["naïve", "café…"]
+    assert content_words(" \t\n!?") == []
+
+
+@given(st.text())
+def test_words_hold_no_space_and_stems_keep_their_number(text):
+    words = content_words(text, stemmed=False)
+    assert all(word and len(word.split()) == 1 for word in words)
+    assert len(content_words(text)) == len(words)
+
+
+def test_threads_do_not_disturb_each_other():
+    texts = [f"{stem}ing {stem}ed {stem}s number{i}s" for i, stem in enumerate(["walk", "jump", "talk"] * 50)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(content_words, texts)) == [content_words(text) for text in texts]
+
+
+STRAIGHT = str.maketrans("‘’‛ʼ“”„‟", "''''\"\"\"\"")
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("I don't think so.", "I do n't think so ."),
+        ("The dog’s bowl isn’t here", "The dog 's bowl is n't here"),
+        ("They'll say we've won; he'd agree, I'm sure", "They 'll say we 've won ; he 'd agree , I 'm sure"),
+        ("You cannot, can't", "You can not , ca n't"),
+        ("the dogs' bowls", "the dogs ' bowls"),
+        ("(U.S. troops, e.g. Marines)", "( U.S. troops , e.g. Marines )"),
+        ("Mr. Smith met Dr. No.", "Mr. Smith met Dr. No."),
+        ("It cost $1,234.50, i.e. 5%!", "It cost $ 1,234.50 , i.e. 5 % !"),
+        ("a well-known AT&T — 1990–95", "a well-known AT&T — 1990 – 95"),
+        ("“Quoted”, 'so'...", "\" Quoted \" , ' so ' ..."),
+        ("see http://example.org/a?b=1 now", "see http://example.org/a?b=1 now"),
+        ("word.Another and/or 3/4 12:30", "word . Another and / or 3/4 12:30"),
+        ("", ""),
+        (" \t\n ", ""),
+        ("Zürich naïve 東京 Ελλάδα", "Zürich naïve 東京 Ελλάδα"),
+    ],
+)
+def test_examples(text, tokens):
+    assert tokenize(text) == tokens.split()
+
+
+@given(st.text())
+def test_nothing_is_lost_or_added(text):
+    tokens = tokenize(text)
+    assert "".join(tokens) == "".join(text.split()).translate(STRAIGHT)
+    assert all(tokens)
+
+
+@given(st.lists(st.sampled_from(["don't", "U.S.", "(a)", "dogs'", "1,000", "end.", "x-y", "“q”"]), max_size=8))
+def test_chunks_are_independent(chunks):
+    assert tokenize(" ".join(chunks)) == [token for chunk in chunks for token in tokenize(chunk)]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.core.models.thematic_encoder.test_thematic_encoder import CONFIG as ENCODER
-from tests.core.models.triplet_network.test_contrastive import THEMES, sections
+from tests.core.models.triplet_network.test_training import THEMES, sections
 from tests.tiny_encoder import NEEDS_ENCODER, write_encoder
 from themescope.core.errors import ArtifactError, ConfigError, DataError
 from themescope.core.models import artifact

@@ -1,4 +1,4 @@
-"""The training loop on a tiny language: learning, reproducibility, exact resume and cancellation."""
+"""The training of triplet networks on a tiny language: learning, exact resume, what is taken from another model."""
 
 from functools import cache
 
@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from tests.core.models.triplet_network.themes import theme_data
-from themescope.core.errors import Cancelled
+from tests.core.models.composite.test_composite import SMALL, concatenated, net
+from tests.core.models.triplet_network.themes import theme_data, theme_triplets
+from themescope.core.errors import Cancelled, DataError
+from themescope.core.models import REGISTRY
 from themescope.core.models.device import native_bf16
 from themescope.core.models.triplet_network.config import TripletNetConfig
+from themescope.core.models.triplet_network.contrastive import ContrastiveNet, ContrastiveNetConfig
+from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
 from themescope.core.models.triplet_network.training import train
 from themescope.core.protocols import SILENT, NullReport
+from themescope.core.types import Corpus, Sentence, Split
 
 SETTINGS = {
     "hidden": 12, "attention": 6, "threads": 1, "device": "cpu", "batch_size": 16, "run_length": 8, "epochs": 3,
@@ -187,3 +192,134 @@ def test_the_automatic_temperature_is_the_spread_before_training(data):
     assert trained.history[0]["spread"] == pytest.approx(1, rel=0.35)
     fixed = train(config(epochs=1, temperature=3.0), 1, *data, SILENT)
     assert fixed.history[0]["temperature"] == 3
+
+
+def fitted(method, settings, corpus):
+    return REGISTRY.build(method, settings, seed=1).fit(corpus)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    settings = {"vocabulary_limit": 50, "hidden": 12, "attention": 6, "threads": 1, "device": "cpu", "epochs": 1}
+    triplets = {Split.TRAIN: theme_triplets(), Split.VALIDATION: theme_triplets(10, seed=1)}
+    return fitted("triplets-sen", settings, Corpus(triplets=triplets))
+
+
+def test_training_metrics_and_history(trained):
+    assert 0 < trained.metrics["validation accuracy"] <= 1
+    assert trained.metrics["training triplets"] == 360
+    assert [row["epoch"] for row in trained.history] == pytest.approx([0, 1 / 3, 2 / 3, 1], abs=0.35)
+
+
+def test_the_number_of_validation_triplets_is_limited():
+    settings = {"vocabulary_limit": 50, "hidden": 4, "attention": 4, "threads": 1, "epochs": 1, "validation_limit": 1}
+    triplets = {Split.TRAIN: theme_triplets(2), Split.VALIDATION: theme_triplets(10, seed=1)}
+    model = fitted("triplets-sen", settings, Corpus(triplets=triplets))
+    assert model.metrics["validation accuracy"] in (0, 0.5, 1)
+
+
+def test_long_and_short_sentences_together_give_the_same_vectors(trained):
+    sentences = [Sentence("theme1word1 " * n) for n in (1, 300, 0, 40, 2_000)]
+    together = trained.embed(sentences)
+    alone = np.concatenate([trained.embed([s]) for s in sentences])
+    assert np.allclose(together, alone, atol=1e-5) and not together[2].any()
+
+
+CONFIG = ContrastiveNetConfig(
+    hidden=6, attention=4, vocabulary_limit=3_000, epochs=4, threads=1, device="cpu", learning_rate=0.02,
+    articles_per_batch=2, precision="fp32",
+)  # fmt: skip
+THEMES = ("river lake sea water", "king queen war army", "music song album band", "school university student teacher")
+
+
+def sections(first, count):
+    """Articles of three themes each, whose sentences are two words of a theme between common words."""
+    found = []
+    for article in range(first, first + count):
+        for section in range(3):
+            words = THEMES[(article + section) % 4].split()
+            texts = [f"the {words[i]} of the {words[(i + article + 1) % 4]} in it" for i in range(4)]
+            found += [Sentence(text, article_id=article, section=section) for text in texts]
+    return found
+
+
+def corpus():
+    return Corpus("c", sections={Split.TRAIN: sections(0, 8), Split.VALIDATION: sections(20, 4)})
+
+
+def test_training_raises_the_precision_on_validation_articles():
+    model = ContrastiveNet(CONFIG, 0).fit(corpus())
+    values = [row["validation precision"] for row in model.history]
+    assert model.metrics["validation precision"] == max(values) > values[0]
+    x = model.embed(sections(50, 1))
+    assert model.distance == "cosine"
+    assert model.distances(x[[0]], x[[1]]) < model.distances(x[[0]], x[[5]])
+
+
+def test_the_network_is_no_base_model_of_the_triplet_network():
+    model = ContrastiveNet(CONFIG, 0).fit(corpus())
+    triplets = Corpus(models=(model,))
+    with pytest.raises(DataError):
+        TripletNet(TripletNetConfig(), 0).fit(triplets)
+
+
+SENTENCES = [Sentence("theme1word1 theme1word2 common4"), Sentence("theme2word3 common1")]
+FINE_TUNING_SETTINGS = {"learning_rate": 1e-6, "epochs": 1, "threads": 1, "device": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def base():
+    return net(1, distance="cosine", epochs=3)
+
+
+def further(*models, seed=5, **settings):
+    built = REGISTRY.build("triplets-sen", FINE_TUNING_SETTINGS | settings, seed=seed)
+    triplets = {Split.TRAIN: theme_triplets(4, seed), Split.VALIDATION: theme_triplets(2, seed=9)}
+    built.fit(Corpus(triplets=triplets, models=models), SILENT)
+    return built
+
+
+def test_fine_tuning_starts_from_the_base_model(base):
+    gone_on = further(base, hidden=8, vocabulary_limit=10, distance="l1")
+    assert gone_on.words is base.words
+    assert {n: getattr(gone_on.config, n) for n in ("hidden", "attention", "distance", "vocabulary_limit")} == {
+        "hidden": SMALL["hidden"], "attention": SMALL["attention"], "distance": "cosine", "vocabulary_limit": 50,
+    }  # fmt: skip
+    assert gone_on.config.learning_rate == 1e-6
+    assert np.allclose(gone_on.embed(SENTENCES), base.embed(SENTENCES), atol=1e-3)
+    anew = net(5, distance="cosine")
+    assert not np.allclose(anew.embed(SENTENCES), base.embed(SENTENCES), atol=1e-2)
+
+
+def test_fine_tuning_never_lowers_validation_accuracy(base):
+    wild = further(base, learning_rate=1.0, epochs=2)
+    assert wild.metrics["validation accuracy"] >= wild.history[0]["validation accuracy"]
+    assert wild.history[0]["validation accuracy"] == further(base).history[0]["validation accuracy"]
+
+
+def test_a_concatenated_base_model_provides_its_sentence_network(base):
+    both = concatenated((base, net(2)))
+    assert np.array_equal(further(both).embed(SENTENCES), further(base).embed(SENTENCES))
+
+
+def test_other_or_several_base_models_are_refused(base):
+    words = REGISTRY.build("mean-vectors", {}, seed=0)
+    for models in ((words,), (base, base)):
+        with pytest.raises(DataError, match="one trained triplet network"):
+            further(*models)
+
+
+def test_a_checkpoint_of_another_base_model_is_ignored(base, tmp_path):
+    settings = {**FINE_TUNING_SETTINGS, "learning_rate": 0.01, "checkpoint_seconds": 0.0, "epochs": 2, "batch_size": 8}
+
+    def trained(model, report):
+        built = REGISTRY.build("triplets-sen", settings, seed=5)
+        triplets = {Split.TRAIN: theme_triplets(4, 5), Split.VALIDATION: theme_triplets(2, seed=9)}
+        built.fit(Corpus(triplets=triplets, models=(model,)), report)
+        return built.embed(SENTENCES)
+
+    with pytest.raises(Cancelled):
+        trained(base, Interrupting(tmp_path, 10))
+    assert list(tmp_path.iterdir())
+    other = net(3, distance="cosine")
+    assert np.array_equal(trained(other, NullReport(tmp_path)), trained(other, SILENT))

@@ -1,4 +1,4 @@
-"""Levels of themes: nested, a theme for every sentence, the same in any order of the rows."""
+"""Levels of themes, and themes that are found again."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 import themescope
 from themescope.core.clustering.pairs import PairCalibration
 from themescope.core.errors import ConfigError
-from themescope.core.metrics.matching import same_clusters
+from themescope.core.metrics.matching import UNASSIGNED, same_clusters
 from themescope.core.protocols import SILENT
-from themescope.core.tasks.themes import FEWEST, FoundThemes, ThemesConfig, find_themes
+from themescope.core.tasks.theme_counts import Curves
+from themescope.core.tasks.themes import FEWEST, FoundThemes, Theme, ThemesConfig, continued, find_themes
 from themescope.core.themes import Themes
 
 EXACT = PairCalibration(count_intercept=0.0, count_slope=1.0)
@@ -123,3 +124,31 @@ def test_levels_are_nested_whatever_the_vectors(n: int, k: int, seed: int) -> No
     for level in found.finer:
         new = {*range(len(level.themes))} - {*same_clusters(level.labels, found.labels)}
         assert all(level.themes[theme].size >= FEWEST for theme in new)
+
+
+def themes_of(labels: list[int]) -> FoundThemes:
+    found = np.array(labels, np.int32)
+    listed = tuple(Theme(f"theme {c}", (), int((found == c).sum()), ()) for c in range(int(found.max()) + 1))
+    curves, margins = Curves((), (), (), (), 0), np.zeros(len(found), np.float32)
+    n = len(found)
+    return FoundThemes(
+        found, listed, margins, curves, "", (1, len(listed)), n, 0.0, 0.0, False, False, n, np.arange(n), (),
+        coarser=(), finer=(), suggested=0,
+    )  # fmt: skip
+
+
+def test_a_theme_that_is_found_again_has_its_place_and_a_new_one_a_free_place() -> None:
+    themes, places = continued(themes_of([2, 2, 2, 0, 0, 1, 1, 1]), np.array([0, 0, 0, 1, 1, UNASSIGNED, 1, -1]))
+    assert themes.labels.tolist() == [0, 0, 0, 1, 1, 2, 2, 2] and places == {0: 0, 1: 1}
+    assert [theme.name for theme in themes.themes] == ["theme 2", "theme 0", "theme 1"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-1, 5)), min_size=1, max_size=40))
+def test_places_are_a_permutation(pairs: list[tuple[int, int]]) -> None:
+    before = themes_of([new for new, _ in pairs])
+    themes, places = continued(before, np.array([old for _, old in pairs], np.int32))
+    names = [before.themes[label].name for label in before.labels]
+    assert [themes.themes[label].name for label in themes.labels] == names
+    assert sorted(theme.name for theme in themes.themes) == sorted(theme.name for theme in before.themes)
+    assert len(set(places.values())) == len(places)
+    assert all(place == old for place, old in places.items() if old < len(themes.themes))

@@ -1,11 +1,62 @@
-"""Words of names: no halves of contractions, short subjects, no remains of markup, Turkish and Japanese."""
+"""Names of clusters, and the words that they are made of."""
 
 import numpy as np
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.clustering.naming import NameWord, WordReader, joined, level_names, theme_words
+from themescope.core.clustering.unspaced_words import split, unspaced_words
+
+TEXTS = [
+    "Violent video games make children aggressive",
+    "Violent video games teach children nothing",
+    "Video games train surgeons",
+    "Video games train pilots",
+    "Boxing is a dangerous sport",
+    "Boxing should stay a sport",
+]
+
+
+def test_a_group_is_named_by_its_own_words() -> None:
+    fine, coarse = np.array([0, 0, 1, 1, 2, 2], np.int32), np.array([0, 0, 0, 0, 1, 1], np.int32)
+    parts, groups = level_names(TEXTS, [fine, coarse])
+    assert groups == ["video games · children", "boxing · sport"]
+    assert "violent" in parts[0] and "train" in parts[1]
+    assert not {"video", "games", "children"} & set(" ".join(parts[:2]).split())
+
+
+def test_names_have_the_capitals_of_the_texts() -> None:
+    texts = [
+        "Anger of Achilles fills a poem",
+        "The poem of Achilles",
+        "The BBC is paid by fees",
+        "Nobody pays fees to the BBC",
+    ]
+    assert level_names(texts, [np.array([0, 0, 1, 1], np.int32)]) == [["Achilles · poem", "BBC · fees"]]
+
+
+def test_given_names_are_kept_and_their_words_not_repeated() -> None:
+    fine, coarse = np.array([0, 0, 1, 1, 2, 2], np.int32), np.array([0, 0, 0, 0, 1, 1], np.int32)
+    parts, groups = level_names(TEXTS, [fine, coarse], given={1: ["1. Training with games", "2. Ring"]})
+    assert groups == ["1. Training with games", "2. Ring"]
+    assert "train" not in parts[1] and "games" not in parts[0]
+
+
+def test_words_of_most_sentences_name_nothing() -> None:
+    texts = [f"der Hund {i % 7}x bellt laut" if i % 2 else f"der Kater{i % 5} schläft" for i in range(100)]
+    names = level_names(texts, [np.arange(100, dtype=np.int32) % 2])[0]
+    assert "der" not in " ".join(names).split()
+
+
+@given(st.lists(st.tuples(st.text(max_size=30), st.integers(0, 5)), max_size=40))
+def test_any_texts_have_names(rows: list[tuple[str, int]]) -> None:
+    labels = np.array([label for _, label in rows], dtype=np.int32)
+    names = level_names([text for text, _ in rows], [labels, labels // 2])
+    assert [len(level) for level in names] == [labels.max(initial=-1) + 1, (labels // 2).max(initial=-1) + 1]
+    assert all(isinstance(name, str) for level in names for name in level)
+
 
 STOP = frozenset(["i", "it", "is", "we", "they", "the", "to", "and", "us", "in", "of"])
 HALVES = {"n't", "don", "doesn", "couldn", "ca", "wo", "ll", "ve", "re", "'s", "'ve", "t", "s"}
@@ -114,3 +165,52 @@ def test_japanese_compounds_are_split_where_their_parts_occur() -> None:
 def test_any_text_has_words(text: str) -> None:
     for word in read(text):
         assert not any(map(str.isspace, word.key))
+
+
+PRESIDENTS = [
+    f"{country}总统{deed}" for country in ("美国", "法国", "巴西", "印度") for deed in ("访华", "选举", "辞职", "讲话")
+]
+OTHERS = ["昨天下雨", "火车晚点", "面包涨价", "学生放假", "河水上涨", "医院关闭", "球队获胜", "歌手道歉"]
+
+
+def test_a_half_of_two_words_is_no_word() -> None:
+    words = unspaced_words([*PRESIDENTS, *OTHERS])
+    assert "总统" in words and "国总" not in words
+    assert split("西班牙总统", words) == [("西班牙", True), ("总统", True)]
+
+
+def test_characters_that_belong_to_no_word_are_one_piece() -> None:
+    words = {"总统": 5, "美国": 4}
+    assert split("美国总统林志玲", words) == [("美国", True), ("总统", True), ("林志玲", True)]
+    assert split("甲总统乙丙丁戊己", words) == [("甲", False), ("总统", True), ("乙丙丁戊己", False)]
+
+
+def test_a_mark_stays_with_its_letter() -> None:
+    """Thai vowels and tones are characters of their own in Unicode."""
+    found = split("เลือกตั้งที่นี่", {"เลือกตั้ง": 3})
+    assert found[0] == ("เลือกตั้ง", True)
+    assert all(not regex.match(r"\p{M}", piece) for piece, _ in found)
+
+
+@given(st.lists(st.text("总统美国法选举甲乙ก้ที่", max_size=12), max_size=30), st.text("总统美国法ก้ที่", max_size=20))
+def test_the_pieces_are_the_text(parts: list[str], text: str) -> None:
+    words = unspaced_words(parts)
+    pieces = split(text, words)
+    assert "".join(piece for piece, _ in pieces) == text and all(piece for piece, _ in pieces)
+    assert all(sum(part.count(word) for part in parts) >= 3 for word in words)
+    assert words == unspaced_words(parts[::-1])
+
+
+def test_thai_words_are_found_beside_japanese_ones() -> None:
+    words = ["วัดพระแก้ว", "รถไฟฟ้า", "ตลาดน้ำ", "โรงพยาบาล"]
+    thai = [a + b for a in words for b in words if a != b]
+    reader = WordReader.of([*thai, *["町の新鮮な水は高い"] * 30], frozenset(), frozenset(["ja"]))
+    assert reader.japanese and set(words) & reader.unspaced.keys()
+
+
+def test_themes_in_chinese_and_thai_have_names_of_whole_words() -> None:
+    thai = [f"{country}เลือกตั้ง{deed}" for country in ("ไทย", "ลาว", "จีน") for deed in ("วันนี้", "ใหม่", "แล้ว")]
+    labels = np.repeat([0, 1], [len(PRESIDENTS), len(thai)]).astype(np.int32)
+    chinese_name, thai_name = theme_words([*PRESIDENTS, *thai], labels, 2)
+    assert any("总统" in word for word in chinese_name) and not any(word in ("国总", "统访") for word in chinese_name)
+    assert any("เลือกตั้ง" in word for word in thai_name)
