@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from themescope.core.papers.spec import Paper
 
 PAPERS: dict[str, str] = {
-    "ed18": "themescope.core.papers.ed18.clustering:ED18",
+    "ed18": "themescope.core.papers.ed18:ED18",
     "sjh17": "themescope.core.papers.sjh17:SJH17",
 }
 """Id of a paper → "module:NAME" of its spec."""

@@ -79,17 +79,10 @@ METHODS = tuple(_METHODS)
 _UNIT: Settings = {"unit": True, "unit_mixed": True}
 _BOTH = ("tfidf", "con-s2v-dis")
 _OWN_METHODS: dict[str, dict[str, Any]] = {
-    **{
-        f"ours-white{name}": {"method": "doc-mean", "parts": _BOTH, "settings": {**_UNIT, "axes": axes}}
-        for name, axes in (("", 24), ("-16", 16), ("-32", 32))
-    },
+    "ours-white": {"method": "doc-mean", "parts": _BOTH, "settings": {**_UNIT, "axes": 24}},
     "ours": {"method": "doc-mean", "parts": _BOTH, "settings": _UNIT},
-    "ours-sentence": {"method": "smoothed", "parts": _BOTH, "settings": {**_UNIT, "share": 0.0}},
-    "ours-smoothed": {"method": "smoothed", "parts": _BOTH, "settings": {**_UNIT, "share": 0.95}},
     "ours-tfidf": {"method": "doc-mean", "parts": ("tfidf",), "settings": _UNIT, "random": False},
-    "ours-reg-white": {"method": "doc-mean", "parts": ("tfidf", "reg-dis"), "settings": {**_UNIT, "axes": 24}},
     "ours-all-white": {"method": "doc-mean", "parts": (*_BOTH, "reg-dis"), "settings": {**_UNIT, "axes": 24}},
-    "ours-con-s2v": {"method": "doc-mean", "parts": ("con-s2v-dis",), "settings": _UNIT},
 }
 """Combinations for topics, and ``ours-white`` with one thing changed.
 
@@ -305,15 +298,9 @@ def _deviation(method: str) -> str:
 _OWN_ROWS = {
     "ours-white": ("doc-mean of Tf-Idf and con-s2v-dis, 24 even axes", "Not in the paper: LSA of Tf-Idf and "
                    "CON-S2V at unit length, averaged over the document, side by side, whitened."),
-    "ours-white-16": ("the same on 16 axes", "Ablation: fewer axes."),
-    "ours-white-32": ("the same on 32 axes", "Ablation: more axes."),
     "ours": ("the same, not whitened", "Ablation: all coordinates, with the spread that they have."),
-    "ours-sentence": ("not whitened, of the sentence alone", "Ablation: nothing is averaged."),
-    "ours-smoothed": ("not whitened, smoothed along the document", "Ablation: near sentences count more (a = 0.95)."),
     "ours-tfidf": ("not whitened, Tf-Idf alone", "Ablation: without CON-S2V."),
-    "ours-reg-white": ("doc-mean of Tf-Idf and reg-dis, 24 even axes", "Not in the paper: reg-dis for con-s2v-dis."),
     "ours-all-white": ("doc-mean of Tf-Idf, con-s2v-dis and reg-dis, 24 even axes", "Not in the paper: all three."),
-    "ours-con-s2v": ("not whitened, con-s2v-dis alone", "Ablation: without Tf-Idf."),
 }  # fmt: skip
 _ORDER = ("con-s2v-dis", "reg-dis", "sen2vec")
 
@@ -345,8 +332,7 @@ def _topics(corpus: str) -> ResultTable:
                 "reg-sim": ("sen2vec",),
                 "con-s2v-dis": ("neighbour-mean", "doc-mean"),
                 "ours-white": ("con-s2v-dis",),
-                "ours-reg-white": ("con-s2v-dis",),
-                "ours": ("con-s2v-dis", "ours-tfidf", "ours-con-s2v"),
+                "ours": ("con-s2v-dis", "ours-tfidf"),
             }),
         ),
     )  # fmt: skip

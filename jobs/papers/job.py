@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 from themescope.core.config import option
 from themescope.core.errors import ConfigError
 from themescope.core.papers import PAPERS, paper
-from themescope.core.papers.spec import Paper, ResultTable, RunProfile
+from themescope.core.papers.spec import Paper, RunProfile
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.papers.document import records_beside, write_document
-from themescope.jobs.papers.queued_trainings import QueuedTrainings, models_for
+from themescope.jobs.papers.queued_trainings import QueuedTrainings
 from themescope.jobs.papers.sources import Wanted, find_sources
 from themescope.jobs.papers.tables import reproduce_table
 from themescope.jobs.papers.work import Steps, Work
@@ -105,11 +105,19 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
     if args.queue_trainings:
         measured_from = 0.6
         rows = [row for table in tables for row in table.rows]
-        QueuedTrainings(work).run(models_for(work, rows), context.part(0.02, measured_from))
+        QueuedTrainings(work).run(work.models_for(rows), context.part(0.02, measured_from))
     missing = 0
-    for table, window in zip(tables, _windows(tables, measured_from), strict=True):
+    total, before = sum(len(table.rows) for table in tables), 0
+    for table in tables:
+
+        def window(done: int, of: int, before: int = before, rows: int = len(table.rows)) -> None:
+            """Give the next steps part ``done`` of ``of`` parts of the table, in proportion to its rows."""
+            ends = ((before + rows * part / of) / total for part in (done, done + 1))
+            steps.window(*(measured_from + (0.99 - measured_from) * end for end in ends))
+
         keep = partial(_keep, args, context, declared, table.id)
-        content = reproduce_table(table, work, partial(_set_window, steps, window), keep)
+        content = reproduce_table(table, work, window, keep)
+        before += len(table.rows)
         missing += sum(bool(row["missing"]) for row in content["rows"])
         keep(content)
     if args.document:
@@ -127,23 +135,6 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
         "rows_not_measured": missing,
         "document": args.document,
     }
-
-
-def _windows(tables: list[ResultTable], low: float) -> list[tuple[float, float]]:
-    """Return the part of the progress of each table, from ``low`` to 0.99 in proportion to its rows."""
-    total = sum(len(table.rows) for table in tables)
-    windows, before = [], 0
-    for table in tables:
-        after = before + len(table.rows)
-        windows.append((low + (0.99 - low) * before / total, low + (0.99 - low) * after / total))
-        before = after
-    return windows
-
-
-def _set_window(steps: Steps, window: tuple[float, float], done: int, of: int) -> None:
-    """Assign part ``done`` of ``of`` equal parts of the window to the next steps."""
-    low, high = window
-    steps.window(low + (high - low) * done / of, low + (high - low) * (done + 1) / of)
 
 
 def _keep(args: ReproduceConfig, context: JobContext, declared: Paper, name: str, content: dict[str, Any]) -> None:

@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from themescope.core.errors import Cancelled, DataError, StoreError, ThemescopeError
-from themescope.core.papers.spec import Row, models_of
 from themescope.core.protocols import Report
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.kinds import check_job
-from themescope.jobs.papers.measurements import seeds_of
 from themescope.jobs.papers.work import ModelKey, Work
 from themescope.jobs.queue.control import STALE_S, cancel, enqueue, execute, retry
 from themescope.jobs.queue.runner import Watch, new_owner
@@ -25,22 +23,6 @@ Json: TypeAlias = dict[str, Any]
 POLL_S = 1.0
 """Seconds between two looks at the jobs of other workers."""
 _ALL_JOBS = 10_000
-
-
-def models_for(work: Work, rows: Sequence[Row]) -> list[ModelKey]:
-    """Return the models of these rows with their seeds, each after those that it is made from."""
-    found: dict[ModelKey, None] = {}
-
-    def add(key: ModelKey) -> None:
-        for part in work.parts_of(key):
-            add(part)
-        found.setdefault(key)
-
-    for row in rows:
-        for model in models_of(row.measure):
-            for seed in seeds_of(row.measure, work):
-                add(work.key(model, seed))
-    return list(found)
 
 
 class QueuedTrainings:

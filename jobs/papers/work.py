@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 from themescope.core.config import config_from_dict, digest_of
 from themescope.core.errors import Cancelled, StoreError, ThemescopeError
 from themescope.core.models import REGISTRY as METHODS
-from themescope.core.papers.spec import BenchmarkData, CorpusData, ModelSpec, Paper, RunProfile, TripletSource
+from themescope.core.papers.spec import (
+    Accuracy,
+    BenchmarkData,
+    ChosenSetting,
+    CorpusData,
+    ExamplePredictions,
+    Measure,
+    ModelSpec,
+    Paper,
+    Row,
+    RunProfile,
+    SummaryMeasures,
+    TripletSource,
+    models_of,
+)
 from themescope.core.protocols import Report
 from themescope.core.records.stored import CorpusRecord, ModelRecord
+from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
 from themescope.core.types import Split
 from themescope.db.records import BenchmarkRecord, TripletSetRecord
 from themescope.jobs.common.articles import ready_corpus
@@ -155,6 +170,33 @@ class Work:
         if declared.random:
             return seeds
         return seeds[: max((len(self.seeds_of_model(part)) for part in declared.parts), default=1)]
+
+    def seeds_of(self, measure: Measure) -> tuple[int, ...]:
+        """Return the seeds on which a measurement depends; counts depend on none."""
+        match measure:
+            case ChosenSetting() | ExamplePredictions():
+                return self.profile.seeds[:1]
+            case SummaryMeasures(_, summarizer, ""):
+                return self.profile.seeds if "seeded" in SUMMARIZERS.get(summarizer).tags else (0,)
+            case Accuracy(model):
+                return self.seeds_of_model(model)
+        model = getattr(measure, "model", None)
+        return (0,) if model is None else self.profile.seeds[: (self.paper.model(model).seeds if model else 0) or None]
+
+    def models_for(self, rows: Iterable[Row]) -> list[ModelKey]:
+        """Return the models of these rows with their seeds, each after those that it is made from."""
+        found: dict[ModelKey, None] = {}
+
+        def add(key: ModelKey) -> None:
+            for part in self.parts_of(key):
+                add(part)
+            found.setdefault(key)
+
+        for row in rows:
+            for model in models_of(row.measure):
+                for seed in self.seeds_of(row.measure):
+                    add(self.key(model, seed))
+        return list(found)
 
     def test_file(self, triplets: str) -> Path | None:
         """Return the published file that replaces the evaluated triplets of a set, if there is one."""

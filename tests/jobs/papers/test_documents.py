@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import themescope.jobs.papers.measurements as measuring
+import themescope.jobs.papers.tables as measuring
 from tests.jobs.papers.conftest import content
 from themescope.core.errors import Cancelled, ConfigError
 from themescope.core.papers import paper

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import themescope.jobs.papers.measurements as measuring
+import themescope.jobs.papers.tables as measuring
 from tests.jobs.helpers import WORDS
 from tests.jobs.papers.conftest import content, rows
 from themescope.core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
