@@ -192,6 +192,15 @@ REGISTRY = Registry(
             revision=2,
         ),
         _card(
+            "references",
+            "References (RIS, MEDLINE, BibTeX)",
+            "References with their abstracts; authors, year, journal and keywords are columns.",
+            "RIS (Research Information Systems); PubMed, MEDLINE display format; BibTeX",
+            "references:References",
+            suffixes="ris nbib bib",
+            tags="latin-1",
+        ),
+        _card(
             "table",
             "Table or Hugging Face dataset",
             "CSV, TSV, Excel, OpenDocument, Parquet, JSON, or the folder of a dataset, with a column of "

@@ -23,6 +23,7 @@ from themescope.core.readers.outline import BaseReader, Outline, title_of
 from themescope.core.readers.streams import FileHead
 from themescope.core.readers.tables import (
     SAMPLE_ROWS,
+    SCRIPT,
     TEXT_NAMES,
     FileTable,
     Row,
@@ -314,6 +315,8 @@ def recognises(head: FileHead) -> bool:
     if head.suffix in (".csv", ".tsv"):
         return head.binary_at is None
     text = head.text
+    if SCRIPT.match(text):
+        return True
     if text.startswith("["):
         return text[1:].lstrip().startswith(("{", '"'))
     line = text.partition("\n")[0]

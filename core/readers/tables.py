@@ -59,6 +59,8 @@ KINDS = ("txt", "csv", "tsv", "jsonl", "json", "xlsx", "xls", "ods", "parquet")
 SAMPLE_ROWS = 200
 """Rows from which the columns of JSON lines are known, and by which a column of texts is chosen."""
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+SCRIPT = re.compile(r"\s*(?:window\.|(?:var|let|const)\s+)[\w.$]+\s*=\s*(?=[\[{])")
+"""Beginning of a script that assigns JSON, as archives of accounts have it."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 ONLY = "sentence"
 """Name of the column of a file with one cell per line."""
@@ -135,6 +137,8 @@ def kind_of(path: Path) -> str:
     ending, text = found.suffix.lstrip("."), found.text
     if ending in ("csv", "tsv"):
         return ending
+    if SCRIPT.match(text):
+        return "json"
     if ending in ("jsonl", "ndjson", "json") or text.startswith(('{"', "[{", '["')):
         first = text.partition("\n")[0]
         several = _is_object(first) and (ending != "json" or "\n" in text.strip())
@@ -403,7 +407,11 @@ def _json(source: _Source) -> FileTable:
     """Return the table of a JSON document: a list of objects or strings, or an object with one such list."""
     path = source.path
     try:
-        value = json.loads(whole_text(path, source.report))
+        text = whole_text(path, source.report)
+        if script := SCRIPT.match(text):
+            source.account.notes["list"] = script[0].strip(" =")
+            text = text[script.end() :].rstrip().removesuffix(";")
+        value = json.loads(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno:,}, column {error.colno:,}"
         raise ReadError(
@@ -419,6 +427,9 @@ def _json(source: _Source) -> FileTable:
         for name in lists:  # at most one
             source.account.notes["list"] = name
         value = next(iter(lists.values()), [value])
+    inner = [[*item.items()] if isinstance(item, dict) and len(item) == 1 else [("", None)] for item in value]
+    if value and all(pair[0][0] == inner[0][0][0] and isinstance(pair[0][1], dict) for pair in inner):
+        value = [pair[0][1] for pair in inner]  # each in an object of its own, such as {"tweet": {…}}
     rows = list(enumerate(value, 1))
     return _of_objects(source, rows, iter(rows))
 

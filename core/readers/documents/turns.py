@@ -27,6 +27,7 @@ _WHEN = (
     rf"(?:{_CLOCK},\s{_DATE}|{_DATE}(?:\s?г\.)?(?:[,،]\s*|\s+|T)(?:(?:klo|kl\.?|at|um|à|a las|в)\s+)?(?:{_HALF}\s?)?"
     rf"(?:\d{{1,2}}[.:]\d{{2}}(?:[.:]\d{{2}})?)(?:\s?{_HALF})?|{_CLOCK}(?:\s?{_HALF})?)"
 )
+_DATED = re.compile(_DATE)
 _SPAN = rf"{_WHEN}(?:\s*(?:-|–|-->)\s*{_WHEN})?"
 _STAMPED = re.compile(rf"(?:\[({_SPAN})\]|\(({_SPAN})\)|({_SPAN})(?=[\s,،:]|\Z))\s*(?:[-–—:,،]\s+)?(.*)", re.DOTALL)
 _NICK = re.compile(r"<([^\s<>:/|=][^\n<>:/|=]{0,39})>\s*(.*)", re.DOTALL)
@@ -37,6 +38,7 @@ _FROM = re.compile(r"From\s+(.+?)(?:\s+to\s+.+)?\Z")
 _NAME_AND_TIME = re.compile(rf"(\S.{{0,59}}?),?(\s+)[\[(]?({_SPAN})[\])]?\s*:?\s*\Z")
 _INSIDE = re.compile(rf"(?=\[{_SPAN}\] ?[^\W\d_][^\n:<>\[\]{{}}|=,;!?/\\\"“”]{{0,39}}?:\s)")
 _STAMP_INSIDE = re.compile(rf" ?\[{_CLOCK}(?:\s?{_HALF})?\]")
+_COLONS = re.compile("[:：]")
 _LINES = re.compile(r"[\n\v]")
 _MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"))
 """Marks of direction, which chats have around names and times."""
@@ -53,6 +55,18 @@ _NOTICE = re.compile(
     r"(.+) (?:(?:started|stopped) (?:the )?(?:transcription|recording)|(?:joined|left) the meeting)\.?"
 )
 """What programs write into a transcript of a meeting."""
+_EMPTY = re.compile(
+    r"<[^<>]*(?:omitted|attached|ausgeschlossen|weggelassen|angehängt|omiti|adjunt|omis\b|joint|omesso|allegat|weggelaten|"
+    r"utelämnad|udeladt|pominięt|опущен|省略)[^<>]*>|(?:image|video|audio|gif|sticker|document|contact card) omitted|"
+    r"(?:Bild|Video|Audio|GIF|Sticker|Dokument|Kontaktkarte) weggelassen|null|\S.{0,80}\.\w{2,5} "
+    r"\((?:file attached|Datei angehängt|archivo adjunto|fichier joint|file allegato|arquivo anexado)\)|"
+    r"(?:You deleted this message|This message was deleted|Du hast diese Nachricht gelöscht|Diese Nachricht wurde "
+    r"gelöscht|Se eliminó este mensaje|Eliminaste este mensaje|Ce message a été supprimé|Vous avez supprimé ce "
+    r"message|Questo messaggio è stato eliminato|Mensagem apagada|Dit bericht is verwijderd)\.?",
+    re.IGNORECASE,
+)
+"""What chats write in the place of a file, or of a message that was deleted."""
+EMPTY, PROGRAM, PREAMBLE = "file or deleted message", "message of the program", "line before the first turn"
 _FIELDS = frozenset({
     "author", "authors", "byline", "copyright", "date", "dateline", "from", "headline", "id", "keywords", "language",
     "length", "load-date", "page", "publication", "publication-type", "section", "source", "subject",
@@ -194,6 +208,9 @@ class Layout:
         chat = len(timed) > 1 and len(named) >= 0.6 * len(timed) and repeat
         beside = {head.speaker for head in named}
         without = sum(head.speaker in beside for head in heads if not head.time)
+        dated = sum(bool(_DATED.search(head.time)) for head in timed)
+        self._chat = chat and 2 * dated > len(timed)
+        """Whether it is the export of a chat, with a date and a sender for each message."""
         self._all_timed = chat and without < 0.2 * len(timed)
         """Whether every turn has a time, so that a line without one belongs to the turn before it."""
         if self._all_timed:
@@ -229,6 +246,13 @@ class Layout:
         sentence = head.speaker[0].islower() and not (self._lower and len(head.speaker.split()) == 1)
         return None if sentence or not (head.sure or self._every) else (Turn("", "", line.strip()), True)
 
+    def _empty(self, turn: Turn, new: bool) -> str:
+        """Return why a turn is nothing that a person says, "" if it is: files, deletions, what a program writes."""
+        nobody = new and not turn.speaker
+        if nobody and (self._chat and not _COLONS.search(turn.text) if turn.time else _NOTICE.fullmatch(turn.text)):
+            return PROGRAM
+        return EMPTY if self._chat and _EMPTY.fullmatch(turn.text.translate(_MARKS).strip()) else ""
+
     def turns(
         self, lines: Sequence[str], places: Sequence[str], account: ReadAccount
     ) -> Iterator[tuple[int, bool, Turn]]:
@@ -237,12 +261,19 @@ class Layout:
         A line with several turns gives several. Times inside a text, and turns without one, are listed as left out.
         """
         speaker = time = ""
-        unknown = False
+        unknown, begun = False, not self._all_timed
         silent: tuple[str, str] | None = None
         for index, line in enumerate(lines):
             for part in divided(line):
                 found = self.turn(part)
                 text = part
+                begun = begun or (found is not None and bool(found[0].speaker))
+                if not begun and part == line and not (found and found[0].time):
+                    account.skip(PREAMBLE, places[index], part.strip())
+                    continue
+                if found is not None and (reason := self._empty(*found)):
+                    account.skip(reason, places[index], part.strip())
+                    continue
                 if found is not None:
                     if silent is not None:
                         account.skip("turn without text", *silent)

@@ -458,6 +458,7 @@ def joined_by(end: str):
 
 
 SPEAKERS = ["", "Ada: ", "Bea: ", "[00:01] ", "[00:02] Ada: ", "12:30 Bea: "]
+REFERENCES = {"AB": "TI  - Bea\nAB  - {}\n", "more": "AB  - Ada\n      {}\n", "TI": "TI  - {}\n", "XX": "XX  - {}\n"}
 TABLE_KINDS = ["answer", "answer", "place"]
 FORMATS = {
     "word": Format(
@@ -494,6 +495,9 @@ FORMATS = {
     "html": Format("html", "a.html", [*HTML, "title"], filled(HTML | {"title": "<title>{}</title>"}, "<html>")),
     "markdown": Format("markdown", "a.md", [*MARKDOWN], filled(MARKDOWN, between="\n\n")),
     "transcript": Format("transcript", "a.txt", SPEAKERS, joined_by("\n")),
+    "references": Format(
+        "references", "a.ris", [*REFERENCES], filled(REFERENCES, "TY  - JOUR\n", between="ER  - \nTY  - JOUR\n")
+    ),
     "subtitles": Format("subtitles", "a.srt", ["cue"], srt),
     "web subtitles": Format("subtitles", "a.vtt", [*CUES], cues),
     "mediawiki-dump": Format("mediawiki-dump", "a.xml", [*WIKI, "talk", "redirect"], wiki, WIKI_COUNTED),

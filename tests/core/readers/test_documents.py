@@ -268,12 +268,12 @@ PHONE, LONG = "+49 170 1234567", "Ada changed the group description"
 SENDERS = {
     # text: speaker of each turn, None where it cannot be told
     f"1/5/24, 3:04\u202fPM - Ada: late\n1/5/24, 3:05\u202fPM - {PHONE}: full\n1/6/24, 9:02\u202fAM - {LONG}\n"
-    "1/6/24, 9:04\u202fAM - Ada: POLL:\nOPTION: seats\nOPTION: fares\n": ["Ada", PHONE, None, *["Ada"] * 3],
+    "1/6/24, 9:04\u202fAM - Ada: POLL:\nOPTION: seats\nOPTION: fares\n": ["Ada", PHONE, *["Ada"] * 3],
     f"\u200e[31.12.23, 22:15:31] Ada: spät\n\u200e[31.12.23, 22:16:00] ~\u202fBea: \u200eBild\n"
     f"[31.12.23, 22:17:00] \u202a{PHONE}\u202c: Ja.\n[31.12.23, 22:18:00] \u200eAda hat „Bus: neu“ gewählt.\n"
     "[31.12.23, 22:19:00] Cem (Arbeit) 🚲!: Gut.\n": ["Ada", "~ Bea", PHONE, None, "Cem (Arbeit) 🚲!"],
     "\u200f٣١\u200f/١٢\u200f/٢٠٢٣، ١٠:١٥ م - أحمد: متأخر\n\u200f٣١\u200f/١٢\u200f/٢٠٢٣، ١٠:١٦ م - سارة: نعم\n"
-    "\u200f٣١\u200f/١٢\u200f/٢٠٢٣، ١٠:١٧ م - أحمد غيّر الوصف\n": ["أحمد", "سارة", None],
+    "\u200f٣١\u200f/١٢\u200f/٢٠٢٣، ١٠:١٧ م - أحمد غيّر الوصف\n": ["أحمد", "سارة"],
     "2023년 12월 31일 오후 10:15, 홍길동 : 늦어요\n2023년 12월 31일 오후 10:16, 김 : 네\n": ["홍길동", "김"],
     "2023/12/31 下午10:15 - 李雷: 晚了。\n2023/12/31 下午10:16 - 韩梅梅: 是。\n": ["李雷", "韩梅梅"],
     "31.12.2023 klo 22.15 - Ada: Bussi\n31.12.2023 klo 22.16 - Bea: Joo\n": ["Ada", "Bea"],
@@ -312,8 +312,24 @@ def test_a_name_and_a_time_above_a_text_in_one_paragraph_are_columns(tmp_path):
     said = (("Ada Lee", "0:03", "How?"), ("Bea Brown", "0:07", "By bus."), ("Cem Can (Guest)", "0:19", "I walk."))
     body = "".join(f"<w:p>{run(f'{who}   {time}')}<w:r><w:br/></w:r>{run(text)}</w:p>" for who, time, text in said)
     (article,), account = read(write(tmp_path, "a.docx", docx(body + par("Ada Lee started transcription"))))
-    assert turns(article) == [*said, (None, None, "Ada Lee started transcription")]
-    assert account.changed == {"turn whose speaker is not known": 1}
+    assert turns(article) == [*said] and not account.changed
+    assert account.skipped == {"message of the program": 1}
+
+
+def test_what_nobody_said_in_a_chat_is_listed(tmp_path):
+    text = (
+        "Chat of the bus users\n1/5/24, 3:04 PM - Ada: Late.\n1/5/24, 3:05 PM - Bea: <Media omitted>\n"
+        "1/5/24, 3:06 PM - Bea: This message was deleted\n1/5/24, 3:07 PM - Cem joined using this group's link\n"
+        "1/5/24, 3:08 PM - Bea: IMG-20240105-WA0001.jpg (file attached)\n1/5/24, 3:09 PM - Ada: Full.\nAs always.\n"
+    )
+    (article,), account = read(write(tmp_path, "chat.txt", text.encode()))
+    assert [(who, said) for who, _, said in turns(article)] == [
+        ("Ada", "Late."),
+        ("Ada", "Full."),
+        ("Ada", "As always."),
+    ]
+    found = {"line before the first turn": 1, "file or deleted message": 3, "message of the program": 1}
+    assert account.skipped == found and not account.changed
 
 
 def test_the_speaker_of_a_single_cue_is_known(tmp_path):

@@ -1,0 +1,173 @@
+"""Lists of references, as RIS, MEDLINE (.nbib) or BibTeX: one article for each reference that has an abstract."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from themescope.core.config import Config, option
+from themescope.core.errors import ReadError, optional_module
+from themescope.core.protocols import Report
+from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentReader
+from themescope.core.readers.encodings import ENCODINGS
+from themescope.core.readers.plain_text import text_lines
+from themescope.core.readers.streams import FileHead
+from themescope.core.types import Value
+
+_TAG = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}-(?: (.*)|$)")
+_RIS = re.compile(r"^TY {1,2}- ", re.M)
+_MEDLINE = re.compile(r"\s*PMID ?- ?\d")
+_BIBTEX = re.compile(r"(?:\s|%[^\n]*\n)*@[A-Za-z]+\s*[{(]\s*[^\s,{}()=\"]*\s*[,=]")
+_ENTRY = re.compile(r"@([A-Za-z]+)\s*[{(]")
+_FIELD = re.compile(r"[\s,]*([A-Za-z][\w.:-]*)\s*=\s*")
+_BARE = re.compile(r"[^\s,#{}()\"]+")
+_NO_REFERENCES = frozenset({"comment", "preamble", "string"})
+_COLUMNS = {
+    "title": "TI T1 CT", "abstract": "AB N2", "author": "AU A1", "year": "PY Y1 YEAR DP", "date": "DA",
+    "journal": "JO JF T2 JT TA JOURNALTITLE BOOKTITLE", "keywords": "KW OT MH KEYWORD", "type": "TY PT",
+    "doi": "DO LID", "url": "UR LINK", "language": "LA", "volume": "VL VI", "number": "IS IP", "pages": "SP PG",
+    "id": "ID PMID",
+}  # fmt: skip
+"""Column → tags of RIS and MEDLINE, and names of BibTeX besides that of the column."""
+_NAMES = {name: column for column, names in _COLUMNS.items() for name in (*names.split(), column.upper())}
+_OWN = ("title", "abstract", "url")
+_JOINT = re.compile(r"\s*#\s*")
+_YEAR = re.compile(r"(?<!\d)(\d{4})(?!\d)")
+
+SAMPLE = b"""\
+TY  - JOUR
+TI  - The history of Ada
+PY  - 2019
+AB  - Ada is a town. It was founded in 1200.
+ER  - 
+
+TY  - JOUR
+TI  - Bea
+AB  - Then it grew.
+ER  - 
+"""
+
+
+@dataclass(frozen=True)
+class ReferencesConfig(Config):
+    """Settings of the reader."""
+
+    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
+
+
+@dataclass(slots=True)
+class _Reference:
+    place: str
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    """Column, or tag without one → its values."""
+
+    def add(self, name: str, value: str) -> None:
+        """Add a value of a tag or a name."""
+        if value := " ".join(value.split()):
+            self.fields.setdefault(_NAMES.get(name.upper(), name), []).append(value)
+
+
+class References(DocumentReader):
+    """Reader of references: titles and abstracts become articles, the other known fields columns."""
+
+    config: ReferencesConfig
+
+    def documents(self, path: Path, report: Report) -> Iterator[Document]:
+        """Yield a document for each reference with an abstract."""
+        lines = [line for _, line in text_lines(path, report, self.config.encoding, self.account)]
+        bibtex = _BIBTEX.match("\n".join(lines[:200]))
+        for found in _of_bibtex(path, "\n".join(lines)) if bibtex else _of_tags(lines):
+            found.fields |= {"author": full} if (full := found.fields.pop("FAU", [])) else {}  # of MEDLINE, beside AU
+            titles, abstract = found.fields.get("title", [""]), found.fields.get("abstract", [])
+            if not abstract:
+                text = " ".join(value for given in found.fields.values() for value in given)
+                self.account.skip("reference without an abstract", found.place, text)
+                continue
+            values: dict[str, Value] = {}
+            for name, given in found.fields.items():
+                if name not in _COLUMNS:
+                    self.account.skip(f"field {name}", found.place, "; ".join(given))
+                elif name == "year" and (year := _YEAR.search(given[0])):
+                    values[name] = int(year[1])
+                elif name not in _OWN:
+                    values[name] = "; ".join(given)
+                elif name != "abstract" and given[1:]:
+                    self.account.skip(f"further {name}", found.place, "; ".join(given[1:]))
+            address, _, rest = found.fields.get("url", [""])[0].partition(" ")
+            if rest:
+                self.account.skip("text after an address", found.place, rest)
+            blocks = [Block(PARAGRAPH, text, 0, found.place) for text in abstract]
+            yield Document(titles[0], blocks, values, address)
+
+
+def _of_tags(lines: Iterable[str]) -> Iterator[_Reference]:
+    """Yield the references of RIS and MEDLINE: lines with tags, and lines that go on with the value above."""
+    reference, tag, value = _Reference("line 1"), "", ""
+    for number, line in enumerate([*lines, "ER  - "], 1):
+        found = _TAG.match(line)
+        begins = found is not None and found[1] in ("TY", "PMID", "ER")
+        if found is None and line.strip():
+            value += " " + line
+            continue
+        if tag:
+            reference.add(tag, value)
+        tag, value = (found[1], found[2] or "") if found is not None and found[1] != "ER" else ("", "")
+        if begins and reference.fields:
+            yield reference
+        if begins:
+            reference = _Reference(f"line {number:,}")
+
+
+def _of_bibtex(path: Path, text: str) -> Iterator[_Reference]:
+    latex = optional_module("pylatexenc.latex2text", "Reading BibTeX files", "pylatexenc", "documents")
+    plain = latex.LatexNodes2Text(keep_comments=True, math_mode="verbatim").latex_to_text
+    at, known = 0, dict[str, str]()
+    while entry := _ENTRY.search(text, at):
+        at = entry.end()
+        place = f"line {text.count(chr(10), 0, entry.start()) + 1:,}"
+        reference = _Reference(place)
+        reference.add("type", entry[1].lower())
+        if entry[1].lower() not in _NO_REFERENCES and (key := _BARE.match(text, at)):
+            at = key.end()
+        while found := _FIELD.match(text, at):
+            value, at = _value(path, text, found.end(), place, known)
+            if entry[1].lower() == "string":
+                known[found[1].lower()] = value
+            reference.add(found[1].lower(), plain(value.replace("%", r"\%").replace(r"\\%", r"\%")))
+        if entry[1].lower() not in _NO_REFERENCES:
+            yield reference
+
+
+def _value(path: Path, text: str, at: int, place: str, known: Mapping[str, str]) -> tuple[str, int]:
+    """Return a value, in braces, in quotation marks or without either, or several joined by #, and where it ends."""
+    parts = []
+    while True:
+        start, depth = at, 0
+        if text[at : at + 1] in ("{", '"'):
+            quoted = text[at] == '"'
+            while True:
+                if at >= len(text):
+                    problem = "a brace or a quotation mark of this reference is not closed."
+                    raise ReadError(path, problem, place, "Close it, or export the references again.")
+                sign = text[at]
+                depth += (sign == "{") - (sign == "}")
+                at += 2 if sign == "\\" else 1
+                if (sign == '"' and at > start + 1 and not depth) if quoted else not depth:
+                    break
+            parts.append(text[start + 1 : at - 1])
+        elif bare := _BARE.match(text, at):
+            parts.append(known.get(bare[0].lower(), bare[0]))
+            at = bare.end()
+        if not (joint := _JOINT.match(text, at)):
+            return "".join(parts), at
+        at = joint.end()
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether a text begins with a reference."""
+    text = head.text.lstrip("\ufeff")
+    if _RIS.search(text[:4_000]) or _MEDLINE.match(text):
+        return True
+    return bool((head.suffix == ".bib" or _BIBTEX.match(text)) and _ENTRY.search(text))
