@@ -177,7 +177,7 @@ def con_s2v_steps(device: str) -> dict[str, Any]:
     sentences, words, length = 400, 300, 12
     ids = random.integers(0, words, sentences * length).astype(np.int32)
     nodes = np.roll(np.arange(sentences, dtype=np.int32), -1)
-    tables = Tables(*(random_table(n, 64, random) for n in (sentences, words, sentences)), random_table(0, 64, random))
+    tables = Tables(*(random_table(n, 64, random) for n in (sentences, words, sentences, 0)))
     keep = keep_thresholds(np.bincount(ids, minlength=words), 0.0)
     text = TextArrays(ids, np.arange(sentences + 1) * length, keep)
     noise = Noise(alias_table(np.ones(words)), alias_table(np.ones(sentences)), 0)
@@ -295,13 +295,14 @@ def _data(arrays: Any, split: str) -> TripletData:
 
 def prepare(home: str, name: str, evaluated: str, words: str, file: str) -> None:
     """Write tokens, triplets and word vectors of all splits; validation and test are those of ``evaluated``."""
-    vectors, limit, arrays = load_word_vectors(words), PAPER.validation_limit, {}
+    vectors, limit = load_word_vectors(words), PAPER.validation_limit
+    arrays: dict[str, Any] = {}
     with closing(Store(Settings.in_folder(Path(home)))) as store, store.reading() as r:
         for split in Split:
             found = r.triplets.by_name(name if split is Split.TRAIN else evaluated)
             texts = r.triplets.texts(found.id, split)
             data = triplet_data(texts, vectors, limit if split is Split.VALIDATION else 0)
-            named = {"ids": data.tokens.ids, "starts": data.tokens.starts, "groups": data.groups}
+            named: dict[str, Any] = {"ids": data.tokens.ids, "starts": data.tokens.starts, "groups": data.groups}
             named |= {"triplets": data.triplets.astype(np.int32), "table": data.tokens.table.astype(np.float16)}
             arrays.update({f"{split.value} {part}": array for part, array in named.items()})
     np.savez_compressed(file, allow_pickle=False, **arrays)

@@ -452,7 +452,7 @@ def _clustering(
 
 
 def _rows(clusterer: str) -> list[Row]:
-    rows = [
+    rows: list[tuple[str, str, str, tuple[float, ...]]] = [
         (name, name, f"{_DEVIATIONS.get(name, SMALLER_DATA)} {_HOW[clusterer]}", numbers)
         for name, numbers in _PUBLISHED[clusterer].items()
     ]

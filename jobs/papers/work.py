@@ -180,8 +180,8 @@ class Work:
                 return self.profile.seeds if "seeded" in SUMMARIZERS.get(summarizer).tags else (0,)
             case Accuracy(model):
                 return self.seeds_of_model(model)
-        model = getattr(measure, "model", None)
-        return (0,) if model is None else self.profile.seeds[: (self.paper.model(model).seeds if model else 0) or None]
+        used: str | None = getattr(measure, "model", None)
+        return (0,) if used is None else self.profile.seeds[: (self.paper.model(used).seeds if used else 0) or None]
 
     def models_for(self, rows: Iterable[Row]) -> list[ModelKey]:
         """Return the models of these rows with their seeds, each after those that it is made from."""
