@@ -19,8 +19,8 @@ CONTRACTS := $(addprefix tests/contracts/test_,cards.py clusterers.py dependenci
 UNITS := $(addprefix tests/db/test_,artifacts.py corpora.py jobs.py labellings.py settings.py triplets.py views.py) \
          $(addprefix tests/jobs/,api bundles labelling/test_gold.py labelling/test_session.py labelling/test_tables.py \
            test_remaining.py test_selections.py test_watch.py) \
-         $(addprefix tests/webapp/test_,addresses.py facets.py keys.py map_geometry.py map_labels.py map_levels.py \
-           map_parts.py map_view.py middleware.py parts.py people.py)
+         $(addprefix tests/webapp/test_,addresses.py facets.py map_labels.py map_levels.py \
+           map_view.py middleware.py parts.py people.py)
 # What it leaves out of those of the library: trainings, and measurements of growth.
 TRAININGS := tests/core/models tests/core/readers/test_growth.py
 # Processes that test. They wait a third of their time for servers, browsers and workers, so two cores have three.

@@ -212,6 +212,21 @@ def make_home(empty_sqlite_file: Path, tmp_path_factory: pytest.TempPathFactory)
     return make
 
 
+@pytest.fixture(scope="session")
+def embedded_home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the corpus "C" of 12 articles, and their vectors by a pretrained model."""
+    from tests.jobs.helpers import write_articles
+    from themescope.jobs.queue.runner import run_here
+
+    articles = write_articles(tmp_path_factory.mktemp("files"), 12, paragraphs=8)
+
+    def fill(store: Store) -> None:
+        run_here(store, "import-corpus", {"files": [str(articles)], "corpus": "C"}, quiet=True)
+        run_here(store, "embed", {"corpus": "C", "model": "static-wikipedia"}, quiet=True)
+
+    return make_home(fill)
+
+
 @pytest.fixture
 def copy_home(sqlite_store: Store) -> CopyHome:
     """The test's own store, with a copy of a home that :func:`make_home` made."""

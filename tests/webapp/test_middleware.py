@@ -1,16 +1,25 @@
-"""Which requests the server answers, and the headers of its responses."""
+"""Which requests are answered, and what every answer says to the browser."""
 
 import gzip
+import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from functools import partial
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.event_loops import run
+from themescope.webapp.routes.first_page import FirstPage
 from themescope.webapp.routes.middleware import (
     FOREIGN_HOST,
     FOREIGN_ORIGIN,
@@ -19,6 +28,7 @@ from themescope.webapp.routes.middleware import (
     Compression,
     HostCheck,
     SecurityHeaders,
+    page_policy,
     server_error,
 )
 
@@ -266,3 +276,61 @@ def test_files_are_compressed_and_data_are_not(path: str, accepted: str, compres
     assert (headers_of(sent[0]).get("content-encoding") == "gzip") is compressed
     assert (gzip.decompress(raw) if compressed else raw) == b"letters " * 500
     assert compressed is (len(raw) < 1_000)
+
+
+def directives() -> dict[str, list[str]]:
+    return {words[0]: words[1:] for words in (part.split() for part in page_policy().split(";"))}
+
+
+def test_scripts_come_from_the_server_only() -> None:
+    found = directives()
+    assert found["default-src"] == ["'self'"] and found["object-src"] == ["'none'"]
+    assert found["frame-ancestors"] == ["'self'"] and found["base-uri"] == ["'self'"]
+    assert {source for source in found["script-src"] if not source.startswith("'sha256-")} == {"'self'", "blob:"}
+
+
+def test_inline_scripts_of_the_start_page_are_allowed_by_their_digests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = '<script>\n a = 1\n</script><script type="module" src="x.js"></script><script>b()</script>'
+    (tmp_path / "static").mkdir()
+    (tmp_path / "static" / "index.html").write_text(page, encoding="utf-8")
+    monkeypatch.setattr(streamlit, "__file__", str(tmp_path / "__init__.py"))
+    digests = [f"'sha256-{b64encode(sha256(text).digest()).decode()}'" for text in (b"\n a = 1\n", b"b()")]
+    assert directives()["script-src"] == ["'self'", "blob:", *digests]
+
+
+STATIC = Path(streamlit.__file__).parent / "static" / "static"
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    return TestClient(Starlette(middleware=[Middleware(FirstPage)]))
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [("/", "Home"), ("/map", "Themes · Map"), ("/import?corpus=A", "Project · Import")]
+)
+def test_a_page_says_what_is_loading_before_its_scripts_run(client: TestClient, path: str, said: str) -> None:
+    answer = client.get(path)
+    body = re.sub(r"<script.*?</script>", "", answer.text, flags=re.DOTALL)
+    assert answer.status_code == 200 and answer.headers["cache-control"] == "no-cache"
+    assert f"{said} is loading" in body and "<title>Themescope</title>" in body
+    scripts = [STATIC.parent / name for name in re.findall(r'src="\./([^"]+)"', answer.text)]
+    assert scripts and all(script.is_file() for script in scripts)
+
+
+def test_scripts_are_compressed_once_and_kept_for_ever(client: TestClient) -> None:
+    script = max((STATIC / "js").glob("index.*.js"), key=lambda path: path.stat().st_size)
+    with client.stream("GET", f"/static/js/{script.name}", headers={"accept-encoding": "gzip"}) as answer:
+        raw = b"".join(answer.iter_raw())
+        assert answer.headers["content-encoding"] == "gzip" and "immutable" in answer.headers["cache-control"]
+    assert gzip.decompress(raw) == script.read_bytes() and len(raw) < script.stat().st_size / 2
+    plain = client.get(f"/static/js/{script.name}", headers={"accept-encoding": "identity"})
+    assert plain.content == script.read_bytes() and "content-encoding" not in plain.headers
+
+
+@pytest.mark.parametrize("path", ["../index.html", "..%2f..%2f__init__.py", "js/none.js", "js"])
+def test_no_other_file_is_served(client: TestClient, path: str) -> None:
+    answer = client.get(f"/static/{path}")
+    assert answer.status_code == 404 and "<html" not in answer.text

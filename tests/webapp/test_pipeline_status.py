@@ -1,4 +1,4 @@
-"""What a page shows about the work after an import, and the form that starts it."""
+"""Steps of a project, and the results of jobs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import CORPUS, fill
+from tests.webapp.filled import CORPUS, MAP, SET, fill
 from tests.webapp.hands import press, words_of
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.pipeline import queue_pipeline
+from themescope.webapp.shared.frame import header
 
 Open = Callable[..., AppTest]
 LINES = "\n".join(f"Sentence {i} about rivers and their towns." for i in range(8))
@@ -93,3 +94,39 @@ def test_an_imported_project_is_opened_as_soon_as_it_is_there(
     assert project_of(at) == CORPUS
     at.run()
     assert project_of(at) == CORPUS
+
+
+def ended(store: Store, kind: str, args: dict[str, str], result: dict[str, str]) -> int:
+    """The id of a job that has gone well."""
+    with store.writing() as w:
+        job = w.jobs.add(kind, f"Work of {kind}", args)
+        w.jobs.claim(job.id, "vm:1:a")
+        w.jobs.finish(job.id, "vm:1:a", JobStatus.DONE, result=result)
+    return job.id
+
+
+def test_a_set_and_a_map_that_were_made_are_a_click_away(filled_store: Store, open_page: Open) -> None:
+    made = ended(filled_store, "build-triplets", {"corpus": CORPUS}, {"triplets": SET})
+    at = open_page("triplets")
+    at.session_state["followed_jobs"] = [made]
+    at.run().button(key=f"open-{made}").click().run()
+    assert not at.exception and at.session_state["triplets_set"] == SET
+    drawn = ended(filled_store, "project", {"corpus": CORPUS}, {"map": MAP})
+    at = open_page("map")
+    at.session_state["followed_jobs"] = [drawn]
+    at.run().button(key=f"open-{drawn}").click().run()
+    assert not at.exception
+    assert at.session_state["map_map"] == MAP
+
+
+def test_the_tray_notices_a_job_that_ended_before_it_looked_again(
+    filled_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reruns: list[bool] = []
+    monkeypatch.setattr(header.st, "session_state", {})
+    monkeypatch.setattr(header.st, "rerun", lambda: reruns.append(True))
+    header._live(("find-themes",))
+    assert not reruns
+    ended(filled_store, "find-themes", {"corpus": CORPUS}, {})
+    header._live(("find-themes",))
+    assert reruns

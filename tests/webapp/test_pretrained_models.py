@@ -1,6 +1,7 @@
-"""Pretrained models on pages before they are stored: they can be chosen wherever a job takes a model."""
+"""Pretrained models on the pages, and how forms offer models."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -8,8 +9,10 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.filled import BENCHMARK, CORPUS, MODEL
 from tests.webapp.hands import jobs_of
 from themescope.core.paths import DEFAULT, default_model, default_models, lacks_packages, pretrained_folders
+from themescope.core.records.stored import ModelRecord
 from themescope.db.store import Store
 from themescope.jobs.common.models import find_model, pretrained_models
+from themescope.webapp.shared.choose import grouped, grouped_by_method, model_label, with_tag
 
 DEFAULT_MODEL, PRETRAINED = default_model(), set(pretrained_folders())
 
@@ -70,3 +73,24 @@ def test_forms_suggest_the_best_models_and_offer_all(filled_store: Store, open_p
     # The pretrained ones, the default first, then the stored one, whose benchmark has too few articles to count.
     assert models.value == [*(name for name in default_models() if not lacks_packages(name)), MODEL]
     assert set(models.options) == {MODEL, *PRETRAINED}
+
+
+def model(number: int, method: str) -> ModelRecord:
+    made = datetime(2026, 11, 1, tzinfo=UTC) + timedelta(hours=number)
+    return ModelRecord(number, f"model {number}", method, {}, 0, f"d{number}", None, None, {}, f"a{number}", made)
+
+
+def test_models_of_one_method_stand_together_and_the_newest_first() -> None:
+    methods = ("tfidf", "mean-vectors", "tfidf", "mean-vectors")
+    found = grouped_by_method([model(number, method) for number, method in enumerate(methods, 1)])
+    assert [m.id for m in found] == [4, 2, 3, 1]
+    assert [m.id for m in with_tag(found, "sparse")] == [3, 1]
+
+
+def test_groups_stand_as_the_first_of_each_does() -> None:
+    assert grouped(["b2", "a1", "b1", "c1", "a2"], lambda name: name[0]) == ["b2", "b1", "a1", "a2", "c1"]
+
+
+def test_a_model_says_what_it_is_and_one_of_an_unknown_method_its_id() -> None:
+    assert model_label(model(1, "tfidf")) == "model 1 · Tf-idf"
+    assert model_label(model(1, "from elsewhere")) == "model 1 · from elsewhere"

@@ -1,4 +1,4 @@
-"""Fine-tuning on corrections on the page Code: queued jobs, and their effects."""
+"""What is learned from labels: a network, a metric, and the codes of the rest."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,15 +9,24 @@ from streamlit.testing.v1 import AppTest
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
+from tests.jobs.labelling.test_learning_from_labels import MODEL, labelling
 from tests.jobs.test_kinds import do
-from tests.webapp.hands import words_of
+from tests.webapp.hands import jobs_of, press, words_of
+from tests.webapp.test_unit import Surface
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.provenance import Source
 from themescope.core.records.stored import JobStatus, LabellingRecord
 from themescope.core.types import Split, split_of_title
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.services.labelling import starts
+from themescope.jobs.common.labelled import provenance_of
+from themescope.jobs.services.labelling import metrics, starts
+from themescope.jobs.services.labelling.agreement import coded_text
 from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.coding import UNSURE_QUEUE
+from themescope.webapp.features.coding.rest import RANDOM, UNSURE
+from themescope.webapp.shared.text import plain
 
 Open = Callable[..., AppTest]
 TINY = {"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}
@@ -83,3 +92,113 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
     assert not any(b.label == "See both side by side" for b in at.button)  # it leads to a tab of the page Triplets
     assert list(shown["Model"]) == ["net", train["name"], ""]
     assert [float(v) for v in shown["Triplet accuracy"][:2]] == pytest.approx(list(values.values()), abs=6e-4)
+
+
+def opened(open_page: Open, record: LabellingRecord) -> AppTest:
+    """The tab with the form of the metric open."""
+    at = open_page("code", view="Learn from it", labelling=record.name)
+    at.session_state[f"code_metric_{record.id}_open"] = True
+    at.run()
+    assert not at.exception
+    return at
+
+
+def click(at: AppTest, label: str) -> AppTest:
+    next(b for b in at.button if b.label == label).click().run()
+    assert not at.exception
+    return at
+
+
+def state_of(store: Store, record: LabellingRecord) -> LabellingSession:
+    return LabellingSession(store, record.id, "")
+
+
+def test_a_metric_is_learned_used_and_stopped(
+    copy_home: CopyHome, embedded_home: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = copy_home(embedded_home)
+    record, session = labelling(store, each=5, owner="")
+    before = session.partition.to_bytes()
+    monkeypatch.setattr(metrics.LearnedMetric, "helps", property(lambda self: True))
+    at = click(opened(open_page, record), "Learn a metric")
+    table = next(d.value for d in at.dataframe if "Measured on" in d.value.columns)
+    assert list(table["Measured on"]) == ["Other units"]
+    assert "Learned from 20 judged units" in words_of(at) and "**It helps** with other units." in words_of(at)
+    next(t for t in at.toggle if t.label.startswith("Split around")).set_value(True).run()
+    click(at, "Use this metric")
+    used = state_of(store, record)
+    model = metrics.model_in_use(store, used.partition)
+    assert model is not None and model.name == f"Metric of mine on {MODEL}" and used.steps[-1].operation == "metric"
+    assert f"This coding uses **{plain(model.name)}**" in words_of(at)
+    edit = open_page("code", view="Settings", labelling=record.name)
+    assert next(s for s in edit.selectbox if s.label == "Suggestions from").value == model.name
+    click(at, "Stop using it")
+    stopped = state_of(store, record)
+    assert metrics.model_in_use(store, stopped.partition) is None
+    stopped.sync()
+    assert stopped.undo() is not None and stopped.undo() is not None
+    assert stopped.partition.to_bytes() == before
+
+
+def test_predictions_are_confirmed_corrected_and_exported(
+    copy_home: CopyHome, embedded_home: Path, open_page: Open
+) -> None:
+    store = copy_home(embedded_home)
+    record, _ = labelling(store, each=6, owner="")
+    at = open_page("code", view="Label the rest", labelling="mine")
+    assert not at.exception and "No predictions yet" in words_of(at)
+    at = press(at, "Predict the rest")
+    assert [job["labelling"] for job in jobs_of(store, "predict-labels")] == ["mine"]
+    do(store, "predict-labels", labelling="mine")
+    at = open_page("code", view="Label the rest", labelling="mine")
+    assert not at.exception and [metric.label for metric in at.metric] == ["Accuracy", "Macro F1"]
+    assert all("[" in metric.value for metric in at.metric), "with their intervals"
+    at = press(at, "Check unsure predictions")
+    state, queue = (at.session_state[f"code_{name}_{record.id}"] for name in ("state", "unit"))
+    assert not at.exception and queue.name == UNSURE_QUEUE and len(queue.ids) == 40
+    shown = Surface(state, queue)
+    first, steps = shown.unit, len(state.session.steps)
+    assert first["codes"] == [] and first["suggested"]["cluster"] in state.partition.clusters
+    shown.key("accept", cluster=first["suggested"]["cluster"])
+    second = shown.unit
+    assert second["id"] != first["id"]
+    shown.key("code", code=2)
+    made = state.session.steps[steps:]
+    assert len(made) == 2 and made[0].selection_method.endswith(", suggestion accepted")
+    assert {step.selection_method.partition(",")[0] for step in made} <= {RANDOM, UNSURE}
+    partition = state.partition
+    given = partition.numbers[partition.rows([first["id"], second["id"]])].tolist()
+    assert given == [first["suggested"]["cluster"], 2]
+    at = open_page("code", view="Label the rest", labelling="mine")
+    assert not at.exception and "**26** of" in words_of(at) and "**2 coded since then**" in words_of(at)
+    press(at, "Make them a coding")
+    with store.reading() as r:
+        made = r.labellings.by_name("mine · predictions")
+        state = r.labellings.snapshot(made.id).partition
+        by = provenance_of(r, made, state)
+        coder = coded_text(r, [made]).coders[0]
+    assert {(m.source, m.coder) for m in by.makers} == {(Source.MACHINE, MODEL)} and coder.machine
+    assert (state.numbers != UNASSIGNED).all() and coder.placed.all(), "also what people labelled"
+    assert (by.probability > 0.2).all()
+
+
+def test_a_machine_label_becomes_a_persons_when_it_is_confirmed(copy_home: CopyHome, embedded_home: Path) -> None:
+    from themescope.core.labelling import operations as op
+    from themescope.jobs.common.labelled import judged_sentences
+
+    store = copy_home(embedded_home)
+    record, session = labelling(store, each=6, owner="")
+    ids = session.partition.ids[session.partition.numbers == UNASSIGNED][:3]
+    made = op.assign(session.partition, ids, 1)
+    session.do(op.Operation(made.kind, made.summary, made.change_set, "a model"))
+
+    def judged() -> set[int]:
+        with store.reading() as r:
+            return set(judged_sentences(r, record, session.partition).tolist())
+
+    assert not judged() & set(ids.tolist())
+    before = session.partition.to_bytes()
+    assert session.do(op.approve(session.partition, ids)) is not None and session.partition.to_bytes() == before
+    assert set(ids.tolist()) <= judged()
+    session.undo()
+    assert not judged() & set(ids.tolist())

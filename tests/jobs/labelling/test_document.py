@@ -1,4 +1,4 @@
-"""A labelling as a file: what was changed by another hand is named by its line, whatever was put there."""
+"""The document of a labelling."""
 
 import copy
 import json
@@ -10,12 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.core.labelling.test_cluster_operations import IDS, Choose, LabellingSession, intentions, made
 from themescope.core.errors import ReadError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, EntryChange, Kind, Step
+from themescope.core.labelling.cluster_changes import ClusterChanges
 from themescope.core.labelling.partition import Cluster, Entry, EntryKind, start
-from themescope.jobs.bundles.labellings import LabellingDocument, SentencePlace, from_lines, to_lines
+from themescope.jobs.bundles.labellings import LabellingDocument, SentencePlace, from_lines, moved, to_lines
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ABOUT = {"name": "a", "owner": "ada", "kind": "own", "blind": False, "origin": {"from": "nothing"}, "corpus": "c"}
@@ -106,3 +110,26 @@ def test_a_file_in_another_encoding_is_told(tmp_path: Path) -> None:
     path.write_bytes(b'{"format": "themescope labelling", "\xff\xfe"}\n')
     with path.open(encoding="utf-8") as lines, pytest.raises(ReadError, match="not text in UTF-8"):
         from_lines(lines, path)
+
+
+SHIFT = {int(id): 1_000 - int(id) for id in IDS}
+BACK = {there: here for here, there in SHIFT.items()}
+
+
+@settings(max_examples=60)
+@given(st.lists(st.one_of(intentions, st.just("undo")), max_size=10))
+def test_any_history_comes_back_from_a_file_and_from_another_store(actions: list[Choose | str]) -> None:
+    labelling = LabellingSession(made())
+    labelling.act(actions)
+    places = {int(id): SentencePlace("article", int(id), f"text {id}") for id in IDS}
+    log = tuple(zip(labelling.steps, labelling.change_sets, strict=True))
+    document = LabellingDocument(ABOUT, made(), log, places)
+    lines = list(to_lines(document))
+    again = from_lines(lines)
+    assert list(to_lines(again)) == lines
+    assert again.end().to_bytes() == labelling.state.to_bytes()
+    elsewhere = moved(again, SHIFT)  # the same sentences in another store, in the opposite order
+    assert moved(elsewhere, BACK).end().to_bytes() == labelling.state.to_bytes()
+    found = ClusterChanges()
+    found.add(elsewhere.log)
+    assert found.stale_names(elsewhere.end()) == labelling.changes().stale_names(labelling.state)

@@ -1,12 +1,11 @@
-"""From labels to a metric: what it would change, and the model that is kept."""
+"""What is learned from labels."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.homes import CopyHome, MakeHome
-from tests.jobs.helpers import write_articles
+from tests.homes import CopyHome
 from tests.jobs.test_kinds import do
 from themescope.core.errors import AccessError, DataError
 from themescope.core.labelling import operations as op
@@ -21,17 +20,6 @@ from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.search import query_vector, vectors_of
 
 MODEL = "static-wikipedia"
-
-
-@pytest.fixture(scope="module")
-def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    articles = write_articles(tmp_path_factory.mktemp("files"), 12, paragraphs=8)
-
-    def fill(store: Store) -> None:
-        do(store, "import-corpus", files=[str(articles)], corpus="C")
-        do(store, "embed", corpus="C", model=MODEL)
-
-    return make_home(fill)
 
 
 def labelling(
@@ -50,8 +38,8 @@ def labelling(
     return record, session
 
 
-def test_a_metric_is_kept_as_a_model_with_vectors_and_embeds_new_text(home: Path, copy_home: CopyHome) -> None:
-    store = copy_home(home)
+def test_a_metric_is_kept_as_a_model_with_vectors_and_embeds_new_text(embedded_home: Path, copy_home: CopyHome) -> None:
+    store = copy_home(embedded_home)
     record, session = labelling(store, each=5)
     with store.reading() as r:
         base = r.models.by_name(MODEL)
@@ -87,10 +75,37 @@ def test_a_metric_is_kept_as_a_model_with_vectors_and_embeds_new_text(home: Path
     assert session.partition.to_bytes() == before and metrics.model_in_use(store, session.partition) is None
 
 
-def test_articles_of_the_test_split_are_not_learned_from(home: Path, copy_home: CopyHome) -> None:
-    store = copy_home(home)
+def test_articles_of_the_test_split_are_not_learned_from(embedded_home: Path, copy_home: CopyHome) -> None:
+    store = copy_home(embedded_home)
     record, session = labelling(store, Split.TEST, each=5)
     with store.reading() as r:
         base = r.models.by_name(MODEL)
     with pytest.raises(DataError, match="test split are not used"):
         metrics.learn_from_labels(store, record, session.partition, base)
+
+
+def test_the_rest_is_predicted_and_the_labels_stay(copy_home: CopyHome, embedded_home: Path) -> None:
+    store = copy_home(embedded_home)
+    record, session = labelling(store, each=6)
+    before = session.partition.to_bytes()
+    result = do(store, "predict-labels", labelling="mine")
+    with store.reading() as r:
+        stored = r.predictions.newest(record.id)
+        assert stored is not None and r.labellings.snapshot(record.id).partition.to_bytes() == before
+        ids, probabilities = r.predictions.values(stored.id)
+    assert (stored.model, stored.labels, stored.step) == (MODEL, 24, session.snapshot.step)
+    assert stored.codes == tuple(sorted(session.partition.clusters)) and result["predicted"] == len(ids) - 24
+    assert len(ids) == record.sentences == stored.sentences and (np.diff(ids) > 0).all()
+    assert probabilities.shape == (len(ids), 4) and np.allclose(probabilities.sum(1), 1, atol=0.01)
+    assert stored.report["accuracy"]["value"] == result["accuracy"] and len(stored.report["codes"]) == 4
+    do(store, "predict-labels", labelling="mine", seed=1)
+    with store.reading() as r:
+        again = r.predictions.newest(record.id)
+    assert again is not None and again.id != stored.id
+
+
+def test_too_few_labels_are_a_clear_error(copy_home: CopyHome, embedded_home: Path) -> None:
+    store = copy_home(embedded_home)
+    labelling(store, each=2)
+    with pytest.raises(DataError, match=r"There are 8 labels of 4 codes\. Label at least 10"):
+        do(store, "predict-labels", labelling="mine")
