@@ -78,17 +78,16 @@ MODELS = (
     _joined("triplets-sen-titles-unit", unit=True),
     _net("triplets-sen-same-art", SAME_ART, "triplets-sen-same-art"),
     _net("triplets-sen-rand-art", RAND_ART, "triplets-sen-rand-art"),
-    _net("triplets-sen-section", SENTENCES, "triplets-sen", loss="section", temperature=None),
     _ablation("l1"),
     _ablation("l2", distance="l2"),
     _ablation("cosine", distance="cosine"),
     _ablation("cosine-measured", distance="cosine", temperature=None),
     _ablation("facenet", loss="facenet"),
+    _ablation("section", loss="section", temperature=None),
     _ablation("dropout-0", dropout_rate=0.0),
     _ablation("dropout-80", dropout_rate=0.8),
     _ablation("dropout-output", dropout_rate=0.8, dropout_sites=("output",)),
     ModelSpec("default", "triplets-sen-titles", random=False, pretrained="triplets-sen-titles-wikipedia"),
-    ModelSpec("hybrid-section", "hybrid", parts=("triplets-sen-section",), seeds=1),
     ModelSpec("hybrid-default", "hybrid", parts=("default",), random=False),
 )
 
@@ -169,14 +168,11 @@ PRETRAINED = (
     "all seeds."
 )
 HYBRID = "Not in the paper: the network's cosine and, with twice the weight, that of Tf-idf within the article."
-OWN_LOSS = "Not in the paper: all related sentences of a batch are compared (section loss)."
 OTHER_WORDS = "Other word vectors than GloVe 840B (see data)."
 OWN: Mapping[str, tuple[str, str]] = {
     "triplets-sen-titles-unit": ("triplets-sen-titles, unit components", JOINED_UNIT),
-    "triplets-sen-section": ("triplets-sen, section loss", OWN_LOSS),
     "default": ("the pretrained triplet networks of Themescope", PRETRAINED),
     "tfidf": ("Tf-idf within the article", "Not in the paper: a baseline without training."),
-    "hybrid-section": ("triplets-sen, section loss, with Tf-idf", HYBRID),
     "hybrid-default": ("the pretrained triplet networks of Themescope, with Tf-idf", HYBRID),
 }
 """Model of our own → title and remark of its rows."""
@@ -258,9 +254,7 @@ TABLE_3 = ResultTable(
             "triplets-sen": ("mean-vectors", "triplets-sen-rand-art"),
             "mean-vectors": ("skip-thoughts-cs",),
             "skip-thoughts-cs": ("skip-thoughts-sick",),
-            "triplets-sen-section": ("triplets-sen",),
-            "default": ("triplets-sen-section", "mean-vectors", "tfidf"),
-            "hybrid-section": ("triplets-sen-section", "mean-vectors"),
+            "default": ("triplets-sen", "mean-vectors", "tfidf"),
             "hybrid-default": ("default", "mean-vectors"),
         },
     ),
@@ -389,6 +383,7 @@ ABLATIONS = ResultTable(
         _variant("cosine", "cosine, τ = 1", f"{_NO_NUMBER} At this scale the loss cannot fall below .238."),
         _variant("cosine-measured", "cosine, τ measured", "Not in the paper: cosine with a measured temperature."),
         _variant("facenet", "FaceNet loss", f"{_NO_NUMBER} Margin 0.2 on unit vectors, mean over all triplets."),
+        _variant("section", "section loss", "Not in the paper: all related sentences of a batch are compared."),
         _variant("dropout-0", "no dropout", _DROPOUT),
         _variant("dropout-80", "dropout 0.8", f"{_DROPOUT} This row: rate 0.8 on both."),
         _variant("dropout-output", "dropout 0.8 on the sentence vector", f"{_DROPOUT} The other literal reading."),
@@ -399,7 +394,8 @@ ABLATIONS = ResultTable(
                   model="triplets-sen"),
     ),
     (
-        *claims(ACCURACY, {"l1": ("l2", "cosine", "facenet", "dropout-80"), "cosine-measured": ("cosine",)}),
+        *claims(ACCURACY, {"l1": ("l2", "cosine", "facenet", "dropout-80"), "section": ("l1",)}),
+        Claim("cosine-measured", "cosine", ACCURACY),
         Claim("adjacent", "same-article", ACCURACY, SIMILAR),
     ),
 )  # fmt: skip
@@ -466,9 +462,7 @@ _ORDER = ("triplets-sen-titles", "triplets-sen", "triplets-sen-rand-art", "mean-
 
 _BETTER = {
     "triplets-sen": ("mean-vectors",),
-    "triplets-sen-section": ("triplets-sen", "mean-vectors"),
-    "default": ("triplets-sen-section", "mean-vectors", "tfidf"),
-    "hybrid-section": ("triplets-sen-section", "tfidf", "mean-vectors"),
+    "default": ("triplets-sen", "mean-vectors", "tfidf"),
     "hybrid-default": ("default", "mean-vectors"),
 }
 _STEPS = (*pairwise(_ORDER), ("triplets-sen", "triplets-titles"), ("triplets-titles", "mean-vectors"))

@@ -84,11 +84,14 @@ def _tested(paper: Paper, tables: Mapping[str, Json]) -> Iterator[str]:
         for claim in tables[table.id]["claims"]:
             if {claim["first"], claim["second"]} <= published and "p" in claim:
                 difference, p, verdict = _outcome(claim)
-                sign = ">" if claim["relation"] == "better" else "≈"
-                text = f"{verdict}: {claim['first']} {sign} {claim['second']} by {difference}, p = {p}"
+                text = f"{verdict}: {_claimed(claim)} by {difference}, p = {p}"
                 lines.append(f"- {heading(table.id, table.title)}: {_plain(text.replace('= <', '<'))}.")
     if lines:
         yield from ("What the published numbers claim, tested on ours (details below the tables):", "", *lines, "")
+
+
+def _claimed(claim: Json) -> str:
+    return f"{claim['first']} {'>' if claim['relation'] == 'better' else '≈'} {claim['second']}"
 
 
 def heading(id: str, title: str) -> str:
@@ -100,7 +103,7 @@ def heading(id: str, title: str) -> str:
 def _cells(paper: Paper) -> str:
     text = (
         "A cell reads: ours [95 % interval over n articles, documents or pairs of sentences] ± standard deviation over "
-        "seeds"
+        "seeds, none where one seed was used"
     )
     if any(row.published for table in paper.tables for row in table.rows):
         return f"{text} · published · difference. A dash means that the paper has no number."
@@ -125,9 +128,7 @@ def _section(table: str, profile: str, content: Json) -> Iterator[str]:
         yield _line("Claim", "Metric", "Difference", "p", "Verdict")
         yield _line(*["---"] * 5)
         for claim in content["claims"]:
-            sign = ">" if claim["relation"] == "better" else "≈"
-            text = f"{claim['first']} {sign} {claim['second']}"
-            yield _line(text, titles[claim["metric"]], *_outcome(claim))
+            yield _line(_claimed(claim), titles[claim["metric"]], *_outcome(claim))
         yield ""
 
 
