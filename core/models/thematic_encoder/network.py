@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from themescope.core.errors import MissingExtraError
 from themescope.core.models.device import autocast, done_apart, seeded
 from themescope.core.models.triplet_network.network import length_chunks
-from themescope.core.text.encoders import Pooling
+from themescope.core.text.encoders import Encoder, Pooling
 from themescope.core.text.word_vectors import NumberedTexts
 from themescope.core.types import Index
 
@@ -29,7 +29,7 @@ _TRAINING_CHUNKS = 4  # parts of a training batch, each padded to its longest se
 
 
 def word_pieces(
-    tokenizer: Any, texts: Iterator[str], limit: int, tick: Callable[[], None]
+    encoder: Encoder, texts: Iterator[str], limit: int, tick: Callable[[], None]
 ) -> tuple[NumberedTexts, int]:
     """Tokenise ``texts``, cutting each off after ``limit`` word pieces; return how many were cut as well.
 
@@ -39,16 +39,18 @@ def word_pieces(
     cut = 0
     while block := list(islice(texts, _TEXTS)):
         tick()
-        read = tokenizer(block, truncation=True, max_length=limit)
-        found += read["input_ids"]
-        cut += sum(bool(encoding.overflowing) for encoding in read.encodings)
+        for encoding in encoder.encodings(block, limit):
+            found.append(encoding.ids)
+            cut += bool(encoding.overflowing)
     return _numbered(found), cut
 
 
-def windows(tokenizer: Any, texts: Sequence[str], limit: int) -> tuple[NumberedTexts, Index]:
+def windows(encoder: Encoder, texts: Sequence[str], limit: int) -> tuple[NumberedTexts, Index]:
     """Tokenise ``texts``, dividing those with more than ``limit`` word pieces; return (w,) whose part each is."""
-    found = tokenizer(texts, truncation=True, max_length=limit, return_overflowing_tokens=True)
-    return _numbered(found["input_ids"]), np.array(found["overflow_to_sample_mapping"], np.int64)
+    found = [
+        (place, part) for place, one in enumerate(encoder.encodings(texts, limit)) for part in (one, *one.overflowing)
+    ]
+    return _numbered([part.ids for _, part in found]), np.array([place for place, _ in found], np.int64)
 
 
 def _numbered(pieces: Sequence[Sequence[int]]) -> NumberedTexts:
@@ -167,6 +169,20 @@ def prepare(network: nn.Module, config: ThematicEncoderConfig, seed: int) -> nn.
 def learned(network: nn.Module) -> dict[str, npt.NDArray[np.float32]]:
     """Return the learned parameters by name."""
     return {name: p.detach().cpu().float().numpy() for name, p in network.named_parameters() if p.requires_grad}
+
+
+def with_lora(network: nn.Module, weights: Mapping[str, npt.NDArray[Any]], scale: float) -> nn.Module:
+    """Return a plain ``network`` with the change of LoRA ``weights``, as :func:`learned` names them (Hu et al. 2022).
+
+    Raises ``KeyError`` or ``RuntimeError`` for weights of another network.
+    """
+    down, up = ".lora_A.default.weight", ".lora_B.default.weight"
+    with torch.no_grad():
+        for name in (name.removesuffix(down) for name in weights if name.endswith(down)):
+            changed = network.get_parameter(f"{name}.weight")
+            a, b = (torch.from_numpy(np.asarray(weights[name + end], np.float32)) for end in (down, up))
+            changed += (b @ a) * scale
+    return network.requires_grad_(False).eval()
 
 
 def merged(network: nn.Module, weights: Mapping[str, npt.NDArray[Any]]) -> nn.Module:
