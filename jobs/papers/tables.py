@@ -35,7 +35,7 @@ from themescope.core.papers.spec import (
 )
 from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Estimate, Floats, Ids, Sentence, Split, TripletRows
-from themescope.jobs.common.results import code_revision, code_version
+from themescope.jobs.common.results import code_revision, code_version, file_digest, folder_digest
 from themescope.jobs.common.vectors import load_model
 from themescope.jobs.kinds.import_corpus import text_key
 from themescope.jobs.papers.document import data_of
@@ -113,6 +113,12 @@ def _made(table: ResultTable, work: Work, measured: Mapping[str, Sequence[Measur
     used = {("triplets", id) for model in models.values() for id in (model.triplets, model.validation)}
     used |= {(kind, getattr(row.measure, kind, "")) for row in rows for kind in ("triplets", "benchmark")}
     data = {f"{kind} {id}": record.digest for kind, id in sorted(used) if (record := work.made(kind, id))}
+    files = {str(getattr(row.measure, "documents", "")) for row in rows}
+    data |= {name: file_digest(_documents(name, work)) for name in sorted(files) if name}
+    if work.sources.sick and any(isinstance(row.measure, RelatednessMeasures | ExamplePredictions) for row in rows):
+        data["SICK"] = folder_digest(work.sources.sick)
+    words = {Path(work.sources.words_for(model.words)) for model in models.values() if model.words}
+    data |= {path.name: file_digest(path) for path in sorted(words) if path.is_file()}
     corpora = {model.corpus for model in models.values() if model.corpus}
     data |= {work.corpus(id).name: str(text_key(work.corpus(id))[0]) for id in sorted(corpora)}
     if work.sources.articles is not None:

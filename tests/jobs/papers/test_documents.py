@@ -18,6 +18,7 @@ from themescope.core.papers import paper
 from themescope.core.papers.spec import Measure, Paper, models_of
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
+from themescope.jobs.common.results import file_digest
 from themescope.jobs.kinds import check_job
 from themescope.jobs.papers.document import document
 from themescope.jobs.queue.runner import run_here
@@ -38,7 +39,7 @@ def headers(text: str) -> dict[str, tuple[list[int], str]]:
     return found
 
 
-def test_headers_state_what_ran(corpus: Store, reproduce: Reproduce, tmp_path: Path) -> None:
+def test_headers_state_what_ran(corpus: Store, reproduce: Reproduce, data: Path, tmp_path: Path) -> None:
     reproduce(tables=["2"], seeds=2)
     reproduce(tables=["4"], seeds=1, articles=2)
     text = (tmp_path / "docs" / "results.md").read_text(encoding="utf-8")
@@ -49,6 +50,7 @@ def test_headers_state_what_ran(corpus: Store, reproduce: Reproduce, tmp_path: P
     with corpus.reading() as r:
         digests = {f"triplets {found.kind}": found.digest for found in r.triplets.list() if found.kind == "sentences"}
     assert {name: made["data"][name] for name in digests} == digests and made["data"]["C"]
+    assert made["data"]["words.txt"] == file_digest(data / "words.txt")
     (claim, *_) = records["tables"]["2"]["claims"]
     assert f"- Table 2: Accuracy: {claim['verdict']}: net | small > mean-vectors by " in text.partition("## ")[0]
     accuracy, clusters = headers(text).values()
