@@ -1,12 +1,19 @@
 """Waves of a project: assignment to known codes, new themes, and the time and bytes of placing a wave.
 
     python -m benchmarks.waves lists LISTS.json --model thematic-wikipedia-2 --draws 10
+    python -m benchmarks.waves themes LISTS.json --record benchmarks/records/predicted-themes.json
     python -m benchmarks.waves store LIST.txt --old 1500 --wave 300 --waves 2
 
 LISTS is a JSON list of [name, sentences, codes]. For each list and draw, 1,500 sentences have their codes, and a wave
 of 300 others is assigned: printed are accuracy and calibration error (ten groups of equal size), and the number of new
 themes in it, where there are none. In a second wave, 30 of the 300 are of a code that the 1,500 do not have. It is
 found if a new theme has a third of them, and they are two thirds of it; other new themes are invented.
+
+``themes``: the themes that ``find_themes`` finds in 70 % of each list, with their number suggested and given, and those
+of the others by ``Themes.predict``. Right is a sentence whose code is that of most sentences of its theme. Printed and
+recorded are confidence, share right and calibration error, with the temperature of before (that of the sentences in
+which the themes were found) and now; and the share of unusual ones of the list, of :data:`STRANGERS`, and of the next
+list but two.
 
 LIST has a sentence in each line. In a store of its own, ``--old`` of them are imported, embedded, and get themes, a map
 and a labelling that begins with the themes; then waves are added and placed. Printed are the seconds of both, and
@@ -21,13 +28,15 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
-from themescope import load
+from themescope import find_themes, load
+from themescope.core.sentence_model import vectors_of
 from themescope.core.tasks.waves import ThemeCentres, new_themes
 from themescope.core.types import Float32, Ids
 from themescope.db import label_tables as lt
@@ -88,6 +97,57 @@ def lists(args: argparse.Namespace) -> None:
         )  # fmt: skip
 
 
+STRANGERS = ("asdf qwer", "lorem ipsum dolor", "xxxx", "qqq www eee", "fhqwhgads", "1234 5678", "zxcv bnm hjkl",
+             "The recipe needs two eggs and a cup of flour.", "My cat sleeps all day on the sofa.",
+             "How do I reset my password?", "She painted the kitchen yellow.", "Please find the invoice attached.",
+             "He scored twice in the second half.", "The hotel room smelled of smoke.")  # fmt: skip
+
+
+def predicted(texts: list[str], codes: Ids, other: list[str], k: int | str, seed: int) -> dict[str, Any]:
+    """Return what is recorded of a list, with a row of confidences and of right predictions for both temperatures."""
+    rows = np.random.default_rng(seed).permutation(len(texts))
+    old, new = np.split(rows, [int(0.7 * len(rows))])
+    themes = find_themes([texts[row] for row in old], k=k)  # type: ignore[arg-type]
+    found = themes.predict([texts[row] for row in new])
+    before = ThemeCentres(themes.vectors, themes.different_labels).assign(
+        vectors_of(themes.encoder, [texts[row] for row in new])
+    )  # type: ignore[arg-type]
+    most = np.array([np.bincount(codes[old][themes.labels == theme]).argmax() for theme in range(len(themes.themes))])
+    right = most[found.labels] == codes[new]
+    unusual = {"list": found, "strangers": themes.predict(STRANGERS), "other list": themes.predict(other)}
+    return {
+        "k": k, "themes": len(themes.themes), "right": right,
+        "before": before.probability, "now": found.probability,
+        "unusual": {name: float(one.unusual.mean()) for name, one in unusual.items()},
+        "unusual before": float(before.unusual.mean()),
+    }  # fmt: skip
+
+
+def of_themes(args: argparse.Namespace) -> None:
+    """Print and record a row for each list and both numbers of themes."""
+    given = json.loads(args.file.read_text("utf-8"))
+    rows: list[dict[str, Any]] = []
+    for place, (name, texts, codes) in enumerate(given):
+        numbers = np.unique(codes, return_inverse=True)[1]
+        for k in ("auto", int(numbers.max()) + 1):
+            row = predicted(texts, numbers, given[(place + 3) % len(given)][1][:60], k, place)
+            rows.append({"list": name, "sentences": len(texts), **row})
+            print(name, k, f"right {row['right'].mean():.2f}", *(
+                f"{when}: {row[when].mean():.2f}, error {calibration_error(row[when], row['right']):.3f};"
+                for when in ("before", "now")), row["unusual"], flush=True)  # fmt: skip
+    pooled = {name: np.concatenate([row[name] for row in rows]) for name in ("right", "before", "now")}
+    for row in [pooled, *rows]:
+        right = row.pop("right")
+        for when in ("before", "now"):
+            sure = row.pop(when)
+            row |= {f"confidence {when}": float(sure.mean()), f"error {when}": calibration_error(sure, right)}
+        row["right"] = float(right.mean())
+    print("all:", pooled)
+    if args.record:
+        about = {"program": "python -m benchmarks.waves themes", "date": date.today().isoformat()}
+        args.record.write_text(json.dumps(about | {"all": pooled, "lists": rows}, indent=1) + "\n", "utf-8")
+
+
 # --- a store ----------------------------------------------------------------------------------------------------------
 
 _FIXED = (t.article, t.sentence, t.embedding, t.filed_embedding, t.run, t.assignment, t.margin, lt.labelling, lt.label,
@@ -139,12 +199,13 @@ def in_store(args: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("lists", "store"))
+    parser.add_argument("what", choices=("lists", "themes", "store"))
     parser.add_argument("file", type=Path)
     parser.add_argument("--model", default="thematic-wikipedia-2")
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--old", type=int, default=OLD)
     parser.add_argument("--wave", type=int, default=WAVE)
     parser.add_argument("--waves", type=int, default=1)
+    parser.add_argument("--record", type=Path)
     given = parser.parse_args()
-    (lists if given.what == "lists" else in_store)(given)
+    {"lists": lists, "themes": of_themes, "store": in_store}[given.what](given)

@@ -5,7 +5,7 @@ The module imports numpy and everything heavier inside its functions, so that ``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -148,6 +148,93 @@ def find_themes(
     if isinstance(shown, ProgressBar):
         shown.bar.close()
     return themes_of_list(given, themes)
+
+
+def train(
+    method: str,
+    triplets: str | Path | Iterable[tuple[str, str, str]],
+    folder: str | Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    report: Report | None = None,
+    show_progress_bar: bool = False,
+) -> SentenceModel:
+    """Train a method on triplets of sentences, save the model in a folder and return it.
+
+    A tenth of the triplets is held out, with whole groups where there are ten: they decide when the training ends, and
+    which of its states is kept.
+
+    Parameters
+    ----------
+    method
+        Id of a method that learns from triplets, such as ``"triplets-sen"``.
+    triplets
+        At least 20 tuples of pivot, positive and negative, or a CSV or JSON lines file with columns of these names. A
+        column ``group`` says which triplets belong together; by default those that share sentences.
+    folder
+        New folder of the model, which :func:`load` reads.
+    settings
+        Settings of the method in place of its defaults.
+    seed
+        Seed of everything random.
+    report
+        Receives progress and may cancel.
+    show_progress_bar
+        Whether to show a bar in the terminal or the notebook, where there is no ``report``.
+
+    Raises
+    ------
+    ConfigError
+        If the method does not learn from triplets, or a setting is invalid.
+    DataError, ReadError
+        If there are too few triplets, or the file cannot be read.
+    TrainingError
+        If nothing was learned: no state is better than the one before the first step.
+
+    Examples
+    --------
+    >>> from themescope import train
+    >>> train("triplets-sen", [("It rains.", "It pours.", "She sings.")], "my-model")
+    Traceback (most recent call last):
+    ...
+    themescope.core.errors.DataError: There are 1 triplets. A training needs at least 20, of which some are held out.
+    """
+    import numpy as np
+
+    from themescope.core.errors import ArtifactError, ConfigError
+    from themescope.core.models import REGISTRY
+    from themescope.core.models.artifact import save_model
+    from themescope.core.models.base import require_learned
+    from themescope.core.protocols import SILENT
+    from themescope.core.sentence_model import load
+    from themescope.core.theme_finding import ProgressBar
+    from themescope.core.triplets.sample import divided, read_triplets, taken
+    from themescope.core.types import Corpus, Split, TripletTexts
+
+    able = [card.id for card in REGISTRY if "needs-triplets" in card.tags and "needs-models" not in card.tags]
+    if REGISTRY.get(method).id not in able:
+        known = ", ".join(able)
+        raise ConfigError(f"{method!r} does not learn from triplets; these do: {known}.")
+    target = Path(folder)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ArtifactError(f"{str(target)!r} exists and is not an empty folder. Choose a new one.")
+    if isinstance(triplets, str | Path):
+        texts = read_triplets(Path(triplets))
+    else:
+        columns = [list(column) for column in zip(*triplets, strict=True)]
+        if len(columns) != 3 or not all(isinstance(text, str) and text.strip() for one in columns for text in one):
+            raise DataError("Triplets are tuples of three sentences: pivot, positive, negative.")
+        texts = TripletTexts(*columns, np.full(len(columns[0]), -1, np.int64))
+    parts = {split: taken(texts, rows) for split, rows in divided(texts, (Split.VALIDATION,)).items()}
+    shown = report or (ProgressBar() if show_progress_bar else SILENT)
+    fitted = REGISTRY.build(method, settings, seed=seed).fit(Corpus(triplets=parts), shown)
+    if isinstance(shown, ProgressBar):
+        shown.bar.close()
+    metrics = dict(getattr(fitted, "metrics", None) or {})
+    require_learned(metrics)
+    save_model(fitted, method, target, {"triplets": len(texts), "metrics": metrics})
+    return load(target)
 
 
 def reproduce(

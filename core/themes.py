@@ -166,7 +166,7 @@ class Themes(FoundThemes):
                 f"The model has vectors of {found.shape[1]:,} dimensions; these themes have {self.vectors.shape[1]:,}. "
                 "Give the model that they were found with."
             )
-        return self._centres.assign(found)
+        return self._centres.assign(found, texts)
 
     def rename(self, names: Mapping[int, str] | Mapping[str, str]) -> Themes:
         """Return themes with other names: label or name → name. Raises :class:`.ConfigError` for a name twice."""
@@ -421,7 +421,7 @@ class Themes(FoundThemes):
 
     @cached_property
     def _centres(self) -> ThemeCentres:
-        return ThemeCentres(self.vectors, self.different_labels.tolist())
+        return ThemeCentres(self.vectors, self.different_labels.tolist(), self.different_sentences)
 
 
 def _themes(listed: Sequence[Mapping[str, Any]]) -> tuple[Theme, ...]:

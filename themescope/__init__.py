@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from themescope.core.api import encode, find_themes, reproduce, similarity
+    from themescope.core.api import encode, find_themes, reproduce, similarity, train
     from themescope.core.client.client import Client
     from themescope.core.estimators import SentenceClusterer, SentenceVectorizer
     from themescope.core.sentence_model import SentenceModel, load
@@ -43,6 +43,7 @@ __all__ = [
     "reproduce",
     "show",
     "similarity",
+    "train",
 ]
 
 _MODULES = {

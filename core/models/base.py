@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from themescope.core.config import Config
-from themescope.core.errors import DataError
+from themescope.core.errors import DataError, TrainingError
 from themescope.core.models.artifact import (
     load_submodels,
     read_json,
@@ -135,6 +135,16 @@ class CombiningModel(BaseModel):
 
     def _read(self, folder: Path) -> None:
         self._models = tuple(load_submodels(folder))
+
+
+def require_learned(metrics: Mapping[str, float]) -> None:
+    """Raise :class:`TrainingError` for the metrics of a training of which no state is better than its start."""
+    if metrics.get("steps") and not metrics.get("best step", 1):
+        raise TrainingError(
+            f"Nothing was learned: in {metrics['steps']:,.0f} steps no state was better on the validation data than "
+            "the one before the first step, so there is no model. Train on more data or for more epochs, or with "
+            "another learning rate; triplet networks learn from few triplets with loss=section, the default."
+        )
 
 
 def cut_off(model: FittedModel, sentences: Sequence[Sentence]) -> int:

@@ -1,17 +1,19 @@
-"""Sampling of triplet sets from articles (Ein Dor et al. 2018, section 3)."""
+"""Sampling of triplet sets from articles (Ein Dor et al. 2018, section 3), and triplets of one's own."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.protocols import Report
@@ -202,25 +204,33 @@ def _counts(
     }
 
 
-# Reader of CSV files of triplets with the columns Sentence1, Sentence2, Sentence3
+# Reader of files of triplets
 
 COLUMNS = ("Sentence1", "Sentence2", "Sentence3")
+_NAMES = {"sentence1", "pivot", "anchor"}, {"sentence2", "positive"}, {"sentence3", "negative"}
+"""Folded names of the columns of pivot, positive and negative, with :data:`COLUMNS` among them."""
 GROUP_COLUMNS = ("article id", "article", "article title", "group")
 """Folded names, with spaces for ``_`` and ``-``, of the column with the article of each triplet."""
+_LEAST = 20
+"""Least number of triplets of which some can be held out."""
 
 
-def read_triplets_csv(path: Path) -> TripletTexts:
-    """Return the triplets of a UTF-8 CSV file with the three columns in any order, in file order.
+def read_triplets(path: Path) -> TripletTexts:
+    """Return the triplets of a UTF-8 file in its order: CSV with a header, or JSON lines.
 
-    Groups are numbered 0, 1, … in order of appearance. Raises :class:`ReadError` with the line of the error: missing
-    columns, a row of another length, an empty sentence, wrong encoding, no rows.
+    The columns or keys are pivot, positive and negative, or Sentence1 to Sentence3. Groups are numbered 0, 1, … in
+    order of appearance. Raises :class:`ReadError` with the line of the error: missing columns, a row of another length,
+    an empty sentence, wrong encoding, no rows.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)
-            header = [name.strip() for name in next(reader, [])]
+            if path.name.lower().endswith((".jsonl", ".ndjson")):
+                header, *rows = _json_rows(path, file)
+            else:
+                header = [name.strip() for name in next(reader, [])]
+                rows = list(_csv_rows(path, reader, header, _columns(path, header)))
             columns = _columns(path, header)
-            rows = list(_csv_rows(path, reader, header, columns))
     except UnicodeDecodeError as error:
         raise ReadError(path, "The text is not UTF-8.", _undecodable_line(path), "Save the file as UTF-8.") from error
     except csv.Error as error:
@@ -238,21 +248,80 @@ def read_triplets_csv(path: Path) -> TripletTexts:
 def _columns(path: Path, header: list[str]) -> list[int]:
     """Return the columns of the three sentences; names are compared without case and spaces."""
     if not header:
-        raise ReadError(path, "The file is empty.", "line 1", f"It needs the columns {', '.join(COLUMNS)}.")
+        raise ReadError(path, "The file is empty.", "line 1", "It needs the columns pivot, positive, negative.")
     repeated = sorted({name for name in header if header.count(name) > 1})
     if repeated:
         raise ReadError(path, f"The column {repeated[0]!r} appears twice.", "line 1", "Rename one of them.")
     folded = [fold(name).replace(" ", "") for name in header]
-    missing = [name for name in COLUMNS if name.casefold() not in folded]
+    missing = [name for name, names in zip(COLUMNS, _NAMES, strict=True) if not names & {*folded}]
     if missing:
         raise ReadError(
             path,
             f"The column{'s' if len(missing) > 1 else ''} {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} "
             f"missing; there are: {', '.join(header)}.",
             "line 1",
-            "Name the columns Sentence1 (pivot), Sentence2 (positive) and Sentence3 (negative).",
+            "Name the columns pivot, positive and negative (or Sentence1, Sentence2 and Sentence3).",
         )
-    return [folded.index(name.casefold()) for name in COLUMNS]
+    return [next(i for i, name in enumerate(folded) if name in names) for names in _NAMES]
+
+
+def _json_rows(path: Path, lines: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the keys of the first object, and then the values of each object."""
+    header: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except ValueError as error:
+            raise ReadError(path, f"This is not JSON: {error}.", f"line {number}") from error
+        if not isinstance(found, dict) or (header and not {header[i] for i in _columns(path, header)} <= {*found}):
+            raise ReadError(path, "This is no object with the keys pivot, positive, negative.", f"line {number}")
+        if not header:
+            yield (header := [*found])
+        values = [found.get(name, "") for name in header]
+        for i in _columns(path, header):
+            if not isinstance(values[i], str) or not values[i].strip():
+                raise ReadError(path, f"{header[i]} is no text.", f"line {number}", "A triplet needs three sentences.")
+        yield [str(value) for value in values]
+
+
+def grouped(texts: TripletTexts) -> TripletTexts:
+    """Return triplets with groups: those that are given, or else numbers of triplets that share sentences."""
+    if (texts.groups >= 0).all():
+        return texts
+    numbers = {text: i for i, text in enumerate(dict.fromkeys((*texts.pivots, *texts.positives, *texts.negatives)))}
+    rows = [[numbers[text] for text in column] for column in (texts.pivots, texts.positives, texts.negatives)]
+    pairs = np.array([rows[0] * 2, rows[1] + rows[2]])
+    graph = sparse.coo_array((np.ones(pairs.shape[1]), pairs), shape=(len(numbers), len(numbers)))
+    return replace(texts, groups=sparse.csgraph.connected_components(graph)[1][rows[0]].astype(np.int64))
+
+
+def divided(texts: TripletTexts, held_out: Sequence[Split] = (Split.VALIDATION, Split.TEST)) -> dict[Split, Ids]:
+    """Return the rows of the training triplets, and of a tenth for each split that is held out.
+
+    Whole groups are held out, as far as there are ten; otherwise single triplets. Raises :class:`DataError` for fewer
+    than 20 triplets.
+    """
+    n, groups = len(texts), grouped(texts).groups
+    if n < _LEAST:
+        raise DataError(f"There are {n} triplets. A training needs at least {_LEAST}, of which some are held out.")
+    place, (numbers, first, sizes) = np.zeros(n, np.int64), np.unique(groups, return_index=True, return_counts=True)
+    if len(numbers) < 10:
+        place = np.where(np.arange(n) % 10 < len(held_out), np.arange(n) % 10 + 1, 0)
+    else:  # in an order that depends on the texts only; the largest group is trained on
+        names = [hashlib.blake2b(texts.pivots[row].encode("utf-8", "surrogatepass")).digest() for row in first]
+        waiting = [g for g in sorted(range(len(numbers)), key=names.__getitem__) if g != sizes.argmax()]
+        for part in range(1, len(held_out) + 1):
+            while waiting and 10 * (place == part).sum() < n:
+                place[groups == numbers[waiting.pop()]] = part
+    return {split: np.flatnonzero(place == part) for part, split in enumerate((Split.TRAIN, *held_out))}
+
+
+def taken(texts: TripletTexts, rows: Ids) -> TripletTexts:
+    """Return some of the triplets."""
+    columns = ([column[row] for row in rows] for column in (texts.pivots, texts.positives, texts.negatives))
+    return TripletTexts(*columns, texts.groups[rows])
 
 
 def _csv_rows(path: Path, reader: Iterator[list[str]], header: list[str], columns: list[int]) -> Iterator[list[str]]:

@@ -30,14 +30,17 @@ def job_command(
     name: str,
     kind: str,
     arguments: Sequence[str],
-    prepare: Callable[[Shell, dict[str, Any]], Mapping[str, Any]] = lambda shell, args: args,
+    prepare: Callable[[Shell, dict[str, Any]], Mapping[str, Any] | tuple[str, Mapping[str, Any]]] = lambda _, args: (
+        args
+    ),
     settings: Callable[[dict[str, Any]], type[Config]] | None = None,
     leave_out: Sequence[str] = (),
     help: str = "",
 ) -> click.Command:
     """Return a command that runs a kind of job: its first settings as arguments, the others as options.
 
-    ``prepare`` completes what was given; ``settings`` returns the class of the settings that ``--set`` names.
+    ``prepare`` completes what was given, or names another kind with its arguments; ``settings`` returns the class of
+    the settings that ``--set`` names.
     """
     known = options(KINDS.get(kind).config_class())
     inner = next((key for key, (_, hint, _) in known.items() if hint == Mapping[str, Any]), "")
@@ -54,7 +57,8 @@ def job_command(
             args[inner] = settings_of(settings(args), set_)
         if args.get("model"):
             args["model"] = model_for(shell, args["model"], args.get("corpus", ""))
-        done(shell, shell.run(kind, prepare(shell, args)))
+        prepared = prepare(shell, args)
+        done(shell, shell.run(*prepared) if isinstance(prepared, tuple) else shell.run(kind, prepared))
 
     run = job_options(kind, [key for key in known if key not in (*arguments, *leave_out, inner)])(run)
     if settings is not None:
@@ -257,7 +261,7 @@ def benchmark_for(
 
 def looks_like_file(source: str) -> bool:
     """Return whether ``source`` is a file or has the suffix of one."""
-    return Path(source).is_file() or source.lower().endswith((".csv", ".csv.gz"))
+    return Path(source).is_file() or source.lower().endswith((".csv", ".csv.gz", ".jsonl"))
 
 
 def here(shell: Shell, kind: str, args: Mapping[str, Any]) -> dict[str, Any]:

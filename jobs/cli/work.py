@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from themescope.core.config import Config
-from themescope.core.errors import ArtifactError, ConfigError
+from themescope.core.errors import ArtifactError, ConfigError, ReadError
 from themescope.core.types import FittedModel
-from themescope.jobs.cli.arguments import announce, done, job_command
+from themescope.jobs.cli.arguments import announce, done, here, job_command, looks_like_file
 from themescope.jobs.cli.shell import Shell, common, pass_shell
 from themescope.jobs.common.models import find_model
 
@@ -22,14 +22,34 @@ def _rules(args: dict[str, Any]) -> type[Config]:
     return TripletRules
 
 
-def _named(shell: Shell, args: dict[str, Any]) -> dict[str, Any]:
+def _named(shell: Shell, args: dict[str, Any]) -> dict[str, Any] | tuple[str, dict[str, Any]]:
+    if looks_like_file(args["corpus"]):
+        return "import-triplets", _own(shell, args["corpus"], args["name"])
     with shell.store.reading() as r:
         return args | {"name": args["name"] or r.triplets.usable_name(f"{args['corpus']} {args['kind']}")}
 
 
+def _own(shell: Shell, file: str, name: str = "") -> dict[str, Any]:
+    """Return the arguments of importing a file of triplets."""
+    path = Path(file)
+    if not path.is_file():
+        raise ReadError(file, "this file does not exist.")
+    with shell.store.reading() as r:
+        return {"file": str(path.absolute()), "name": name or r.triplets.usable_name(path.stem)}
+
+
 triplets = job_command(
-    "triplets", "build-triplets", ["corpus"], _named, _rules, help="Sample weakly labelled triplets from CORPUS."
-)
+    "triplets", "build-triplets", ["corpus"], _named, _rules,
+    help="Sample weakly labelled triplets from CORPUS, or import a CSV or JSON lines file with the columns pivot, "
+    "positive and negative.",
+)  # fmt: skip
+
+
+def _trained_on(shell: Shell, args: dict[str, Any]) -> dict[str, Any]:
+    """Import the triplets of a file that is named in place of a set."""
+    if looks_like_file(args["triplets"]):
+        args["triplets"] = here(shell, "import-triplets", _own(shell, args["triplets"]))["triplets"]
+    return announce(shell, args | {"name": args["name"] or args["method"]})
 
 
 def _of_method(args: dict[str, Any]) -> type[Config]:
@@ -42,7 +62,7 @@ train = job_command(
     "train",
     "train",
     ["method"],
-    lambda shell, args: announce(shell, args | {"name": args["name"] or args["method"]}),
+    _trained_on,
     _of_method,
     help="Fit METHOD and store it as a model. Ctrl-C stops it; `jobs retry` resumes from the checkpoint.",
 )

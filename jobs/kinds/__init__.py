@@ -99,6 +99,16 @@ REGISTRY = Registry(
             link=ResultLink("texts", {"view": "Read"}, {"corpus": "corpus"}),
         ),
         JobCard(
+            id="import-triplets",
+            title="Import triplets",
+            summary="Stores triplets of a file (pivot, positive, negative) as a set, and their sentences as a project.",
+            factory="themescope.jobs.kinds.triplets:import_triplets",
+            config="themescope.jobs.kinds.triplets:ImportTripletsConfig",
+            tags=frozenset({"fills-a-corpus", "fills-a-triplet-set"}),
+            pages=("triplets",),
+            link=ResultLink("triplets", {"view": "Browse"}, {"set": "triplets"}),
+        ),
+        JobCard(
             id="build-triplets",
             title="Sample triplets",
             summary="Samples weakly labelled triplets (pivot, same section, other section) from a corpus.",

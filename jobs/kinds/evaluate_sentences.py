@@ -129,10 +129,10 @@ def _set(store: Store, args: EvaluateTripletsConfig) -> _Data:
 
 def _triplets(store: Store, args: EvaluateTripletsConfig, data: _Data) -> tuple[TripletTexts, Ids]:
     """Return the triplets as text and their ids; for a file, the ids are row numbers."""
-    from themescope.core.triplets.sample import read_triplets_csv
+    from themescope.core.triplets.sample import read_triplets
 
     if data.set_id is None:
-        texts = read_triplets_csv(Path(args.file))
+        texts = read_triplets(Path(args.file))
         return texts, np.arange(len(texts), dtype=np.int64)
     with store.reading() as r:
         split = Split(args.split)

@@ -39,7 +39,9 @@ class TrainConfig(JobConfig):
 
     method: str = option("", "Id of the method to fit.", required=True)
     name: str = option("", "Name of the new model.", required=True)
-    triplets: str = option("", "Triplet set to train on, for methods that need triplets.")
+    triplets: str = option(
+        "", "Triplet set to train on, for methods that need triplets; in a command also a file of your own."
+    )
     corpus: str = option("", "Corpus to train on, for methods that use running text or sections.")
     settings: Mapping[str, Any] = option({}, "Settings of the method.")
     seed: int = option(0, "Random seed.", low=0)
@@ -135,6 +137,7 @@ def train(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     """Fit the method and store artifact and model. A stored model with the same digest is returned."""
     from themescope.core.models import REGISTRY as METHODS
     from themescope.core.models.artifact import title_digests
+    from themescope.core.models.base import require_learned
 
     store = context.store
     card, config, data, digest = _plan(store, args)
@@ -155,6 +158,7 @@ def train(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     fitted.fit(corpus, context.part(0.0, 0.98))
     # If the method has no metrics of its own, the last points of its curves are stored.
     metrics = dict(getattr(fitted, "metrics", None) or {name: p.value for name, p in context.last.items()})
+    require_learned(metrics)
     metrics["seconds"] = round(time.monotonic() - begun, 1)
     seen = title_digests(_titles(store, card, data, corpus))
     record["train_titles"] = sorted({*seen, *record.pop("joined_titles", ())})
@@ -211,13 +215,13 @@ def _word_tables(config: Config) -> list[Card]:
 
 
 def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
-    from themescope.core.triplets.sample import read_triplets_csv
+    from themescope.core.triplets.sample import read_triplets
 
     record: dict[str, Any] = {"code": code_version(), "revision": card.revision}
     parts: dict[str, Any] = {}
     if "needs-triplets" in card.tags and data.files:
         splits = zip((Split.TRAIN, Split.VALIDATION), data.files, strict=True)
-        parts["triplets"] = {split: read_triplets_csv(path) for split, path in splits}
+        parts["triplets"] = {split: read_triplets(path) for split, path in splits}
         record |= {"triplets": [path.name for path in data.files], "triplets_digest": data.digest(card)[1:]}
     elif "needs-triplets" in card.tags and data.triplets is not None:
         with store.reading() as r:

@@ -7,8 +7,11 @@ pairs on which people contradict each other, and without articles of the test sp
 
 from __future__ import annotations
 
+import csv
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,8 +31,9 @@ from themescope.db.store import Store
 from themescope.jobs.common.articles import StoredArticles, ready_corpus, splits_of, titles_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled import judged_sentences
-from themescope.jobs.common.results import work_digest
+from themescope.jobs.common.results import file_digest, work_digest
 from themescope.jobs.kinds import REGISTRY as KINDS
+from themescope.jobs.kinds.import_corpus import ImportConfig, import_corpus
 
 BATCH_ROWS = 20_000
 
@@ -78,6 +82,57 @@ def build_triplets(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
     about = args.kind, config, args.seed, sampled.digest(), KINDS.get("build-triplets").revision
     made = store_triplets(context, corpus.id, args.name, about, sampled.rows, sampled.counts)
     return set_result(made, cached=False)
+
+
+@dataclass(frozen=True)
+class ImportTripletsConfig(JobConfig):
+    """Arguments of importing triplets."""
+
+    TITLE = "Import the triplets “{name}”"
+
+    file: str = option(
+        "", "CSV or JSON lines file with the columns pivot, positive, negative, and perhaps group.", file=True,
+        required=True,
+    )  # fmt: skip
+    name: str = option("", "Name of the new triplet set, and of the new project with its sentences.", required=True)
+    language: str = option("en", "Language of the text, as a two-letter code.")
+
+
+def import_triplets(args: ImportTripletsConfig, context: JobContext) -> dict[str, Any]:
+    """Store the sentences of a file as a project and its triplets as a set; a tenth each for validation and test.
+
+    Triplets of a group, by default those that share sentences, are one article, which is in one split.
+    """
+    from themescope.core.triplets.sample import divided, fold, grouped, read_triplets
+
+    texts = grouped(read_triplets(Path(args.file)))
+    parts, owner = divided(texts), dict[str, str]()
+    columns = texts.pivots, texts.positives, texts.negatives
+    for group, *three in zip(texts.groups.tolist(), *columns, strict=True):
+        for text in three:
+            owner.setdefault(" ".join(text.split()), f"{args.name}, group {group + 1}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "sentences.csv")
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream).writerows([("sentence", "group"), *owner.items()])
+        table = {"text": "sentence", "title": "group", "rows": "sentences"}
+        whole = ImportConfig((str(path),), args.name, args.language, reader="table", settings=table)
+        with context.store.reading() as r:  # an attempt that was killed may have imported the sentences
+            known = [c.id for c in r.corpora.list() if c.name == args.name and not r.triplets.list(c.id)
+                     and c.report.get("file_digests") == [file_digest(path)]]  # fmt: skip
+        corpus_id = known[0] if known else int(import_corpus(whole, context)["corpus_id"])
+    with context.store.reading() as r:
+        articles = r.corpora.articles(corpus_id, limit=len(owner))
+        sentences = r.corpora.sentences_of([article.id for article in articles])
+    ids = {fold(one.text): one for part in sentences.values() for one in part}
+    found = np.array([[ids[fold(text)].id for text in column] for column in columns])
+    owners = np.array([ids[fold(text)].article_id for text in texts.pivots])
+    rows = {split: TripletRows(np.zeros(len(at), np.int64), owners[at], *found[:, at]) for split, at in parts.items()}
+    content, numbers = digest_of([*columns, texts.groups.tolist()]), {s.value: len(at) for s, at in parts.items()}
+    about = _KIND, {"file": Path(args.file).name}, 0, content, KINDS.get("import-triplets").revision
+    clear_leftover(context, args.name)
+    made = store_triplets(context, corpus_id, args.name, about, rows, {"triplets": {**numbers, "total": len(texts)}})
+    return set_result(made, cached=False) | {"corpus": args.name}
 
 
 def store_triplets(

@@ -12,6 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.core.models.triplet_network.themes import theme_triplets
 from tests.jobs.helpers import (
     PATIENCE_S,
     program,
@@ -69,6 +70,21 @@ def test_the_whole_way(corpus: str) -> None:
     for what in ("corpora", "triplets", "models", "benchmarks", "runs", "maps"):
         assert len(call_json("list", what)[what]) >= 1
     assert len(call_json("jobs", "list")["jobs"]) >= 9
+
+
+def test_triplets_of_a_file_are_imported_and_trained_on(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    texts = theme_triplets(articles=20, per_article=6)
+    columns = texts.pivots, texts.positives, texts.negatives, texts.groups.astype(str).tolist()
+    rows = [",".join(row) for row in zip(*columns, strict=True)]
+    path.write_text("\n".join(["pivot,positive,negative,group", *rows]), encoding="utf-8")
+    assert call_json("triplets", path, "--name", "T")["counts"]["triplets"]["total"] == 120
+    small = ("hidden=16", "attention=8", "epochs=15", "vocabulary_limit=10", "learning_rate=0.01", "patience_stop=20")
+    settings = [part for pair in small for part in ("--set", pair)]
+    made = call_json("train", "triplets-sen", "--triplets", path, "--name", "M", *settings)
+    assert made["model"] == "M" and made["metrics"]["best step"] > 0
+    assert {one["name"] for one in call_json("list", "triplets")["triplets"]} == {"T", "mine"}
+    assert call("triplets", tmp_path / "none.csv").exit_code == 2
 
 
 def test_a_model_goes_from_one_store_to_another(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Every kind of job on a small corpus: results, caching, and the sentence that bad input gets."""
 
 import bz2
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
-from themescope.core.errors import ArtifactError, ConfigError, ReadError
+from themescope.core.errors import ArtifactError, ConfigError, ReadError, TrainingError
 from themescope.core.projection.maps import FittedMap, sample
 from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
@@ -116,6 +117,37 @@ class TestTriplets:
         with corpus.reading() as r:
             texts = r.triplets.texts(made["triplet_set_id"], Split.TRAIN, limit=1)
         assert texts.positives[0].startswith("Article ")
+
+    def test_triplets_of_ones_own_are_a_set_with_its_sentences(self, sqlite_store: Store, tmp_path: Path) -> None:
+        path = tmp_path / "own.jsonl"
+        rows = [(f"River {i // 2} floods.", f"River {i // 2} rises {i}.", f"Opera {i} begins.") for i in range(40)]
+        names = "pivot", "positive", "negative"
+        path.write_text(
+            "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows), encoding="utf-8"
+        )
+        made = do(sqlite_store, "import-triplets", file=str(path), name="Own")
+        assert made["counts"]["triplets"] == {"train": 32, "validation": 4, "test": 4, "total": 40}
+        with sqlite_store.reading() as r:
+            parts = {split: r.triplets.texts(made["triplet_set_id"], split) for split in Split}
+            assert (r.corpora.by_name("Own").articles, r.corpora.by_name("Own").sentences) == (20, 100)
+            assert "Own" in [s.name for s in r.triplets.list(r.corpora.by_name("Own").id)]
+        stored = [row for p in parts.values() for row in zip(p.pivots, p.positives, p.negatives, strict=True)]
+        assert sorted(stored) == sorted(rows)
+        pivots = [{*p.pivots} for p in parts.values()]
+        assert not pivots[0] & pivots[1] and not pivots[0] & pivots[2]
+
+    def test_a_training_that_learned_nothing_fails_and_leaves_no_model(
+        self, sqlite_store: Store, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "same.csv"
+        path.write_text("pivot,positive,negative\n" + "One.,Two.,Three.\n" * 20, encoding="utf-8")
+        do(sqlite_store, "import-triplets", file=str(path), name="Same")
+        settings = {"hidden": 4, "attention": 4, "epochs": 1, "vocabulary_limit": 1_000, "batch_size": 64}
+        with pytest.raises(TrainingError, match=r"Nothing was learned: in 1 steps .* there is no model. Train on more"):
+            do(sqlite_store, "train", method="triplets-sen", triplets="Same", name="M", settings=settings)
+        with sqlite_store.reading() as r:
+            (failed,) = r.jobs.list(status=JobStatus.FAILED)
+            assert failed.error.startswith("Nothing was learned") and failed.traceback == "" and not r.models.list()
 
 
 class TestModels:

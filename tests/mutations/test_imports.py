@@ -31,7 +31,7 @@ from themescope.core.readers.tables import read_sheet
 from themescope.core.records.stored import Sharing
 from themescope.core.tasks.relatedness import read_sick
 from themescope.core.text.word_vectors import load_word_vectors
-from themescope.core.triplets.sample import read_triplets_csv
+from themescope.core.triplets.sample import read_triplets
 from themescope.db.label_records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
@@ -194,7 +194,7 @@ SICK = "".join(
 ).encode()
 TRIPLETS = b'Sentence1,Sentence2,Sentence3,article_id\na,b,c,1\n"d, e",f,g,2\n'
 PLAIN: dict[str, tuple[str, bytes, Callable[[Path], object]]] = {
-    "triplets": ("triplets.csv", TRIPLETS, read_triplets_csv),
+    "triplets": ("triplets.csv", TRIPLETS, read_triplets),
     "sick": ("SICK.txt", SICK, read_sick),
     "word-vectors-text": ("table.txt", GLOVE, lambda path: load_word_vectors(str(path))),
     "word-vectors-binary": ("table.bin", BINARY, lambda path: load_word_vectors(str(path))),

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -443,3 +444,17 @@ def test_what_leaving_out_changed_is_shown_with_its_interval(filled_store: Store
     assert effect.measured is not None and effect.measured.test == paired_test(b, a, np.ones(4, int))
     next(b for b in at.button if b.label == "Compare margins").click().run()
     assert choice(at, "triplets_model").value == "net again" and "difference +.250" in words_of(at)
+
+
+def test_triplets_of_a_file_are_imported_from_the_page(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", view="Sets", set=SET)
+    rows = "".join(f"River {i}.,Stream {i}.,Opera {i}.\n" for i in range(20))
+    content = ("pivot,positive,negative\n" + rows).encode()
+    at.file_uploader(key="triplets_own_file").set_value(("mine.csv", content, "text/csv")).run()
+    next(b for b in at.button if b.label == "Import").click().run()
+    assert not at.exception and not at.error
+    (job,) = jobs_of(filled_store, "import-triplets")
+    assert job["name"] == "mine" and Path(str(job["file"])).read_bytes() == content
+    made = run_here(filled_store, "import-triplets", job, quiet=True)
+    assert made["counts"]["triplets"]["total"] == 20
+    assert "mine" in words_of(open_page("triplets", view="Sets", corpus="mine", set="mine"))

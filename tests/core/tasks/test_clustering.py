@@ -1,12 +1,15 @@
 """Clusterings of an article: tasks, calibrated pairs and waves."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+import themescope
 from benchmarks._pair_calibration import KnownList, brier_scores, fit_calibration
+from tests.places import ROOT
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
 from themescope.core.errors import Cancelled, DataError, UnknownNameError
 from themescope.core.metrics import REGISTRY as METRICS
@@ -168,3 +171,38 @@ def test_too_few_themes_are_refused() -> None:
     x, _ = drawn(1, (3, 3))
     with pytest.raises(DataError, match="two themes"):
         ThemeCentres(x, [0, 0, 0, -1, -1, 1])
+
+
+def test_themes_that_were_found_are_not_much_surer_of_new_sentences_than_right() -> None:
+    pages = ["accessibility", "backup", "columns", "estimates", "iclust", "languages", "maps", "teams", "triplets"]
+    texts, page = [], []
+    for number, name in enumerate(pages):
+        lines = re.split(r"(?<=[.:]) +", (ROOT / "docs" / f"{name}.md").read_text("utf-8").replace("\n", " "))
+        kept = [line for line in lines if 30 < len(line) < 300 and "|" not in line][:40]
+        texts, page = texts + kept, page + [number] * len(kept)
+    rows = np.random.default_rng(0).permutation(len(texts))
+    old, new = np.split(rows, [len(rows) * 2 // 3])
+    themes = themescope.find_themes([texts[row] for row in old], "static-wikipedia", k=len(pages))
+    found, truth = themes.predict([texts[row] for row in new]), np.array(page)
+    most = np.array([np.bincount(truth[old][themes.labels == theme]).argmax() for theme in range(len(pages))])
+    right = (most[found.labels] == truth[new]).mean()
+    as_if_given = ThemeCentres(themes.vectors, themes.different_labels).assign(
+        themes.encoder.encode([texts[row] for row in new])  # type: ignore[union-attr]
+    )
+    before, now = as_if_given.probability.mean() - right, found.probability.mean() - right
+    assert right > 0.2 and before > 0.2 and abs(now) < before / 2, (right, before, now)
+
+
+def test_a_text_without_any_word_of_the_list_fits_none() -> None:
+    x, labels = drawn(1, (60, 60, 60))
+    new, _ = drawn(2, (60, 60, 60))
+    texts = [f"The {['bus', 'tram', 'train'][label]} was late today {i % 7}" for i, label in enumerate(labels)]
+    centres = ThemeCentres(x, labels, texts)
+    assert abs(centres.assign(new, texts).unusual.mean() - 0.1) < 0.08
+    assert centres.assign(new, ["asdf qwer"] * len(new)).unusual.all()
+
+
+def test_in_a_short_list_what_is_farther_than_everything_fits_none() -> None:
+    x = np.eye(6, dtype=np.float32)[[0, 0, 1, 1]] + 0.1 * np.eye(6, dtype=np.float32)[[2, 3, 2, 3]]
+    found = ThemeCentres(x, [0, 0, 1, 1]).assign(np.eye(6, dtype=np.float32)[[5, 0]])
+    assert found.unusual.tolist() == [True, False]

@@ -1,12 +1,14 @@
 """What triplets are made of: filtered sections and their sentences, and files of triplets."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.core.triplets.articles import article, section, words
-from themescope.core.errors import ConfigError, ReadError
+from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.triplets.rules import (
     ArticleSentences,
     SectionRules,
@@ -16,8 +18,8 @@ from themescope.core.triplets.rules import (
     positioned,
     section_sentences,
 )
-from themescope.core.triplets.sample import read_triplets_csv
-from themescope.core.types import Article, Paragraph, Section
+from themescope.core.triplets.sample import divided, read_triplets
+from themescope.core.types import Article, Paragraph, Section, Split, TripletTexts
 
 
 def kept_titles(source: ArticleSentences, rules: SectionRules | None = None) -> list[str]:
@@ -177,7 +179,7 @@ def write(folder: Path, content: str | bytes) -> Path:
 
 
 def test_plain(tmp_path: Path) -> None:
-    texts = read_triplets_csv(write(tmp_path, GOOD))
+    texts = read_triplets(write(tmp_path, GOOD))
     assert texts.pivots == ["a", "d, e"]
     assert texts.positives == ["b", "f"]
     assert texts.negatives == ["c", "g"]
@@ -187,7 +189,7 @@ def test_plain(tmp_path: Path) -> None:
 def test_columns_anywhere_with_bom_extras_and_groups(tmp_path: Path) -> None:
     header = "\ufeffnote,sentence3,Article_ID,Sentence 1,SENTENCE2"
     text = "\r\n".join([header, "x,n1,Q7,p1,q1", "", "y,n2,Q3,p2,q2", "z,n3,Q7,p3,q3", ""])
-    texts = read_triplets_csv(write(tmp_path, text))
+    texts = read_triplets(write(tmp_path, text))
     assert texts.pivots == ["p1", "p2", "p3"] and texts.negatives == ["n1", "n2", "n3"]
     assert texts.groups.tolist() == [0, 1, 0]
 
@@ -207,7 +209,7 @@ def test_columns_anywhere_with_bom_extras_and_groups(tmp_path: Path) -> None:
 )
 def test_bad_files(tmp_path: Path, content: str | bytes, words: list[str]) -> None:
     with pytest.raises(ReadError) as caught:
-        read_triplets_csv(write(tmp_path, content))
+        read_triplets(write(tmp_path, content))
     assert "triplets.csv" in str(caught.value)
     for word in words:
         assert word in str(caught.value)
@@ -215,4 +217,43 @@ def test_bad_files(tmp_path: Path, content: str | bytes, words: list[str]) -> No
 
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="cannot be opened"):
-        read_triplets_csv(tmp_path / "nothing.csv")
+        read_triplets(tmp_path / "nothing.csv")
+
+
+OWN = [{"pivot": f"p {i // 3}", "positive": f"q {i}", "negative": f"n {i}", "group": i // 3} for i in range(90)]
+
+
+def test_json_lines_and_the_names_of_people(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in OWN), encoding="utf-8")
+    table = write(tmp_path, "Anchor,positive,NEGATIVE\na,b,c\n")
+    texts = read_triplets(path)
+    assert (texts.pivots[3], texts.positives[3], texts.negatives[3], texts.groups[3]) == ("p 1", "q 3", "n 3", 1)
+    assert read_triplets(table).pivots == ["a"]
+    for line, said in (("{", "line 91: This is not JSON"), ('{"pivot": "a"}', "no object with the keys")):
+        path.write_text("".join(json.dumps(row) + "\n" for row in OWN) + line, encoding="utf-8")
+        with pytest.raises(ReadError, match=said):
+            read_triplets(path)
+    path.write_text('{"pivot": "a", "positive": "b", "negative": null}', encoding="utf-8")
+    with pytest.raises(ReadError, match="negative is no text"):
+        read_triplets(path)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_groups_are_held_out_as_a_whole(tmp_path: Path, known: bool) -> None:
+    path = tmp_path / "own.jsonl"
+    rows = OWN if known else [{name: row[name] for name in ("pivot", "positive", "negative")} for row in OWN]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    texts = read_triplets(path)
+    parts = divided(texts)
+    assert sorted(row for part in parts.values() for row in part) == [*range(90)]
+    assert [len(part) for part in parts.values()] == [72, 9, 9]
+    pivots = [{texts.pivots[row] for row in part} for part in parts.values()]
+    assert not pivots[0] & pivots[1] and not pivots[0] & pivots[2] and not pivots[1] & pivots[2]
+
+
+def test_single_triplets_are_held_out_where_all_share_sentences() -> None:
+    texts = TripletTexts(["p"] * 30, [f"q {i}" for i in range(30)], ["n"] * 30, np.full(30, -1))
+    assert [len(part) for part in divided(texts, (Split.VALIDATION,)).values()] == [27, 3]
+    with pytest.raises(DataError, match="at least 20"):
+        divided(TripletTexts(["p"] * 9, ["q"] * 9, ["n"] * 9, np.full(9, -1)))

@@ -19,5 +19,6 @@ if found:
     saved_views("triplets")
 elif chosen is not None and not chosen.has_sections:
     no_sections(chosen, "A triplet compares sentences of two sections of an article.")
+    sets.own()
 elif (chosen := project()) is not None:
     sets.first(chosen)

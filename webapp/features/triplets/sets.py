@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
 from themescope.core.models import REGISTRY
+from themescope.core.readers.tables import MOST_BYTES
 from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.triplets.rules import TripletRules
 from themescope.core.types import Split
@@ -18,7 +20,7 @@ from themescope.jobs.kinds.triplets import ORIGIN
 from themescope.webapp.features import triplets
 from themescope.webapp.features.triplets import MODEL, SECOND_MODEL, SET
 from themescope.webapp.features.triplets import queries as page_queries
-from themescope.webapp.shared import choose, forms, people, queries
+from themescope.webapp.shared import choose, forms, input_files, people, queries
 from themescope.webapp.shared.choose import Stage, by_name, clickable, closed, nothing, project, steps
 from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.forms import checked, config_fields
@@ -75,6 +77,7 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
         with folded:
             if not closed("Building a triplet set") and (corpus := project()) is not None:
                 form(corpus)
+    own()
 
 
 def _steps(built: bool) -> list[Stage]:
@@ -92,6 +95,7 @@ def first(corpus: CorpusRecord) -> None:
     steps(_steps(built=False))
     if not closed("Building a triplet set"):
         form(corpus)
+        own()
 
 
 def next_steps(chosen: TripletSetRecord) -> None:
@@ -106,6 +110,26 @@ def next_steps(chosen: TripletSetRecord) -> None:
         page_link("compare", "Evaluate others on Compare", view={"tab": "Triplet accuracy"})
     else:
         nothing("No evaluated model yet.", "An admin can evaluate models on Compare.")
+
+
+def own() -> None:
+    """Draw the form for triplets of one's own, which make a set and a project with their sentences."""
+    if closed("Importing triplets"):
+        return
+    with st.expander("Import triplets", icon=":material/upload:"):
+        file = st.file_uploader(
+            "CSV or JSON lines file with the columns pivot, positive and negative", type=["csv", "jsonl", "ndjson"],
+            max_upload_size=MOST_BYTES // 1_000_000, key="triplets_own_file",
+            help="A column “group” keeps triplets together in training, validation or test; by default, those that "
+            "share sentences stay together. The sentences become a project of their own.",
+        )  # fmt: skip
+        if file is None:
+            return
+        name = st.text_input("Name", value=Path(file.name).stem, key="triplets_own_name").strip()
+        if st.button("Import", type="primary", icon=":material/upload:", disabled=not name):
+            path = input_files.keep_one("triplets_own", file)
+            if submit("import-triplets", {"file": str(path), "name": name}, f"Triplets {name}"):
+                st.rerun()
 
 
 def form(corpus: CorpusRecord) -> None:
