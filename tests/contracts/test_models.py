@@ -134,10 +134,11 @@ def test_the_number_of_threads_has_no_influence_on_vectors(card, fitted):
         assert apart(expected, model.embed(many)) == 0
 
 
-@every
+NEEDS = {"needs-models", "needs-triplets", "needs-sections", "needs-sentences", "encoder"}
+
+
+@pytest.mark.parametrize("card", [card for card in CARDS if not card.tags & NEEDS], ids=lambda card: card.id)
 def test_fit_returns_the_model_and_needs_no_report(card):
-    if card.tags & {"needs-models", "needs-triplets", "needs-sections", "needs-sentences", "encoder"}:
-        pytest.skip("other tests fit it with a report")
     model = REGISTRY.build(card.id, {}, seed=1)
     assert model.fit(Corpus()) is model
 

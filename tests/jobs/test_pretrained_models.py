@@ -38,6 +38,10 @@ DEFAULT_MODEL = default_model()
 MODELS = list(pretrained_folders().values())
 OURS = [folder for folder in MODELS if read_info(folder)["record"]["train_titles"]]
 """The models that were trained in this project, on articles that their records list."""
+READABLE = pytest.mark.parametrize(
+    "folder", [folder for folder in MODELS if not lacks_packages(folder.name)], ids=lambda folder: folder.name
+)
+"""Those whose base encoder needs no package that is missing here, see their cards."""
 TOPICS = ("The army lost the battle near the river.", "Her second album reached the top of the charts.")
 
 
@@ -58,9 +62,8 @@ def test_it_has_a_card(folder: Path) -> None:
         assert needed in card
 
 
+@READABLE
 def test_its_card_states_its_dimensions(folder: Path) -> None:
-    if lacks_packages(folder.name):
-        pytest.skip("The packages of its base encoder are not installed, see its card.")
     stated = re.search(r"([\d,]+) dimensions", (folder / "README.md").read_text("utf-8"))
     fitted, _ = load_model(folder)
     assert stated and int(stated[1].replace(",", "")) == fitted.embed([Sentence(TOPICS[0])]).shape[1]
@@ -70,9 +73,8 @@ def test_together_they_are_small() -> None:
     assert sum(file.stat().st_size for folder in MODELS for file in folder.iterdir()) <= 35e6
 
 
+@READABLE
 def test_it_tells_themes_apart(folder: Path) -> None:
-    if lacks_packages(folder.name):
-        pytest.skip("The packages of its base encoder are not installed, see its card.")
     fitted, _ = load_model(folder)
     war, music = TOPICS
     texts = [war, "Two regiments were sent to defend the town against the invasion.", music]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.jobs.executors import shards as fns
+from tests.jobs.executors.conftest import RAY
 from themescope.core.errors import Cancelled, DataError, ExecutorError, ReadError
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Shard
@@ -18,8 +19,8 @@ def numbers(count: int) -> list[Shard]:
     return [Shard(f"number {number}", number) for number in range(count)]
 
 
-def in_another_process(executor: ShardExecutor) -> bool:
-    return executor.remote or executor.workers() > 1
+IN_ANOTHER_PROCESS = pytest.mark.parametrize("executor", ["local-2", RAY], indirect=True)
+"""A single local worker is the process of the job, whose death ends the attempt."""
 
 
 def test_results_come_in_order_and_again(executor: ShardExecutor) -> None:
@@ -88,9 +89,8 @@ def test_progress_and_cancellation(executor: ShardExecutor) -> None:
         list(executor.map(fns.slow, numbers(1_000), report=Watch(stop_at=2)))
 
 
+@IN_ANOTHER_PROCESS
 def test_a_killed_worker_repeats_only_its_shards(executor: ShardExecutor, tmp_path: Path) -> None:
-    if not in_another_process(executor):
-        pytest.skip("A single local worker is the process of the job, whose death ends the attempt.")
     fn = fns.Noting(tmp_path, fatal=4)
     results = list(executor.map(fn, numbers(12), report=SILENT))
     for number, found in enumerate(results):
@@ -100,9 +100,8 @@ def test_a_killed_worker_repeats_only_its_shards(executor: ShardExecutor, tmp_pa
     assert len(fn.calls()) <= 12 + 3 * executor.workers()  # those in progress, at most, ran twice
 
 
+@IN_ANOTHER_PROCESS
 def test_a_shard_that_kills_its_worker_fails_by_name(executor: ShardExecutor, tmp_path: Path) -> None:
-    if not in_another_process(executor):
-        pytest.skip("A single local worker is the process of the job, whose death ends the attempt.")
     fn = fns.Noting(tmp_path, fatal=4, once=False)
     with pytest.raises(ExecutorError, match=f"died {MAX_DEATHS} times while it computed number 4, probably"):
         list(executor.map(fn, numbers(12), report=SILENT))
