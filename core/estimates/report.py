@@ -16,6 +16,7 @@ import numpy as np
 from themescope.core.errors import DataError
 from themescope.core.estimates import formulas
 from themescope.core.estimates.shares import (
+    COUNTED,
     NOT_RANDOM,
     CodedUnits,
     ShareEstimate,
@@ -61,6 +62,14 @@ def paragraphs(
     by :func:`themescope.core.labelling.markup.markdown` and its siblings, with :data:`REFERENCES`.
     """
     where = np.ones(len(units.labels), dtype=bool)
+    if units.counted:
+        counts = "; ".join(f"{one.name or 'all units'}: {count_text(one)}" for one in found)
+        return [
+            [
+                ("We counted the units with the code “", Foreign(code), "”: ", Foreign(counts), "."),
+                *((Foreign(note),) for note in (*notes, COUNTED)),
+            ]
+        ]
     sampled = units.weights > 0
     n = counted(int(sampled.sum()), "unit")
     data: list[Sentence] = [
@@ -125,6 +134,12 @@ def _bounds(one: ShareEstimate) -> str:
         f", and from {100 * one.least.value:.1f} to {100 * one.most.value:.1f} % whatever the labels of "
         f"{counted(one.open, 'open unit')} are"
     )
+
+
+def count_text(one: ShareEstimate) -> str:
+    """Return ``16 of 1,114 units (1.4 %)``: the units that have the code now."""
+    share = f" ({100 * one.coded / one.units:.1f} %)" if one.units else ""
+    return f"{one.coded:,} of {counted(one.units, 'unit')}{share}"
 
 
 def _percent(found: Estimate) -> str:

@@ -29,6 +29,7 @@ NOT_RANDOM = (
     "The coded units were not sampled at random, or their probabilities are unknown: the intervals leave out the error "
     "that comes from their choice. Code a random sample."
 )
+COUNTED = "No share is estimated from the checked units. Code a random sample, as a task."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +50,8 @@ class CodedUnits:
     """(n,) document of each unit; None if each unit is a document of its own."""
     given: Where | None = None
     """(n,) units that were given to people; those without a label are open. None if no unit is."""
+    coded: Where | None = None
+    """(n,) units that have the code now, whoever gave it; None for those with a label above 0."""
     label: Floats = field(init=False)
     """(n,) labels that estimates use; 0 of other units."""
     weights: Floats = field(init=False)
@@ -81,6 +84,16 @@ class CodedUnits:
         object.__setattr__(self, "document_count", int(place.max(initial=-1)) + 1)
 
     @property
+    def counted(self) -> bool:
+        """Whether there are labels, but none of a known probability, so that units are counted and none estimated."""
+        return not (self.weights > 0).any() and bool((~np.isnan(self.labels)).any())
+
+    @property
+    def with_code(self) -> Where:
+        """The (n,) units that have the code now."""
+        return self.label > 0 if self.coded is None else self.coded
+
+    @property
     def open(self) -> Where:
         """The (n,) units that were given to people and have no label."""
         return np.isnan(self.labels) & (np.zeros(len(self.labels), bool) if self.given is None else self.given)
@@ -91,8 +104,10 @@ class CodedUnits:
 
     def warnings(self, where: Where) -> tuple[str, ...]:
         """Return what a reader of estimates for ``where`` (n,) must know, one sentence or two each."""
+        if self.counted:
+            return (COUNTED,)
         found = []
-        if self.probabilities is None and bool(self.sampled(where).any()):
+        if self.probabilities is None and bool((self.sampled(where) != where).any() and self.sampled(where).any()):
             found.append(NOT_RANDOM)
         unsampled = int((where & ~np.isnan(self.labels)).sum() - self.sampled(where).sum())
         if unsampled:
@@ -139,6 +154,10 @@ class ShareEstimate:
     """The corrected estimate if the open units had the labels that make it lowest; None without open units."""
     most: Estimate | None = None
     """The corrected estimate if the open units had the labels that make it highest."""
+    coded: int = 0
+    """Number of units that have the code now, whoever gave it."""
+    checked: int = 0
+    """Number of units that people labelled, sampled or not."""
 
 
 def share(units: CodedUnits, where: Where | None = None, name: str = "") -> ShareEstimate:
@@ -176,14 +195,16 @@ def difference(units: CodedUnits, first: Where, second: Where, name: str = "") -
     people, machine, corrected = found
     warnings = tuple(dict.fromkeys([*units.warnings(first), *units.warnings(second)]))
     labels = int(units.sampled(both).sum())
-    result = ShareEstimate(name, people, machine, corrected, tuning, int(both.sum()), labels, warnings)
+    result = ShareEstimate(
+        name, people, machine, corrected, tuning, int(both.sum()), labels, warnings, **_counts(units, both)
+    )
     return _bounded(result, units, both, first.astype(np.float64), lambda other: difference(other, first, second))
 
 
 def composition(units: CodedUnits, where: Where, name: str = "") -> ShareEstimate:
     """Return the share of ``where`` (n,) among the units with the code, such as a party's part of a theme.
 
-    An estimate is None if no unit has the code.
+    An estimate is None if no unit has the code. ``units`` of it are those with the code.
     """
     everything, part = _everything(units), where.astype(np.float64)
     place = units.document, units.document_count
@@ -194,7 +215,7 @@ def composition(units: CodedUnits, where: Where, name: str = "") -> ShareEstimat
         found[2] = formulas.ratio(part, label, codes, units.weights, *place)
     if codes is not None:
         found[1] = formulas.ratio(part, codes, None, np.ones(len(part)), *place)
-    result = _result(name, found, units, everything)
+    result = replace(_result(name, found, units, everything), units=int(units.with_code.sum()), **_counts(units, where))
     return _bounded(result, units, everything, part, lambda other: composition(other, where))
 
 
@@ -208,6 +229,11 @@ def _bounded(
     ends = (replace(units, labels=np.where(units.open, label, units.labels)) for label in (1 - most, most))
     least, highest = (again(other).corrected for other in ends)
     return replace(found, open=number, least=least, most=highest)
+
+
+def _counts(units: CodedUnits, where: Where) -> dict[str, int]:
+    """Return the numbers of units of ``where`` (n,) that have the code, and that people labelled."""
+    return {"coded": int((units.with_code & where).sum()), "checked": int((where & ~np.isnan(units.labels)).sum())}
 
 
 def _everything(units: CodedUnits) -> Where:
@@ -238,7 +264,7 @@ def _result(name: str, found: Sequence[formulas.MeanEstimate | None], units: Cod
     tuning = found[2].tuning if found[2] is not None else 0.0
     labels = int(units.sampled(where).sum())
     size, warnings = int(where.sum()), units.warnings(where)
-    return ShareEstimate(name, people, machine, corrected, tuning, size, labels, warnings)
+    return ShareEstimate(name, people, machine, corrected, tuning, size, labels, warnings, **_counts(units, where))
 
 
 def clipped(share: float) -> float:

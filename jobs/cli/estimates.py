@@ -10,8 +10,8 @@ import click
 import numpy as np
 
 from themescope.core.errors import UnknownNameError
-from themescope.core.estimates.report import REFERENCES, estimates, paragraphs, replication_files
-from themescope.core.estimates.shares import ShareEstimate, composition, difference, share
+from themescope.core.estimates.report import REFERENCES, count_text, estimates, paragraphs, replication_files
+from themescope.core.estimates.shares import COUNTED, ShareEstimate, composition, difference, share
 from themescope.core.labelling.markup import markdown
 from themescope.core.metrics.crosstabs import PERIODS
 from themescope.core.types import Estimate
@@ -90,6 +90,10 @@ def _row(code: str, one: ShareEstimate) -> dict[str, Any]:
     ways = {"people": one.people, "machine": one.machine, "corrected": one.corrected}
     ways |= {"least": one.least, "most": one.most} if one.open else {}
     cells = {name: _cell(value) for name, value in ways.items()}
+    if one.warnings == (COUNTED,):
+        cells = {"units with the code": count_text(one), "checked": f"{one.checked:,}"}
+        cells |= {"machine": _cell(one.machine)} if one.machine else {}
+        return {"code": code, "group": one.name or "all", **cells}
     counts = {"sentences": one.units, "labels": one.labels} | ({"open": one.open} if one.open else {})
     return {"code": code, "group": one.name or "all", **cells, **counts}
 

@@ -123,6 +123,21 @@ def test_the_files_hold_what_is_shown(
         assert archive.read("units.csv").decode().splitlines()[1].split(",")[2] == "A"
 
 
+def test_what_was_not_drawn_at_random_is_counted(copy_home: CopyHome, home: Path, open_page: Open) -> None:
+    store = copy_home(home)
+    with store.reading() as r:
+        (corpus,) = r.corpora.list()
+    made = starts.begin(store, NewLabelling(corpus.id, "Picked", "Ada"), starts.from_nothing)
+    session = LabellingSession(store, made.id, "Ada")
+    session.do(op.create(session.partition, 1, "Housing", session.partition.ids[:6:2]))
+    at = open_page("estimates", labellings=["Picked"], code="Housing", by="party")
+    assert not at.exception and at.header[0].value == "Only 3 units were checked, not at random: no estimate for all"
+    found = table(at, "Units with Housing")
+    assert [found["Units with Housing"], found["All units"]] == [[3, 3, 0], [240, 120, 120]]
+    at = open_page("estimates", labellings=["Picked"], code="Housing", by="party", show="Parts of the code")
+    assert table(at, "Units with Housing")["All units with Housing"] == [3, 3]
+
+
 def test_labels_that_were_not_sampled_are_said_to_be(copy_home: CopyHome, home: Path, open_page: Open) -> None:
     copy_home(home)
     at = open_page("estimates", labellings=["Pilot · Ada", "Pilot · Ben"])

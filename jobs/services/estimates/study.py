@@ -58,6 +58,10 @@ class Study:
     """(n,) sampling probabilities; NaN of labels outside of a sample, None if no label is from a sample."""
     given: npt.NDArray[np.bool_]
     """(n,) sentences that samples gave to the people of the labellings; open if they have no label."""
+    coded: npt.NDArray[np.bool_]
+    """(n, k) sentences that have the code in a labelling as it is now, whoever gave it."""
+    counted: str
+    """Why sentences are counted and no share is estimated; "" if shares are estimated."""
     outside: int
     """Number of sentences of the project that the samples could not have drawn as they are now."""
     frame: str
@@ -71,7 +75,8 @@ class Study:
         """Return the units of one code."""
         column = self.codes.index(code)
         codes = None if self.machine is None else self.machine[:, column]
-        return CodedUnits(self.labels[:, column], codes, self.probabilities, self.documents, self.given)
+        chances = np.full(len(self.ids), np.nan) if self.counted else self.probabilities
+        return CodedUnits(self.labels[:, column], codes, chances, self.documents, self.given, self.coded[:, column])
 
 
 def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: LabellingRecord | None = None) -> Study:
@@ -121,24 +126,31 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
         probabilities = None if probabilities is None else probabilities[inside]
         assert shares is not None
         shares = shares[np.searchsorted(coded, ids)]
-    labels = _mean(ids, given, codes)
+    labels, now = _mean(ids, given, codes), _now(ids, states, codes)
+    unlabelled = ~np.isin(ids, labelled)
+    why = _why_counted(labels, probabilities, np.isin(ids, sampled.given))
+    holds += _unchecked(labellings, why, now[unlabelled])
     used = np.nansum(labels, axis=0) + (0 if shares is None else shares.sum(axis=0)) > 0
-    codes, labels = tuple(code for code, kept in zip(codes, used, strict=True) if kept), labels[:, used]
+    used |= now.any(axis=0) & bool(why)
+    codes, labels, now = (
+        tuple(code for code, kept in zip(codes, used, strict=True) if kept),
+        labels[:, used],
+        now[:, used],
+    )
     shares = None if shares is None else shares[:, used]
     if not codes:
         raise DataError(" ".join([*holds, "No code is of one of them. Code a sample of the others, as a task."]))
-    unlabelled = ~np.isin(ids, labelled)
     if probabilities is not None:
         probabilities = np.where(np.isin(ids, sampled.drawn) | unlabelled, probabilities, np.nan)
     gave = np.isin(ids, sampled.given)
-    if left := int((gave & unlabelled).sum()):
+    if (left := int((gave & unlabelled).sum())) and not why:
         holds.append(
             f"{left:,} of {counted(int(gave.sum()), 'sampled unit')} open: not coded, uncertain or disputed. "
             "Shares take them for like the others; “least” and “most” are the shares whatever their codes are."
         )
     return Study(
         corpus, tuple(labellings), codes, ids, articles, documents_of(r, corpus, ids, articles), labels, shares, coder,
-        probabilities, gave, outside, where, tuple(holds), tuple(notes),
+        probabilities, gave, now, why, outside, where, tuple(holds), tuple(notes),
     )  # fmt: skip
 
 
@@ -200,6 +212,40 @@ def _mean(ids: Ids, given: Sequence[tuple[Ids, Floats, list[str]]], codes: Seque
             total[rows, codes.index(name)] += codings[inside, column]
     with np.errstate(invalid="ignore"):
         return np.asarray(total / np.where(people, people, np.nan)[:, None])
+
+
+def _now(ids: Ids, states: Sequence[Partition], codes: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return the (n, k) sentences that have a code in one of the labellings, whoever gave it."""
+    found = np.zeros((len(ids), len(codes)), np.bool_)
+    for state in states:
+        inside = np.isin(state.ids, ids)
+        codings, names = _given(state, state.ids[inside])
+        for column, name in enumerate(names):
+            found[np.searchsorted(ids, state.ids[inside]), codes.index(name)] |= codings[:, column] > 0
+    return found
+
+
+def _why_counted(labels: Floats, probabilities: Floats | None, gave: npt.NDArray[np.bool_]) -> str:
+    """Return why no share of all sentences follows from labels (n, k); "" if it does."""
+    checked = ~np.isnan(labels).any(axis=1)
+    units = f"{checked.sum():,} units were" if checked.sum() != 1 else "1 unit was"
+    if probabilities is None:
+        return "" if checked.all() else f"Only {units} checked, not at random: no estimate for all"
+    if checked.any() and (gave & ~checked).any() and (labels[checked] == 1).all(axis=0).any():
+        return f"Only {units} checked, all with one code: no estimate for all"
+    return ""
+
+
+def _unchecked(labellings: Sequence[LabellingRecord], why: str, now: npt.NDArray[np.bool_]) -> list[str]:
+    """Return why units are counted, and what the (m, k) unchecked ones have; nothing if shares are estimated."""
+    if not why:
+        return []
+    themes = any("run_id" in record.origin for record in labellings)
+    has = "the theme of the machine" if themes else "a code"
+    number = int(now.any(axis=1).sum())
+    notes = {f"{counted(number, 'unit')} with {has}, unchecked.": number}
+    notes[f"{counted(len(now) - number, 'unit')} without a code."] = len(now) - number
+    return [f"{why}.", *(note for note, units in notes.items() if units)]
 
 
 def _coded(

@@ -12,8 +12,8 @@ from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.columns import ColumnType
 from themescope.core.errors import ConfigError
 from themescope.core.estimates.report import REFERENCES as ESTIMATE_REFERENCES
-from themescope.core.estimates.report import estimates
-from themescope.core.estimates.shares import ShareEstimate, share
+from themescope.core.estimates.report import count_text, estimates
+from themescope.core.estimates.shares import COUNTED, ShareEstimate, share
 from themescope.core.labelling.agreement import CodingAgreement
 from themescope.core.labelling.markup import (
     Block,
@@ -265,7 +265,7 @@ def _shares(counts: np.ndarray, totals: np.ndarray) -> list[str]:
 
 def _how(study: Study | None) -> list[list[Sentence]]:
     """Return how shares of codes were estimated."""
-    if study is None:
+    if study is None or study.counted:
         return []
     sampled = "Units count by the probabilities with which they were sampled, and documents" if (
         study.probabilities is not None) else "All units that people coded count alike, and documents"  # fmt: skip
@@ -282,7 +282,12 @@ def _how(study: Study | None) -> list[list[Sentence]]:
 def _estimates(
     r: Unit, study: Study, columns: Sequence[ColumnRecord], coding: CodingAgreement | None
 ) -> tuple[list[Block], list[str]]:
-    """Return the shares of the codes, beside the agreement on each, and what limits them."""
+    """Return the shares of the codes, beside the agreement on each, and what limits them.
+
+    Without a random sample, they are the numbers of units with the codes as they are now.
+    """
+    if study.counted:
+        return _counts(r, study, columns), [*study.holds, COUNTED]
     overall = [share(study.units(code), name=code) for code in study.codes]
     ways = {way: way.capitalize() for way in ("people", "machine", "corrected")} if study.coder else {"people": "Share"}
     if study.coder and any(one.least for one in overall):
@@ -309,6 +314,23 @@ def _estimates(
             lines.append((code, *(_interval(_best(of[name])) for name in frequent)))
         blocks += [HeadingBlock(3, f"Codes by {column.label}"), Table(("Code", *frequent), lines)]
     return blocks, [*study.holds, *study.notes, *dict.fromkeys(note for one in overall for note in one.warnings)]
+
+
+def _counts(r: Unit, study: Study, columns: Sequence[ColumnRecord]) -> list[Block]:
+    """Return how many units have each code now, in all and by column."""
+    every = {code: share(study.units(code)) for code in study.codes}
+    blocks: list[Block] = [
+        HeadingBlock(2, "Units with the codes"),
+        ParagraphBlock(f"From {study.labellings[0].name}. {study.counted}."),
+        Table(("Code", "Units with the code"), [(code, count_text(one)) for code, one in every.items()]),
+    ]
+    for column in columns:
+        groups = groups_of(r, study, column)
+        frequent = [name for name, _ in Counter(filter(None, groups)).most_common(MOST_GROUPS)]
+        found = {code: {one.name: one for one in estimates(study.units(code), groups)} for code in study.codes}
+        lines = [(code, *(count_text(of[name]) for name in frequent)) for code, of in found.items()]
+        blocks += [HeadingBlock(3, f"Codes by {column.label}"), Table(("Code", *frequent), lines)] if lines else []
+    return blocks
 
 
 def _alpha(found: Agreement) -> str:

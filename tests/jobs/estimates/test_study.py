@@ -13,7 +13,7 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.estimates.survey import DRAWN, ROWS, label, survey, topic
 from tests.jobs.test_kinds import do
 from themescope.core.errors import DataError
-from themescope.core.estimates.shares import NOT_RANDOM, share, shares
+from themescope.core.estimates.shares import COUNTED, composition, share, shares
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.markup import Table, as_html
@@ -277,11 +277,45 @@ def test_labels_that_nobody_sampled_are_said_to_be(store: Store) -> None:
     made = starts.begin(store, NewLabelling(corpus.id, "D", "Ada"), starts.from_nothing)
     session = LabellingSession(store, made.id, "Ada")
     session.do(op.create(session.partition, 1, "Housing", session.partition.ids[:12]))
-    assert share(study_of(store, "D").units("Housing")).warnings == (NOT_RANDOM,) and not study_of(store, "D").holds
+    study = study_of(store, "D")
+    assert study.holds == (
+        "Only 12 units were checked, not at random: no estimate for all.", "8 units without a code.",
+    )  # fmt: skip
+    found = share(study.units("Housing"))
+    assert (found.people, found.corrected, found.warnings) == (None, None, (COUNTED,))
+    assert (found.coded, found.checked, found.units) == (12, 12, 20)
     session.do(op.mark(session.partition, session.partition.ids[10:14], True))
-    assert study_of(store, "D").holds == ("4 units marked as uncertain or disputed left out.",)
+    assert study_of(store, "D").holds[0] == "4 units marked as uncertain or disputed left out."
+    assert run(store, "estimate", "D").count("12 of 20 units (60.0 %)") == 1
+    with store.reading() as r:
+        report = as_html(project_report(store, corpus.id, [r.labellings.by_name("D")]), "t")
+    assert "12 of 20 units (60.0 %)" in report and "100.0" not in report and "Only 10 units were checked" in report
+    session.do(op.mark(session.partition, session.partition.ids[10:14], False))
+    session.do(op.create(session.partition, 2, "Other", session.partition.ids[12:]))
+    whole = share(study_of(store, "D").units("Housing"))
+    assert whole.people is not None and whole.people.value == pytest.approx(0.6) and not whole.warnings
     with store.reading() as r, pytest.raises(DataError, match="one project"):
         open_study(r, [codes, r.labellings.by_name("D")])
+
+
+def test_moves_in_a_coding_of_themes_are_no_sample(store: Store) -> None:
+    with store.reading() as r:
+        (corpus, *_), model = r.corpora.list(), r.models.list()[-1]
+    do(store, "find-themes", corpus=corpus.name, model=model.name, settings={"k": 2})
+    with store.reading() as r:
+        themes = r.runs.themes(corpus.id, whole=True)[-1]
+    made = starts.begin(store, NewLabelling(corpus.id, "Sorted", "Ada"), starts.from_themes(themes.id))
+    session = LabellingSession(store, made.id, "Ada")
+    session.do(op.create(session.partition, session.next_number, "Rents", session.partition.ids[:8:2]))
+    study = study_of(store, "Sorted")
+    assert study.counted.startswith("Only 4 units were checked")
+    assert "236 units with the theme of the machine, unchecked." in study.holds
+    assert len(study.codes) == 3 and share(study.units("Rents")).coded == 4
+    with store.reading() as r:
+        groups = groups_of(r, study, columns_of(r, corpus.id)["party"])
+    assert [(one.coded, one.units) for one in shares(study.units("Rents"), groups)] == [(4, 120), (0, 120)]
+    part = composition(study.units("Rents"), np.array(groups) == "A")
+    assert (part.coded, part.units) == (4, 4), "of the units with the code, not of all"
 
 
 def test_the_command_prints_what_the_replication_computes(store: Store, tmp_path: Path) -> None:

@@ -143,7 +143,8 @@ def test_two_coders_agree_and_their_codes_are_estimated(filled: Store) -> None:
         assert (found["sentences"], found["observed"], round(found["alpha"]["estimate"]["value"], 9)) == (9, 1.0, 1.0)
         found = await call(client, "estimate", labellings=both)
         shares = found["codes"]
-        assert shares.keys() == {"A", "B"} and shares["A"][0]["labels"] == 9 and found["notes"]
+        assert shares.keys() == {"A", "B"} and found["notes"]
+        assert (shares["A"][0]["coded"], shares["A"][0]["checked"], shares["A"][0]["corrected"]) == (3, 9, None)
         alone = await client.call_tool("agreement", {"labellings": both[:1]})
         assert alone.is_error and "two labellings" in alone.content[0].text
         unknown = await client.call_tool("estimate", {"labellings": both, "by": "year"})

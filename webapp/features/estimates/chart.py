@@ -29,7 +29,7 @@ WAYS: tuple[Way, ...] = (
 _IN_TABLE = (*(way for way, *_ in WAYS), "least", "most")
 HEADER = (
     "code", "group", *(f"{way}{end}" for way in _IN_TABLE for end in ("", "_low", "_high")),
-    "tuning", "sentences", "labels", "open", "holds_for",
+    "tuning", "sentences", "labels", "open", "coded", "checked", "holds_for",
 )  # fmt: skip
 _ROWS_PX = 340, 16, 34
 """Height of the chart in pixels where it fits in a screen, and the least and most of a row."""
@@ -56,7 +56,7 @@ def rows(code: str, found: Sequence[ShareEstimate], holds: str) -> list[tuple[An
     return [
         (
             code, one.name, *chain(*(ends(getattr(one, way)) for way in _IN_TABLE)),
-            round(one.tuning, 4), one.units, one.labels, one.open, holds,
+            round(one.tuning, 4), one.units, one.labels, one.open, one.coded, one.checked, holds,
         )
         for one in found
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from themescope.core.errors import DataError
 from themescope.core.estimates.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
 from themescope.core.estimates.planner import plan
 from themescope.core.estimates.regression import Coefficient, regression
-from themescope.core.estimates.report import REFERENCES, estimates, paragraphs
+from themescope.core.estimates.report import REFERENCES, count_text, estimates, paragraphs
 from themescope.core.estimates.shares import TOO_FEW, ShareEstimate, composition, difference, share
 from themescope.core.labelling.markup import cited, latex_text, markdown
 from themescope.core.metrics.crosstabs import PERIODS, usual_period
@@ -100,19 +100,22 @@ def show(corpus: CorpusRecord) -> None:
     timed = column is not None and column.type == ColumnType.DATE
     head = st.container(horizontal=True, vertical_alignment="center")
     title = "Shares of the codes" if code == EVERY else f"Share of “{plain(code)}”"
-    head.header(f"{title} in {plain(study.frame)}", anchor=False, width="stretch")
+    head.header(study.counted or f"{title} in {plain(study.frame)}", anchor=False, width="stretch")
     if code != EVERY:
-        found = {code: _of_code(study, code, groups)}
+        found = {code: _of_code(study, code, groups, "" if column is None else column.label)}
     elif column is not None:
         found = {one: estimates(study.units(one), groups) for one in study.codes}
     else:
         found = {one: [share(study.units(one))] for one in study.codes}
-    _draw(study, found, timed)
+    if study.counted:
+        _draw_counts(study, found)
+    else:
+        _draw(study, found, timed)
     with head.popover("⋯", help="Files"):
         _files(study, code, groups, found)
     _notes(study, found)
     _draw_outside(study)
-    if code != EVERY:
+    if code != EVERY and not study.counted:
         _folded(study, code, groups, columns, column)
 
 
@@ -169,16 +172,18 @@ def _groups(study: Study, column: ColumnRecord) -> list[str]:
         return groups_of(r, study, column, period)
 
 
-def _of_code(study: Study, code: str, groups: Sequence[str]) -> list[ShareEstimate]:
+def _of_code(study: Study, code: str, groups: Sequence[str], by: str) -> list[ShareEstimate]:
     """Draw what is estimated of a code, if there are groups, and return the estimates."""
     units, names = study.units(code), sorted({*groups} - {""})
     if not names:
         return [share(units)]
     place = {name: number for number, name in enumerate(names)}
     of = np.array([place.get(group, -1) for group in groups])
-    shown = segment("Estimate", {name: name for name in (SHARES, PARTS, DIFFERENCE)}, SHOW, SHARES)
+    titles = {SHARES: f"Share within each {plain(by)}", PARTS: f"Who makes up {plain(code)}", DIFFERENCE: DIFFERENCE}
+    if study.counted:
+        del titles[DIFFERENCE]
+    shown = segment("Estimate", titles, SHOW, SHARES)
     if shown == PARTS:
-        st.caption(f"Of the units with the code “{plain(code)}”, the part of each group.")
         return [composition(units, of == number, name) for name, number in place.items()]
     if shown == DIFFERENCE and len(names) > 1:
         left, right, _ = st.columns([2, 2, 2])
@@ -221,6 +226,30 @@ def _draw(study: Study, found: Mapping[str, Sequence[ShareEstimate]], timed: boo
     st.caption(told + (missing if few else ""))
 
 
+def _draw_counts(study: Study, found: Mapping[str, Sequence[ShareEstimate]]) -> None:
+    """Draw the numbers of units with the codes, of which no share is estimated."""
+    listed = [(code, one) for code, rows in found.items() for one in rows]
+    first, whole = listed[0]
+    what = f"Units with {plain(first)}" if len(found) == 1 else "Units with the code"
+    if len(found) == 1 and not whole.name:
+        st.markdown(f"**{plain(first)}: {count_text(whole)}**")
+    table: dict[str, Any] = {"Code": [code for code, _ in listed]} if len(found) > 1 else {}
+    if len(listed) > len(found) or whole.name:
+        table["Group"] = [one.name or ALL for _, one in listed]
+    table |= {
+        what: [one.coded for _, one in listed],
+        "Percent": [f"{100 * one.coded / one.units:.1f} %" if one.units else "–" for _, one in listed],
+        "Units checked by a person": [one.checked for _, one in listed],
+        f"All u{what[1:]}" if whole.name else ALL: [one.units for _, one in listed],
+    }
+    if study.coder:
+        table["Machine"] = [chart.percent(one.machine) for _, one in listed]
+    draw_table(table)
+    if st.button("Draw a random sample", icon=":material/casino:"):
+        st.session_state[PLANNED] = PlannedSample(study.corpus.id, "", {"": min(len(study.ids), 100)})
+        switch_page("tasks", {"view": "New task"})
+
+
 def _draw_by_group(found: Mapping[str, Sequence[ShareEstimate]], groups: Sequence[str]) -> None:
     by_name = {code: {one.name: one for one in rows} for code, rows in found.items()}
     sizes = {one.name: one.units for rows in found.values() for one in rows}
@@ -253,7 +282,8 @@ def _files(study: Study, code: str, groups: Sequence[str], found: Mapping[str, S
     rows = [*chain.from_iterable(chart.rows(one, listed, holds) for one, listed in found.items())]
     download("CSV", lambda: csv_text(chart.HEADER, rows), file_name(name, "csv"))
     codes = () if code == EVERY else (code,)
-    download("Replication (ZIP)", lambda: replication_zip(study, codes, groups), file_name(name, "zip"))
+    if not study.counted:
+        download("Replication (ZIP)", lambda: replication_zip(study, codes, groups), file_name(name, "zip"))
     if code == EVERY:
         st.caption("The methods section is that of a code: choose one.")
         return
@@ -267,7 +297,8 @@ def _files(study: Study, code: str, groups: Sequence[str], found: Mapping[str, S
 def _notes(study: Study, found: Mapping[str, Sequence[ShareEstimate]]) -> None:
     """Draw what a reader must know, each note once with the codes or groups that it is about."""
     listed = [(code if len(found) > 1 else one.name or ALL, one) for code, rows in found.items() for one in rows]
-    holds = [note for note in study.holds if note != f"The estimates hold for {study.frame}."]
+    known = {f"The estimates hold for {study.frame}.", f"{study.counted}."}
+    holds = [note for note in study.holds if note not in known]
     told: dict[str, list[str]] = {note: [] for note in (*holds, *study.notes)}
     for name, one in listed:
         for note in one.warnings:
