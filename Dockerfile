@@ -25,7 +25,7 @@ RUN --mount=type=cache,target=/root/.cache/pip \
     && pip install --no-deps /dist/*.whl \
     && pip check
 # Without it, the first clustering, training and map would each take ten seconds longer. Another processor compiles anew.
-RUN cd / && python -m themescope.core.precompile
+RUN cd / && python -m themescope prepare
 
 FROM ${PYTHON_IMAGE}
 # pg_dump and pg_restore, for backups; the version of the server in compose.yaml.

@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints-cpu.txt
+# A pip that knows dependency groups; Debian and Ubuntu have an older one.
+NEWER  := $(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
 TOOLS  := $(VENV)/tools/bin
 # Where `make lock` writes.
 LOCKS  ?= requirements
@@ -13,7 +15,7 @@ EXTRAS := app demo encoder mcp oidc postgres ray s3 search
 # The documentation site, in the package that serves it.
 SITE   := webapp/site
 SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doctrees
-COMPILE := $(BIN)/python -m themescope.core.precompile
+COMPILE := $(BIN)/python -m themescope prepare >/dev/null
 # What `make test-fast` runs of the contract tests and of the other packages: what takes a second or two for a file.
 CONTRACTS := $(addprefix tests/contracts/test_,cards.py clusterers.py dependencies.py metrics.py readers.py)
 UNITS := $(addprefix tests/db/test_,artifacts.py corpora.py jobs.py labellings.py settings.py triplets.py views.py) \
@@ -48,7 +50,8 @@ $(VENV)/made:
 
 $(VENV)/installed: $(VENV)/made pyproject.toml constraints-cpu.txt
 	@echo "Installing Themescope (once; a few minutes) …"
-	@$(PIP) --no-compile -e '.[app,demo,docs,encoder]'
+	@$(NEWER)
+	@$(PIP) --no-compile -e '.[app,demo,encoder,notebook]' --group docs
 	@touch $@
 
 # The inner loops: otherwise the first clustering, training and map would each take about ten seconds longer.
@@ -58,7 +61,8 @@ $(VENV)/compiled: $(VENV)/installed
 
 $(VENV)/installed-test: $(VENV)/made pyproject.toml constraints-cpu.txt
 	@echo "Installing Themescope with its test tools (once; a few minutes) …"
-	@$(PIP) -e '.[test]'
+	@$(NEWER)
+	@$(PIP) -e '.[app,demo,encoder,mcp,notebook,oidc,postgres,ray,s3]' --group docs --group test
 	@echo "Compiling inner loops (once; one or two minutes) …" && $(COMPILE)
 	@touch $(VENV)/installed $(VENV)/compiled $@
 
@@ -134,7 +138,7 @@ fix: $(VENV)/installed-test ## Format and repair what can be repaired by itself
 	@$(BIN)/ruff format .
 
 $(VENV)/installed-bench: $(VENV)/installed-test
-	@$(PIP) -e '.[test,bench]'
+	@$(PIP) --group bench
 	@touch $@
 
 bench: $(VENV)/installed-bench services ## Speed and memory beside their peers, in one run each

@@ -1,11 +1,13 @@
-"""Precompilation of the inner loops of every method: ``python -m themescope.core.precompile``.
+"""Precompilation of the inner loops of every method: ``python -m themescope prepare``.
 
-numba caches compiled functions on disk. The installation fills this cache, because otherwise the first clustering,
-training and map on a machine would each take about ten seconds longer.
+numba caches compiled functions on disk. ``make`` fills this cache, because otherwise the first themes, training and map
+on a machine would together take about a minute longer.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import fields
 
 import numpy as np
@@ -23,14 +25,18 @@ _NETWORK = "triplets-sen-titles-wikipedia"  # the pretrained model that computes
 _SMALL = {"dim": 8, "epochs": 1, "threads": 1, "min_count": 0}
 
 
-def precompile() -> None:
-    """Run every compiled method on a few sentences."""
+def precompile(tell: Callable[[str], None] = lambda what: None) -> None:
+    """Run every compiled method on a few sentences; ``tell`` is called with the name of each before it runs."""
     vectors = np.random.default_rng(0).normal(size=(24, 8)).astype(np.float32)
+    tell("maps and groups by density")
+    project_points()
     for card in CLUSTERERS:
         if "no-vectors" not in card.tags:
+            tell(card.id)
             CLUSTERERS.build(card.id).fit_predict(vectors, 3, 0)
     for card in METHODS:
         if issubclass(card.config_class(), EpochsConfig):
+            tell(card.id)
             names = {field.name for field in fields(card.config_class())}
             model = METHODS.build(card.id, {name: value for name, value in _SMALL.items() if name in names}, seed=0)
             sentences = [Sentence(text, id=i, article_id=i // 2, position=i % 2) for i, text in enumerate(_TEXT * 3)]
@@ -38,11 +44,11 @@ def precompile() -> None:
             model.embed(
                 [Sentence("A king lost her song.", id=len(sentences))]
             )  # compiles the inference of new sentences
+    tell(_NETWORK)
     for precision in ("fp32", "int8"):
         load(_NETWORK, precision).encode(_TEXT)
     labels = np.arange(24, dtype=np.int32) % 3
     ContingencyTable.of(labels, labels[::-1].copy()).expected_mutual_information()
-    project_points()
 
 
 def project_points() -> None:
@@ -52,5 +58,8 @@ def project_points() -> None:
     project(np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32), UmapConfig(), 0, SILENT)
 
 
-if __name__ == "__main__":
-    precompile()
+def main() -> None:
+    """Precompile, and say what and how long it takes."""
+    begun = time.monotonic()
+    precompile(lambda what: print(f"{time.monotonic() - begun:4.0f} s: compiling {what} …", flush=True))  # noqa: T201
+    print(f"{time.monotonic() - begun:4.0f} s: ready; what was compiled is kept.")  # noqa: T201

@@ -21,16 +21,18 @@ from packaging.utils import canonicalize_name
 from tests.installation import clean_environment
 from tests.places import ROOT
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+_DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT = _DECLARED["project"]
+EXTRAS = PROJECT["optional-dependencies"] | _DECLARED["dependency-groups"]
+"""Extras, and the groups of tools for a checkout, with what they require."""
 
 
 def extras_of_make_run() -> tuple[str, ...]:
-    """Return the extras that ``make run`` installs, as the Makefile names them."""
-    found = re.search(
-        r"^\s*@\$\(PIP\) --no-compile -e '\.\[([\w,-]+)\]'$", (ROOT / "Makefile").read_text("utf-8"), re.M
-    )
+    """Return the extras and the group that ``make run`` installs, as the Makefile names them."""
+    made = r"^\s*@\$\(PIP\) --no-compile -e '\.\[([\w,-]+)\]' --group (\w+)$"
+    found = re.search(made, (ROOT / "Makefile").read_text("utf-8"), re.M)
     assert found
-    return tuple(found[1].split(","))
+    return (*found[1].split(","), found[2])
 
 
 def make(folder: Path, extras: Collection[str] = ()) -> Path:
@@ -52,7 +54,7 @@ def run(interpreter: Path, *arguments: str | Path, folder: Path) -> subprocess.C
 
 def required(extras: Collection[str]) -> set[str]:
     """Return the normalised names of all packages that the project with ``extras`` requires and that are installed."""
-    lines = [*PROJECT["dependencies"], *(line for extra in extras for line in PROJECT["optional-dependencies"][extra])]
+    lines = [*PROJECT["dependencies"], *(line for extra in extras for line in EXTRAS[extra])]
     found: set[str] = set()
     seen: set[tuple[str, str]] = set()
     waiting = [Requirement(line) for line in lines]
@@ -68,22 +70,10 @@ def required(extras: Collection[str]) -> set[str]:
     return found - {"themescope"}
 
 
-def with_their_own(extras: Collection[str]) -> set[str]:
-    """Return ``extras`` with those of the project that they require."""
-    own = {
-        one
-        for extra in extras
-        for line in PROJECT["optional-dependencies"][extra]
-        if (found := Requirement(line)).name == "themescope"
-        for one in found.extras
-    }
-    return {*extras, *(with_their_own(own) if own else ())}
-
-
 def _requirements(name: str, extra: str) -> Iterator[Requirement]:
     """Yield what a package requires, without its extras and with one of them."""
     if name == "themescope":
-        yield from map(Requirement, PROJECT["optional-dependencies"][extra])
+        yield from map(Requirement, EXTRAS[extra])
         return
     if name not in _installed():
         return

@@ -299,7 +299,7 @@ def test_the_deployment_guide_has_every_setting() -> None:
 def test_the_deployment_guide_has_every_extra_of_users() -> None:
     table = (ROOT / "docs" / "deploy.md").read_text("utf-8").partition("## Extras")[2]
     found = re.findall(r"^\| `([a-z0-9]+)` \|", table, re.MULTILINE)
-    assert sorted(found) == sorted(PROJECT["project"]["optional-dependencies"].keys() - {"test"})
+    assert sorted(found) == sorted(PROJECT["project"]["optional-dependencies"])
 
 
 def test_the_speeds_of_models_are_those_of_the_record() -> None:

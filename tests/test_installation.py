@@ -1,6 +1,7 @@
 """Each extra, and what ``make run`` installs, has what it claims; the other tests run where all is installed."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from tests import environments
 from tests.environments import PROJECT, extras_of_make_run
 from tests.places import ROOT
 
-EXTRAS = sorted(set(PROJECT["optional-dependencies"]) - {"bench", "test"})
+EXTRAS = sorted(PROJECT["optional-dependencies"])
 
 IMPORTS = """
 import importlib, sys
@@ -116,6 +117,20 @@ def test_the_library_has_at_most_15_dependencies() -> None:
     assert len(PROJECT["dependencies"]) <= 15
 
 
+def test_there_are_at_most_ten_extras_and_the_tools_of_a_checkout_are_groups() -> None:
+    assert len(EXTRAS) <= 10 and not {"bench", "docs", "test"} & {*EXTRAS}
+
+
+def test_the_library_of_the_readme_runs_with_the_extras_that_it_names(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text("utf-8").partition("## Python library")[2]
+    named = re.search(r"pip install 'themescope\[([\w,]+)\]'", text)
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert named and code
+    interpreter = environments.make(tmp_path / "environment", named[1].split(","))
+    said = done(interpreter, code[1] + "assert vectors.shape == (4, 384), vectors.shape", folder=tmp_path)
+    assert said.returncode == 0, said.stderr
+
+
 def test_an_environment_has_what_its_extras_install_and_no_more(library: Path, tmp_path: Path) -> None:
     for package in ("streamlit", "sqlalchemy", "fastapi", "click", "httpx", "pypdfium2", "pytest"):
         assert done(library, f"import {package}", folder=tmp_path).returncode == 1, package
@@ -126,8 +141,8 @@ def test_the_library_works_without_extras(library: Path, tmp_path: Path) -> None
     said = done(library, LIBRARY, folder=tmp_path)
     assert said.returncode == 0, said.stderr
     asked = ast.literal_eval(said.stdout)
-    assert asked.pop("client") == "client" and set(asked.values()) <= {"files", "documents"}
-    assert {"markdown", "pdf"} <= set(asked) and "plain" not in asked and "table" not in asked
+    assert set(asked.values()) == {"app"}
+    assert {"client", "markdown", "pdf"} <= set(asked) and "plain" not in asked and "table" not in asked
 
 
 @pytest.mark.parametrize("start", ["main", "command"])
@@ -169,8 +184,7 @@ def _claims_hold(interpreter: Path, extras: tuple[str, ...], folder: Path) -> No
     # The server for MCP and the executor on Ray are imported by the command that needs them, which asks for the extra.
     declared = {Requirement(line).name.lower() for extra in EXTRAS for line in PROJECT["optional-dependencies"][extra]}
     others = sorted(declared - environments.required(extras))
-    installed = ",".join(environments.with_their_own(extras))
-    said = done(interpreter, IMPORTS, ROOT, packages, installed, ",".join(others), folder=folder)
+    said = done(interpreter, IMPORTS, ROOT, packages, ",".join(extras), ",".join(others), folder=folder)
     assert said.returncode == 0, said.stderr
     if application:
         said = done(interpreter, PAGES, ROOT, folder=folder)

@@ -25,7 +25,7 @@ LOCKS = ("all", "cpu", "build", "tools")
 PYTHONS = ("3.11", "3.12", "3.13")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 DEPENDENCIES, EXTRAS = PROJECT["project"]["dependencies"], PROJECT["project"]["optional-dependencies"]
-NOT_LOCKED = {"bench", "docs", "notebook", "test"}
+NOT_LOCKED = {"notebook"}
 CUDA = [line for line in (ROOT / "requirements" / "cuda.in").read_text("utf-8").splitlines() if line[0] != "#"]
 
 

@@ -1,5 +1,7 @@
 """``python -m themescope``: start the web server and a worker. The command ``themescope`` begins here too.
 
+``python -m themescope prepare`` compiles the inner loops of the library once; otherwise the first uses do.
+
 The base installation is the library alone, so both say which extra they need.
 """
 
@@ -28,7 +30,11 @@ def command() -> None:
 
 
 def main() -> None:
-    """Start the web server and a worker, see :mod:`themescope.webapp.start`."""
+    """Start the web server and a worker, see :mod:`themescope.webapp.start`, or compile inner loops."""
+    if sys.argv[1:] == ["prepare"]:
+        from themescope.core.precompile import main as prepare
+
+        return prepare()
     _needs_application("The web application of Themescope")
     from themescope.webapp.start import main as start
 

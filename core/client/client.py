@@ -68,8 +68,8 @@ class Client:
     """
 
     def __init__(self, address: str = "http://127.0.0.1:8501", token: str = "", timeout: float = 60.0) -> None:
-        optional_module("httpx", "The client of a server", "httpx", "client")
-        optional_module("pydantic", "The client of a server", "pydantic", "client")
+        optional_module("httpx", "The client of a server", "httpx", "app")
+        optional_module("pydantic", "The client of a server", "pydantic", "app")
         import httpx
 
         if not (token.isascii() and token.isprintable()):

@@ -75,7 +75,7 @@ def dataset_files(folder: Path, subset: str = "") -> dict[str, tuple[Path, ...]]
 
 def card_header(folder: Path) -> dict[str, Any]:
     """Return the YAML header of the dataset card; empty without one. Raises ``ReadError`` if it is damaged."""
-    yaml = optional_module("yaml", "Reading dataset cards", "pyyaml", "files")
+    yaml = optional_module("yaml", "Reading dataset cards", "pyyaml", "app")
     path = folder / CARD
     if not path.is_file():
         return {}

@@ -115,7 +115,7 @@ _AROUND = {
 
 def blocks(text: str, indented: str = CODE) -> Iterator[Block]:
     """Yield the blocks of a document in order; ``indented`` is the kind of indented blocks, which may be text."""
-    pyromark = optional_module("pyromark", "Reading Markdown", "pyromark", "files")
+    pyromark = optional_module("pyromark", "Reading Markdown", "pyromark", "app")
     options = pyromark.Options
     state = _State(indented)
     events: Iterator[Any] = pyromark.events(

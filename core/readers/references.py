@@ -121,7 +121,7 @@ def _of_tags(lines: Iterable[str]) -> Iterator[_Reference]:
 
 
 def _of_bibtex(path: Path, text: str) -> Iterator[_Reference]:
-    latex = optional_module("pylatexenc.latex2text", "Reading BibTeX files", "pylatexenc", "documents")
+    latex = optional_module("pylatexenc.latex2text", "Reading BibTeX files", "pylatexenc", "app")
     plain = latex.LatexNodes2Text(keep_comments=True, math_mode="verbatim").latex_to_text
     at, known = 0, dict[str, str]()
     while entry := _ENTRY.search(text, at):

@@ -74,7 +74,7 @@ def _opens(path: str, changed: int) -> bool:
 @contextmanager
 def open_workbook(path: Path) -> Iterator[Any]:
     """Open a workbook; damage is told wherever in the block it is met."""
-    calamine = optional_module("python_calamine", "Reading Excel files", "python-calamine", "files")
+    calamine = optional_module("python_calamine", "Reading Excel files", "python-calamine", "app")
     with path.open("rb") as stream:
         packed = stream.read(4) == b"PK\x03\x04"  # also of a damaged ZIP file
     if packed and (size := excessive_size(_parts(path), _MOST_UNPACKED)):

@@ -8,6 +8,8 @@ from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+from tests.environments import EXTRAS
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PACKAGES = ("core", "db", "jobs", "webapp")
@@ -50,9 +52,6 @@ def _modules(node: ast.AST) -> list[str]:
     return [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
 
 
-EXTRAS = PROJECT["optional-dependencies"]
-
-
 def extras(*chosen: str) -> set[str]:
     """Normalised names of the packages of some extras."""
     return names([line for extra in chosen for line in EXTRAS[extra]])
@@ -61,20 +60,16 @@ def extras(*chosen: str) -> set[str]:
 def test_the_library_imports_what_it_declares() -> None:
     library = names(PROJECT["dependencies"])
     assert library - imported("core") == {"sentence-splitter"}
-    assert imported("core") - library == extras("files", "documents", "client") | (
-        extras("encoder", "notebook") & imported("core")
-    )
+    assert imported("core") - library <= extras("app", "encoder", "notebook")
 
 
 def test_the_application_imports_what_it_declares() -> None:
-    application = names(PROJECT["dependencies"]) | extras("app", "files", "documents", "client")
+    application = names(PROJECT["dependencies"]) | extras("app")
     assert application - imported(*PACKAGES) == NOT_IMPORTED
     others = extras("oidc", "postgres", "ray", "encoder", "mcp", "notebook")
     assert imported(*PACKAGES) - application - others == set()
 
 
 def test_every_import_of_the_benchmarks_is_declared() -> None:
-    declared = names(PROJECT["dependencies"]) | extras(
-        "app", "files", "documents", "client", "demo", "ray", "postgres", "bench"
-    )
+    declared = names(PROJECT["dependencies"]) | extras("app", "demo", "encoder", "ray", "postgres", "bench")
     assert imported("benchmarks") - declared == set()

@@ -94,7 +94,7 @@ def events(stream: IO[bytes], name: str) -> Iterator[tuple[str, str, Any]]:
     """
     from xml.etree.ElementTree import ParseError
 
-    defused = optional_module("defusedxml", "Reading REFI-QDA files", "defusedxml", "files")
+    defused = optional_module("defusedxml", "Reading REFI-QDA files", "defusedxml", "app")
     from defusedxml.ElementTree import iterparse  # type: ignore[import-untyped]
 
     depth = 0

@@ -102,9 +102,9 @@ class Latex(DocumentReader):
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""
-        walker = optional_module("pylatexenc.latexwalker", "Reading LaTeX files", "pylatexenc", "documents")
-        spec = optional_module("pylatexenc.macrospec", "Reading LaTeX files", "pylatexenc", "documents")
-        to_text = optional_module("pylatexenc.latex2text", "Reading LaTeX files", "pylatexenc", "documents")
+        walker = optional_module("pylatexenc.latexwalker", "Reading LaTeX files", "pylatexenc", "app")
+        spec = optional_module("pylatexenc.macrospec", "Reading LaTeX files", "pylatexenc", "app")
+        to_text = optional_module("pylatexenc.latex2text", "Reading LaTeX files", "pylatexenc", "app")
         lines, size = [], 0
         for number, line in text_lines(path, report, self.config.encoding, self.account):
             size += len(line)

@@ -72,7 +72,7 @@ class Package:
         data = self.read(name)
         if not data:
             return None
-        defused = optional_module("defusedxml", "Reading documents", "defusedxml", "files")
+        defused = optional_module("defusedxml", "Reading documents", "defusedxml", "app")
         from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
         try:

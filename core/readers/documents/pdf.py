@@ -37,7 +37,7 @@ class Pdf(DocumentReader):
 
 def _lines(path: Path, data: bytes, account: ReadAccount) -> list[list[Line]]:
     """Return the lines of every page. Raises :class:`ReadError` if the file is damaged, or no page has text."""
-    pdfium = optional_module("pypdfium2", "Reading PDF files", "pypdfium2", "documents")
+    pdfium = optional_module("pypdfium2", "Reading PDF files", "pypdfium2", "app")
     pages, pictures = [], 0
     with _LOCK:
         try:

@@ -89,7 +89,7 @@ class _Parser:
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
-        self._tables = optional_module("striprtf.striprtf", "Reading RTF files", "striprtf", "documents")
+        self._tables = optional_module("striprtf.striprtf", "Reading RTF files", "striprtf", "app")
         self._text, self._at = text, 0
         self._state, self._stack = _State(), [_State()]
         self._sinks = [_Sink()]

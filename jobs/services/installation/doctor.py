@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -22,13 +21,6 @@ from themescope.db.settings import Settings, checkout_home
 from themescope.db.store import Store
 from themescope.jobs.services.installation.backups import backup_state
 
-_OPTIONAL = (
-    ("PostgreSQL driver", "psycopg", "postgres"),
-    ("Ray", "ray", "ray"),
-    ("text of the demo", "gensim", "demo"),
-    ("S3 client", "s3fs", "s3"),
-)
-"""Name, module, and extra that installs it."""
 LEAST_DISK = 2_000_000_000
 """Recommended free disk space in bytes, for a model in training, its checkpoint and the store."""
 
@@ -85,18 +77,20 @@ def _python() -> Iterator[Examined]:
 
 
 def _packages() -> Iterator[Examined]:
-    needed = re.compile(r"extra == .(app|client|files)\b")
-    lines = metadata.requires("themescope") or ()
-    required = [line for line in lines if "extra ==" not in line or needed.search(line)]
-    names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required]
+    of_extra: dict[str, list[str]] = {}
+    for line in metadata.requires("themescope") or ():
+        extra = re.search(r"extra == .(\w+)", line)
+        of_extra.setdefault(extra[1] if extra else "", []).append(re.split(r"[^\w.-]", line, maxsplit=1)[0])
+    names = [*of_extra.pop("", ()), *of_extra.pop("app", ())]
     missing = [name for name in names if not _is_installed(name)]
     found = (
         f"missing: {', '.join(missing)}; run pip install 'themescope[app]'" if missing else f"all {len(names)} present"
     )
     yield Examined("packages", found, problem=bool(missing))
-    for name, module, extra in _OPTIONAL:
-        present = importlib.util.find_spec(module) is not None
-        yield Examined(name, "present" if present else f"not installed (optional: pip install 'themescope[{extra}]')")
+    for extra, packages in of_extra.items():
+        present = all(map(_is_installed, packages))
+        found = "present" if present else f"not installed (optional: pip install 'themescope[{extra}]')"
+        yield Examined(f"extra {extra}", found)
 
 
 def _is_installed(package: str) -> bool:
