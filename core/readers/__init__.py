@@ -181,9 +181,9 @@ REGISTRY = Registry(
         ),
         _card(
             "subtitles",
-            "Subtitles (SRT, WebVTT)",
-            "Subtitles, joined to sentences; speaker and time are columns.",
-            "SubRip; WebVTT (W3C)",
+            "Subtitles (SRT, WebVTT, Whisper)",
+            "Subtitles and segments of speech, joined to sentences; speaker and time are columns.",
+            "SubRip; WebVTT (W3C); JSON and TSV of Whisper and WhisperX",
             "documents.transcripts:Subtitles",
             suffixes="vtt srt",
             tags="latin-1",

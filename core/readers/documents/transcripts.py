@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from themescope.core.config import Config, option
+from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
 from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentReader
 from themescope.core.readers.documents.turns import Layout, Turn
@@ -22,6 +24,10 @@ _CUE_TIME = re.compile(r"((?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3})\s*-->\s*(?:\d{1
 _SUBTITLES = re.compile(r"\ufeff?(?:WEBVTT\b|\s*(?:\d+\s*\n)?\d{1,2}:\d{2}:\d{2}[.,]\d{1,3}\s*-->)")
 _VOICE = re.compile(r"<v(?:\.[\w.]*)?\s+([^>]*)>")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.]*>|\{\\[^{}]*\}")
+_TABLE = re.compile(r"start\tend\ttext\n\d")
+_JSON = re.compile(
+    r'\s*\{(?:\s*"(?:text|language)"\s*:\s*"(?:[^"\\]|\\.)*"\s*,)*\s*"segments"\s*:\s*\[\s*\{[^\[\]{}]*"(?:start|end)"'
+)
 _DASH = re.compile(r"[-–—]\s*(?=\S)")
 _WRAPPED = 45
 """Characters from which on a line was wrapped if its turn goes on."""
@@ -112,14 +118,14 @@ def recognises(head: FileHead) -> bool:
 
 
 class Subtitles(DocumentReader):
-    """Reader of subtitles as one article: cues are joined up to the end of a sentence."""
+    """Reader of subtitles, or segments of Whisper, as one article: cues are joined up to the end of a sentence."""
 
     config: SubtitlesConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""
         text = "\n".join(line for _, line in text_lines(path, report, self.config.encoding, self.account))
-        cues = list(self._cues(text))
+        cues = _segments(path, text) or list(self._cues(text))
         layout = Layout(cue.text for cue in cues)
         if layout.found:
             cues = [
@@ -165,6 +171,26 @@ class Subtitles(DocumentReader):
             yield _joined(waiting)
 
 
+def _segments(path: Path, text: str) -> list[Turn]:
+    """Return the segments of a file of Whisper, JSON or TSV, none of another file."""
+    if _TABLE.match(text):
+        rows = (line.split("\t", 2) for line in text.split("\n")[1:] if line.count("\t") > 1)
+        return [Turn("", _clock(int(start) / 1000), said) for start, _, said in rows if start.isdecimal()]
+    if not _JSON.match(text):
+        return []
+    try:
+        listed = json.loads(text).get("segments", [])
+        given = [(one.get("speaker") or "", float(one["start"]), str(one["text"])) for one in listed]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ReadError(path, f"its segments are damaged ({error}).", advice="Save the transcript again.") from None
+    return [Turn(str(speaker), _clock(start), said.strip()) for speaker, start, said in given]
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(seconds, 60)
+    return f"{int(minutes // 60):02}:{int(minutes % 60):02}:{rest:06.3f}"
+
+
 def _joined(cues: list[Turn]) -> Block:
     return Block(PARAGRAPH, " ".join(cue.text for cue in cues), 0, cues[0].time, cues[0].values)
 
@@ -180,5 +206,6 @@ def _plain(text: str) -> str:
 
 
 def are_subtitles(head: FileHead) -> bool:
-    """Return whether a text begins with a cue of SRT, or is WebVTT."""
-    return bool(_SUBTITLES.match(head.text.replace("\r\n", "\n")))
+    """Return whether a text begins with a cue of SRT, is WebVTT, or has the segments of Whisper."""
+    text = head.text.replace("\r\n", "\n")
+    return bool(_SUBTITLES.match(text) or _TABLE.match(text) or _JSON.match(text))

@@ -1,5 +1,6 @@
 """Documents: what becomes text, in which order, and that nothing is lost without being listed."""
 
+import json
 from xml.sax.saxutils import escape
 
 import pytest
@@ -314,6 +315,27 @@ def test_a_name_and_a_time_above_a_text_in_one_paragraph_are_columns(tmp_path):
     (article,), account = read(write(tmp_path, "a.docx", docx(body + par("Ada Lee started transcription"))))
     assert turns(article) == [*said] and not account.changed
     assert account.skipped == {"message of the program": 1}
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.tsv", "x.json"])
+def test_segments_of_whisper_are_joined_to_sentences(tmp_path, name):
+    said = [(0.0, "The bus"), (1.5, "is late."), (3661.25, "It is full.")]
+    if name == "a.tsv":
+        text = "start\tend\ttext\n" + "".join(
+            f"{round(1000 * start)}\t{round(1000 * start) + 9}\t{part}\n" for start, part in said
+        )
+    else:
+        own = {"speaker": "SPEAKER_00"} if name == "x.json" else {"tokens": [1, 2], "temperature": 0.0}
+        segments = [
+            {"id": i, "start": start, "end": start + 1, "text": f" {part}", **own}
+            for i, (start, part) in enumerate(said)
+        ]
+        whole = {} if name == "x.json" else {"text": 'The "bus" is late.'}
+        text = json.dumps(whole | {"segments": segments, "language": "en"})
+    (article,), account = read(write(tmp_path, name, text.encode()))
+    who = "SPEAKER_00" if name == "x.json" else None
+    assert turns(article) == [(who, "00:00:00.000", "The bus is late."), (who, "01:01:01.250", "It is full.")]
+    assert not account.skipped and not account.changed
 
 
 def test_what_nobody_said_in_a_chat_is_listed(tmp_path):
