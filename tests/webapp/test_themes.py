@@ -15,15 +15,19 @@ from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.hands import jobs_of, plain_words_of, press, words_of
 from tests.webapp.listed import listed, listing
 from themescope.core.errors import DataError, DuplicateNameError, UnknownNameError
+from themescope.core.labelling import operations as op
 from themescope.core.records.stored import JobStatus, Role
 from themescope.core.types import Article, Paragraph, Section, Split
+from themescope.db.label_records import NewLabelling
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text
 from themescope.jobs.services.themes import theme_table
 from themescope.webapp.features import themes as state
 from themescope.webapp.features.themes import results
-from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results import by_column, compare_queries
 
 Open = Callable[..., AppTest]
 
@@ -313,7 +317,7 @@ def test_themes_are_compared_with_columns(themed: Store, open_page: Open) -> Non
     said = "\n".join(caption.value for caption in at.caption)
     assert "54 units. Cramér’s V 1.00; chi-square 54.0 with 2 degrees of freedom, p < 0.001." in said
     assert "depend on each other" in said
-    for shown in ("Shares within categories", "Shares within themes", "Residuals"):
+    for shown in (by_column.OF_THEMES, by_column.RESIDUALS):
         at.session_state["themes_cells"] = shown
         at.run()
         assert not at.exception
@@ -325,8 +329,30 @@ def test_themes_are_compared_with_columns(themed: Store, open_page: Open) -> Non
     assert not at.exception and any("share" in frame.value.columns for frame in at.dataframe)
 
 
+def test_a_coding_is_counted_by_a_column_as_themes_are(themed: Store, open_page: Open) -> None:
+    with themed.reading() as r:
+        run = r.runs.themes(1, whole=True)[-1]
+    made = starts.begin(themed, NewLabelling(1, "mine", ""), starts.from_themes(run.id))
+    at = open_page("themes", corpus=CORPUS, view=state.BY_COLUMN)
+    assert not any(box.label == "Themes of" for box in at.selectbox), "nobody has changed the coding"
+    session = LabellingSession(themed, made.id, "")
+    session.do(op.create(session.partition, session.next_number, "Picked", session.partition.ids[:6:2]))
+    at = open_page("themes", corpus=CORPUS, view=state.BY_COLUMN)
+    assert not at.exception
+    box = next(box for box in at.selectbox if box.label == "Themes of")
+    assert box.value == box.options[0] == "mine (3)" and box.options[1] == "machine (2)", "one's own coding first"
+    frame = next(frame.value for frame in at.dataframe if "Theme" in frame.value.columns)
+    picked = frame[frame["Theme"] == "Picked"].iloc[0]
+    assert picked["All"] == 3 and frame["Theme"].iloc[-1] == "All units"
+    assert frame["All"].iloc[-1] == frame["All"].iloc[:-1].sum()
+    whole = frame.iloc[-1]
+    box.set_value("machine (2)").run()
+    frame = next(frame.value for frame in at.dataframe if "Theme" in frame.value.columns)
+    assert "Picked" not in [*frame["Theme"]] and (frame.iloc[-1] == whole).all()
+
+
 def test_a_card_says_in_which_column_its_theme_differs(themed: Store, open_page: Open) -> None:
     at = open_page("themes", corpus=CORPUS)
     assert not at.exception
     notes = {card["name"]: card["notes"] for card in cards(at)}
-    assert any(note.startswith("side: ") and "(all: " in note for own in notes.values() for note in own)
+    assert any(" % of this theme, " in note and note.endswith(" % of all") for own in notes.values() for note in own)

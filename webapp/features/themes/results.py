@@ -27,7 +27,6 @@ from themescope.jobs.services import pipeline
 from themescope.jobs.services.table_files import Table, Types, excel_bytes
 from themescope.jobs.services.themes import theme_table
 from themescope.webapp.features import themes as state
-from themescope.webapp.features.themes import by_column
 from themescope.webapp.map_view.scene import MANY
 from themescope.webapp.shared import queries, unit_list
 from themescope.webapp.shared.choose import grouped, model_label, model_notes, open_tab, segment
@@ -39,7 +38,7 @@ from themescope.webapp.shared.job_status import follow
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.navigation import show_next, switch_page, write_parameter
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results import by_column, compare_queries
 from themescope.webapp.shared.results.compare_queries import Analysis, RunListing
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import count, distinct, duration, file_stem, plain, shorten
@@ -99,9 +98,9 @@ def show(found: Sequence[Analysis]) -> None:
     view, tab = open_tab([state.THEMES, state.BY_COLUMN, state.OVER_TIME], state.VIEW)
     with tab:
         if view == state.BY_COLUMN:
-            by_column.show_categories(shown.analysis, shown.listed())
+            by_column.show_categories(shown.base.corpus, shown.analysis, shown.listed())
         elif view == state.OVER_TIME:
-            by_column.show_over_time(shown.analysis, shown.listed())
+            by_column.show_over_time(shown.base.corpus, shown.analysis, shown.listed())
         elif not _show_units(shown, low):
             _show_cards(shown)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from themescope.core.columns import ColumnType
 from themescope.core.labelling.changes import Step
 from themescope.core.labelling.operations import Selection, digest_of_ids
 from themescope.core.records.stored import LabellingRecord, SelectionRecord, Sharing
@@ -179,7 +180,11 @@ def _outcome(of: Panel) -> None:
     digest, said, coding = st.session_state.get(f"{of.key}-outcome") or ("", "", "")
     if digest == of.selection.digest:
         st.success(f"{plain(said)}.", icon=":material/check:")
-        page_link("code", "Open in Code", view=compare_queries.edit_view(coding), key=of.name("open"))
+        with st.container(horizontal=True):
+            page_link("code", "Open in Code", view=compare_queries.edit_view(coding), key=of.name("open"))
+            corpus = selections.corpus_of(of.selection)
+            if column := next((c.label for c in queries.columns(corpus) if c.type == ColumnType.CATEGORY), ""):
+                page_link("themes", f"By {column}", view={"view": "By column"}, key=of.name("by-column"))
 
 
 def _sort(of: Panel) -> None:

@@ -1,4 +1,4 @@
-"""Themes by the columns of the units: a table of themes × categories, and the shares of themes over time."""
+"""Themes and codes by the columns of the units: a table of themes × categories, and their shares over time."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from themescope.core.columns import ColumnType
+from themescope.core.labelling.code_sets import code_clusters, has_code
 from themescope.core.metrics.crosstabs import (
     LEAST_EXPECTED,
     PERIODS,
@@ -24,13 +25,16 @@ from themescope.core.metrics.crosstabs import (
     share_intervals,
     usual_period,
 )
+from themescope.core.records.stored import CorpusRecord, LabellingRecord
 from themescope.core.types import Ids
+from themescope.jobs.common.labelled import MODEL
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.figures import Tones, tones
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.results.compare_queries import Analysis, RunListing
 from themescope.webapp.shared.text import count, distinct, figure_text, shorten
 
@@ -40,8 +44,10 @@ _CHARS, _NOTE_CHARS = 60, 30
 _HEIGHT = 440
 """Height of the table and of the chart in pixels: the page fits a window of 1280 × 800."""
 _NAME_WIDTH = 380
-_COUNTS, _RESIDUALS = "Counts", "Residuals"
-_OF_THEMES, _OF_CATEGORIES = "Shares within themes", "Shares within categories"
+OF_COLUMN, OF_THEMES, RESIDUALS = "column", "theme", "Residuals"
+"""What the table has beside the counts: the percent of each category or of each theme; or the residuals."""
+CATEGORY, OF = "themes_category", "themes_of"
+"""Session keys of the column, and of what is counted: a coding or the machine's themes."""
 _NOTABLE = 2.0
 _ABOUT_RESIDUALS = (
     "How far each count is from what is expected if themes and column were independent, in standard deviations "
@@ -61,17 +67,74 @@ class Classes:
     names: Sequence[str]
 
 
-def _articles(listed: RunListing) -> Ids:
-    return np.array([sentence.article_id for sentence in listed.sentences], dtype=np.int64)
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """Units with their themes or codes; a unit with several codes has as many rows."""
+
+    corpus: CorpusRecord
+    name: str
+    ids: Ids
+    """(n,) unit of each row."""
+    articles: Ids
+    labels: Codes
+    """(n,) index in ``names``; -1 for none."""
+    names: Sequence[str]
+    sections: Sequence[str]
+
+    @property
+    def once(self) -> npt.NDArray[np.intp]:
+        """The first row of each unit."""
+        return np.unique(self.ids, return_index=True)[1]
 
 
-def _categories(analysis: Analysis, listed: RunListing) -> dict[str, Classes]:
+def of_themes(analysis: Analysis, listed: RunListing) -> Grouping:
+    """Return the themes that the machine found."""
+    names = [str(theme["name"]) for theme in analysis.themes]
+    articles = np.array([sentence.article_id for sentence in listed.sentences], dtype=np.int64)
+    return Grouping(analysis.corpus, "machine", listed.ids, articles, listed.labels, names, listed.groups)
+
+
+def _of_coding(corpus: CorpusRecord, record: LabellingRecord) -> Grouping:
+    """Return the codes of a coding as they are now, whoever gave them."""
+    with queries.store().reading() as r:
+        now = r.labellings.snapshot(record.id).partition
+        codes, places = code_clusters(now), r.maps.places(np.sort(now.ids))
+    given = [np.flatnonzero(has_code(now, number)) for number in codes]
+    none = np.flatnonzero(~np.isin(np.arange(len(now.ids)), np.concatenate([*given, np.empty(0, np.int64)])))
+    rows = np.concatenate([*given, none]).astype(np.int64)
+    labels = np.repeat([*range(len(codes)), -1], [*map(len, given), len(none)])
+    articles = places.articles[np.searchsorted(places.ids, now.ids[rows])]
+    names = [code.name for code in codes.values()]
+    return Grouping(corpus, record.name, now.ids[rows], articles, labels, names, [""] * len(rows))
+
+
+def _chosen(corpus: CorpusRecord, analysis: Analysis | None, listed: RunListing | None) -> Grouping | None:
+    """Draw the choice between codings that somebody changed and the machine's themes, one's own coding first."""
+    known = [one for one in compare_queries.labellings(corpus.id) if not one.article_id and not one.blind]
+    with queries.store().reading() as r:
+        known = [one for one in known if r.labellings.newest_step(one.id) and one.origin.get("from") != MODEL]
+        codes = [len(code_clusters(r.labellings.snapshot(one.id).partition)) for one in known]
+    order = sorted(range(len(known)), key=lambda i: compare_queries.precedence(known[i]))
+    options: dict[str, LabellingRecord | None] = {f"{known[i].name} ({codes[i]})": known[i] for i in order}
+    if analysis is not None and listed is not None:
+        options[f"machine ({len(analysis.themes)})"] = None
+    if not options:
+        return None
+    record = next(iter(options.values()))
+    if len(options) > 1:
+        record = options[st.selectbox("Themes of", list(options), key=OF, width=220)]
+    if record is not None:
+        return _of_coding(corpus, record)
+    assert analysis is not None and listed is not None
+    return of_themes(analysis, listed)
+
+
+def _categories(of: Grouping) -> dict[str, Classes]:
     found: dict[str, Classes] = {}
-    for column in queries.columns(analysis.corpus):
+    for column in queries.columns(of.corpus):
         if column.type == ColumnType.CATEGORY:
-            codes = queries.column_values(column, listed.ids, _articles(listed))
-            found[column.label] = Classes(codes, column.categories)
-    names, groups = np.unique(listed.groups, return_inverse=True)
+            found[column.label] = Classes(queries.column_values(column, of.ids, of.articles), column.categories)
+    names, groups = np.unique(of.sections, return_inverse=True)
     if len(names) > 1:
         found.setdefault("Section", Classes(groups, [str(name) or LEAD for name in names]))
     return found
@@ -80,14 +143,14 @@ def _categories(analysis: Analysis, listed: RunListing) -> dict[str, Classes]:
 def differing(analysis: Analysis, listed: RunListing) -> list[list[str]]:
     """Return for each theme in which columns it differs most from the others: the category that it has too often."""
     notes: list[list[tuple[float, str]]] = [[] for _ in analysis.themes]
-    for name, column in _categories(analysis, listed).items():
+    for column in _categories(of_themes(analysis, listed)).values():
         found = crosstab(listed.labels, column.codes, (len(notes), len(column.names)))
         shares, whole = found.shares(), found.counts.sum(axis=0) / max(found.counts.sum(), 1)
         residuals = np.nan_to_num(found.residuals, nan=0.0)
         for theme, most in enumerate(residuals.argmax(axis=1).tolist() if len(column.names) else ()):
             if residuals[theme, most] > _NOTABLE:
-                value = f"{shorten(name, _NOTE_CHARS)}: {shorten(column.names[most], _NOTE_CHARS)}"
-                note = f"{value} {shares[theme, most]:.0%} (all: {whole[most]:.0%})"
+                value = shorten(column.names[most], _NOTE_CHARS)
+                note = f"{value}: {100 * shares[theme, most]:.0f} % of this theme, {100 * whole[most]:.0f} % of all"
                 notes[theme].append((float(residuals[theme, most]), note))
     return [[note for _, note in sorted(own, reverse=True)[:_DIFFERING]] for own in notes]
 
@@ -95,37 +158,43 @@ def differing(analysis: Analysis, listed: RunListing) -> list[list[str]]:
 # ---------------------------------------------------------------- themes × categories
 
 
-def show_categories(analysis: Analysis, listed: RunListing) -> None:
-    """Draw the table of the themes by a column."""
-    known, names = _categories(analysis, listed), [str(theme["name"]) for theme in analysis.themes]
-    if not known:
-        nothing("No columns yet.", "Columns, such as party or source, come with a table.", "import", "Import a table")
-        return
+def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: RunListing | None) -> bool:
+    """Draw the table of themes or codes by a column; False if the project has neither."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox("Column", list(known), key="themes_category", width=260)
+        of = _chosen(corpus, analysis, listed)
+        if of is None:
+            return False
+        known = _categories(of)
+        if not known:
+            nothing(
+                "No columns yet.", "Columns, such as party or source, come with a table.", "import", "Import a table"
+            )
+            return True
+        name = st.selectbox("Column", list(known), key=CATEGORY, width=220)
         columns = known[name]
-        ways = [_COUNTS, _OF_CATEGORIES, _OF_THEMES, _RESIDUALS]
-        what = st.selectbox("Show", ways, key="themes_cells", width=260)
-        several = analysis.corpus.articles > 1
+        titles = {OF_COLUMN: f"% of each {name}", OF_THEMES: "% of each theme", RESIDUALS: RESIDUALS}
+        what = st.selectbox("Show", list(titles), key="themes_cells", format_func=titles.__getitem__, width=220)
+        several = corpus.articles > 1
         help = "Counts each text once for each of its themes and categories."
         once = several and st.toggle("Once per text", key="themes_once", help=help)
-        codes = listed.labels, columns.codes
+        first, kept = of.once, np.arange(len(of.ids))
         if once:
-            kept = once_per_article(*codes, _articles(listed))
-            codes = listed.labels[kept], columns.codes[kept]
-        found = crosstab(*codes, (len(names), len(columns.names)))
+            kept = once_per_article(of.labels, columns.codes, of.articles)
+            first = np.unique(np.stack([of.articles, columns.codes]), axis=1, return_index=True)[1]
+        found = crosstab(of.labels[kept], columns.codes[kept], (len(of.names), len(columns.names)))
         st.space("stretch")
         download(
-            "CSV", lambda: csv_text(CELLS_HEADER, cells(found, names, columns.names)), "themes-by-column.csv",
+            "CSV", lambda: csv_text(CELLS_HEADER, cells(found, of.names, columns.names)), "themes-by-column.csv",
             help="Counts, expected counts, shares and residuals of all cells.",
         )  # fmt: skip
-    _table(found, names, Classes(columns.codes, columns.names), what)
+    totals = np.bincount(columns.codes[first][columns.codes[first] >= 0], minlength=len(columns.names))
+    _table(found, of.names, columns.names, totals, what)
     p = "< 0.001" if found.p < 0.001 else f"= {found.p:.3f}"
     n = int(found.counts.sum())
     counted = f"{n:,} combinations of text, theme and category" if once else count(n, "unit")
     test = f"chi-square {found.chi_square:,.1f} with {found.degrees:,} degrees of freedom, p {p}"
     parts = [f"{counted}. Cramér’s V {found.cramers_v:.2f}; {test}."]
-    if what == _RESIDUALS:
+    if what == RESIDUALS:
         parts.insert(0, _ABOUT_RESIDUALS)
     if found.low_expected:
         parts.append(
@@ -133,34 +202,48 @@ def show_categories(analysis: Analysis, listed: RunListing) -> None:
             "cells, where residuals and the test are unreliable."
         )
     st.caption(" ".join([*parts, *([_DEPENDENT] if several and not once else [])]))
+    return True
 
 
-def _table(found: Crosstab, names: Sequence[str], columns: Classes, what: str) -> None:
-    cells = {
-        _COUNTS: found.counts,
-        _OF_CATEGORIES: found.shares(axis=0),
-        _OF_THEMES: found.shares(),
-        _RESIDUALS: found.residuals,
-    }[what]
+def _table(
+    found: Crosstab, names: Sequence[str], categories: Sequence[str], totals: npt.NDArray[np.int64], what: str
+) -> None:
+    """Draw counts with their percent, a row and a column of totals; or the residuals."""
     row_order = np.argsort(-found.counts.sum(axis=1), kind="stable")[:_MOST_ROWS]
-    order = np.argsort(-found.counts.sum(axis=0), kind="stable")[:_MOST_COLUMNS]
-    titles = distinct(["Theme", *(shorten(columns.names[i], _CHARS) for i in order)])
-    frame = pd.DataFrame(cells[np.ix_(row_order, order)], columns=titles[1:])
-    frame.insert(0, titles[0], [shorten(names[i], _CHARS) for i in row_order])
-    numbers = pd.Index(titles[1:])
-    form = {_COUNTS: "{:,}", _RESIDUALS: "{:+.1f}"}.get(what, "{:.0%}")
-    styled = frame.style.format(form, na_rep="–", subset=numbers)
-    if what == _RESIDUALS:
-        styled = styled.map(partial(_style, tones(st.context.theme.type)), subset=numbers)
+    order = np.argsort(-totals, kind="stable")[:_MOST_COLUMNS]
+    titles = distinct(["Theme", *(shorten(categories[i], _CHARS) for i in order), "All"])
+    values = (found.residuals if what == RESIDUALS else found.counts)[np.ix_(row_order, order)]
+    rows = [shorten(names[i], _CHARS) for i in row_order]
+    if what == RESIDUALS:
+        frame = pd.DataFrame(values, columns=titles[1:-1])
+        frame.insert(0, titles[0], rows)
+        styled = frame.style.format("{:+.1f}", na_rep="–", subset=titles[1:-1])
+        styled = styled.map(partial(_style, tones(st.context.theme.type)), subset=titles[1:-1])
+    else:
+        sums = found.counts.sum(axis=1)[row_order]
+        frame = pd.DataFrame(np.column_stack([values, sums]), columns=titles[1:])
+        frame.loc[len(frame)] = [*totals[order], totals.sum()]
+        frame.insert(0, titles[0], [*rows, "All units"])
+        styled, last = frame.style.format("{:,}", subset=titles[1:]), len(frame) - 1
+        for row, total in enumerate(sums.tolist()):
+            if what == OF_THEMES:
+                styled = styled.format(partial(_with_percent, total), subset=pd.IndexSlice[[row], titles[1:-1]])
+        for title, total in zip(titles[1:], [*totals[order], totals.sum()], strict=True):
+            if what == OF_COLUMN:
+                styled = styled.format(partial(_with_percent, int(total)), subset=pd.IndexSlice[: last - 1, [title]])
     config = {titles[0]: st.column_config.TextColumn(width=_NAME_WIDTH)}
     st.dataframe(styled, height=min(38 + 35 * len(frame), _HEIGHT), hide_index=True, column_config=config)
     left_out = [
         f"{len(every) - len(shown):,} smaller {noun}"
-        for every, shown, noun in ((names, row_order, "themes"), (columns.names, order, "categories"))
+        for every, shown, noun in ((names, row_order, "themes"), (categories, order, "categories"))
         if len(every) > len(shown)
     ]
     if left_out:
         st.caption(f"{' and '.join(left_out)} are in the file only.")
+
+
+def _with_percent(total: int, number: int) -> str:
+    return f"{number:,} ({100 * number / total:.1f} %)" if total else "–"
 
 
 def _style(tones: Tones, residual: float) -> str:
@@ -198,25 +281,27 @@ def _number(value: float) -> float | None:
 # ---------------------------------------------------------------- themes over time
 
 
-def show_over_time(analysis: Analysis, listed: RunListing) -> None:
-    """Draw the shares of the themes by period."""
-    columns = [c for c in queries.columns(analysis.corpus) if c.type == ColumnType.DATE]
+def show_over_time(corpus: CorpusRecord, analysis: Analysis, listed: RunListing) -> None:
+    """Draw the shares of themes or codes by period."""
+    columns = [c for c in queries.columns(corpus) if c.type == ColumnType.DATE]
     if not columns:
         nothing("No dates yet.", "Dates come with a table: a column of type date.", "import", "Import a table")
         return
-    names = [str(theme["name"]) for theme in analysis.themes]
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        of = _chosen(corpus, analysis, listed)
+        assert of is not None
+        names = of.names
         column = columns[0]
         if len(columns) > 1:
             column = st.selectbox("Date", columns, format_func=lambda c: c.label, key="themes_date", width=200)
-        dates = queries.column_values(column, listed.ids, _articles(listed))
+        dates = queries.column_values(column, of.ids, of.articles)
         usual = PERIODS.index(usual_period(dates))
         period = st.selectbox("Period", PERIODS, usual, format_func=str.capitalize, key="themes_period", width=140)
         codes, periods = periods_of(dates, period)
-        found = crosstab(listed.labels, codes, (len(names), len(periods)))
+        found = crosstab(of.labels, codes, (len(names), len(periods)))
         every = over_time(found, names, periods)
         largest = np.argsort(-found.counts.sum(axis=1), kind="stable").tolist()
-        key = f"themes_lines_{analysis.run.digest}"
+        key = f"themes_lines_{analysis.run.digest}_{of.name}"
         with st.popover(f"Themes: {len(st.session_state.get(key, largest[:_LINES]))} of {len(names)}"):
             shown = st.multiselect(
                 "Themes", largest, default=largest[:_LINES], format_func=lambda i: shorten(names[i], _CHARS), key=key
