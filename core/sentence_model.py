@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, cast, runtime_checkable
 
 from themescope.core.errors import ConfigError, DataError, optional_module
-from themescope.core.paths import DEFAULT, model_folder, pretrained_folders
+from themescope.core.paths import DEFAULT, lacks_packages, model_folder, pretrained_folders
 
 if TYPE_CHECKING:
     from themescope.core.clustering.pairs import PairCalibration
@@ -30,7 +30,7 @@ class EncoderLike(Protocol):
 ModelLike: TypeAlias = "str | Path | EncoderLike"
 Device: TypeAlias = Literal["auto", "cpu", "cuda"]
 BASE = "before fine-tuning"
-"""Key of :attr:`SentenceModel.info` of an encoder that :meth:`SentenceModel.base` returned."""
+"""Key of :attr:`SentenceModel.info` of an encoder that :meth:`SentenceModel.before` returned."""
 _TEXT = 0  # article of sentences given as strings, so that methods that read whole articles take them together
 _PROGRESS = 256  # sentences between two steps of a progress bar
 
@@ -148,14 +148,26 @@ class SentenceModel:
         wanted = [part.config.device for part in _parts(self.fitted)]
         return pick_device(wanted[0]).type if wanted else "cpu"
 
-    def base(self) -> SentenceModel | None:
-        """Return the encoder from which the model was fine-tuned, as it was before; None if there is none."""
-        from themescope.core.tasks.density import BASE_CALIBRATION
+    def for_lists(self) -> SentenceModel:
+        """Return the pretrained model for lists that is built on this one; itself if there is none."""
+        from themescope.core.models.artifact import built_on
 
-        before = self.fitted.base() if hasattr(self.fitted, "base") else None
-        if before is None:
-            return None
-        return SentenceModel(self.name, before, {**self.info, BASE: True}, BASE_CALIBRATION, self.source)
+        folder = built_on(str(self.info.get("digest")), "list-encoder")
+        return self if folder is None or lacks_packages(folder.name) else load(folder)
+
+    def of_articles(self) -> SentenceModel:
+        """Return the model that one for lists is built on, to which the latter half of its vectors belongs; or it."""
+        from themescope.core.models.artifact import built_of
+
+        folder = built_of(str(self.info.get("digest")), "list-encoder")
+        return self if folder is None else load(folder)
+
+    def before(self) -> SentenceModel:
+        """Return the encoder from which the model was fine-tuned: that of themes which versions up to 0.3 saved."""
+        from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+
+        info, fitted = {**self.info, BASE: True}, cast("Any", self.fitted).base()
+        return SentenceModel(self.name, fitted, info, replace(DEFAULT_CALIBRATION, clear=0.13), self.source)
 
     def in_context(self, vectors: Matrix) -> SentenceModel | None:
         """Return the model that reads the mean of its (n, dim) ``vectors`` of sentences on one subject before each one.
@@ -164,7 +176,7 @@ class SentenceModel:
         """
         from themescope.core.models.artifact import built_on, load_model
 
-        folder = built_on(str(self.info.get("digest")))
+        folder = built_on(str(self.info.get("digest")), "context-encoder")
         return None if folder is None else self.with_context(cast("Any", load_model(folder)[0]).article_vector(vectors))
 
     def with_context(self, context: Any) -> SentenceModel:

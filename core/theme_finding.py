@@ -7,12 +7,13 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from themescope.core.clustering.inputs import unit_rows
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
 from themescope.core.clustering.repeats import distinct_texts
 from themescope.core.errors import optional_module
 from themescope.core.protocols import NullReport, Report
 from themescope.core.sentence_model import EncoderLike, SentenceModel, vectors_of
-from themescope.core.tasks.density import BASE_CALIBRATION, LEAST, is_list
+from themescope.core.tasks.density import LEAST, is_article
 from themescope.core.tasks.themes import ThemesConfig, find_themes
 from themescope.core.text.sentence_lists import SentenceList
 from themescope.core.themes import Themes
@@ -38,7 +39,8 @@ def themes_of(
     different = distinct_texts(texts)
     ours = model if isinstance(model, SentenceModel) else None
     if ours is not None and lists and not in_order and vectors is None:
-        found = suited(ours, texts, config, seed, report)
+        ours = ours.for_lists()
+        found = suited(ours, texts, vectors_of(ours, texts))
     else:
         if vectors is None:
             assert model is not None
@@ -57,10 +59,6 @@ def themes_of(
     )
 
 
-_TOLD = 1_000
-"""Maximum number of texts by which a list is told from sentences on one subject, where only that has to be told."""
-
-
 @dataclass(frozen=True)
 class Suited:
     """An encoder and its (n, dim) vectors of texts; ``plain`` are those without context, if it has one."""
@@ -71,37 +69,21 @@ class Suited:
     plain: Matrix | None = None
 
 
-def suited(
-    model: SentenceModel,
-    texts: Sequence[str],
-    config: ThemesConfig,
-    seed: int,
-    report: Report,
-    vectors: Matrix | None = None,
-) -> Suited:
-    """Return the encoder for texts whose order is not known; ``vectors`` are those of the model, if they are known.
+def suited(model: SentenceModel, texts: Sequence[str], vectors: Matrix) -> Suited:
+    """Return the encoder for texts whose order is not known, by the model that ``vectors`` are of.
 
-    For a list whose number of themes is not given, it is the encoder from which the model was fine-tuned: fine-tuning
-    on the sections of articles costs a little there. For sentences on one subject it is the model in their context. It
-    is the model itself for other lists, if there is no such encoder, if themes are not found by density, and for fewer
-    than :data:`.density.LEAST` different texts.
+    For the sentences of an article it is the thematic encoder that a model for lists is built on, in their context if
+    it has one; for fewer than :data:`.density.LEAST` different texts that thematic encoder; for others the model.
     """
     rows = distinct_texts(texts).rows
-    before = model.base() if config.density and len(rows) >= LEAST else None
-    if before is not None:
-        if config.k:
-            told = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:_TOLD])].tolist()
-            listed = is_list(vectors_of(before, [texts[row] for row in told]), seed, report)
-        else:
-            found = vectors_of(before, texts)
-            if listed := is_list(found[rows], seed, report):
-                return Suited(before, found, BASE_CALIBRATION)
-        if not listed:
-            plain = vectors_of(model, texts)  # those of a store differ in their last digits
-            if (inside := model.in_context(plain[rows])) is not None:
-                return Suited(inside, vectors_of(inside, texts), model.calibration, plain)
-            vectors = plain
-    return Suited(model, vectors_of(model, texts) if vectors is None else vectors, model.calibration)
+    enough = len(rows) >= LEAST
+    if enough and not is_article([texts[row] for row in rows], vectors[rows], model.calibration):
+        return Suited(model, vectors, model.calibration)
+    own = model.of_articles()
+    plain = vectors if own is model else unit_rows(vectors[:, vectors.shape[1] // 2 :])
+    if enough and (inside := own.in_context(plain[rows])) is not None:
+        return Suited(inside, vectors_of(inside, texts), own.calibration, plain)
+    return Suited(own, plain, own.calibration)
 
 
 def themes_of_list(given: SentenceList, found: Themes) -> Themes:

@@ -253,12 +253,12 @@ class Themes(FoundThemes):
         compared = np.sort(np.random.default_rng(seed).permutation(self.usual)[:COMPARED])
         x, found = self._features()[compared], self.level(self.suggested)
         first, k = (len({*one.different_labels[compared].tolist()}) for one in (found, self))
-        own = len(self.coarser)
+        own, wanted = len(self.coarser), 0 if self.reason else first
 
         def regroup(rows: Index, number: int) -> Labels:
             part, every = x[rows], np.arange(len(rows))
             if isinstance(self.encoder, SentenceModel) and self.by_density:
-                dense = dense_groups(part, self.encoder.calibration, number, SILENT)
+                dense = dense_groups(part, self.encoder.calibration, number, SILENT, wanted)
                 groups = np.zeros(len(rows), np.int32) if dense is None else dense.labels
             else:
                 groups = CLUSTERERS.build(self.clusterer).fit_predict(part, min(first, len(rows)), number)
@@ -444,4 +444,4 @@ def _model_of(saved: Mapping[str, Any] | None, folder: Path, given: EncoderLike 
         raise damaged(folder, f"the model {saved['source']!r} has changed. Load with the former one as model")
     if "context" in saved:
         return model.with_context(np.array(saved["context"], np.float32))
-    return model.base() if saved.get("base") else model
+    return model.before() if saved.get("base") else model

@@ -10,7 +10,7 @@ sentences.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,17 +47,17 @@ class PairCalibration(Config):
     count_error: float = option(
         0.45, "Error of the logarithm of the number of themes on nine of ten lists.", low=0.0, high=5.0
     )
+    removed: ClassVar[frozenset[str]] = frozenset({"distinct"})
+
     clear: float | None = option(
         None, "Silhouette above which the clearest grouping of a list by density is taken. Empty: lists are divided by "
         "Iclust.",
         low=-1.0, high=1.0,
     )  # fmt: skip
     one_subject: float = option(
-        1.0, "Mean cosine above which sentences without distinct groups are all on one subject.", low=-1.0, high=1.0
-    )
-    distinct: float = option(
-        0.25, "Silhouette from which groups are distinct even if the sentences are alike.", low=-1.0, high=1.0
-    )
+        1.0, "Mean cosine above which long sentences in which nobody speaks are those of an article.",
+        low=-1.0, high=1.0,
+    )  # fmt: skip
     shared: float = option(
         2.0, "Weight of shared words for finding themes, against 1 for the vectors.", low=0.0, high=1_000.0
     )

@@ -362,5 +362,15 @@ _CARDS = (
         factory="thematic_encoder.context:ContextEncoder",
         tags=("needs-models", "any-models", "one-encoder", "needs-sections", "per-article", "english"),
     ),
+    _card(
+        "list-encoder",
+        "Thematic encoder for lists",
+        "The vectors of a thematic encoder beside those of the encoder that it was fine-tuned from, which keep the "
+        "subjects of short texts better apart; nothing is learned.",
+        "This project",
+        factory="thematic_encoder.model:ListEncoder",
+        config="thematic_encoder.model:Config",
+        tags=("needs-models", "any-models", "one-encoder", "english"),
+    ),
 )
 REGISTRY = Registry("method", _CARDS, plugin_group="themescope.models")

@@ -344,9 +344,18 @@ def named_models(folder: Path) -> list[str]:
     return [digest for digest in read_json(folder / _SUBMODELS).get(_PRETRAINED, ()) if digest]
 
 
-def built_on(digest: str) -> Path | None:
-    """Return the folder of the pretrained model that is built on the one with ``digest``, if there is one."""
-    return next((folder for folder in pretrained_folders().values() if named_models(folder) == [digest]), None)
+def built_on(digest: str, method: str) -> Path | None:
+    """Return the folder of the pretrained model of a method that is built on the one with ``digest``, if any."""
+    folders = (folder for folder in pretrained_folders().values() if named_models(folder) == [digest])
+    return next((folder for folder in folders if read_info(folder)["method"] == method), None)
+
+
+def built_of(digest: str, method: str) -> Path | None:
+    """Return the folder of the pretrained model that the one with ``digest``, of a method, is built on, if any."""
+    known = _pretrained()
+    if digest not in known or read_info(known[digest][0])["method"] != method:
+        return None
+    return _folder_of(named_models(known[digest][0])[0], known[digest][0])
 
 
 def _folder_of(digest: str, folder: Path) -> Path:

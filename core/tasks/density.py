@@ -1,15 +1,19 @@
-"""Groups of the sentences of a list by density, without a given number of groups.
+"""Groups of the sentences of a list, without a given number of groups or with one.
 
-Sentences are laid out in five dimensions by UMAP (McInnes, Healy, Melville 2018), and groups are dense regions there,
-found by HDBSCAN (Campello, Moulavi, Sander 2013) with several minimum sizes, both by excess of mass and as the leaves
-of its tree. Sentences outside of all groups join the one with the nearest centre. The clearest grouping is taken, that
-of the largest silhouette (Rousseeuw 1987) by cosine distance. Where none is clear, the silhouette prefers a few large
-groups; then the leaves are taken, which divide such lists better (docs/experiments.md, section 29).
+Sentences are laid out in five dimensions by UMAP (McInnes, Healy, Melville 2018). Groups are dense regions there, found
+by HDBSCAN (Campello, Moulavi, Sander 2013) with several minimum sizes, both by excess of mass and as the leaves of its
+tree, or branches of Ward's tree. Sentences outside of all regions join the one with the nearest centre. The clearest
+grouping is taken, that of the largest silhouette (Rousseeuw 1987) by cosine distance. Where none is clear, the
+silhouette prefers a few large groups; then the leaves are taken, which divide such lists better, with a minimum size in
+proportion to the list, so that their number does not grow with it. A given number of groups are the branches of Ward's
+tree (docs/experiments.md, section 29).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +31,16 @@ from themescope.core.types import Labels, Matrix
 
 LEAST = 60
 """Minimum number of sentences; fewer have no density."""
-BASE_CALIBRATION = replace(DEFAULT_CALIBRATION, clear=0.13, one_subject=0.175, distinct=0.2)
-"""Calibration of all-MiniLM-L6-v2 as published."""
-_DIMENSIONS, _SIZES, _LEAF = 5, (5, 7, 10, 13, 16, 20, 30), 13
+_DIMENSIONS, _SIZES = 5, (5, 7, 10, 13, 16, 20, 30)
+_LEAF, _SHARE = 5, 0.035
+"""Minimum size of leaves where no grouping is clear: sentences, and share of them."""
+_BRANCHES, _EACH = 60, 6
+"""Maximum number of branches, and least number of sentences for each."""
 _NEARLY = 0.9
 """Share of the largest silhouette from which a grouping is nearly as clear."""
+_WORDS, _SPEAKING = 15, 0.1
+"""Least median of words of a sentence of an article, and largest share of them that have one of the words below."""
+_SPEAKER = re.compile(r"\b(?:I|we|you|my|our|your|me)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,72 +55,68 @@ class DenseGroups:
     """Numbers of groups of the groupings that are nearly as clear."""
 
 
-def dense_groups(x: Matrix, calibration: PairCalibration, seed: int, report: Report) -> DenseGroups | None:
-    """Return the groups of (n, dim) vectors.
+def dense_groups(x: Matrix, calibration: PairCalibration, seed: int, report: Report, k: int = 0) -> DenseGroups | None:
+    """Return the groups of (n, dim) vectors, ``k`` of them if it is given; the interval does not depend on it.
 
-    None where the calibration of their model has no threshold for lists, for fewer than :data:`LEAST` sentences, and
-    for sentences that are all on one subject, such as those of an article.
+    None where the calibration of their model has no threshold for lists, and for fewer than :data:`LEAST` sentences.
     """
-    if calibration.clear is None or sparse.issparse(x) or x.shape[0] < LEAST:
-        return None
-    unit = np.asarray(unit_rows(np.asarray(x, np.float32)), np.float32)
-    found = {key: labels for key, labels in _groupings(unit, seed, report).items() if labels.max() > 0}
-    clear = {key: silhouette(unit, labels, int(labels.max()) + 1) for key, labels in found.items()}
-    if not clear:
-        return None
-    best = max(clear, key=clear.__getitem__)
-    if _mean_cosine(unit) > calibration.one_subject and clear[best] < calibration.distinct:
-        return None
-    if clear[best] > calibration.clear:
-        near = [int(found[key].max()) + 1 for key, value in clear.items() if value >= _NEARLY * clear[best]]
-        labels, interval = found[best], (min(near), max(near))
-        k = int(labels.max()) + 1
-        others = f" Groupings that are nearly as clear have {interval[0]} to {interval[1]}." if len({*near}) > 1 else ""
-        told = f"the clearest of {len(found)} groupings by density (silhouette {clear[best]:.2f})"
-        reason = f"{k} themes: {told}.{others}"
-        return DenseGroups(labels, k, reason, interval)
-    if ("leaf", _LEAF) not in found:
-        return None
-    labels = found["leaf", _LEAF]
-    k = int(labels.max()) + 1
-    leaves = [int(found[key].max()) + 1 for key in (("leaf", size) for size in (10, _LEAF, 16)) if key in found]
-    reason = (
-        f"{k} themes: the dense groups of at least {_LEAF} sentences. No grouping is clear (silhouette at most "
-        f"{clear[best]:.2f}), so themes run into each other, and another number may serve as well."
-    )
-    return DenseGroups(labels, k, reason, (min(leaves), max(leaves)))
-
-
-def is_list(x: Matrix, seed: int, report: Report) -> bool:
-    """Return whether (n, dim) vectors of all-MiniLM-L6-v2 are of a list, not of sentences on one subject.
-
-    Most lists are told by their mean cosine alone; only for the others, groups are looked for.
-    """
-    unit = unit_rows(np.asarray(x, np.float32))
-    return (
-        _mean_cosine(unit) <= BASE_CALIBRATION.one_subject
-        or dense_groups(x, BASE_CALIBRATION, seed, report) is not None
-    )
-
-
-def _mean_cosine(unit: Any) -> float:
-    n, whole = len(unit), unit.sum(axis=0)
-    return (float(whole @ whole) - n) / (n * (n - 1))
-
-
-def _groupings(unit: Any, seed: int, report: Report) -> dict[tuple[str, int], Labels]:
-    """Return the groupings of (n, dim) unit vectors by method and minimum size."""
+    from scipy.cluster.hierarchy import cut_tree, linkage
     from sklearn.cluster import HDBSCAN
 
-    points = laid_out(unit, UmapConfig(min_dist=0.0), seed, report, _DIMENSIONS)
-    return {
+    n = x.shape[0]
+    if calibration.clear is None or sparse.issparse(x) or n < LEAST:
+        return None
+    unit = np.asarray(unit_rows(np.asarray(x, np.float32)), np.float32)
+    points, leaf = laid_out(unit, UmapConfig(min_dist=0.0), seed, report, _DIMENSIONS), max(_LEAF, round(_SHARE * n))
+    found = {
         (method, size): _joined(
             HDBSCAN(min_cluster_size=size, cluster_selection_method=method, copy=True).fit_predict(points), unit
         )
-        for size in _SIZES
-        if len(unit) > 2 * size
+        for size in sorted({*_SIZES, leaf})
+        if n > 2 * size
         for method in ("eom", "leaf")
     }
+    tree = linkage(points, "ward")
+    found |= {
+        ("branches", number): cut_tree(tree, number).ravel().astype(np.int32)
+        for number in range(2, min(_BRANCHES, n // _EACH) + 1)
+    }
+    found = {key: labels for key, labels in found.items() if labels.max() > 0}
+    clear = {key: silhouette(unit, labels, int(labels.max()) + 1) for key, labels in found.items()}
+    if not max(clear.values()) > 0:
+        return None
+    best = max(clear, key=clear.__getitem__)
+    if clear[best] > calibration.clear or ("leaf", leaf) not in found:
+        near = [int(found[key].max()) + 1 for key, value in clear.items() if value >= _NEARLY * clear[best]]
+        others = f" Groupings that are nearly as clear have {min(near)} to {max(near)}." if len({*near}) > 1 else ""
+        told = f"the clearest of {len(found)} groupings (silhouette {clear[best]:.2f}).{others}"
+    else:
+        near = [int(labels.max()) + 1 for (method, _), labels in found.items() if method == "leaf"]
+        told = (
+            f"the dense groups of at least {leaf} sentences. No grouping is clear (silhouette at most "
+            f"{clear[best]:.2f}), so themes run into each other, and another number may serve as well."
+        )
+        best = "leaf", leaf
+        near = sorted(near, key=lambda number: abs(number - int(found[best].max()) - 1))[:3]
+    labels = cut_tree(tree, k).ravel().astype(np.int32) if k else found[best]
+    number = int(labels.max()) + 1
+    return DenseGroups(labels, number, f"{number} themes: {told}", (min(near), max(near)))
+
+
+def is_article(texts: Sequence[str], x: Matrix, calibration: PairCalibration) -> bool:
+    """Return whether (n,) texts with (n, dim) vectors are sentences of an article, not a list.
+
+    Those are long sentences on one subject in which nobody speaks of himself or to the reader; in answers to a question
+    and in reviews, which are on one subject, too, people do.
+    """
+    if sparse.issparse(x) or len(texts) < 2:
+        return False
+    unit = unit_rows(np.asarray(x, np.float32))
+    n, whole = len(unit), unit.sum(axis=0)
+    alike = (float(whole @ whole) - n) / (n * (n - 1))
+    speaking = sum(_SPEAKER.search(text) is not None for text in texts)
+    words = float(np.median([len(text.split()) for text in texts]))
+    return alike > calibration.one_subject and words >= _WORDS and speaking <= _SPEAKING * n
 
 
 def _joined(labels: Labels, unit: Any) -> Labels:

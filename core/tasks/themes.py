@@ -21,7 +21,7 @@ from themescope.core.errors import ConfigError, DataError
 from themescope.core.metrics.matching import same_clusters
 from themescope.core.models.composite.hybrid import concatenate_with_tfidf, position_rows
 from themescope.core.protocols import Report, SubReport
-from themescope.core.tasks.density import dense_groups
+from themescope.core.tasks.density import dense_groups, is_article
 from themescope.core.tasks.theme_counts import (
     Curves,
     candidates,
@@ -68,8 +68,7 @@ class ThemesConfig(Config):
     )  # fmt: skip
     density: bool = option(
         True,
-        "Find the themes of a list by density where their number is not given and the model is calibrated for it; "
-        "otherwise by the clusterer.",
+        "Find the themes of a list by density where the model is calibrated for it; otherwise by the clusterer.",
     )
     words: int = option(3, "Number of words in the name of a theme.", low=1, high=8)
     central: int = option(5, "Number of central sentences of each theme in the result.", low=1, high=50)
@@ -193,15 +192,16 @@ def find_themes(
     own = own[np.argsort(-points.counts[own], kind="stable")][: config.k - 1 if config.k else None]
     usual = np.setdiff1d(np.arange(len(texts)), own)
     compared = usual[np.sort(random.permutation(len(usual))[:COMPARED])]
-    groups = None
-    if not config.k and positions is None and config.density and plain is None:
-        groups = dense_groups(counted[compared], calibration, seed, SubReport(report, 0.0, 0.1))
+    groups, wanted = None, config.k and config.k - len(own)
+    listed = positions is None and plain is None and not is_article(texts, counted, calibration)
+    if config.density and listed:
+        groups = dense_groups(counted[compared], calibration, seed, SubReport(report, 0.0, 0.1), wanted)
     if groups is None:
         suggestion = suggest(counted[usual], calibration, config.most, seed)
         k, reason, interval = suggestion.k, suggestion.reason, (suggestion.low, suggestion.high)
     else:
         k, reason, interval = groups.k, groups.reason, groups.interval
-    k = config.k - len(own) if config.k else k
+    k = wanted or k
     rows = usual[np.sort(random.permutation(len(usual))[: config.sample])]
     ks = candidates(k, len(rows)) if k > 1 else ()
     curves = measure(counted[rows], ks, config.subsamples, seed, SubReport(report, 0.1, 0.7))

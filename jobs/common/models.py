@@ -32,17 +32,22 @@ from themescope.db.files.artifacts import digest_of_folder
 from themescope.db.records import BenchmarkRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.reading import preview_of
+from themescope.jobs.common.importing.waves import is_list
 
 Writing = Callable[[], AbstractContextManager[Unit]]
 NOT_STORED = 0
 """Id of the record of a pretrained model that the store does not hold yet."""
 
 
-def find_model(store: Store, name: str) -> ModelRecord:
+def find_model(store: Store, name: str, corpus: CorpusRecord | None = None) -> ModelRecord:
     """Return the stored model called ``name``; a pretrained model, by its name or as "default", is added if needed.
+
+    "default" is that for the kind of a ``corpus``: which vectors lists and articles have is decided here alone.
 
     Raises :class:`themescope.core.errors.UnknownNameError` if there is neither.
     """
+    if corpus is not None and name == DEFAULT:
+        name = next(iter(default_models(is_list(corpus))), name)
     with store.reading() as r:
         try:
             return r.models.by_name(name)
@@ -313,7 +318,9 @@ def best_first(
     found = list(models) or selectable_models(store)
     scores = validated(store, corpus_id)
     english = reads(ENGLISH, shares)
-    preferred = {name: place for place, name in enumerate(default_models())}
+    with store.reading() as r:
+        lists = corpus_id is not None and is_list(r.corpora.get(corpus_id))
+    preferred = {name: place for place, name in enumerate(default_models(lists))}
 
     def key(model: ModelRecord) -> tuple[object, ...]:
         languages = languages_of(store, model)

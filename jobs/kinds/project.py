@@ -78,7 +78,8 @@ def project(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
     from themescope.core.projection.maps import UmapConfig
 
     store = context.store
-    corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
+    corpus = ready_corpus(store, args.corpus)
+    model = find_model(store, args.model, corpus)
     config = config_from_dict(UmapConfig, args.settings)
     articles = _articles(store, corpus, args)
     chosen_ids = [a.id for a in articles] if args.articles or args.titles else []
@@ -292,7 +293,8 @@ class EmbedConfig(JobConfig):
 
 def embed(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
     """Embed articles that have no vectors."""
-    corpus, model = ready_corpus(context.store, args.corpus), find_model(context.store, args.model)
+    corpus = ready_corpus(context.store, args.corpus)
+    model = find_model(context.store, args.model, corpus)
     with context.store.reading() as r:
         articles = sampled_articles(r.corpora.articles(corpus.id, limit=corpus.articles), args.limit)
     sentences = sum(article.sentences for article in articles)

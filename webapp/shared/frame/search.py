@@ -22,6 +22,7 @@ from themescope.core.paths import default_models
 from themescope.core.records.stored import CorpusRecord, LabellingRecord, ModelRecord
 from themescope.core.types import Ids
 from themescope.db.access import Right
+from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.everything import (
     COUNTED,
@@ -228,7 +229,7 @@ def embedded_by(corpus: CorpusRecord | None) -> ModelRecord | None:
     """Return the model to search a corpus by: a default model, else the newest one, with vectors of it; or None."""
     if corpus is None:
         return None
-    places = {name: place for place, name in enumerate(default_models())}
+    places = {name: place for place, name in enumerate(default_models(is_list(corpus)))}
     with queries.store().reading() as r:
         models = sorted(reversed(r.models.list()), key=lambda model: places.get(model.name, len(places)))
         return next((model for model in models if r.embeddings.have(model.id, corpus.id)), None)

@@ -119,13 +119,13 @@ def test_a_small_file_names_the_pretrained_model_instead_of_copying_it(
     model = ContextEncoder(CONFIG, 0).fit(corpus(thematic))
     save_model(model, "context-encoder", folder, {"train_titles": ["00ff"]}, small=True)
     installed["in-context"] = folder
-    assert not [*folder.glob("base0-*")] and built_on(digest) == folder
+    assert not [*folder.glob("base0-*")] and built_on(digest, "context-encoder") == folder
     small, info = load_model(folder)
     assert info["record"]["train_titles"] == ["00aa", "00ff"]  # also those that the encoder was trained on
     assert np.sum(small.embed(sections(50, 1)) * model.embed(sections(50, 1)), axis=1).min() > 0.999
     save_model(small, "context-encoder", tmp_path / "whole", {})
     assert np.array_equal(load_model(tmp_path / "whole")[0].embed(sections(50, 1)), small.embed(sections(50, 1)))
     monkeypatch.setattr(artifact, "pretrained_folders", lambda: {"in-context": folder})
-    assert built_on("0" * 16) is None
+    assert built_on("0" * 16, "context-encoder") is None
     with pytest.raises(ArtifactError, match="pretrained model that this version does not have"):
         load_model(folder)

@@ -9,8 +9,10 @@ from scipy import sparse
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.protocols import SILENT
-from themescope.core.tasks.density import BASE_CALIBRATION, LEAST, dense_groups, is_list
+from themescope.core.tasks.density import LEAST, dense_groups, is_article
 from themescope.core.tasks.themes import ThemesConfig, find_themes
+
+LISTS = replace(DEFAULT_CALIBRATION, clear=0.17, one_subject=0.31)
 
 
 def planted(sizes: tuple[int, ...], noise: float, shared: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -24,7 +26,7 @@ def planted(sizes: tuple[int, ...], noise: float, shared: float = 0.0, seed: int
 
 def test_groups_of_different_sizes_are_found_and_counted() -> None:
     x, truth = planted((60, 30, 20, 12), noise=0.6)
-    found = dense_groups(x, BASE_CALIBRATION, 0, SILENT)
+    found = dense_groups(x, LISTS, 0, SILENT)
     assert found is not None and found.k == 4 and "clearest of" in found.reason
     assert AdjustedRandIndex(MetricConfig()).score(truth, found.labels) == 1.0
     assert found.interval[0] <= 4 <= found.interval[1]
@@ -32,23 +34,33 @@ def test_groups_of_different_sizes_are_found_and_counted() -> None:
 
 def test_groups_that_run_into_each_other_are_said_to_do_so() -> None:
     x, _ = planted((60, 60, 60), noise=3.0)
-    found = dense_groups(x, BASE_CALIBRATION, 0, SILENT)
+    found = dense_groups(x, LISTS, 0, SILENT)
     assert found is None or ("No grouping is clear" in found.reason and found.labels.min() >= 0)
 
 
-def test_sentences_on_one_subject_are_no_list() -> None:
-    x, _ = planted((40, 40, 40), noise=2.2, shared=1.5)
-    assert dense_groups(x, BASE_CALIBRATION, 0, SILENT) is None and not is_list(x, 0, SILENT)
-    apart, _ = planted((40, 40, 40), noise=2.2)
-    assert is_list(apart, 0, SILENT)
+def test_an_article_is_told_from_a_list_by_its_vectors_and_its_words() -> None:
+    alike, _ = planted((40, 40, 40), noise=0.3, shared=1.5)
+    apart, _ = planted((40, 40, 40), noise=0.3)
+    told = "The council of the old town, which was founded in the year of the flood, rebuilt the market hall twice."
+    assert is_article([told] * 120, alike, LISTS) and not is_article([told] * 120, apart, LISTS)
+    for answer in ("Too expensive for what it is.", f"I think that {told.lower()}"):
+        assert not is_article([answer] * 120, alike, LISTS), "answers to one question are on one subject, too"
+
+
+@pytest.mark.parametrize("rows", [300, 2_000])
+def test_the_number_of_unclear_themes_does_not_grow_with_the_list(rows: int) -> None:
+    random = np.random.default_rng(0)
+    x = np.cumsum(random.normal(size=(rows, 8)) * 0.02, axis=0) + random.normal(size=(rows, 8))
+    found = dense_groups(x.astype(np.float32), LISTS, 0, SILENT)
+    assert found is not None and found.k <= 25
 
 
 def test_where_there_is_no_density() -> None:
     x, _ = planted((40, 40), noise=0.5)
     assert dense_groups(x, DEFAULT_CALIBRATION, 0, SILENT) is None
-    assert dense_groups(x[: LEAST - 1], BASE_CALIBRATION, 0, SILENT) is None
-    assert dense_groups(sparse.csr_array(x), BASE_CALIBRATION, 0, SILENT) is None
-    assert dense_groups(np.ones((80, 4), np.float32), BASE_CALIBRATION, 0, SILENT) is None
+    assert dense_groups(x[: LEAST - 1], LISTS, 0, SILENT) is None
+    assert dense_groups(sparse.csr_array(x), LISTS, 0, SILENT) is None
+    assert dense_groups(np.ones((80, 4), np.float32), LISTS, 0, SILENT) is None
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -57,19 +69,29 @@ def test_the_order_of_the_rows_has_no_influence(seed: int) -> None:
     texts = [f"Answer {i} here." for i in range(len(x))]
     config = ThemesConfig(sample=20, subsamples=1)
     order = np.random.default_rng(seed).permutation(len(x))
-    first = find_themes(texts, x, config, 0, SILENT, BASE_CALIBRATION)
-    other = find_themes([texts[i] for i in order], x[order], config, 0, SILENT, BASE_CALIBRATION)
+    first = find_themes(texts, x, config, 0, SILENT, LISTS)
+    other = find_themes([texts[i] for i in order], x[order], config, 0, SILENT, LISTS)
     assert AdjustedRandIndex(MetricConfig()).score(first.labels[order], other.labels) == 1.0
     assert first.reason == other.reason and len(first.themes) == 3
 
 
-def test_a_given_number_and_an_order_are_for_the_clusterer() -> None:
+def test_a_given_number_of_groups_is_that_of_branches() -> None:
+    x, truth = planted((50, 40, 30), noise=0.5)
+    texts, config = [f"Sentence {i}." for i in range(len(x))], ThemesConfig(sample=20, subsamples=1)
+    given = find_themes(texts, x, replace(config, k=3), 0, SILENT, LISTS)
+    assert given.by_density and AdjustedRandIndex(MetricConfig()).score(truth, given.labels) == 1.0
+    assert len(find_themes(texts, x, replace(config, k=5), 0, SILENT, LISTS).themes) == 5
+
+
+def test_a_running_text_and_a_chosen_way_are_for_the_clusterer() -> None:
     x, _ = planted((50, 40, 30), noise=0.5)
     texts, config = [f"Sentence {i}." for i in range(len(x))], ThemesConfig(sample=20, subsamples=1)
-    given = find_themes(texts, x, replace(config, k=5), 0, SILENT, BASE_CALIBRATION)
-    assert len(given.themes) == 5 and given.shared == DEFAULT_CALIBRATION.shared and not given.by_density
-    assert find_themes(texts, x, config, 0, SILENT, BASE_CALIBRATION).by_density
-    running = find_themes(texts, x, config, 0, SILENT, BASE_CALIBRATION, np.arange(len(x)))
-    assert "density" not in running.reason
-    without = find_themes(texts, x, replace(config, density=False), 0, SILENT, BASE_CALIBRATION)
-    assert "density" not in without.reason
+    assert find_themes(texts, x, config, 0, SILENT, LISTS).by_density
+    assert not find_themes(texts, x, config, 0, SILENT, LISTS, np.arange(len(x))).by_density
+    assert not find_themes(texts, x, replace(config, density=False), 0, SILENT, LISTS).by_density
+
+
+def test_a_list_of_a_hundred_rows_does_not_collapse() -> None:
+    x, truth = planted((12,) * 8, noise=0.9)
+    found = dense_groups(x, LISTS, 0, SILENT)
+    assert found is not None and AdjustedRandIndex(MetricConfig()).score(truth, found.labels) > 0.9
