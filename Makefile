@@ -23,8 +23,9 @@ UNITS := $(addprefix tests/db/test_,artifacts.py corpora.py jobs.py labellings.p
            test_remaining.py test_selections.py test_watch.py) \
          $(addprefix tests/webapp/test_,addresses.py facets.py map_labels.py map_levels.py \
            map_view.py middleware.py parts.py people.py)
-# What it leaves out of those of the library: trainings, and measurements of growth.
-TRAININGS := tests/core/models tests/core/readers/test_growth.py
+# What it leaves out of those of the library: trainings, whole collections, measurements of growth.
+TRAININGS := tests/core/models $(addprefix tests/core/,readers/test_growth.py readers/test_topics.py test_theme_finding.py \
+               tasks/test_relatedness.py)
 # Processes that test. They wait a third of their time for servers, browsers and workers, so two cores have three.
 TESTERS ?= 3
 export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home

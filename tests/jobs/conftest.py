@@ -9,6 +9,7 @@ from tests.jobs.helpers import PatientRunner
 from themescope.core.records.stored import JobRecord
 from themescope.db.settings import Settings
 from themescope.db.store import Store
+from themescope.jobs.common.language_models import requests
 from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.queue.control import enqueue
 
@@ -45,3 +46,11 @@ def add(sqlite_store: Store, toys: None) -> Callable[..., JobRecord]:
 def runner(sqlite_store: Store) -> PatientRunner:
     """A runner in this process."""
     return PatientRunner(sqlite_store)
+
+
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Language models are asked twice, without waiting in between."""
+    monkeypatch.setattr(requests, "PAUSE_S", 0.001)
+    monkeypatch.setattr(requests, "ATTEMPTS", 2)
+    monkeypatch.setattr(requests, "_POLL_S", 0.01)

@@ -23,7 +23,6 @@ from themescope.db.repositories.jobs import Jobs
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.labelled import judged_sentences, placed_sentences, provenance_of
-from themescope.jobs.common.language_models import requests
 from themescope.jobs.common.language_models.coding import CodingRequest, estimate, newest_result, plan_of
 from themescope.jobs.common.language_models.requests import Endpoint
 from themescope.jobs.queue.runner import JobFailed, resume_here, run_here
@@ -32,17 +31,11 @@ from themescope.jobs.services.labelling.agreement import coded_text, left_out
 from themescope.jobs.services.labelling.methods import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
 
+pytestmark = pytest.mark.usefixtures("short_pauses")
 THEMES = {"water": "The cold river number {} flows", "money": "Taxes of year {} rose", "music": "She sang song {}"}
 EACH = 8
 TEXTS = [said.format(i) for said in THEMES.values() for i in range(EACH)]
 Ask = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requests, "PAUSE_S", 0.001)
-    monkeypatch.setattr(requests, "ATTEMPTS", 2)
-    monkeypatch.setattr("themescope.jobs.common.language_models.requests._POLL_S", 0.01)
 
 
 @pytest.fixture
@@ -207,11 +200,7 @@ def test_no_code_fits_is_an_answer(ask: Ask) -> None:
 
 FAULTS: dict[str, tuple[Callable[[Request], Any], str]] = {
     "500": (lambda r: r.send(b"boom", 500), "status 500"),
-    "429": (lambda r: r.send(b"{}", 429, Retry_After="0"), "status 429"),
     "401": (lambda r: r.send(b"{}", 401), "status 401"),
-    "hanging": (lambda r: r.stopped.wait(20), "within 0.3 s"),
-    "half a completion": (lambda r: r.send(b'{"choices": [{"message"'), "no JSON"),
-    "a lie about the length": (lambda r: r.send(b"{}", length=100), "connection failed"),
     "a refusal": (lambda r: r.say("I refuse."), "I refuse"),
 }
 
@@ -220,18 +209,10 @@ FAULTS: dict[str, tuple[Callable[[Request], Any], str]] = {
 def test_a_model_that_codes_nothing_makes_no_labelling(case: str, sqlite_store: Store, ask: Ask) -> None:
     reply, reason = FAULTS[case]
     with language_model_server(reply) as server, pytest.raises((DataError, JobFailed), match=f"none of.*{reason}"):
-        ask(server, timeout=0.3 if case == "hanging" else 5.0)
+        ask(server)
     with sqlite_store.reading() as r:
         assert [record.name for record in r.labellings.list()] == ["mine"]
     assert len(server.requests) <= 3 + len(TEXTS)
-
-
-def test_errors_that_pass_do_not_matter(ask: Ask) -> None:
-    def flaky(request: Request) -> None:
-        good(request) if request.number % 2 else request.send(b"", 429, Retry_After="0")
-
-    with language_model_server(flaky) as server:
-        assert ask(server)["coded"] == len(TEXTS)
 
 
 def test_only_what_is_missing_is_sent_again(sqlite_store: Store, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
