@@ -29,7 +29,7 @@ from themescope.webapp.shared.pages import PageKeys
         ("/search?corpus=A&search_q=gold+rush&search_in=Words", "/?find=gold+rush&corpus=A"),
         ("/search", "/?find="),
         ("/label", "/code"),
-        ("/Results", "/agreement"),
+        ("/Results", "/counts"),
         ("/lab", "/compare"),
         ("/notebook", "/errors"),
         ("/home?corpus=A", "/?corpus=A"),

@@ -349,6 +349,13 @@ def test_a_coding_is_counted_by_a_column_as_themes_are(themed: Store, open_page:
     box.set_value("machine (2)").run()
     frame = next(frame.value for frame in at.dataframe if "Theme" in frame.value.columns)
     assert "Picked" not in [*frame["Theme"]] and (frame.iloc[-1] == whole).all()
+    at = open_page("counts", corpus=CORPUS)
+    assert not at.exception
+    frame = next(frame.value for frame in at.dataframe if "Theme" in frame.value.columns)
+    assert "Picked" in [*frame["Theme"]] and (frame.iloc[-1] == whole).all(), "the same table in Results"
+    session.do(op.unassign(session.partition, session.partition.ids[:10]))
+    at = open_page("counts", corpus=CORPUS)
+    assert "62 of 72 units have a code or theme." in words_of(at)
 
 
 def test_a_card_says_in_which_column_its_theme_differs(themed: Store, open_page: Open) -> None:

@@ -43,6 +43,7 @@ _PAGES = [
     _page("code", "edit_note", CODE, "Code units and correct themes.", package="coding"),
     _page("codebook", "menu_book", CODE, "Define the codes, with rules and examples."),
     _page("tasks", "assignment", CODE, "Give units to people and follow their work."),
+    _page("counts", "table_chart", RESULTS, "Count the units of each theme or code, by a column.", keys=False),
     _page("agreement", "handshake", RESULTS, "Measure how far people agree."),
     _page("estimates", "percent", RESULTS, "Estimate how much of a project has a code."),
     _page("report", "description", RESULTS, "Take out the report and every file of a project.", "Report and files"),

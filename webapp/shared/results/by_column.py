@@ -15,6 +15,7 @@ import streamlit as st
 
 from themescope.core.columns import ColumnType
 from themescope.core.labelling.code_sets import code_clusters, has_code
+from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.metrics.crosstabs import (
     LEAST_EXPECTED,
     PERIODS,
@@ -34,6 +35,7 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.figures import Tones, tones
+from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.results.compare_queries import Analysis, RunListing
 from themescope.webapp.shared.text import count, distinct, figure_text, shorten
@@ -41,7 +43,7 @@ from themescope.webapp.shared.text import count, distinct, figure_text, shorten
 Codes = npt.NDArray[np.integer]
 _MOST_ROWS, _MOST_COLUMNS, _LINES, _DIFFERING = 100, 40, 6, 2
 _CHARS, _NOTE_CHARS = 60, 30
-_HEIGHT = 440
+_HEIGHT = 480
 """Height of the table and of the chart in pixels: the page fits a window of 1280 × 800."""
 _NAME_WIDTH = 380
 OF_COLUMN, OF_THEMES, RESIDUALS = "column", "theme", "Residuals"
@@ -109,11 +111,16 @@ def _of_coding(corpus: CorpusRecord, record: LabellingRecord) -> Grouping:
 
 
 def _chosen(corpus: CorpusRecord, analysis: Analysis | None, listed: RunListing | None) -> Grouping | None:
-    """Draw the choice between codings that somebody changed and the machine's themes, one's own coding first."""
-    known = [one for one in compare_queries.labellings(corpus.id) if not one.article_id and not one.blind]
+    """Draw the choice between codings of people and the machine's themes, one's own coding first."""
+    me, known, codes = current_person(), list[LabellingRecord](), list[int]()
     with queries.store().reading() as r:
-        known = [one for one in known if r.labellings.newest_step(one.id) and one.origin.get("from") != MODEL]
-        codes = [len(code_clusters(r.labellings.snapshot(one.id).partition)) for one in known]
+        for one in compare_queries.labellings(corpus.id):
+            if one.article_id or one.origin.get("from") == MODEL or (one.blind and one.owner != me):
+                continue
+            now = r.labellings.snapshot(one.id).partition
+            if (now.numbers != UNASSIGNED).any() and (r.labellings.newest_step(one.id) or "run_id" not in one.origin):
+                known.append(one)
+                codes.append(len(code_clusters(now)))
     order = sorted(range(len(known)), key=lambda i: compare_queries.precedence(known[i]))
     options: dict[str, LabellingRecord | None] = {f"{known[i].name} ({codes[i]})": known[i] for i in order}
     if analysis is not None and listed is not None:
@@ -193,6 +200,9 @@ def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: Run
     n = int(found.counts.sum())
     counted = f"{n:,} combinations of text, theme and category" if once else count(n, "unit")
     test = f"chi-square {found.chi_square:,.1f} with {found.degrees:,} degrees of freedom, p {p}"
+    coded = int((of.labels[of.once] >= 0).sum())
+    if coded < len(of.once):
+        counted = f"{coded:,} of {count(len(of.once), 'unit')} have a code or theme"
     parts = [f"{counted}. Cramér’s V {found.cramers_v:.2f}; {test}."]
     if what == RESIDUALS:
         parts.insert(0, _ABOUT_RESIDUALS)
