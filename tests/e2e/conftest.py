@@ -9,7 +9,6 @@ import os
 import random
 import shutil
 import signal
-import socket
 import sys
 import time
 import urllib.request
@@ -24,6 +23,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.e2e.hands import PATIENCE_MS, WINDOW, shown, using
 from tests.recorded_server import looked_up
+from tests.servers import free_port
 from tests.site import shared_site
 from tests.webapp.compared import add_comparison
 from tests.webapp.filled import CORPUS, MODEL, fill
@@ -103,13 +103,6 @@ def stop(process: psutil.Popen) -> None:
     except psutil.TimeoutExpired:
         process.kill()
         process.wait(10)
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_for(condition: Callable[[], object], seconds: float, what: str) -> None:

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.places import ROOT
+from tests.servers import free_port
 
 CONFIGURATION = ROOT / "docs" / "deploy" / "nginx.conf"
 START_S = 120.0
@@ -127,13 +127,6 @@ def write_certificate(folder: Path) -> None:
 def trusting(folder: Path) -> ssl.SSLContext:
     """Return a context that trusts the certificate in ``folder``."""
     return ssl.create_default_context(cafile=str(folder / "fullchain.pem"))
-
-
-def free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_for(url: str, folder: Path) -> None:

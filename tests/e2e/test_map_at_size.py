@@ -15,8 +15,9 @@ from playwright.sync_api import Browser, Page, expect
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
-from tests.e2e.conftest import App, free_port
+from tests.e2e.conftest import App
 from tests.e2e.hands import PATIENCE_MS, open_page
+from tests.servers import free_port
 from themescope.core.projection.geometry import inside
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import MapPoints

@@ -12,8 +12,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests import environments
-from tests.e2e.conftest import ROOT, answers, environment_for, free_port, stop, wait_for
+from tests.e2e.conftest import ROOT, answers, environment_for, stop, wait_for
 from tests.e2e.hands import open_page, turn_to, using
+from tests.servers import free_port
 from themescope.webapp.shared.pages import PLACES
 
 
