@@ -46,8 +46,8 @@ class NewItem:
 
 
 HIDDEN = (
-    "You label this text in a blind task, or have not coded these failures yourself. Other people's labels are "
-    "hidden until the task is closed by its maker or an admin (page Tasks, tab All tasks)."
+    "You code this text in a blind task, or have not coded these failures yourself. Other people's codes are hidden "
+    "until the task is closed by its maker or an admin, on the page Tasks."
 )
 """Why a person cannot open a labelling yet."""
 

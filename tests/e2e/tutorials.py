@@ -109,7 +109,7 @@ class Reader:
         """Fill a box in, and again if the page replaced it meanwhile, as after the choice of an article."""
         for _ in range(TRIES):
             self._box(label).fill(text)
-            self._box(label).press("Enter")
+            self._box(label).blur()  # Enter would send a form
             self.page.wait_for_timeout(REPLACED_MS)
             at_rest(self.page)
             if self._box(label).input_value() == text:

@@ -155,6 +155,7 @@ def test_a_code_is_added_and_renamed_in_place(filled_store: Store, labelling: La
     session = session_of(filled_store, labelling)
     number = max(session.partition.clusters)
     assert session.partition.clusters[number].name == "Ferries" and len(session.steps) == 3
+    assert at.session_state["codebook_edit"] == (labelling.id, 0), "the form is open for the next code"
     next(b for b in at.button if b.key == f"codebook_edit_{number}").click().run()
     next(box for box in at.text_input if box.label == "Name").set_value("Dams")
     click(at, "Save code")

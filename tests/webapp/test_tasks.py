@@ -87,6 +87,9 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
     assert "labelling" not in {partition.kind for partition in found}
     finish(filled_store, task, "ben", 0)
     assert "blind task" in words_of(open_page("agreement", person="ben", scope="Task: secret"))
+    starts.begin(filled_store, NewLabelling(corpus.id, "codes", "ben"), starts.from_sections)
+    at = open_page("agreement", person="ben")
+    assert "hidden until it is closed" in words_of(at) and "needs the codings of two" not in words_of(at)
     with filled_store.writing() as w:
         w.tasks.close(w.tasks.list()[0].id, True)
     at = open_page("agreement", person="ben", scope="Task: secret")
@@ -257,7 +260,7 @@ def test_a_labelling_with_open_items_does_not_count_for_agreement(
 def test_the_list_counts_what_has_a_code(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     finish(filled_store, task, "ada", 0)
     at = open_page("tasks", person="ada")
-    assert not at.exception and not [b for b in at.button if b.label in ("Start", "Continue")]
+    assert not at.exception and not [b for b in at.button if b.label in ("Start", "Continue", "Close task")]
     first, *_ = items_of(filled_store, task, "ada")
     with filled_store.reading() as r:
         (labelling,) = r.labellings.list()
@@ -268,6 +271,11 @@ def test_the_list_counts_what_has_a_code(task: TaskRecord, filled_store: Store, 
     assert button(at, "Continue") and [b for b in at.button if b.label == "New task"]
     assert button(at, "Details").click().run() and not at.exception
     assert "48 of 144 units" in words_of(at), "an item with a unit without a code is not done"
+    session.undo()
+    finish(filled_store, task, HOSTILE, 0)
+    button(open_page("tasks", person="ada"), "Close task").click().run()
+    with filled_store.reading() as r:
+        assert r.tasks.get(task.id).closed
 
 
 def test_others_see_progress_but_change_nothing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:

@@ -69,7 +69,9 @@ def show(scopes: Sequence[TextScope]) -> None:
     if left_out := [f"**{plain(name)}** ({plain(why)})" for name, why in found.left_out.items() if name not in chosen]:
         st.caption(f"Left out: {' · '.join(left_out)}. Choose them under *Options* to count them.")
     people = results.group(scope, found, chosen)
-    if len(people.people) < 2:
+    if len(people.people) < 2 and any(one.hidden for one in scopes):
+        nothing("Codings of a blind task are hidden until it is closed.", HIDDEN, "tasks", "Tasks")
+    elif len(people.people) < 2:
         nothing(
             "Agreement needs the codings of two people.", "Give the same sample to two people, who code it blind.",
             "tasks", "New task", {"view": "New task"},

@@ -260,7 +260,10 @@ def first_code() -> None:
     def save(name: str, entry: CodebookEntry) -> bool:
         new = NewLabelling(corpus.id, f"{corpus.name} · codebook"[:_NAME], person)
         record = attempt(lambda: starts.begin(queries.store(), new, starts.from_nothing))
-        return record is not None and codebook_state(record).apply(lambda p: _created(p, 1, name, entry)) is not None
+        if record is None or codebook_state(record).apply(lambda p: _created(p, 1, name, entry)) is None:
+            return False
+        _edit(codebook_state(record), NEW_CODE)
+        return True
 
     with st.container(border=True, key=f"item-code-{NEW_CODE}"):
         st.markdown("**The first code**")
@@ -320,7 +323,8 @@ def _form(state: CodebookState, code: Code) -> None:
         return renamed and (entry == code.entry or state.apply(lambda p: book.write(p, number, entry)) is not None)
 
     if editor(_form_key(state), code, state.partition, state.texts, save):
-        st.session_state[EDIT] = None
+        if number != NEW_CODE:  # after a new code, the next one can be typed
+            st.session_state[EDIT] = None
         st.rerun()
 
 

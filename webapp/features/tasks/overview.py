@@ -14,7 +14,7 @@ from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Drift, Order
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.db.access import Right
-from themescope.db.label_records import ItemRecord
+from themescope.db.label_records import ItemRecord, TaskRecord
 from themescope.db.store import Unit
 from themescope.jobs.common import labelled
 from themescope.jobs.common.importing.waves import is_list, waves_of
@@ -98,6 +98,13 @@ def _line(task: Task, person: str, following: bool) -> None:
             disabled=not may(Right.LABEL), help=None if may(Right.LABEL) else "You may view, but not code.",
         ):  # fmt: skip
             codebook_view.open_task(record.id)
+        if record.closed is not None:
+            _agreement(record)
+        elif all(item.done for item in task.items) and current_actor().owns(record.person) and st.button(
+            "Close task", key=f"tasks_close_{record.id}", type="secondary" if following else "primary",
+            icon=":material/lock:", help="Everybody is done. Codes of others are shown to all when it is closed.",
+        ):  # fmt: skip
+            _close(record)
     if own:
         st.progress(_share(own), text=f"{codebook_view.counted(own)}{_speed(task, person)}")
     others = [one for one in task.people if one != person]
@@ -113,6 +120,17 @@ def _line(task: Task, person: str, following: bool) -> None:
                 f"{right:,} of {count(found.gold.n, 'unit')} with known codes are right: {with_interval(found.gold)}."
             )
         _answers(_told(task, person))
+
+
+def _agreement(record: TaskRecord) -> None:
+    view = {"scope": f"{compare_queries.TASK}{record.name}"}
+    page_link("agreement", "Agreement", icon=":material/handshake:", view=view)
+
+
+def _close(record: TaskRecord) -> None:
+    """Close an open task, or open a closed one again."""
+    close = record.closed is None
+    _change(lambda w: w.tasks.close(record.id, close), f"{record.name} is {'closed' if close else 'open'}.")
 
 
 def _share(items: Sequence[ItemRecord]) -> float:
@@ -133,16 +151,12 @@ def show_task(corpus: CorpusRecord, name: str) -> None:
         st.button("All tasks", icon=":material/arrow_back:", type="tertiary", on_click=open_view, args=("",))
         st.subheader(plain(record.name), anchor=False)
         st.space("stretch")
-        page_link(
-            "agreement", "Agreement", icon=":material/handshake:",
-            view={"scope": f"{compare_queries.TASK}{record.name}"},
-        )  # fmt: skip
+        _agreement(record)
         if owns:
             change, delete = "Open again" if closed else "Close task", "Delete task …"
             chosen = st.menu_button("⋯", [change, delete], key=f"tasks_menu_{record.id}", help="More about this task")
             if chosen == change:
-                now = f"{record.name} is {'open' if closed else 'closed'}."
-                _change(lambda w: w.tasks.close(record.id, not closed), now)
+                _close(record)
             if chosen == delete:
                 _confirm(task)
     state = work.due_state(record, task.items, datetime.now(UTC))

@@ -129,7 +129,7 @@ def _form(
     if number not in partition.clusters:  # a new code has no units yet
         offered = {name: list[int]() for name in offered}
     shown = texts([id for ids in offered.values() for id in ids])
-    with st.form(key, border=False, enter_to_submit=False):
+    with st.form(key, border=False, clear_on_submit=number not in partition.clusters):  # one code after the other
         name = st.text_input("Name", code.cluster.name, key=f"{key}_cluster", max_chars=NAME_LIMIT)
         places = {"definition": st.container(), **dict(zip(("include", "exclude"), st.columns(2), strict=True))}
         typed = {
