@@ -32,8 +32,8 @@ from themescope.core.types import Labels, Matrix
 LEAST = 60
 """Minimum number of sentences; fewer have no density."""
 _DIMENSIONS, _SIZES = 5, (5, 7, 10, 13, 16, 20, 30)
-_LEAF, _SHARE = 5, 0.035
-"""Minimum size of leaves where no grouping is clear: sentences, and share of them."""
+_SMALL, _LEAF, _PART, _SHARE = 5, 13, 1 / 20, 0.03
+"""Minimum size of leaves where no grouping is clear: 5 sentences up to 100, then a 20th up to 13, then 3 %."""
 _BRANCHES, _EACH = 60, 6
 """Maximum number of branches, and least number of sentences for each."""
 _NEARLY = 0.9
@@ -67,7 +67,8 @@ def dense_groups(x: Matrix, calibration: PairCalibration, seed: int, report: Rep
     if calibration.clear is None or sparse.issparse(x) or n < LEAST:
         return None
     unit = np.asarray(unit_rows(np.asarray(x, np.float32)), np.float32)
-    points, leaf = laid_out(unit, UmapConfig(min_dist=0.0), seed, report, _DIMENSIONS), max(_LEAF, round(_SHARE * n))
+    points = laid_out(unit, UmapConfig(min_dist=0.0), seed, report, _DIMENSIONS)
+    leaf = round(max(_SMALL, min(_LEAF, _PART * n), _SHARE * n))
     found = {
         (method, size): _joined(
             HDBSCAN(min_cluster_size=size, cluster_selection_method=method, copy=True).fit_predict(points), unit
