@@ -72,7 +72,9 @@ def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_p
     alone = open_page("map", sentence="30")
     assert "Nile Course paragraph 0 sentence 1 has some words." in plain_words_of(alone) and not listed(alone)
     assert at.query_params[map.SHAPE] in (ALL, [ALL])
+    assert at.button(key="map_drawer-clear").label == "Clear selection (72)", "the older one of the two"
     at.button(key="map_drawer-clear").click().run()
+    assert at.button(key="map_drawer-clear").label == "Clear search"
     assert "24 units found" in plain_words_of(at) and "selected" not in plain_words_of(at)
     assert map.SHAPE not in at.query_params
     at.button(key="map_drawer-clear").click().run()

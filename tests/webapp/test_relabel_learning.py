@@ -140,6 +140,16 @@ def test_a_metric_is_learned_used_and_stopped(
     assert stopped.partition.to_bytes() == before
 
 
+def test_one_code_is_too_few_to_predict_from(copy_home: CopyHome, embedded_home: Path, open_page: Open) -> None:
+    store = copy_home(embedded_home)
+    record, session = labelling(store, each=6, owner="")
+    every = session.partition.ids[session.partition.numbers != UNASSIGNED]
+    session.do(op.assign(session.partition, every, min(session.partition.clusters)))
+    at = open_page("code", view="Label the rest", labelling=record.name)
+    assert len(every) >= 20 and "with at least 2 codes" in words_of(at)
+    assert next(button for button in at.button if button.label == "Predict the rest").disabled
+
+
 def test_predictions_are_confirmed_corrected_and_exported(
     copy_home: CopyHome, embedded_home: Path, open_page: Open
 ) -> None:

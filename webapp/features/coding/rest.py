@@ -56,7 +56,9 @@ def show(state: RelabelState) -> None:
     new_sentences.show(state)
     with queries.store().reading() as r:
         judged = judged_sentences(r, state.record, state.partition)
-    coded, record = int((state.partition.numbers[state.partition.rows(judged)] != UNASSIGNED).sum()), newest(state)
+    given = state.partition.numbers[state.partition.rows(judged)]
+    coded, record = int((given != UNASSIGNED).sum()), newest(state)
+    enough = coded >= LEAST and len(np.unique(given[given != UNASSIGNED])) > 1
     st.markdown(_counts(state, coded, record))
     found = _open(state, record) if record is not None else None
     check = found is not None and len(found.ids) > 0
@@ -71,7 +73,7 @@ def show(state: RelabelState) -> None:
             "Predict again" if record else "Predict the rest",
             icon=":material/auto_awesome:",
             type="secondary" if check else "primary",
-            disabled=coded < LEAST or bool(running) or not may(Right.MANAGE),
+            disabled=not enough or bool(running) or not may(Right.MANAGE),
             help=f"Learns from the codes of people, from {LEAST} of at least two codes; takes seconds.",
         ) and submit(KIND, {"labelling": state.record.name}, f"Label the rest of “{state.record.name}”"):
             st.rerun()
@@ -79,7 +81,8 @@ def show(state: RelabelState) -> None:
         st.fragment(lambda: active(running, f"code_rest_{state.record.id}"), run_every=_POLL_S)()
     if found is None:
         if not running:
-            first = "" if coded >= LEAST else f"Code {LEAST} units or more; 20 to 50 of each code are a good start. "
+            first = f"Needs {LEAST} coded units or more with at least 2 codes; 20 to 50 of each code are a good start. "
+            first = "" if enough else first
             nothing(
                 "No predictions yet.",
                 f"{first}The codes of all other units are predicted, with probabilities that are measured on codes "

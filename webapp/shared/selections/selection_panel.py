@@ -28,7 +28,7 @@ def show(panel: Panel) -> None:
                 heading + (f" :gray[· {plain(groups)}]" if groups else ""), width="stretch",
             )  # fmt: skip
             if panel.on_clear is not None:
-                st.button("Clear", on_click=panel.on_clear, type="tertiary", key=f"{panel.key}-clear")
+                st.button(panel.clear, on_click=panel.on_clear, type="tertiary", key=f"{panel.key}-clear")
         if not len(panel.selection):
             st.caption("No units. Change the search or the filters, or select others on the map.")
             return

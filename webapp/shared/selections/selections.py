@@ -78,6 +78,8 @@ class Panel:
     """Id of the sentence that is marked in the list."""
     on_pick: Callable[[int], None] | None = None
     on_clear: Callable[[], None] | None = None
+    clear: str = "Clear"
+    """Label of the button that calls it."""
     on_select: Callable[[Selection], None] | None = None
     """Shows another selection; without it, the map opens."""
     on_similar: Callable[[int], None] | None = None
