@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, open_page
+from tests.e2e.test_team_flow import LATENCY
 from tests.webapp.filled import CORPUS
 from tests.webapp.test_themes import with_list
 from themescope.core.records.stored import Sharing
@@ -167,6 +168,22 @@ def test_labels_by_keyboard_only_and_without_shortcuts_of_a_single_key(page: Pag
     page.keyboard.press("u")
     status(page, "undo: 1 unit")
     shortcuts_can_be_switched_off(page, labelled)
+
+
+def test_quick_keys_in_sort_are_drawn_before_the_server_has_answered(page: Page, labelled: App) -> None:
+    """Each key moves the next unit; codes have their new numbers at once, and the same once all is saved."""
+    open_labelling(page, labelled)
+    counts, before = page.locator(".panes .cluster .count"), steps(labelled)
+    own, other = (int(counts.nth(place).inner_text()) for place in (0, 1))
+    page.evaluate(LATENCY, 1_000)
+    for _ in range(own - 1):
+        page.keyboard.press("2")
+    assert [counts.nth(place).inner_text() for place in (0, 1)] == ["1", str(other + own - 1)]
+    assert page.locator(".panes .unit:not(.left)").count() == 1
+    assert page.evaluate("window.themescopeActions.actions.length") > 0
+    page.wait_for_function("() => window.themescopeActions.actions.length === 0")
+    assert steps(labelled) == before + own - 1
+    assert [counts.nth(place).inner_text() for place in (0, 1)] == ["1", str(other + own - 1)]
 
 
 TYPED = "Israel and Gaza: 1 quick brown fox? jumps over 23 lazy dogs /"

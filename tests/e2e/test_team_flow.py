@@ -269,7 +269,7 @@ def test_every_action_has_a_key(page: Page, app: App) -> None:
     page.keyboard.press("ArrowLeft")
     assert settled(page, 4, n) == third
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="All keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     page.keyboard.press("1")
     page.keyboard.press("Escape")
     page.keyboard.press("2")

@@ -14,7 +14,6 @@ from hypothesis import strategies as some
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from tests.webapp.choices import choice
 from tests.webapp.filled import CORPUS, MAP
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
@@ -198,7 +197,7 @@ def test_an_item_of_a_task_opens_its_labelling_on_its_tab(two: Store, open_page:
     at = open_page("code", corpus=CORPUS, labelling=other, view=NEW, surface="Table", search="word")
     follow(at, "tasks", corpus=CORPUS)
     follow(at, "code", corpus=CORPUS, **edit_view(target))
-    assert choice(at, LABELLING).value == target and VIEW not in at.session_state
+    assert at.session_state[LABELLING] == target and VIEW not in at.session_state
     assert at.session_state[SURFACE] == SORT and "code_search" not in at.session_state
 
 

@@ -25,7 +25,7 @@ from themescope.webapp.features.coding.actions import ACTIONS, HANDLERS, dispatc
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.features.coding.toolbar import bar_data
 from themescope.webapp.shared.choose import BROKEN
-from themescope.webapp.shared.results.compare_queries import selection_view
+from themescope.webapp.shared.results.compare_queries import SORT, selection_view
 
 Open = Callable[..., AppTest]
 KINDS = {
@@ -101,7 +101,7 @@ def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingReco
         (step,) = r.label_steps.list(labelling.id)
     assert now.numbers[now.rows(ids)].tolist() == [1, 1]
     assert (step.selection_method, step.summary) == ("in the table", "2 units → Introduction")
-    assert bar_data(state)["status"] == {"text": "Saved · 2 units → Introduction", "state": "saved"}
+    assert bar_data(state, SORT)["status"] == {"text": "Saved · 2 units → Introduction", "state": "saved"}
     press(at, labelling, "U")
     with filled_store.reading() as r:
         assert r.labellings.snapshot(labelling.id).partition.to_bytes() == first.to_bytes()
@@ -256,9 +256,10 @@ def test_blind_work_shows_no_sections_and_no_opinions(
     at = open_page("code")
     shown = listing(at)["details"]
     assert shown["facts"] == [] and shown["nearest"] == [] and shown["map"] is None
-    assert "x" in listing(at)["keys"] and not {"enter", "alt+g"} & {*listing(at)["keys"]}
+    found = listing(at)["actions"]
+    assert "uncertain" in found and not {"accept", "recluster", "collect"} & {*found}
     assert not [row["note"] for row in listed(at) if row["note"]]
-    assert "Suggestions" not in at.get("menu_button")[0].proto.options
+    assert "Suggestions" not in at.get("menu_button")[-1].proto.options
     assert "Differs from model" not in offered(open_page("code", surface="Table"))
 
 
@@ -277,7 +278,7 @@ def test_sentences_of_a_later_wave_are_offered(filled_store: Store, open_page: O
     assert not at.exception and "code_extend" not in {button.key for button in at.button}
     with filled_store.reading() as r:
         assert r.labellings.get(labelling.id).sentences == corpus.sentences + 2
-    assert listing(at)["head"]["about"].startswith(f"{corpus.sentences + 2:,} ·")
+    assert listing(at)["list"]["total"] == corpus.sentences + 2
     state: RelabelState = at.session_state[f"code_state_{labelling.id}"]
     new = [s.id for s in state.texts.sentences if s.text == "The Oder is long."]
     select(at, labelling, new)

@@ -17,9 +17,9 @@ from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.coding import CODE_KEYS, sentences
-from themescope.webapp.features.coding.actions import ACTIONS, HANDLERS, SELECT_FIRST, UNSEEN, dispatch
+from themescope.webapp.features.coding.actions import ACTIONS, SELECT_FIRST, UNSEEN, dispatch
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.shared.results.compare_queries import DIFFERS_FROM_PEOPLE
+from themescope.webapp.shared.results.compare_queries import CODE, DIFFERS_FROM_PEOPLE, SORT, TABLE
 
 
 @pytest.fixture
@@ -124,11 +124,12 @@ def test_any_way_of_sending_does_the_same(
     assert state.acknowledged == n
 
 
-def test_keys_are_letters_that_the_browser_leaves_free_and_each_means_one_thing() -> None:
-    keys = [action.key for action in ACTIONS if action.key and action.kind != "assign"]
-    assert len(set(keys)) == len(keys)
-    assert not {"C", "R", *CODE_KEYS.upper()} & set(keys), "the keys of codes are theirs"
-    assert all(action.kind in HANDLERS or action.in_browser for action in ACTIONS)
+def test_a_key_means_the_same_on_every_surface_and_takes_none_of_the_codes() -> None:
+    kinds = {action.key: action.kind for action in ACTIONS if action.key}
+    assert all(kinds[action.key] == action.kind for action in ACTIONS if action.key)
+    assert not {"C", "R", *CODE_KEYS.upper()} & kinds.keys(), "the keys of codes are theirs"
+    for surface in (CODE, SORT, TABLE):
+        assert {"F", "0", "X", "T", "U", "Y", "?"} <= {one.key for one in ACTIONS if surface in one.on}
 
 
 def test_clusters_are_renamed_merged_and_put_under_themes(state: RelabelState) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,9 @@ from themescope.jobs.services.labelling import adjudication, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import making
 from themescope.jobs.services.tasks.samples import SampleForm
+from themescope.webapp.features.coding.actions import dispatch
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.features.coding.unit import UnitQueue, dispatch, unit_data
+from themescope.webapp.features.coding.unit import UnitQueue, handle, unit_data
 
 Open = Callable[..., AppTest]
 
@@ -54,7 +56,8 @@ class Surface:
 
     def send(self, *actions: dict[str, Any]) -> None:
         numbered = [{**one, "number": self.state.acknowledged + n} for n, one in enumerate(actions, 1)]
-        dispatch(self.state, self.queue, {"session": self.state.browser_session, "actions": numbered})
+        message = {"session": self.state.browser_session, "actions": numbered}
+        dispatch(self.state, message, partial(handle, self.queue))
 
     def key(self, kind: str, **more: Any) -> None:
         """What a key sends for the unit that is drawn."""
@@ -113,7 +116,7 @@ def test_a_task_is_coded_unit_by_unit(
     first, second, third, fourth = shown.queue.ids.tolist()
     shown.key("code", code=2)
     assert shown.data["at"] == second and shown.data["done"] == 1
-    shown.key("none")
+    shown.key("none_fits")
     shown.key("skip", text="")
     assert shown.data["at"] == fourth and shown.data["done"] == 2, "skipped without a reason, it comes again"
     shown.key("uncertain", on=True)

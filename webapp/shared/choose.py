@@ -37,6 +37,7 @@ from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import distinct, plain
 
 R = TypeVar("R")
+_NO_VIEWS: Mapping[str, View] = {}
 _ROWS, _LONG = 8, 12
 """Numbers of rows that are shown without scrolling, and without a search box."""
 
@@ -47,6 +48,25 @@ def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], st
     value, key = _held(param, list(named), next(iter(named)))
     st.selectbox(label, list(named), key=key, **more)
     return named[value]
+
+
+def menu(options: Sequence[str], param: str, help: str, before: str = "", also: Mapping[str, View] = _NO_VIEWS) -> str:
+    """Choose one of ``options`` in a menu, at first the first, with the URL key ``param``.
+
+    The choice stands on its button, after ``before``. What is in ``also`` sets other URL keys, which may leave none.
+    """
+    held = str(st.session_state.get(param, ""))
+    current = held if held in options else next(iter(options), "")
+
+    def choose() -> None:
+        chosen = st.session_state[f"{param}_menu"]
+        for key, value in also.get(chosen, {param: "" if chosen == options[0] else chosen}).items():
+            st.session_state[key] = value
+            write_parameter(key, [value] if value else [])
+
+    label = " · ".join(filter(None, (before, current)))
+    st.menu_button(plain(label), [*options, *also], key=f"{param}_menu", on_click=choose, help=help, format_func=plain)
+    return current
 
 
 def bound(label: str, options: Sequence[str], key: str, **more: Any) -> str:

@@ -66,11 +66,13 @@ def draw_component(name: str, folder: Path = ASSETS, *scripts: str, **call: Any)
     """Draw a component in a ``div`` whose class is ``name``.
 
     Its files in ``folder``, by default that of the files that pages share, are ``<name>.css`` and ``<name>.js``, which
-    may use ``elements.js`` and the other ``scripts``, which may have styles of their own. ``call`` holds data, key and
-    callbacks.
+    may use ``elements.js`` and the other ``scripts``. Each of them may have styles of its own. ``call`` holds data, key
+    and callbacks.
     """
-    styles = [style for script in scripts if (ASSETS / (style := script.replace(".js", ".css"))).exists()]
-    css, js = asset(folder, *styles, f"{name}.css"), asset(folder, "elements.js", *scripts, f"{name}.js")
+    files = ["elements.js", *scripts, f"{name}.js"]
+    styles = [file.replace(".js", ".css") for file in files]
+    css = asset(folder, *(style for style in styles if (folder / style).exists() or (ASSETS / style).exists()))
+    js = asset(folder, *files)
     draw = st.components.v2.component(f"themescope_{name}", html=f'<div class="{name}"></div>', css=css, js=js)
     draw(**call)
 

@@ -5,10 +5,11 @@ import streamlit as st
 from themescope.webapp.features.codebook import CODES, FILES, GOLD, LABELLING, VERSIONS, VIEW, entries
 from themescope.webapp.features.codebook.entries import codebook_state
 from themescope.webapp.shared import projects
-from themescope.webapp.shared.choose import by_name
+from themescope.webapp.shared.choose import menu
 from themescope.webapp.shared.labelling.codebook_view import STYLE
 from themescope.webapp.shared.navigation import page_link, write_parameter
 from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.text import distinct
 
 
 def open_view(name: str) -> None:
@@ -25,9 +26,8 @@ else:
     st.html(STYLE)
     views = {VERSIONS: entries.show_versions, FILES: entries.show_files, GOLD: entries.show_gold}
     with st.container(horizontal=True, vertical_alignment="center"):
-        state = codebook_state(
-            by_name("Coding", codings, LABELLING, lambda one: one.name, label_visibility="collapsed", width=260)
-        )
+        names = distinct([one.name for one in codings])
+        state = codebook_state(codings[names.index(menu(names, LABELLING, "Coding"))])
         view = str(st.session_state.get(VIEW, ""))
         if view not in views:
             entries.head(state)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +12,6 @@ from themescope.core.labelling.changes import Kind, Step
 from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids
 from themescope.webapp.shared.pages import PageKeys
-
-if TYPE_CHECKING:
-    from themescope.core.labelling.partition import Partition
-
 
 # URL keys of the page Code, and the records that its session state holds
 
@@ -48,7 +43,7 @@ CODEBOOK = "code_codebook"
 UNCERTAIN = "Uncertain"
 """The filter for sentences that are marked as uncertain."""
 
-CODE_KEYS = "123456789abcdeghilmopqrsvwz"
+CODE_KEYS = "123456789abcdeghiklmopqrsvw"
 """Keys of the codes by their place in the codebook, on every surface; the other letters are those of actions."""
 NONE_SELECTED: Ids = np.empty(0, dtype=np.int64)
 NEEDS_MODEL = "This needs vectors. Choose a model under Settings."

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from themescope.core.errors import StoreUnavailableError, ThemescopeError
 from themescope.core.labelling import cluster_changes, coding, hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.code_sets import allows_several, code_sets
@@ -26,11 +27,12 @@ from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.partition import Partition, free_name
 from themescope.core.types import Ids
 from themescope.jobs.services import failures as failure_service
-from themescope.jobs.services.labelling.session import place_of
+from themescope.jobs.services.labelling.session import LabellingSession, place_of
 from themescope.webapp.features.coding import LABELLING
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.labelling import failures
+from themescope.webapp.shared.results.compare_queries import CODE, SORT, TABLE
 
 Handler = Callable[[RelabelState, Mapping[str, Any]], None]
 """Function that handles one action of the browser."""
@@ -52,70 +54,98 @@ UNSEEN = "Nothing was written: this is not what was shown when you pressed the k
 IN_LIST = "in the list"
 
 
+_CODE, _SORT, _LISTS, _EVERY = (CODE,), (SORT,), (SORT, TABLE), (CODE, SORT, TABLE)
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action on the selected units or the one that has the focus, or on the open cluster."""
+    """An action on the unit that is shown, on the selected units or the one that has the focus, or on a code."""
 
     kind: str
     key: str
-    """"" for one that the bar of a selection offers only."""
-    help: str
+    """"" for one that the bar of a selection or the menu of a code offers only."""
+    label: str
+    help: str = ""
     """Description in the list of keys."""
+    on: tuple[str, ...] = _LISTS
+    """The surfaces that have it."""
     cluster: bool = False
-    """Whether it is about the open cluster."""
+    """Whether it is about the open code, whose menu has it."""
     moves: bool = False
-    """Whether the units get another place."""
+    """Whether the units get another code."""
+    in_bar: bool = False
+    """Whether it stands in the bar of a selection without its menu."""
     hidden_when_blind: bool = False
     """Whether it reveals suggestions or other people's codes."""
-    in_browser: bool = False
-    """Whether the browser begins it."""
 
 
 ACTIONS = (
-    Action("assign", "1 … 9, A …", "move the selected units, or the one with the focus, to that code", in_browser=True),
-    Action("find", "F", "move them to a code that you find by its name", in_browser=True),
-    Action("accept", "Enter", "accept the suggestion", moves=True, hidden_when_blind=True),
-    Action("none_fits", "0", "none of the codes fits", moves=True),
-    Action("unassign", "Backspace", "take the code away", moves=True),
-    Action("create", "N", "make a code of the selected units, named by their words", in_browser=True),
-    Action("uncertain", "X", "mark as uncertain, or as certain again"),
-    Action("note", "T", "write a note"),
-    Action("example", "", "add to the examples of the codebook"),
-    Action("counter", "", "add to the counter-examples of a code"),
-    Action("gold", "", "make gold items"),
-    Action("leave", "", "leave outliers where they are", hidden_when_blind=True),
-    Action("collect", "", "collect as errors of a model", hidden_when_blind=True),
-    Action("duplicates", "", "include units with the same text, or no longer"),
-    Action("rename", "F2", "rename the open code", cluster=True, in_browser=True),
-    Action("merge", "Alt+M", "merge it with others", cluster=True),
-    Action("recluster", "Alt+G", "split it, or sort a part anew", cluster=True, hidden_when_blind=True),
-    Action("group", "Alt+S", "put codes under a theme", cluster=True),
-    Action("move_out", "Alt+P", "move it out of its theme", cluster=True),
-    Action("delete", "Alt+E", "delete it", cluster=True),
-    Action("walk", "↓ ↑ J K", "the next unit, the one before", in_browser=True),
-    Action("select", "Space", "select the unit; with Shift, up to it; Ctrl+A: all; Esc: none", in_browser=True),
-    Action("undo", "U", "undo your last change, also after a reload", in_browser=True),
-    Action("redo", "Y", "redo it", in_browser=True),
+    Action("assign", "1 … 9, A …", "", "give the code beside which it stands", _EVERY),
+    Action("find", "F", "Move to …", "give a code that you find by its name", _EVERY, in_bar=True),
+    Action("accept", "Enter", "Confirm", "accept the suggestion, or confirm the code that is shown", _CODE),
+    Action("accept", "Enter", "Accept suggestion", "accept the suggestion", moves=True, hidden_when_blind=True),
+    Action("create", "N", "New", "make a code of the selected units, named by their words", in_bar=True),
+    Action("none_fits", "0", "None fits", "none of the codes fits", _EVERY, moves=True),
+    Action("unassign", "Backspace", "Unassign", "take the code away", _EVERY, moves=True),
+    Action("uncertain", "X", "Uncertain", "mark as uncertain, or as certain again", _EVERY, in_bar=True),
+    Action("note", "T", "Note", "write a note", _EVERY, in_bar=True),
+    Action("skip", "J", "Skip", "skip, with a reason or for later", _CODE),
+    Action("example", "", "Example"),
+    Action("counter", "", "Counter-example of …"),
+    Action("gold", "", "Gold item"),
+    Action("leave", "", "Leave outliers", hidden_when_blind=True),
+    Action("collect", "", "Collect as errors", hidden_when_blind=True),
+    Action("duplicates", "", "Units with the same text"),
+    Action("rename", "F2", "Rename", "rename the open code", _SORT, cluster=True),
+    Action("merge", "Alt+M", "Merge …", "merge it with others", _SORT, cluster=True),
+    Action("recluster", "Alt+G", "Split …", "split it, or a part", _SORT, cluster=True, hidden_when_blind=True),
+    Action("group", "Alt+S", "Put under a theme …", "put codes under a theme", _SORT, cluster=True),
+    Action("move_out", "Alt+P", "Move out of its theme", "move it out of its theme", _SORT, cluster=True),
+    Action("dissolve", "", "Dissolve the theme", "", _SORT, cluster=True),
+    Action("codebook", "", "Codebook entry …", "", _SORT, cluster=True),
+    Action("delete", "Alt+E", "Delete …", "delete it", _SORT, cluster=True),
+    Action("walk", "↓ ↑", "", "the next unit, the one before"),
+    Action("step", "→ ←", "", "the next unit, the one before", _CODE),
+    Action("select", "Space", "", "select the unit; with Shift, up to it; Ctrl+A: all; Esc: none"),
+    Action("codebook_panel", "Z", "Codebook", "open or close the codebook beside the units"),
+    Action("undo", "U", "Undo", "undo your last change, also after a reload", _EVERY),
+    Action("redo", "Y", "Redo", "redo it", _EVERY),
+    Action("keys", "?", "Keys", "this list", _EVERY),
 )  # fmt: skip
+"""All actions of Code, Sort and Table by keys and buttons; a key means the same on all of them."""
 
 
-def actions_of(state: RelabelState) -> list[Action]:
-    """Return the actions that a coding offers; blind work offers none that shows the opinion of others."""
-    return [action for action in ACTIONS if not action.hidden_when_blind or not state.record.blind]
+def actions_of(state: RelabelState, surface: str) -> list[Action]:
+    """Return the actions that a surface offers; blind work offers none that shows the opinion of others."""
+    return [one for one in ACTIONS if surface in one.on and not (one.hidden_when_blind and state.record.blind)]
 
 
-def dispatch(state: RelabelState, message: Any) -> None:
-    """Handle the actions of a message from the browser in their order; those handled before are skipped."""
+def dispatch(state: RelabelState, message: Any, handle: Handler | None = None) -> None:
+    """Handle the actions of a message from the browser in their order; those handled before are skipped.
+
+    One that the store cannot take at the moment is not acknowledged, nor are those after it: they come again.
+    """
     if not isinstance(message, Mapping) or message.get("session") != state.browser_session:
         return
     sent = [one for one in message.get("actions") or () if isinstance(one, Mapping) and is_int(one.get("number"))]
     with state.lock:
         for action in sorted(sent, key=lambda one: int(one["number"])):
-            handler = HANDLERS.get(str(action.get("kind")))
-            if action["number"] > state.acknowledged:
-                state.acknowledged = int(action["number"])
-                if handler is not None and _aim(state, action):
-                    handler(state, action)
+            if action["number"] <= state.acknowledged:
+                continue
+            try:
+                (handle or _handle)(state, action)
+            except StoreUnavailableError as error:
+                state.notice = f"Not saved yet. {error}"
+                return
+            except ThemescopeError as error:
+                state.notice = f"Not saved. {error}"
+            state.acknowledged = int(action["number"])
+
+
+def _handle(state: RelabelState, action: Mapping[str, Any]) -> None:
+    handler = HANDLERS.get(str(action.get("kind")))
+    if handler is not None and _aim(state, action):
+        handler(state, action)
 
 
 def _aim(state: RelabelState, action: Mapping[str, Any]) -> bool:
@@ -300,10 +330,11 @@ def _go_to(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
+    "keys": lambda state, _: setattr(state, "dialog", "keys"),
     "open": _open,
     "goto": _go_to,
-    "undo": lambda state, _: state.travel(lambda session: session.undo(), "You have nothing to undo."),
-    "redo": lambda state, _: state.travel(lambda session: session.redo(), "You have nothing to redo."),
+    "undo": lambda state, _: state.travel(LabellingSession.undo, "You have nothing to undo."),
+    "redo": lambda state, _: state.travel(LabellingSession.redo, "You have nothing to redo."),
     "assign": _assign,
     "unassign": _on_selection(lambda state: state.apply_to_selection(op.unassign)),
     "create": _create,

@@ -24,11 +24,11 @@ from themescope.core.types import Ids
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.search import MOST_WITH_VECTORS
 from themescope.webapp.features.coding import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, Make, queries
-from themescope.webapp.features.coding.actions import clusters_of_selection, merge_pair
+from themescope.webapp.features.coding.actions import actions_of, clusters_of_selection, merge_pair
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.labelling.codebook_view import editor
 from themescope.webapp.shared.text import count, plain, shorten
 
@@ -108,6 +108,13 @@ def _delete(state: RelabelState) -> None:
     if st.button("Delete code", type="primary", icon=":material/delete:"):
         state.apply(lambda p: op.delete(p, number))
         _close(state)
+
+
+def _keys(state: RelabelState) -> None:
+    listed = [one for one in actions_of(state, state.surface) if one.key and one.help]
+    rows = {"Key": [one.key for one in listed], "Action": [one.help for one in listed]}
+    draw_table(rows, height="content", column_config={"Key": st.column_config.TextColumn(width=110)})
+    st.caption("Keys are off while you type in a field.")
 
 
 def _recluster(state: RelabelState) -> None:
@@ -314,6 +321,7 @@ def _around(state: RelabelState) -> bool:
 
 
 _DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[RelabelState], None]]] = {
+    "keys": ("Keys", "small", _keys),
     "note": ("Note", "small", _note),
     "merge": ("Merge codes", "small", _merge),
     "delete": ("Delete a code", "small", _delete),

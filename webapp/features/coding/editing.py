@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
@@ -30,14 +29,6 @@ from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.session import Conflict, LabellingSession
-from themescope.webapp.features.coding import queries as page_queries
-from themescope.webapp.shared import queries
-from themescope.webapp.shared.people import current_person, shown
-from themescope.webapp.shared.unit_list import Sent
-
-if TYPE_CHECKING:
-    pass
-
 from themescope.webapp.features.coding import (
     NEEDS_MODEL,
     NONE_SELECTED,
@@ -47,6 +38,11 @@ from themescope.webapp.features.coding import (
     Unsaved,
     step_summary,
 )
+from themescope.webapp.features.coding import queries as page_queries
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.people import current_person, shown
+from themescope.webapp.shared.results.compare_queries import SORT
+from themescope.webapp.shared.unit_list import Sent
 
 
 @dataclass
@@ -57,6 +53,7 @@ class RelabelState:
     selected: Ids = field(default_factory=lambda: NONE_SELECTED)
     selection_method: str = ""
     """Method of selection, recorded in the history."""
+    surface: str = SORT
     cluster: int | None = None
     """Number of the cluster that is open in Sort; None in other surfaces."""
     asked: int | None = None

@@ -17,10 +17,12 @@ from themescope.db.label_records import NewLabelling
 from themescope.jobs.services.labelling import starts
 from themescope.webapp.features.coding import (
     FILES,
+    FILTER,
     HISTORY,
     LABELLING,
     LEARN,
     NEW,
+    QUEUE,
     REST,
     SETTINGS,
     SUGGESTIONS,
@@ -39,12 +41,12 @@ from themescope.webapp.features.coding import (
 from themescope.webapp.features.coding.editing import RelabelState, relabel_state
 from themescope.webapp.shared import people, projects
 from themescope.webapp.shared import queries as records
-from themescope.webapp.shared.choose import by_name, nothing, segment, steps, study_steps
+from themescope.webapp.shared.choose import menu, nothing, segment, steps, study_steps
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.navigation import page_link, switch_page, write_parameter
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.results.compare_queries import CODE, SORT, TABLE
-from themescope.webapp.shared.text import ago, count, plain, shorten
+from themescope.webapp.shared.text import ago, count, distinct, plain, shorten
 
 STYLE = Path(__file__).parent / "assets" / "page.css"
 _MAX_ROWS = 1_000
@@ -220,11 +222,13 @@ def show_new() -> None:
 
 # --- page -------------------------------------------------------------------------------------------------------------
 
-SURFACES: dict[str, Callable[[RelabelState], None]] = {
+SURFACES: dict[str, Callable[[RelabelState, str], None]] = {
     CODE: unit.show,
     SORT: sentences.show_sort,
     TABLE: sentences.show_table,
 }
+UNITS = {CODE: (QUEUE, unit.names), TABLE: (FILTER, sentences.filters)}
+"""URL key of the units that a surface shows, and the choice of them."""
 OF_A_CODING: dict[str, Callable[[RelabelState], None]] = {
     SUGGESTIONS: dialogs.show_suggestions,
     REST: show_rest,
@@ -234,6 +238,7 @@ OF_A_CODING: dict[str, Callable[[RelabelState], None]] = {
     LEARN: settings.show_learning,
 }
 """What the menu opens in place of a surface."""
+KEYS_DIALOG = "Keys"
 
 
 def open_view(name: str) -> None:
@@ -257,23 +262,34 @@ def draw() -> None:
         _without_coding(view)
         return
     view = view if view in OF_A_CODING or view == NEW else ""
+    names = distinct([one.name for one in found])
+    held = str(st.session_state.get(LABELLING, ""))
+    record = found[names.index(held)] if held in names else found[0]
+    state = relabel_state(record)
+    state.sync()
     with st.container(key="code_bar", horizontal=True, vertical_alignment="center"):
-        left = st.container(key="code_surfaces", width="content")
-        record = by_name("Coding", found, LABELLING, lambda one: one.name, label_visibility="collapsed", width=260)
-        state = relabel_state(record)
-        state.sync()
-        with left:
-            surfaces = {name: name for name in SURFACES}
-            surface = segment("Surface", surfaces, SURFACE, first_surface(record), label_visibility="collapsed")
+        surfaces = {name: name for name in SURFACES}
+        surface = segment("Surface", surfaces, SURFACE, first_surface(record), label_visibility="collapsed")
+        state.surface = surface
         toolbar.use_model(state)
-        if view or surface != CODE:  # which has its own, beside the unit that they are about
-            toolbar.show_bar(state)
+        shown = ""
+        if view or surface not in UNITS:
+            menu(names, LABELLING, "Coding")
         else:
-            st.space("stretch")
+            param, units = UNITS[surface]
+            others = {f"Coding: {name}": {LABELLING: name} for name in names if name != names[found.index(record)]}
+            shown = menu(units(state), param, "Coding and units", record.name, others)
+        if surface == TABLE and not view:
+            sentences.show_filters(state)
+        st.space("stretch")
+        if view:
+            toolbar.show_bar(state)
         chosen = st.menu_button("⋯", _menu(state), key=f"code_menu_{record.id}", help="More about this coding")
     if chosen == sentences.OUTLIERS:
         switch_page("code", {"labelling": record.name, "surface": TABLE, "filter": sentences.OUTLIERS})
-    if chosen is not None:
+    if chosen == KEYS_DIALOG:
+        state.dialog = "keys"
+    elif chosen is not None:
         open_view(chosen)
         view = chosen
     # A container of its own, so that messages do not move the widgets below to other places in the page.
@@ -290,7 +306,7 @@ def draw() -> None:
             st.button(f"Back to {surface}", icon=":material/arrow_back:", on_click=open_view, args=("",))
         show_new() if view == NEW else OF_A_CODING[view](state)
     else:
-        SURFACES[surface](state)
+        SURFACES[surface](state, shown)
     dialogs.show_open(state)
 
 
@@ -298,7 +314,7 @@ def _menu(state: RelabelState) -> list[str]:
     """Return what the menu offers; blind work has no suggestions."""
     hidden = {SUGGESTIONS} if state.record.blind else set()
     outliers = [sentences.OUTLIERS] if state.model_id is not None else []
-    return [*outliers, *(name for name in OF_A_CODING if name not in hidden), NEW]
+    return [*outliers, *(name for name in OF_A_CODING if name not in hidden), NEW, KEYS_DIALOG]
 
 
 def _read_only(state: RelabelState) -> None:

@@ -16,10 +16,10 @@ import streamlit as st
 from themescope.core.errors import DataError, ThemescopeError
 from themescope.core.labelling import cluster_changes
 from themescope.core.labelling.agreement import dispute
-from themescope.core.labelling.code_sets import allows_several, combinations, has_code
-from themescope.core.labelling.codebook.entries import TEXTS, codes, entry_of
+from themescope.core.labelling.code_sets import combinations, has_code
+from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.hierarchy import total_sizes, with_sub_themes
-from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.partition import COLOURS, UNASSIGNED
 from themescope.core.labelling.suggestions import neighbours, usual_limit
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.types import Ids
@@ -27,8 +27,6 @@ from themescope.jobs.services.labelling.agreement import names_of
 from themescope.jobs.services.labelling.starts import labels_on
 from themescope.webapp.features.coding import (
     CLUSTER,
-    CODE_KEYS,
-    FILTER,
     NEEDS_MODEL,
     NONE_SELECTED,
     ORDER,
@@ -39,12 +37,12 @@ from themescope.webapp.features.coding import SELECTION as SELECTION_ID
 from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.features.coding.actions import actions_of
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.features.coding.toolbar import ASSETS, appearance, palette
+from themescope.webapp.features.coding.toolbar import appearance, bar_data, code_list, draw
 from themescope.webapp.shared import people, unit_list
-from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.choose import menu
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.navigation import write_parameter
-from themescope.webapp.shared.results.compare_queries import DIFFERS_FROM_PEOPLE, SELECTION
+from themescope.webapp.shared.results.compare_queries import DIFFERS_FROM_PEOPLE, SELECTION, SORT, TABLE
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import ago, count, shorten
 from themescope.webapp.shared.unit_list import SCRIPTS, Units
@@ -52,21 +50,13 @@ from themescope.webapp.shared.unit_list import SCRIPTS, Units
 _TOP_K = 5
 _MAX_TEXT, _MAX_NEAR, _MAX_CONTEXT, _MAX_WHOLE, _MAX_NAME, _MAX_NOTE = 600, 150, 160, 3_000, 28, 300
 _MOST_POINTS = 3_000
-WORDS = {
+_WORDS = {
     "clusters": "Codes",
     "new": "+ New",
     "first": "No codes yet. Select units and press N to make a code of them, or press N and type its name.",
     "menu": "Menu of the code",
-    "rename": "Rename",
     "renaming": "Enter saves the name, Esc cancels.",
     "recolour": "Colour",
-    "merge": "Merge …",
-    "split": "Split …",
-    "group": "Put under a theme …",
-    "move_out": "Move out of its theme",
-    "dissolve": "Dissolve the theme",
-    "codebook": "Codebook entry …",
-    "delete": "Delete …",
     "merge_into": "Merge into “{}”",
     "put_under": "Put under “{}”",
     "nearest": "Nearest units",
@@ -81,31 +71,13 @@ _BAR = {
     "naming": "Enter saves the name, Esc keeps the suggested one.",
     "clear": "Clear",
     "others": "More actions",
-    "actions": [
-        {"kind": "assign", "label": "Move to …", "key": "F", "moves": True},
-        {"kind": "create", "label": "New", "key": "N"},
-        {"kind": "uncertain", "label": "Uncertain", "key": "X"},
-        {"kind": "note", "label": "Note", "key": "T"},
-    ],
 }
-_MORE = {
-    "accept": "Accept suggestion",
-    "unassign": "Unassign",
-    "none_fits": "None fits",
-    "example": "Example",
-    "counter": "Counter-example of …",
-    "gold": "Gold item",
-    "leave": "Leave outliers",
-    "collect": "Collect as errors",
-    "duplicates": "Units with the same text",
-}
-"""Further actions of the bar."""
 
 
 # --- Sort and Table ---------------------------------------------------------------------------------------------------
 
 
-def show_sort(state: RelabelState) -> None:
+def show_sort(state: RelabelState, _: str) -> None:
     """Draw the clusters, the units of the open one, and what is known of the unit that has the focus."""
     if state.asked is not None:
         st.session_state[CLUSTER], state.asked = str(state.asked), None
@@ -123,42 +95,34 @@ def show_sort(state: RelabelState) -> None:
         ids, name, order = _nearest(state, p.ids, similar), "Similar units", "nearest first"
     else:
         ids, order = least_certain(state, inside)
-    head = {"title": name, "about": f"{len(ids):,} · {order}"}
+    head = {"title": name, "about": f" · {order}"} | ({} if similar is None else {"of": len(ids)})
     _draw(state, ids, f"code {opened} {similar}", head, len({*p.numbers[p.rows(ids)].tolist()}) > 1)
 
 
-def show_table(state: RelabelState) -> None:
-    """Draw the filters and the units that they leave, with their codes."""
+def show_filters(state: RelabelState) -> None:
+    """Draw search and order of the table."""
+    st.text_input(
+        "Search", key=SEARCH, icon=":material/search:", placeholder="Words in the units", width=220,
+        bind="query-params", label_visibility="collapsed",
+    )  # fmt: skip
+    menu(orders(state), ORDER, "Order")
+
+
+def show_table(state: RelabelState, name: str) -> None:
+    """Draw the units of a filter, with their codes."""
     state.cluster = None
-    with st.container(key="code_filters", horizontal=True, vertical_alignment="center"):
-        name = _one_of(FILTER, filters(state), "Filter")
-        search = st.text_input(
-            "Search", key=SEARCH, icon=":material/search:", placeholder="Words in the units", width=240,
-            bind="query-params", label_visibility="collapsed",
-        )  # fmt: skip
-        order = _one_of(ORDER, orders(state), "Order")
+    search, known = str(st.session_state.get(SEARCH) or ""), orders(state)
+    order = held if (held := str(st.session_state.get(ORDER, ""))) in known else known[0]
     try:
-        ids = ordered(state, in_view(state, name, search or "", order), order)
+        ids = ordered(state, in_view(state, name, search, order), order)
     except ThemescopeError as error:
         st.info(str(error), icon=":material/info:")
         return
-    of = len(state.partition.ids)
-    about = f"{count(of, 'unit')}" if len(ids) == of else f"{len(ids):,} of {count(of, 'unit')}"
-    _draw(state, ids, f"table {name} {search} {order}", {"title": "", "about": about}, True, search or "")
-
-
-def _one_of(key: str, options: list[str], help: str) -> str:
-    """Draw a menu with the URL key ``key``, the present choice on its button; return the choice, at first the first."""
-    held = str(st.session_state.get(key, ""))
-
-    def choose() -> None:
-        chosen = st.session_state[f"{key}_menu"]
-        st.session_state[key] = chosen
-        write_parameter(key, [chosen] if chosen != options[0] else [])
-
-    current = held if held in options else options[0]
-    st.menu_button(current, options, key=f"{key}_menu", on_click=choose, help=help)
-    return current
+    of = count(len(state.partition.ids), "unit").partition(" ")
+    about = f" {of[2]}" if len(ids) == len(state.partition.ids) else f" of {' '.join(of[::2])}"
+    _draw(
+        state, ids, f"table {name} {search} {order}", {"title": "", "of": len(ids), "about": about}, True, search or ""
+    )
 
 
 def least_certain(state: RelabelState, ids: Ids) -> tuple[Ids, str]:
@@ -172,66 +136,44 @@ def least_certain(state: RelabelState, ids: Ids) -> tuple[Ids, str]:
     return ids[order], "least certain first"
 
 
-def _draw(state: RelabelState, ids: Ids, name: str, head: dict[str, str], with_codes: bool, mark: str = "") -> None:
-    key, sent = f"code_panes_{state.record.id}", state.sent
+def _draw(state: RelabelState, ids: Ids, name: str, head: dict[str, Any], with_codes: bool, mark: str = "") -> None:
+    sent = state.sent
     if state.focused not in ids:
         state.focused = int(ids[min(state.focused_at, len(ids) - 1)]) if len(ids) else None
     state.focused_at = int(np.flatnonzero(ids == state.focused)[0]) if state.focused is not None else 0
 
-    def event(kind: str) -> Any:
-        return (st.session_state.get(key) or {}).get(kind)
+    def focus(event: Any) -> None:
+        if isinstance(event, int):
+            state.focused = event
 
-    def focus() -> None:
-        if isinstance(event("focus"), int):
-            state.focused = event("focus")
-
-    draw_component(
-        "panes",
-        ASSETS,
-        "actions.js",
-        *SCRIPTS,
-        data=panes_data(state, ids, name, head, with_codes, mark),
-        key=key,
-        on_groups_change=lambda: sent.request(event("groups")),
-        on_focus_change=focus,
-    )
+    data = panes_data(state, ids, name, head, with_codes, mark)
+    draw(state, "panes", data, *SCRIPTS, events={"groups": sent.request, "focus": focus})
 
 
 def panes_data(
-    state: RelabelState, ids: Ids, name: str, head: dict[str, str], with_codes: bool, mark: str = ""
+    state: RelabelState, ids: Ids, name: str, head: dict[str, Any], with_codes: bool, mark: str = ""
 ) -> dict[str, Any]:
     """Return what the browser needs to draw the panes."""
     shades, p = tones(st.context.theme.type), state.partition
     was = p.numbers[p.rows(ids)].tolist()
     of = f"{state.session.snapshot.step} {state.model_id}"
     units = Units(ids, partial(_rows, state, ids, with_codes, shades), of, name, mark)
-    targets = [
-        {"number": code.cluster.number, "name": code.cluster.name, "key": digit}
-        | appearance(shades, code.cluster.colour)
-        for code, digit in zip(codes(p), [*CODE_KEYS, *[""] * len(p.clusters)], strict=False)
-    ]
-    sort, known = state.cluster is not None, {one.kind: one for one in actions_of(state)}
-    more = [
-        {"kind": kind, "label": label, "key": known[kind].key, "moves": known[kind].moves}
-        for kind, label in _MORE.items()
-        if kind in known
+    sort = state.cluster is not None
+    in_bar = [
+        {"kind": one.kind, "label": one.label, "key": one.key, "first": one.in_bar}
+        for one in sorted(actions_of(state, TABLE), key=lambda one: not one.in_bar)
+        if one.label and one.kind not in ("codebook_panel", "undo", "redo", "keys")
     ]
     return {
-        "session": state.browser_session,
-        "acknowledged": state.acknowledged,
-        "words": WORDS | ({} if sort and state.model_id is not None else {"similar": ""}),
-        "read_only": state.read_only,
-        "several": allows_several(p),
-        "palette": palette(shades),
+        **bar_data(
+            state, SORT if sort else TABLE, _WORDS | ({} if sort and state.model_id is not None else {"similar": ""})
+        ),
+        "palette": [appearance(shades, colour) for colour in range(COLOURS)],
+        "sort": sort,
         "open": state.cluster if state.similar_to is None else None,
         "focused": state.focused,
         "head": head,
-        "clusters": _clusters(state, targets, shades) if sort else None,
-        "keys": {
-            one.key.lower(): {"kind": one.kind, "moves": one.moves, "cluster": one.cluster}
-            for one in known.values()
-            if one.key and not one.in_browser and (sort or not one.cluster)
-        },
+        "clusters": _clusters(state, shades, sort),
         "details": _details(state, ids) if state.focused is not None else None,
         "list": unit_list.view_data(units, state.sent)
         | {
@@ -239,32 +181,30 @@ def panes_data(
             "was": was[0] if len({*was}) == 1 else was,
             "select": not state.read_only,
             "focus": state.shown if state.shown is not None else -1,
-            "bar": _BAR | {"more": more},
-            "targets": targets,
+            "bar": _BAR | {"actions": in_bar},
             "empty": "No units here.",
         },
     }
 
 
-def _clusters(state: RelabelState, targets: list[dict[str, Any]], shades: Tones) -> list[dict[str, Any]]:
-    p, totals, stale = state.partition, total_sizes(state.partition), page_queries.stale_names(state)
-    found = []
-    for target in targets:
-        cluster = p.clusters[target["number"]]
-        parts = len(p.children(cluster.number))
-        found.append(
-            target
-            | {
-                "level": 1 if cluster.parent is None else 2,
-                "parts": parts,
-                "place": cluster.colour,
-                "count": f"{totals[cluster.number]:,}",
-                "stale": "The name may be out of date" if cluster.number in stale else "",
-            }
-        )
+def _clusters(state: RelabelState, shades: Tones, sort: bool) -> list[dict[str, Any]]:
+    """Return the codes and what has none, with their numbers of units."""
+    p, totals = state.partition, total_sizes(state.partition)
+    stale = page_queries.stale_names(state) if sort else {}
+    found = [
+        code
+        | {
+            "level": 1 if (cluster := p.clusters[code["number"]]).parent is None else 2,
+            "parent": cluster.parent,
+            "place": cluster.colour,
+            "size": totals[cluster.number],
+            "stale": "The name may be out of date" if cluster.number in stale else "",
+        }
+        for code in code_list(state, shades)
+    ]
     size = p.sizes()[UNASSIGNED]
-    unassigned = {"number": UNASSIGNED, "name": "Unassigned", "key": "⌫", "level": 1, "parts": 0, "count": f"{size:,}"}
-    return [*found, unassigned | appearance(shades, -1)]
+    left = {"number": UNASSIGNED, "name": "Unassigned", "key": "⌫", "level": 1, "parent": None, "size": size}
+    return [*found, left | appearance(shades, -1)]
 
 
 def _rows(state: RelabelState, ids: Ids, with_codes: bool, shades: Tones, part: slice) -> list[dict[str, Any]]:
@@ -322,17 +262,13 @@ def _details(state: RelabelState, ids: Ids) -> dict[str, Any]:
             near, cluster = int(p.ids[other]), p.clusters.get(int(p.numbers[other]))
             text = shorten(texts.sentences[texts.row[near]].text, _MAX_NEAR)
             nearest.append({"id": near, "text": text, "cluster": cluster.name if cluster else "Unassigned"})
-    of = number if state.cluster is None else state.cluster
-    entry = entry_of(p, of) if of in p.clusters else None
-    code = [(title, text) for field, title in TEXTS.items() if entry is not None and (text := getattr(entry, field))]
     return {
         **shown,
         "id": id,
+        "cluster": number,
         "facts": facts,
         "nearest": nearest,
         "map": None if blind or state.cluster is None else _small_map(state, ids, row),
-        "code": code,
-        "entry": f"Codebook: {p.clusters[of].name}" if code else "",
     }
 
 

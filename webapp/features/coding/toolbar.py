@@ -1,80 +1,114 @@
-"""Row above the surfaces of the page Code: save status, undo and redo, who else is here, and what was not saved."""
+"""What the surfaces of the page Code share: status, actions and codes; who else is here, and what was not saved."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from themescope.core.errors import StoreError
-from themescope.core.labelling.partition import COLOURS
+from themescope.core.labelling.code_sets import allows_several
+from themescope.core.labelling.codebook.entries import codes
 from themescope.core.records.stored import ModelRecord
-from themescope.webapp.features.coding import queries
-from themescope.webapp.features.coding.actions import actions_of, dispatch
+from themescope.webapp.features.coding import CODE_KEYS, queries
+from themescope.webapp.features.coding.actions import Handler, actions_of, dispatch
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import people
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.figures import Tones
+from themescope.webapp.shared.results.compare_queries import TABLE
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
 ASSETS = Path(__file__).parent / "assets"
 NO_MODEL = "no suggestions"
 _POLL_S = 5.0
 _MAX_CONFLICTS, _MAX_CONFLICT_TEXT = 5, 220
+_MOST_EXAMPLE, _MOST_DEFINITION = 220, 600
+_NO_EVENTS: Mapping[str, Callable[[Any], None]] = {}
+_NO_WORDS: Mapping[str, str] = {}
 
 
 def show_bar(state: RelabelState) -> None:
-    """Draw the save status, undo and redo; the bar sends the actions of all parts of the page."""
-    key = f"code_bar_{state.record.id}"
-    draw_component(
-        "coding_bar",
-        ASSETS,
-        "actions.js",
-        data=bar_data(state),
-        key=key,
-        on_actions_change=lambda: dispatch(state, (st.session_state.get(key) or {}).get("actions")),
-    )
+    """Draw the save status with undo and redo, beside what the menu has opened in place of a surface."""
+    draw(state, "coding_bar", bar_data(state, TABLE))
+
+
+def draw(
+    state: RelabelState,
+    name: str,
+    data: dict[str, Any],
+    *scripts: str,
+    handle: Handler | None = None,
+    events: Mapping[str, Callable[[Any], None]] = _NO_EVENTS,
+) -> None:
+    """Draw a component of the page, which sends its actions; ``events`` are the handlers of what else it sends."""
+    key = f"code_component_{name}_{state.record.id}"
+
+    def on(kind: str, act: Callable[[Any], None]) -> Callable[[], None]:
+        return lambda: act((st.session_state.get(key) or {}).get(kind))
+
+    handlers = {"actions": lambda message: dispatch(state, message, handle), **events}
+    callbacks = {f"on_{kind}_change": on(kind, act) for kind, act in handlers.items()}
+    draw_component(name, ASSETS, "actions.js", "coding.js", *scripts, data=data, key=key, **callbacks)
     state.notice = ""
 
 
-_BAR_WORDS = {
+_WORDS = {
     "saving": "Saving …",
     "late": "Not saved yet: the server does not answer. Your changes are kept here and sent again.",
     "lost": "The connection was lost. Check your last change, and repeat it if it is missing.",
-    "undo": "Undo",
-    "redo": "Redo",
-    "keys": "Keys",
-    "undo_help": "Undo your last change, also after a reload",
-    "redo_help": "Redo the change that you undid last",
-    "keys_help": "Keyboard shortcuts",
-    "hint": "Keys are off while you type in a field. Press Esc or click to close this list.",
+    "codes": "Codes",
+    "find": "Find a code",
+    "no_definition": "No definition yet.",
 }
 
 
-def bar_data(state: RelabelState) -> dict[str, Any]:
-    """Return what the browser needs to draw the bar."""
+def bar_data(state: RelabelState, surface: str, words: Mapping[str, str] = _NO_WORDS) -> dict[str, Any]:
+    """Return what the browser needs on every surface: what is saved, the actions and their keys."""
     undo_state = state.session.undo_state
     return {
         "session": state.browser_session,
         "acknowledged": state.acknowledged,
         "status": {"text": status_text(state), "state": "failed" if state.unsaved or state.conflict else "saved"},
         "notice": state.notice,
-        "words": _BAR_WORDS,
-        "undo": _BAR_WORDS["undo_help"] if undo_state.undoable else "",
-        "redo": _BAR_WORDS["redo_help"] if undo_state.redoable else "",
-        "keys": [(action.key, action.help) for action in actions_of(state) if action.key],
+        "undo": bool(undo_state.undoable),
+        "redo": bool(undo_state.redoable),
+        "read_only": state.read_only,
+        "several": allows_several(state.partition),
+        "words": _WORDS | dict(words),
+        "actions": {
+            one.kind: {"key": one.key, "label": one.label, "cluster": one.cluster, "moves": one.moves}
+            for one in actions_of(state, surface)
+        },
     }
+
+
+def code_list(state: RelabelState, shades: Tones) -> list[dict[str, Any]]:
+    """Return the codes in the order of the codebook with their keys, and what belongs to each."""
+    found = []
+    for place, code in enumerate(codes(state.partition)):
+        entry = code.entry
+        parts = [entry.definition, entry.include, f"Not: {entry.exclude}" if entry.exclude else ""]
+        example = state.session.texts.get(entry.examples[0], "") if entry.examples else ""
+        found.append(
+            {
+                "number": code.cluster.number,
+                "name": code.cluster.name,
+                "key": CODE_KEYS[place] if place < len(CODE_KEYS) else "",
+                "part": code.cluster.parent is not None,
+                "about": shorten("\n".join(filter(None, parts)), _MOST_DEFINITION),
+                "example": shorten(example, _MOST_EXAMPLE),
+                **appearance(shades, code.cluster.colour),
+            }
+        )
+    return found
 
 
 def appearance(shades: Tones, colour: int) -> dict[str, str]:
     """Return colour and shape of a place in the palette."""
     return {"colour": shades.colour(colour), "shape": shades.symbol(colour)}
-
-
-def palette(shades: Tones) -> list[dict[str, str]]:
-    """Return every colour that a cluster can have."""
-    return [appearance(shades, colour) for colour in range(COLOURS)]
 
 
 def status_text(state: RelabelState) -> str:

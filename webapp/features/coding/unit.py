@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -17,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from themescope.core.errors import StoreUnavailableError, ThemescopeError
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, Field, SentenceChanges, StaleChangeError
@@ -29,12 +29,9 @@ from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 from themescope.db.label_records import ItemRecord, TaskRecord
 from themescope.jobs.common.labelled import provenance_of
-from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import making, work
 from themescope.jobs.services.tasks.samples import places_of
 from themescope.webapp.features.coding import (
-    CODE_KEYS,
-    QUEUE,
     READ_ONLY,
     SEARCH,
     SELECTION,
@@ -43,13 +40,13 @@ from themescope.webapp.features.coding import (
     queries,
     rest,
 )
-from themescope.webapp.features.coding.actions import is_int
+from themescope.webapp.features.coding.actions import HANDLERS, is_int
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.features.coding.toolbar import ASSETS, appearance
+from themescope.webapp.features.coding.toolbar import bar_data, code_list, draw
 from themescope.webapp.shared import people
 from themescope.webapp.shared import queries as records
-from themescope.webapp.shared.choose import by_name, nothing
-from themescope.webapp.shared.components import draw_component, succeeds
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.components import succeeds
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.labelling.codebook_view import Task
@@ -65,44 +62,17 @@ DISPUTED, UNCODED, EVERY = "Open disputes", "Without a code", "All units"
 UNCERTAIN, SELECTED, SEARCHED = "Marked as uncertain", "Selected units", "Search"
 _AHEAD, _BEHIND = 24, 2
 """Number of units that the browser holds after and before the one that is shown."""
-_MOST_CHARACTERS, _MOST_EXAMPLE, _MOST_DEFINITION, _MOST_NAME = 60_000, 220, 600, 48
+_MOST_CHARACTERS, _MOST_NAME = 60_000, 48
 _WORDS = {
-    "saving": "Saving …",
-    "late": "Not saved yet: the server does not answer. Your codes are kept here and sent again.",
-    "lost": "The connection was lost. Check your last code, and repeat it if it is missing.",
     "loading": "Loading the next unit …",
     "of": "of",
-    "codes": "Codes",
-    "find": "Find a code",
     "none": "None fits",
     "suggested": "suggested",
-    "note": "Note",
-    "uncertain": "Uncertain",
-    "skip": "Skip",
-    "undo": "Undo",
-    "redo": "Redo",
-    "keys": "All keys",
     "show": "Show the unit",
     "note_help": "A note on this unit. Enter saves it, Esc cancels.",
     "skip_help": "Why does it stay without a code? Enter goes on; without a reason the unit comes again.",
     "press": "Press the key of a code.",
-    "no_definition": "No definition yet.",
-    "help": "Single keys act on the unit that is shown. They are off while you type in a field. Press Esc or click to "
-    "close this list.",
 }
-_KEYS = (
-    ("Enter", "accept the suggestion, or confirm the code that is shown, and go on"),
-    ("0", "none of the codes fits"),
-    ("F", "find a code by its name"),
-    ("T", "write a note"),
-    ("X", "mark as uncertain, or as certain again"),
-    ("J", "skip, with a reason or for later"),
-    ("Backspace", "take the code away"),
-    ("U", "undo your last change, also after a reload"),
-    ("Y", "redo it"),
-    ("← →", "the unit before, the next one"),
-    ("?", "this list"),
-)
 
 
 # --- queues -----------------------------------------------------------------------------------------------------------
@@ -251,47 +221,40 @@ def _keep_up(queue: UnitQueue, partition: Partition) -> None:
 # --- surface ----------------------------------------------------------------------------------------------------------
 
 
-def show(state: RelabelState) -> None:
-    """Draw the surface."""
-    state.sync()
+def names(state: RelabelState) -> list[str]:
+    """Return the names of the queues, the one to begin with first; tasks of the person are other codings."""
+    return _names(state, codebook_view.of_labelling(state.record), _tasks(state))
+
+
+def _tasks(state: RelabelState) -> dict[str, TaskRecord]:
+    with records.store().reading() as r:
+        return {
+            task.name: task for task in r.tasks.list(state.record.corpus_id)
+            if any(member.person == state.session.person for member in r.tasks.members(task.id))
+        }  # fmt: skip
+
+
+def show(state: RelabelState, name: str) -> None:
+    """Draw a queue, up to date with what others have committed."""
     if not code_clusters(state.partition):
         nothing(
             "No codes yet.", "Write the codebook first: the codes and what belongs to each.", "codebook",
             "Open codebook", {"labelling": state.record.name},
         )  # fmt: skip
         return
-    with records.store().reading() as r:
-        mine = {
-            task.name: task for task in r.tasks.list(state.record.corpus_id)
-            if any(member.person == state.session.person for member in r.tasks.members(task.id))
-        }  # fmt: skip
-    _surface(state, codebook_view.of_labelling(state.record), mine)
-
-
-@st.fragment
-def _surface(state: RelabelState, task: Task | None, mine: Mapping[str, TaskRecord]) -> None:
-    """Draw queue and unit, up to date with what others have committed."""
-    state.sync()
-    with st.container(horizontal=True, vertical_alignment="center", key="code_queue"):
-        names = _names(state, task, mine)
-        name = by_name("Units", names, QUEUE, str, label_visibility="collapsed", width=280)
-        if name == SEARCHED:
-            st.text_input(
-                "Search", key=SEARCH, bind="query-params", icon=":material/search:", placeholder="Words of the units",
-                label_visibility="collapsed", width=280,
-            )  # fmt: skip
-        if task is not None and task.record.closed is not None:
-            st.caption("This task is closed.")
-    other = mine.get(name.removeprefix(TASK)) if name.startswith(TASK) else None
+    task = codebook_view.of_labelling(state.record)
+    if name == SEARCHED:
+        st.text_input(
+            "Search", key=SEARCH, bind="query-params", icon=":material/search:", placeholder="Words of the units",
+            label_visibility="collapsed", width=280,
+        )  # fmt: skip
+    if task is not None and task.record.closed is not None:
+        st.caption("This task is closed.")
+    other = _tasks(state).get(name.removeprefix(TASK)) if name.startswith(TASK) else None
     if other is not None and (task is None or other.id != task.record.id):
         codebook_view.open_task(other.id)
     queue = _queue(state, name, task)
-    key = f"code_unit_component_{state.record.id}"
-    draw_component(
-        "unit", ASSETS, "actions.js", data=unit_data(state, queue), key=key,
-        on_actions_change=lambda: dispatch(state, queue, (st.session_state.get(key) or {}).get("actions")),
-    )  # fmt: skip
-    state.notice = ""
+    draw(state, "unit", unit_data(state, queue), handle=partial(handle, queue))
     if queue.at < 0 and queue.task is not None:
         with st.container(horizontal=True):
             page_link("tasks", "Tasks")
@@ -314,31 +277,18 @@ def unit_data(state: RelabelState, queue: UnitQueue) -> dict[str, Any]:
         total += len(texts[int(queue.ids[row])]["text"])
         if total <= _MOST_CHARACTERS or len(kept) < _BEHIND + 3:
             kept.append(row)
-    several = ", or take it away" if allows_several(partition) else ", and go on"
-    undo, suggested = state.session.undo_state, rest.suggestions(state, queue.ids[kept])
+    suggested = rest.suggestions(state, queue.ids[kept])
     return {
-        "session": state.browser_session,
-        "acknowledged": state.acknowledged,
+        **bar_data(state, compare_queries.CODE, _WORDS),
         "queue": queue.token,
         "at": int(queue.ids[queue.at]) if queue.at >= 0 else None,
         "total": len(queue.ids),
         "done": int(settled.sum()),
         "end": _end(queue),
         "units": [_unit(state, queue, row, bool(settled[row]), suggested) | texts[int(queue.ids[row])] for row in kept],
-        "codes": _codes(state),
-        "several": allows_several(partition),
-        "read_only": state.read_only,
-        "status": state.last_summary and f"Saved · {shorten(state.last_summary, 90)}",
-        "notice": state.notice,
+        "codes": code_list(state, tones(st.context.theme.type)),
         "conflict": queue.conflict and {"unit": queue.conflict[0], "text": queue.conflict[1]},
-        "undo": bool(undo.undoable),
-        "redo": bool(undo.redoable),
         "limit": NOTE_LIMIT,
-        "words": _WORDS,
-        "keys": [
-            ("1 … 9, A … Z", f"give the code beside which it stands{several}"),
-            *_KEYS,
-        ],
     }
 
 
@@ -351,27 +301,6 @@ def _end(queue: UnitQueue) -> str:
         SEARCHED: "Type words to find units.", UNCODED: "Every unit has a code.", DISPUTED: "No disputes are open.",
         UNSURE_QUEUE: "No prediction is left to check. Predict again to get the next units.",
     }.get(queue.name, "No units here.")  # fmt: skip
-
-
-def _codes(state: RelabelState) -> list[dict[str, Any]]:
-    shades, found = tones(st.context.theme.type), []
-    listed = codes(state.partition)
-    for place, code in enumerate(listed):
-        entry = code.entry
-        parts = [entry.definition, entry.include, f"Not: {entry.exclude}" if entry.exclude else ""]
-        example = state.session.texts.get(entry.examples[0], "") if entry.examples else ""
-        found.append(
-            {
-                "number": code.cluster.number,
-                "name": code.cluster.name,
-                "key": CODE_KEYS[place] if place < len(CODE_KEYS) else "",
-                "part": code.cluster.parent is not None,
-                "about": shorten("\n".join(filter(None, parts)), _MOST_DEFINITION),
-                "example": shorten(example, _MOST_EXAMPLE),
-                **appearance(shades, code.cluster.colour),
-            }
-        )
-    return found
 
 
 def _unit(
@@ -410,31 +339,12 @@ def _seen(partition: Partition, id: int) -> str:
 # --- actions ----------------------------------------------------------------------------------------------------------
 
 
-def dispatch(state: RelabelState, queue: UnitQueue, message: Any) -> None:
-    """Handle the actions of a message from the browser in their order; those handled before are skipped.
-
-    One that the store cannot take at the moment is not acknowledged, nor are those after it: they come again.
-    """
-    if not isinstance(message, Mapping) or message.get("session") != state.browser_session:
-        return
-    sent = [one for one in message.get("actions") or () if isinstance(one, Mapping) and is_int(one.get("number"))]
-    with state.lock:
-        for action in sorted(sent, key=lambda one: int(one["number"])):
-            if action["number"] <= state.acknowledged:
-                continue
-            try:
-                _handle(state, queue, action)
-            except StoreUnavailableError as error:
-                state.notice = f"Not saved yet. {error}"
-                return
-            except ThemescopeError as error:
-                state.notice = f"Not saved. {error}"
-            state.acknowledged = int(action["number"])
-
-
-def _handle(state: RelabelState, queue: UnitQueue, action: Mapping[str, Any]) -> None:
+def handle(queue: UnitQueue, state: RelabelState, action: Mapping[str, Any]) -> None:
+    """Handle an action of the browser on a unit of a queue."""
     kind, unit = str(action.get("kind")), action.get("unit")
-    if kind in ("undo", "redo"):
+    if kind == "keys":
+        state.dialog = kind
+    elif kind in ("undo", "redo"):
         _travel(state, queue, kind)
     elif kind == "show":
         row = queue.row.get(unit, -1) if is_int(unit) else action.get("row")
@@ -453,10 +363,7 @@ def _travel(state: RelabelState, queue: UnitQueue, kind: str) -> None:
     """Undo or redo a step, and show the unit that it is about."""
     known = len(state.session.steps)
     state.session.sync()
-    if kind == "undo":
-        state.travel(LabellingSession.undo, "You have nothing to undo.")
-    else:
-        state.travel(LabellingSession.redo, "You have nothing to redo.")
+    HANDLERS[kind](state, {})
     if state.notice or len(state.session.steps) == known:
         return
     step = state.session.steps[-1]
@@ -501,7 +408,7 @@ def _decide(state: RelabelState, queue: UnitQueue, action: Mapping[str, Any], ki
     if kind in _GOING_ON and not (kind == "code" and allows_several(state.partition)):
         queue.acted[row] = kind != "skip" or bool(str(action.get("text", "")).strip())
         queue.move_on(state.partition, row)
-    elif kind in ("code", "clear"):
+    elif kind in ("code", "unassign"):
         queue.acted[row] = kind == "code"
     _keep_up(queue, state.partition)
 
@@ -564,13 +471,13 @@ def _skip(state: RelabelState, ids: Ids, action: Mapping[str, Any]) -> Operation
 _MAKERS: Mapping[str, Callable[[RelabelState, Ids, Mapping[str, Any]], Operation | None]] = {
     "code": _code,
     "accept": _accept,
-    "none": lambda state, ids, _: op.none_fits(state.partition, ids),
-    "clear": lambda state, ids, _: op.unassign(state.partition, ids),
+    "none_fits": lambda state, ids, _: op.none_fits(state.partition, ids),
+    "unassign": lambda state, ids, _: op.unassign(state.partition, ids),
     "uncertain": lambda state, ids, action: op.mark(state.partition, ids, bool(action.get("on"))),
     "note": _note,
     "skip": _skip,
     "go": lambda state, ids, _: None,
 }
 """What the actions of the browser change; None for one that changes nothing."""
-_GOING_ON = {"code", "accept", "none", "skip", "go"}
+_GOING_ON = {"code", "accept", "none_fits", "skip", "go"}
 """Actions after which the next unit is shown."""

@@ -2,7 +2,7 @@
 // rows; a group that comes into view and is not here is requested. Where units can be selected, a bar says what can be
 // done with them; what is pushed to the queue names the units that are on the screen and where they are shown.
 const ROW_HEIGHT = 26; // pixels, for rows that were not drawn yet
-const WALK = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 20, PageUp: -20, Home: -1e9, End: 1e9 };
+const WALK = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -1e9, End: 1e9 };
 
 class UnitList {
   constructor(root) {
@@ -14,10 +14,12 @@ class UnitList {
     root.append(this.box, this.bar);
     this.groups = new Map();
     this.selected = new Set();
-    this.moved = new Map(); // units whose new place the server has not shown yet
+    this.moved = new Map(); // units that waiting actions give another code: its number, null if the server decides
     this.at = 0;
     /** Told of the unit that has the focus. @type {(id?: number) => void} */
     this.onFocus = () => {};
+    /** Does what a button of the bar stands for. @type {(kind: string) => void} */
+    this.onAction = () => {};
     // Groups of the list are requested together, when scrolling has stopped.
     this.seen = new Set();
     this.observer = new IntersectionObserver((entries) => this.inView(entries), { root: this.box, rootMargin: "300px" });
@@ -45,11 +47,10 @@ class UnitList {
     this.place = new Map([...this.ids.entries()].map(([place, id]) => [id, place]));
     if (list) {
       this.selected.clear();
-      this.moved.clear();
       this.from = undefined;
     }
     for (const id of this.selected) if (!this.place.has(id)) this.selected.delete(id);
-    if (!window.themescopeActions?.actions.length) this.moved.clear(); // what was refused is where it was
+    this.settle();
     if (fresh || this.blocks === undefined) this.layOut();
     if (list) this.box.scrollTop = 0;
     this.blocks.forEach((block, number) => this.fill(block, number));
@@ -97,9 +98,8 @@ class UnitList {
     line.append(words);
     if (note) line.append(make("span", "note", note));
     if (tag) {
-      const theme = make("span", "tag", tag.name, { title: tag.name });
-      if (tag.colour) theme.prepend(swatch("span", tag));
-      line.append(theme);
+      [item.own, item.tag] = [tag, this.tag(tag)];
+      line.append(item.tag);
     }
     item.append(line);
     if (sub) item.append(make("span", "sub", sub, { title: sub }));
@@ -107,13 +107,39 @@ class UnitList {
     return item;
   }
 
+  tag(code) {
+    const tag = make("span", "tag", code.name, { title: code.name });
+    if (code.colour) tag.prepend(swatch("span", code));
+    return tag;
+  }
+
+  // Where the waiting actions put units; what was refused is where it was.
+  settle() {
+    this.moved.clear();
+    for (const { ids, to } of window.themescopeActions?.actions ?? []) if (to !== undefined) for (const id of ids) this.moved.set(id, to);
+  }
+
+  // Whether a unit is about to leave the list, or to get a code that only the server knows.
+  gone(id) {
+    const to = this.moved.get(id);
+    return to === null || (to !== undefined && Boolean(this.data.stays) && !this.data.stays.includes(to));
+  }
+
   paint(item, id = Number(item.dataset.id)) {
+    const gone = this.gone(id), shown = this.data.targets?.find((code) => code.number === this.moved.get(id)) ?? item.own;
     item.classList.toggle("on", this.selected.has(id));
-    item.classList.toggle("leaving", this.moved.has(id));
+    item.classList.toggle("left", gone && Boolean(this.data.stays));
+    item.classList.toggle("leaving", gone);
+    if (item.tag && item.tag.title !== shown.name) {
+      const tag = this.tag(shown);
+      item.tag.replaceWith(tag);
+      item.tag = tag;
+    }
     item.setAttribute("aria-selected", String(this.data.select ? this.selected.has(id) : id === this.ids[this.at]));
   }
 
   repaint() {
+    this.settle();
     for (const item of this.box.querySelectorAll(".unit")) this.paint(item);
     this.drawBar();
   }
@@ -150,7 +176,7 @@ class UnitList {
     const end = Math.max(0, Math.min(this.ids.length - 1, place + by));
     while (place !== end) {
       place += Math.sign(by);
-      if (Math.abs(place - this.at) >= Math.abs(by) && !this.moved.has(this.ids[place])) break;
+      if (Math.abs(place - this.at) >= Math.abs(by) && !this.gone(this.ids[place])) break;
       if (place === end) break;
     }
     return place;
@@ -192,7 +218,7 @@ class UnitList {
 
   select(ids, on) {
     for (const id of ids) {
-      if (on && !this.moved.has(id)) this.selected.add(id);
+      if (on && !this.gone(id)) this.selected.add(id);
       else this.selected.delete(id);
     }
     this.repaint();
@@ -207,33 +233,34 @@ class UnitList {
   // Selected units in the order of the list; without any, the one that has the focus.
   aimed() {
     const ids = this.selected.size ? this.ids.filter((id) => this.selected.has(id)) : [this.ids[this.at]];
-    return ids.filter((id) => id !== undefined && !this.moved.has(id));
+    return ids.filter((id) => id !== undefined && !this.gone(id));
   }
 
+  // The codes in which units are shown: a number for each, or one for all.
   was(ids) {
     const { was } = this.data;
-    if (typeof was === "number" || !ids.length) return ids.length ? was : 0;
-    const found = ids.map((id) => was[this.place.get(id)]);
-    return found.every((number) => number === found[0]) ? found[0] : found;
+    const found = ids.map((id) => this.moved.get(id) ?? (typeof was === "number" ? was : was[this.place.get(id)]));
+    return found.every((number) => number === found[0]) ? found[0] ?? 0 : found;
   }
 
-  // Pushes an action on what is aimed at; units that get another place are not aimed at until the server has shown it.
+  // Pushes an action on what is aimed at; units that get another code are drawn with it, and the next one has the focus.
   act(kind, about = {}, moves = false) {
     const ids = this.aimed();
     if (!ids.length) return;
-    actionQueue.push({ kind, ...about, ids, was: this.was(ids) });
+    const to = about.cluster ?? (["unassign", "none_fits"].includes(kind) ? -1 : null);
+    actionQueue.push({ kind, ...about, ids, was: this.was(ids), ...(moves && { to }) });
     if (!moves) return;
-    for (const id of ids) this.moved.set(id, true);
     const alone = !this.selected.size;
     this.selected.clear();
-    if (alone || this.moved.has(this.ids[this.at])) this.goTo(this.next());
+    if (alone || this.gone(this.ids[this.at])) this.goTo(this.next(alone && !this.gone(this.ids[this.at])));
     else this.repaint();
   }
 
-  next() {
+  // The next place whose unit is not about to leave, or that of the unit itself.
+  next(after = false) {
     for (const by of [1, -1]) {
-      for (let place = this.at; place >= 0 && place < this.ids.length; place += by) {
-        if (!this.moved.has(this.ids[place])) return place;
+      for (let place = this.at + (after ? by : 0); place >= 0 && place < this.ids.length; place += by) {
+        if (!this.gone(this.ids[place])) return place;
       }
     }
     return this.at;
@@ -259,7 +286,7 @@ class UnitList {
     if (this.bar.hidden || this.picker || this.naming) return;
     this.bar.setAttribute("aria-label", bar.label);
     const label = make("b", "", bar.selected.replace("{}", size.toLocaleString("en")));
-    const actions = [...bar.actions, ...(this.wide ? bar.more : [])];
+    const actions = bar.actions.filter((action) => action.first || this.wide);
     const dots = make("button", "", "⋯", { "aria-label": bar.others, "aria-expanded": String(Boolean(this.wide)), "data-action": "more" });
     dots.addEventListener("click", () => {
       this.wide = !this.wide;
@@ -269,19 +296,12 @@ class UnitList {
     this.bar.replaceChildren(label, ...actions.map((action) => this.barButton(action)), dots, make("span", "space"), end);
   }
 
-  barButton({ kind, label, key, moves = false }) {
+  barButton({ kind, label, key }) {
     const button = make("button", "", "", { "data-action": kind, ...(key && { "aria-keyshortcuts": key }) });
     button.append(make("span", "", label));
     if (key) button.append(make("kbd", "", key));
-    button.addEventListener("click", () => this.press(kind, moves));
+    button.addEventListener("click", () => (kind === "clear" ? this.clear() : this.onAction(kind)));
     return button;
-  }
-
-  press(kind, moves) {
-    if (kind === "clear") return this.clear();
-    if (kind === "assign" || kind === "counter") return this.pick((cluster) => this.act(kind, { cluster }, moves));
-    if (kind === "create") return this.create();
-    this.act(kind, {}, moves);
   }
 
   // Chooses a code by its name; the first one that has the letters is taken with Enter.
@@ -329,8 +349,7 @@ class UnitList {
   // The field has the focus before the server has made the code: the next letters are its name.
   create() {
     const ids = this.selected.size ? this.aimed() : [];
-    actionQueue.push({ kind: "create", ids, was: this.was(ids) });
-    for (const id of ids) this.moved.set(id, true);
+    actionQueue.push({ kind: "create", ids, was: this.was(ids), to: null });
     this.selected.clear();
     const { bar } = this.data, save = (name) => actionQueue.push({ kind: "name_created", name });
     const field = nameField("", bar.created, save, () => {

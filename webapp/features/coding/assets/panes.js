@@ -15,41 +15,89 @@ function paletteOf(cluster, palette, words, done) {
   return box;
 }
 
-// The surfaces Sort and Table: units in the middle, the clusters to the left of them in Sort, and to the right what is
-// known of the unit that has the focus. Keys act on the selected units, or on the one that has the focus.
-class Panes extends ActionView {
+// The surfaces Sort and Table: units in the middle, the codes to the left of them in Sort, and to the right the codebook
+// and what is known of the unit that has the focus. Keys act on the selected units, or on the one that has the focus.
+class Panes extends CodingView {
   constructor(root) {
     super(root);
     this.left = make("nav", "clusters");
     this.middle = make("section", "middle");
     this.right = make("aside", "details");
     this.head = make("div", "head");
-    const list = make("div", "unit_list");
+    const list = make("div", "unit_list"), foot = make("div", "foot");
     this.middle.append(this.head, list);
-    root.append(this.left, this.middle, this.right);
+    foot.append(this.notice, this.bar);
     this.list = new UnitList(list);
     this.list.onFocus = (id) => this.tell(id);
+    this.list.onAction = (kind) => this.act(kind);
     this.rows = make("div", "rows", "", { role: "tree" });
     this.more = make("div", "more");
     this.left.append(this.rows, this.more);
+    this.book = make("details", "book");
+    this.title = make("summary");
+    this.title.append(make("span"), make("kbd"));
+    const codes = make("div");
+    this.book.append(this.title, codes);
+    this.codes = new CodeList(codes, (code) => this.assign(code.number));
+    this.about = make("div", "about");
+    this.right.append(this.book, this.about);
     this.menu = make("div", "menu", "", { role: "menu", popover: "auto" });
-    root.append(this.menu);
+    root.append(this.left, this.middle, this.right, foot, this.menu);
     this.rows.addEventListener("keydown", (event) => this.keyInClusters(event));
   }
 
-  show(data, trigger) {
+  show(data, setState, trigger) {
     this.trigger = trigger;
-    super.show(data);
-    this.root.classList.toggle("table", !data.clusters);
-    this.root.classList.toggle("plain", !data.details);
+    const other = this.data?.sort !== data.sort;
+    super.show(data, setState);
+    if (other) this.book.open = !data.sort; // Sort has the codes in its left pane
+    this.root.classList.toggle("table", !data.sort);
   }
 
   draw() {
     const { data } = this;
-    this.list.show(data.list, this.trigger);
-    if (data.clusters) this.drawClusters();
+    this.list.show({ ...data.list, targets: data.clusters.filter((one) => one.number >= 0), stays: this.family() }, this.trigger);
+    if (data.sort) this.drawClusters();
     if (!this.naming) this.drawHead();
+    this.drawBook();
     this.drawDetails();
+  }
+
+  // What waits for the server is drawn as if it was done: where units are, and how many each code has.
+  drawStatus() {
+    super.drawStatus();
+    if (this.list.data) this.list.repaint();
+    const sizes = this.sizes();
+    for (const row of this.rows.children) row.querySelector(".count").textContent = sizes.get(Number(row.dataset.number))?.toLocaleString("en") ?? "";
+    const { head, open } = this.data, about = this.head.querySelector(".about");
+    if (about) about.textContent = `${(head.of ?? sizes.get(open) ?? head.size).toLocaleString("en")}${head.about}`;
+  }
+
+  sizes() {
+    const { clusters } = this.data, parents = new Map(clusters.map(({ number, parent }) => [number, parent]));
+    const sizes = new Map(clusters.map(({ number, size }) => [number, size])), here = new Map();
+    const add = (number, by) => {
+      for (let at = number; at !== null && at !== undefined; at = parents.get(at)) sizes.set(at, sizes.get(at) + by);
+    };
+    for (const { ids, was, to } of actionQueue.actions) {
+      if (to === undefined || this.data.several) continue;
+      ids.forEach((id, place) => {
+        add(here.get(id) ?? (Array.isArray(was) ? was[place] : was), -1);
+        if (to !== null) add(to, 1);
+        here.set(id, to);
+      });
+    }
+    return sizes;
+  }
+
+  // The codes whose units the list shows; null if a unit stays in it with any code.
+  family() {
+    const { sort, open, clusters } = this.data;
+    return sort && open !== null ? clusters.filter(({ number, parent }) => number === open || parent === open).map((one) => one.number) : null;
+  }
+
+  assign(cluster) {
+    this.list.act("assign", { cluster }, !this.data.several);
   }
 
   // The server is told of the focus once it has stopped moving.
@@ -65,11 +113,10 @@ class Panes extends ActionView {
     const at = this.rows.scrollTop;
     this.rows.replaceChildren(...data.clusters.map((cluster) => this.cluster(cluster)));
     this.rows.scrollTop = at;
-    const add = make("button", "new", "", { "data-action": "create", "aria-keyshortcuts": "N" });
-    add.append(make("span", "", data.words.new), make("kbd", "", "N"));
-    add.addEventListener("click", () => this.list.create());
+    const add = this.button("create");
+    add.className = "new";
+    [add.firstChild.textContent, add.lastChild.textContent, add.disabled] = [data.words.new, data.actions.create.key, data.read_only];
     this.more.replaceChildren(add, ...(data.clusters.length > 1 ? [] : [make("p", "", data.words.first)]));
-    add.disabled = Boolean(data.read_only);
     if (focused) this.rows.querySelector(`[data-number="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     const open = this.rows.querySelector("[aria-selected=true]"), top = (open?.offsetTop ?? 0) - this.rows.offsetTop;
     if (open && this.opened !== data.open && (top < this.rows.scrollTop || top > this.rows.scrollTop + this.rows.clientHeight - 30)) {
@@ -83,11 +130,16 @@ class Panes extends ActionView {
     const row = make("div", `cluster level${cluster.level}`, "", {
       role: "treeitem", tabindex: open ? "0" : "-1", "aria-selected": String(open), "aria-level": String(cluster.level),
       "data-item": "", "data-number": String(cluster.number), title: cluster.name,
-      "aria-label": [cluster.name, cluster.count, cluster.stale].filter(Boolean).join(", "),
+      "aria-label": [cluster.name, cluster.size.toLocaleString("en"), cluster.stale].filter(Boolean).join(", "),
     });
     row.append(swatch("span", cluster), make("span", "name", cluster.name));
     if (cluster.stale) row.append(make("span", "stale", "*", { title: cluster.stale }));
-    row.append(make("span", "count", cluster.count), make("kbd", cluster.key ? "" : "none", cluster.key));
+    row.append(make("span", "count"), make("kbd", cluster.key ? "" : "none", cluster.key));
+    if (open && cluster.number >= 0 && !this.data.read_only) {
+      const button = make("button", "dots", "⋯", { "aria-label": this.data.words.menu, "aria-haspopup": "menu", "data-action": "menu" });
+      button.addEventListener("click", (event) => (event.stopPropagation(), this.openMenu(button, cluster)));
+      row.append(button);
+    }
     row.addEventListener("click", () => this.open(cluster.number));
     row.addEventListener("contextmenu", (event) => {
       if (cluster.number < 0) return;
@@ -154,32 +206,19 @@ class Panes extends ActionView {
     event.stopPropagation();
   }
 
-  // --- the title of the open cluster, with its menu ---
+  // --- the title of the list, and the menu of a cluster ---
 
   drawHead() {
-    const { data } = this, { head } = data, parts = [make("h2", "", head.title), make("span", "about", head.about)];
-    if (data.clusters && data.open >= 0 && !data.read_only) {
-      const button = make("button", "dots", "⋯", { "aria-label": data.words.menu, "aria-haspopup": "menu", "data-action": "menu" });
-      button.addEventListener("click", () => this.openMenu(button, data.clusters.find((one) => one.number === data.open)));
-      parts.push(make("span", "space"), button);
-    }
-    this.head.replaceChildren(...parts);
-    this.head.hidden = !head.title;
+    this.head.replaceChildren(make("h2", "", this.data.head.title), make("span", "about"));
   }
 
   openMenu(anchor, cluster) {
-    const { words } = this.data, push = (kind) => () => actionQueue.push({ kind, cluster: cluster.number });
-    const lines = [
-      [words.rename, "F2", () => this.rename(cluster)],
-      ["palette", "", cluster],
-      [words.merge, "Alt+M", push("merge")],
-      [words.split, "Alt+G", push("recluster")],
-      [words.group, "Alt+S", push("group")],
-      ...(cluster.level > 1 ? [[words.move_out, "Alt+P", push("move_out")]] : []),
-      ...(cluster.parts ? [[words.dissolve, "", push("dissolve")]] : []),
-      [words.codebook, "", push("codebook")],
-      [words.delete, "Alt+E", push("delete")],
-    ];
+    const { actions } = this.data, parts = this.data.clusters.some((one) => one.parent === cluster.number);
+    const left = { move_out: cluster.level < 2, dissolve: !parts };
+    const lines = Object.entries(actions).filter(([kind, action]) => action.cluster && !left[kind]).flatMap(([kind, { label, key }]) => {
+      if (kind === "rename") return [[label, key, () => this.rename(cluster)], ["palette", "", cluster]];
+      return [[label, key, () => actionQueue.push({ kind, cluster: cluster.number })]];
+    });
     this.showMenu(anchor, lines);
   }
 
@@ -209,9 +248,10 @@ class Panes extends ActionView {
 
   rename(cluster) {
     const save = (name) => name !== cluster.name && actionQueue.push({ kind: "rename", cluster: cluster.number, name });
-    const field = nameField(cluster.name, this.data.words.rename, save, () => {
+    const field = nameField(cluster.name, this.data.actions.rename.label, save, () => {
       this.naming = null;
       this.drawHead();
+      this.drawStatus();
     });
     this.naming = field;
     this.head.replaceChildren(field, make("small", "", this.data.words.renaming));
@@ -221,9 +261,19 @@ class Panes extends ActionView {
 
   // --- what is known of one unit ---
 
+  // The codebook; the code of the unit that has the focus is on.
+  drawBook() {
+    const { data } = this, { label, key } = data.actions.codebook_panel;
+    [this.title.firstChild.textContent, this.title.lastChild.textContent] = [label, key];
+    this.codes.show(data.clusters.filter((one) => one.number >= 0), data.words, (code) => ({
+      on: code.number === data.details?.cluster,
+      disabled: data.read_only,
+    }));
+  }
+
   drawDetails() {
     const { details } = this.data;
-    if (!details) return this.right.replaceChildren();
+    if (!details) return this.about.replaceChildren();
     const parts = [];
     if (details.before || details.after) {
       const text = make("p", "whole", "", { dir: "auto" });
@@ -233,14 +283,6 @@ class Panes extends ActionView {
       parts.push(text);
     }
     for (const fact of details.facts) parts.push(make("p", "fact", fact, { dir: "auto" }));
-    if (details.entry) {
-      const entry = make("details", "entry");
-      entry.open = !this.folded;
-      entry.addEventListener("toggle", () => (this.folded = !entry.open));
-      entry.append(make("summary", "", details.entry, { "data-item": "" }));
-      for (const [title, text] of details.code) entry.append(make("h3", "", title), make("p", "", text, { dir: "auto" }));
-      parts.push(entry);
-    }
     if (details.map) parts.push(make("h3", "", this.data.words.map), this.map(details.map));
     if (details.nearest.length) {
       parts.push(make("h3", "", this.data.words.nearest));
@@ -254,7 +296,7 @@ class Panes extends ActionView {
       all.addEventListener("click", () => this.list.act("similar", { shows: true }));
       if (this.data.words.similar) parts.push(all);
     }
-    this.right.replaceChildren(...parts);
+    this.about.replaceChildren(...parts);
   }
 
   // Where the units lie: all of them grey, those of the list coloured, the one that has the focus ringed.
@@ -296,21 +338,30 @@ class Panes extends ActionView {
     super.handleKey(event);
   }
 
+  act(kind) {
+    const { data, list } = this, open = data.open ?? -1;
+    if (["undo", "redo", "keys"].includes(kind)) super.act(kind);
+    else if (kind === "codebook_panel") this.book.open = !this.book.open;
+    else if (data.read_only) return false;
+    else if (kind === "create") list.create();
+    else if (kind === "find") list.pick((cluster) => this.assign(cluster));
+    else if (kind === "counter") list.pick((cluster) => list.act(kind, { cluster }));
+    else if (kind === "rename") {
+      if (open < 0) return false;
+      this.rename(data.clusters.find((one) => one.number === open));
+    } else if (data.actions[kind].cluster) this.onCluster(kind, open);
+    else list.act(kind, {}, data.actions[kind].moves);
+    return true;
+  }
+
   press(key) {
-    if (this.data.read_only) return false;
-    const { data, list } = this, target = data.list.targets.find((one) => one.key === key);
-    const action = data.keys[key];
-    if (target) list.act("assign", { cluster: target.number }, !data.several);
-    else if (key === "n") list.create();
-    else if (key === "f") list.pick((cluster) => list.act("assign", { cluster }, !data.several));
-    else if (key === "f2" && data.open >= 0) this.rename(data.clusters.find((one) => one.number === data.open));
-    else if (action?.cluster) this.onCluster(action.kind, data.open);
-    else if (action) list.act(action.kind, {}, action.moves);
-    else return false;
+    const target = this.data.clusters.find((one) => one.number >= 0 && one.key === key);
+    if (!target || this.data.read_only) return super.press(key);
+    this.assign(target.number);
     return true;
   }
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
-  viewOf(parentElement, "panes", Panes).show(data, setTriggerValue);
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+  viewOf(parentElement, "panes", Panes).show(data, setStateValue, setTriggerValue);
 }

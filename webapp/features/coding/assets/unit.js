@@ -1,8 +1,6 @@
 // One unit at a time, with the codes of the codebook. The browser holds the next units of the queue, so that the following
 // one is drawn with the key that codes this one; every action names the unit that is drawn and what is shown of it.
-const CODE_KEYS = 27; // codes that have keys
-
-class Unit extends ActionView {
+class Unit extends CodingView {
   constructor(root) {
     super(root);
     this.units = new Map(); // id → unit as the server told it last
@@ -10,44 +8,23 @@ class Unit extends ActionView {
     this.drawn = this.textOf = undefined; // that of the text that stands there, and the text
     this.waiting = 0; // number of the action whose unit is to be drawn next; 0 for none
     this.touched = new Set(); // units that were marked as uncertain, or given a code of several, since they were drawn
-    this.makeLines();
     this.main = make("div", "main");
-    this.progress = make("div", "bar", "", { role: "progressbar", "aria-valuemin": "0" });
+    this.progress = make("div", "progressbar", "", { role: "progressbar", "aria-valuemin": "0" });
     this.progress.append(make("span"));
     this.count = make("p", "count");
-    const head = make("div", "progress");
+    const head = make("div", "progress"), side = make("aside");
     head.append(this.progress, this.count);
     this.conflict = make("p", "conflict", "", { role: "alert" });
     this.article = make("article", "", "", { "aria-live": "polite" });
-    this.actions = make("div", "actions");
+    this.row = make("div", "actions");
+    this.row.append(...["note", "uncertain", "skip"].map((kind) => this.button(kind)));
     this.field = make("div", "field");
-    const foot = make("div", "foot");
-    this.buttons = {};
-    for (const [kind, key] of [["note", "T"], ["uncertain", "X"], ["skip", "J"]]) this.actions.append(this.button(kind, key));
-    foot.append(this.status);
-    for (const [kind, key] of [["undo", "U"], ["redo", "Y"], ["keys", "?"]]) foot.append(this.button(kind, key));
-    this.main.append(head, this.notice, this.conflict, this.article, this.actions, this.field, foot);
-    this.side = make("aside");
-    this.find = make("input", "find", "", { type: "search" });
-    this.find.addEventListener("input", () => this.drawCodes());
-    this.find.addEventListener("keydown", (event) => this.found(event));
-    this.title = make("h2");
-    this.list = make("ul");
-    this.about = make("div", "about");
-    this.side.append(this.title, this.find, this.list, this.about);
-    this.keys = make("dialog", "keys");
-    this.keys.addEventListener("click", () => this.keys.close());
-    root.append(this.main, this.side, this.keys);
+    this.main.append(head, this.notice, this.conflict, this.article, this.row, this.field, this.bar);
+    this.codes = new CodeList(side, (code) => this.give(code));
+    this.side = side;
+    root.append(this.main, side);
     // A key that is held down would code the next unit by the button that has the focus.
     root.addEventListener("keydown", (event) => event.repeat && event.key === "Enter" && event.preventDefault());
-  }
-
-  button(kind, key) {
-    const button = make("button", "", "", { "aria-keyshortcuts": key, "data-action": kind });
-    button.append(make("span"), make("kbd", "", key));
-    button.addEventListener("click", () => this.act(kind));
-    this.buttons[kind] = button;
-    return button;
   }
 
   // --- what is shown --------------------------------------------------------------------------------------------------
@@ -86,8 +63,8 @@ class Unit extends ActionView {
         [found.none, found.settled] = [false, true];
       } else if (one.kind === "code" || one.kind === "accept") {
         [found.codes, found.none, found.settled, found.uncertain] = [one.codes, false, true, Boolean(one.uncertain)];
-      } else if (one.kind === "none") [found.codes, found.none, found.settled, found.uncertain] = [[], true, true, false];
-      else if (one.kind === "clear") [found.codes, found.none, found.settled] = [[], false, false];
+      } else if (one.kind === "none_fits") [found.codes, found.none, found.settled, found.uncertain] = [[], true, true, false];
+      else if (one.kind === "unassign") [found.codes, found.none, found.settled] = [[], false, false];
       else if (one.kind === "uncertain") found.uncertain = one.on;
       else if (one.kind === "note") [found.note, found.settled] = [one.text, found.settled || Boolean(one.text)];
       else if (one.kind === "skip") found.passed = true;
@@ -124,13 +101,11 @@ class Unit extends ActionView {
       const over = !this.waiting && !actionQueue.actions.length && (data.done >= data.total || data.at === null);
       this.article.replaceChildren(make("p", over ? "end" : "loading", over ? data.end : words.loading));
     }
-    this.actions.hidden = !unit;
+    this.row.hidden = !unit;
     this.buttons.uncertain.setAttribute("aria-pressed", String(Boolean(unit?.uncertain)));
-    for (const kind of ["note", "uncertain", "skip", "undo", "redo", "keys"]) this.buttons[kind].firstChild.textContent = words[kind];
     for (const kind of ["note", "uncertain", "skip"]) this.buttons[kind].setAttribute("aria-disabled", String(data.read_only));
     this.drawCodes();
     this.drawConflict();
-    this.drawKeys();
   }
 
   drawText(unit) {
@@ -150,58 +125,18 @@ class Unit extends ActionView {
     if (!this.article.contains(this.note)) this.article.append(this.note);
   }
 
-  // The codes whose names contain what is typed, in the order of the codebook; what fits none comes last.
-  listed() {
-    const typed = this.find.value.trim().toLowerCase(), { codes, words } = this.data;
-    const none = { number: 0, name: words.none, key: "0", colour: "#999", shape: "circle", about: "", example: "", none: true };
-    return [...codes, none].filter((code) => code.name.toLowerCase().includes(typed));
-  }
-
+  // What fits none comes last.
   drawCodes() {
     const { data, shown } = this, { words } = data;
+    const none = { number: 0, name: words.none, key: "0", colour: "#999", shape: "circle", about: "", example: "", none: true };
     this.side.setAttribute("aria-label", words.codes);
-    this.title.textContent = words.codes;
-    this.find.hidden = data.codes.length <= CODE_KEYS && !this.finding; // F shows it
-    this.find.placeholder = `${words.find} (F)`;
-    this.find.setAttribute("aria-label", words.find);
-    const focus = this.root.getRootNode().activeElement?.dataset?.code, listed = this.listed();
-    this.list.replaceChildren(...listed.map((code) => this.code(code)));
-    if (focus) this.list.querySelector(`[data-code="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
-    const on = listed.find((code) => this.isOn(code)) ?? listed.find((code) => shown?.suggested?.codes.includes(code.number));
-    this.define(listed.find((code) => String(code.number) === focus) ?? on ?? listed[0]);
-  }
-
-  isOn(code) {
-    return Boolean(this.shown && (code.none ? this.shown.none : this.shown.codes.includes(code.number)));
-  }
-
-  code(code) {
-    const { shown, data } = this, item = make("li", code.none ? "none" : code.part ? "part" : "", "", { "data-item": "" });
-    const button = make("button", "", "", { "data-code": String(code.number), "aria-pressed": String(this.isOn(code)) });
-    if (code.key) button.setAttribute("aria-keyshortcuts", code.key.toUpperCase());
-    button.setAttribute("aria-disabled", String(data.read_only || !shown));
-    const suggested = shown?.suggested?.codes.includes(code.number) && !shown.codes.length && !shown.none;
-    const said = shown?.said?.filter(([, names]) => names.includes(code.name)).map(([who]) => who).join(", ");
-    button.append(swatch("span", code), make("span", "name", code.name));
-    if (said) button.append(make("small", "", said));
-    if (suggested) button.append(make("small", "", `${data.words.suggested} ${shown.suggested.p} ⏎`));
-    if (code.key) button.append(make("kbd", "", code.key.toUpperCase()));
-    button.classList.toggle("suggested", Boolean(suggested));
-    // The mouse leaves the focus where it is: Enter would press the same code again, on the next unit.
-    button.addEventListener("mousedown", (event) => event.preventDefault());
-    button.addEventListener("click", () => this.give(code));
-    button.addEventListener("focus", () => this.define(code));
-    button.addEventListener("mouseenter", () => this.define(code));
-    item.append(button);
-    return item;
-  }
-
-  define(code) {
-    this.about.replaceChildren();
-    if (!code || code.none) return;
-    const text = make("p", "definition", code.about || this.data.words.no_definition, { dir: "auto" });
-    this.about.append(make("h3", "", code.name), text);
-    if (code.example) this.about.append(make("p", "example", `“${code.example}”`, { dir: "auto" }));
+    this.codes.show([...data.codes, none], words, (code) => {
+      const suggested = shown?.suggested?.codes.includes(code.number) && !shown.codes.length && !shown.none;
+      const said = shown?.said?.filter(([, names]) => names.includes(code.name)).map(([who]) => who).join(", ");
+      const beside = [said, suggested && `${words.suggested} ${shown.suggested.p} ⏎`].filter(Boolean);
+      const on = shown && (code.none ? shown.none : shown.codes.includes(code.number));
+      return { on, suggested, beside, disabled: data.read_only || !shown };
+    });
   }
 
   drawConflict() {
@@ -213,28 +148,6 @@ class Unit extends ActionView {
     show.addEventListener("click", () => this.go({ unit: conflict.unit }));
     this.conflict.dataset.text = conflict.text;
     this.conflict.replaceChildren(conflict.text, " ", show);
-  }
-
-  drawStatus() {
-    const pending = actionQueue.actions.length, text = this.statusText(this.data.status);
-    this.status.className = `status ${pending ? "pending" : actionQueue.lost ? "failed" : ""}`;
-    if (this.status.textContent !== text) this.status.textContent = text;
-    this.status.title = text;
-    this.root.dataset.waiting = String(pending);
-    for (const kind of ["undo", "redo"]) this.buttons[kind].hidden = !this.data[kind] && !(pending && kind === "undo");
-    this.drawNotice();
-  }
-
-  drawKeys() {
-    const { words, keys } = this.data, table = make("table");
-    for (const [key, help] of keys) {
-      const row = make("tr"), first = make("td");
-      first.append(make("kbd", "", key));
-      row.append(first, make("td", "", help));
-      table.append(row);
-    }
-    this.keys.setAttribute("aria-label", words.keys);
-    this.keys.replaceChildren(make("h2", "", words.keys), table, make("p", "", words.help));
   }
 
   // --- what a person does ---------------------------------------------------------------------------------------------
@@ -249,7 +162,6 @@ class Unit extends ActionView {
 
   moveOn() {
     this.current = this.following(this.current);
-    this.find.value = "";
     this.drawUnit();
   }
 
@@ -257,11 +169,10 @@ class Unit extends ActionView {
   give(code) {
     const { shown, data } = this;
     if (!shown) return;
-    if (code.none) this.push("none");
+    if (code.none) this.push("none_fits");
     else this.push("code", { code: code.number, codes: [code.number], uncertain: this.touched.has(shown.id) && shown.uncertain });
     if (code.none || !data.several) return this.moveOn();
     this.touched.add(shown.id);
-    this.find.value = "";
     this.drawUnit();
   }
 
@@ -286,18 +197,26 @@ class Unit extends ActionView {
 
   act(kind) {
     const { shown } = this;
-    if (kind === "keys") return this.keys.open ? this.keys.close() : this.keys.showModal();
-    if (kind === "undo" || kind === "redo") {
-      actionQueue.push({ kind });
+    if (kind === "note" || kind === "skip") this.openField(kind);
+    else if (kind === "find") this.codes.openFind();
+    else if (kind === "accept") this.accept();
+    else if (kind === "none_fits") this.give({ none: true });
+    else if (kind === "keys") super.act(kind);
+    else if (kind === "undo" || kind === "redo") {
+      super.act(kind);
       this.waiting = actionQueue.number;
       this.closeField();
       this.drawUnit();
-    } else if (kind === "note" || kind === "skip") this.openField(kind);
-    else if (kind === "uncertain" && shown) {
+    } else if (!shown) return false;
+    else if (kind === "unassign") {
+      this.push(kind);
+      this.drawUnit();
+    } else if (kind === "uncertain") {
       this.touched.add(shown.id);
       this.push("uncertain", { on: !shown.uncertain });
       this.drawUnit();
-    }
+    } else return false;
+    return true;
   }
 
   // Draws a unit of the queue as the server has it; `where` is its id or its row.
@@ -323,7 +242,7 @@ class Unit extends ActionView {
     const { words, limit } = this.data, { shown } = this;
     if (!shown || this.data.read_only) return;
     this.closeField();
-    const field = make("textarea", "", "", { rows: "2", maxlength: String(limit), "aria-label": words[kind], dir: "auto" });
+    const field = make("textarea", "", "", { rows: "2", maxlength: String(limit), "aria-label": this.data.actions[kind].label, dir: "auto" });
     field.value = kind === "note" && !shown.none ? shown.note : "";
     for (const type of ["keydown", "keypress", "keyup"]) field.addEventListener(type, (event) => event.stopPropagation());
     field.addEventListener("keydown", (event) => {
@@ -343,42 +262,14 @@ class Unit extends ActionView {
     this.field.replaceChildren();
   }
 
-  openFind() {
-    this.finding = true;
-    this.find.hidden = false;
-    this.find.focus();
-  }
-
-  // Keys in the field that finds a code by its name: Enter gives the first one.
-  found(event) {
-    event.stopPropagation();
-    if (event.key === "Escape") this.find.value = "";
-    if (event.key !== "Escape" && event.key !== "Enter") return;
-    event.preventDefault();
-    const [first] = this.listed();
-    const typed = this.find.value.trim();
-    this.find.blur();
-    this.finding = false;
-    if (event.key === "Enter" && typed && first) this.give(first);
-    else this.drawCodes();
-  }
-
   press(key) {
-    const { data } = this;
-    if (this.keys.open) return key === "?" && (this.keys.close(), true);
     if (this.field.firstChild) return false;
-    const kind = { t: "note", x: "uncertain", j: "skip", u: "undo", y: "redo", "?": "keys" }[key];
-    const code = this.listed().find((one) => one.key === key);
-    const focus = this.root.getRootNode().activeElement;
-    if (kind) this.act(kind);
-    else if (code) this.give(code);
-    else if (key === "f") this.openFind();
-    else if (key === "enter" && !focus?.closest?.("button")) this.accept();
+    const code = this.data.codes.find((one) => one.key === key);
+    if (code) this.give(code);
     else if (key === "arrowright" || key === "arrowleft") this.step(key === "arrowright" ? 1 : -1);
-    else if (key === "backspace" && this.shown && !data.read_only) {
-      this.push("clear");
-      this.drawUnit();
-    } else return false;
+    // On a button, Enter presses it.
+    else if (key === "enter" && this.root.getRootNode().activeElement?.closest?.("button")) return false;
+    else return super.press(key);
     return true;
   }
 }
