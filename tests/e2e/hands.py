@@ -64,6 +64,13 @@ def using(page: Page, url: str) -> Iterator[None]:
         forget(page, url)
 
 
+LATENCY = """(ms) => {
+    const send = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (data) { setTimeout(() => send.call(this, data), ms); };
+}"""
+"""Script that sends what the page sends to the server later."""
+
+
 def forget(page: Page, url: str) -> None:
     """End the session, and empty what a browser keeps for the site."""
     page.goto(f"{url}/_stcore/health")  # of the same site, so that its storage is at hand, and without scripts

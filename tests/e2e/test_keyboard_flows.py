@@ -7,8 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import App
-from tests.e2e.hands import at_rest, open_page
-from tests.e2e.test_team_flow import LATENCY
+from tests.e2e.hands import LATENCY, at_rest, open_page
 from tests.webapp.filled import CORPUS
 from tests.webapp.test_themes import with_list
 from themescope.core.records.stored import Sharing

@@ -74,7 +74,7 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     other.get_by_role("link", name="Sign in").click()
     sign_in(other, "val")
     other.goto(f"{url}/import", wait_until="commit")
-    expect(other.get_by_text("Importing requires the labeller role.")).to_be_visible()
+    expect(other.get_by_text("Importing requires the coder role.")).to_be_visible()
     with menu(other) as opened:
         expect(opened.get_by_role("link", name="Jobs")).to_have_count(1)
         expect(opened.get_by_role("link", name="People")).to_have_count(0)

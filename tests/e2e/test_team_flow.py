@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.db.texts import add_corpus
 from tests.e2e.conftest import App
-from tests.e2e.hands import at_rest, choose, open_page
+from tests.e2e.hands import LATENCY, at_rest, choose, open_page
 from tests.e2e.test_keyboard_flows import tab_to
 from tests.e2e.test_relabel_flow import name_is
 from themescope.core.labelling.task_items import DistributionPlan
@@ -134,10 +134,6 @@ SHOWN = """() => {
         if (text) return text.textContent;
     }
     return "";
-}"""
-LATENCY = """(ms) => {
-    const send = WebSocket.prototype.send;
-    WebSocket.prototype.send = function (data) { setTimeout(() => send.call(this, data), ms); };
 }"""
 UNITS, EVERY_MS = 60, 200
 

@@ -43,7 +43,7 @@ def test_shares_of_groups_from_a_sample_and_predictions(copy_home: CopyHome, hom
     assert not at.exception and at.multiselect[0].value == ["gold"], "the labelling with predictions is chosen"
     everything = table(at, "Corrected")
     assert everything["Code"] == ["Housing", "Transport"] and everything["Coded"] == [DRAWN, DRAWN]
-    assert "Shares of the codes in all 240 sentences of the project" in words_of(at)
+    assert "Shares of the codes in all 240 units of the project" in words_of(at)
     at = open_page("estimates", by="party")
     both = table(at, f"All units ({ROWS})")
     assert both["Code"] == ["Housing", "Transport"] and [*both][1:] == ["All units (240)", "A (120)", "B (120)"]

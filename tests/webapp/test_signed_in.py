@@ -98,7 +98,7 @@ def test_an_open_page_notices_that_its_session_has_ended(
 def test_who_is_no_admin_imports_and_trains_nothing(open_page: Open, sign_in: SignIn, name: str) -> None:
     sign_in(name)
     at = open_page("import")
-    role = {"lea": "Importing texts requires the admin role", "val": "Importing requires the labeller role"}[name]
+    role = {"lea": "Importing texts requires the admin role", "val": "Importing requires the coder role"}[name]
     assert role in plain_words_of(at) and not at.text_input
     at.switch_page(str(REGISTRY.get("train").script)).run()
     assert "Training requires the admin role" in plain_words_of(at)

@@ -358,7 +358,10 @@ def closed(what: str, right: Right = Right.MANAGE) -> bool:
     if may(right):
         return False
     role = Role.ADMIN if right is Right.MANAGE else Role.LABELLER
-    nothing(f"{what} requires the {role.value} role.", f"You can view everything. To change your role, ask {_admins()}")
+    nothing(
+        f"{what} requires the {'coder' if role is Role.LABELLER else role.value} role.",
+        f"You can view everything. To change your role, ask {_admins()}",
+    )
     return True
 
 

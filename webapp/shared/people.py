@@ -248,7 +248,7 @@ def show_identity(actor: Actor) -> None:
         on_change=_remember,
     )
     if not actor.may(Right.MANAGE):
-        st.caption("Role: viewer" if not actor.may(Right.LABEL) else "Role: labeller")
+        st.caption("Role: viewer" if not actor.may(Right.LABEL) else "Role: coder")
 
 
 def _remember() -> None:

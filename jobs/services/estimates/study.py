@@ -99,7 +99,7 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     labelled = np.unique(np.concatenate([known for known, _, _ in given]))
     sampled = given_samples(r, corpus.id, labellings, labelled)
     probabilities, outside, holds = None, 0, list[str]()
-    where = f"{counted(len(ids), corpus.unit.value)}, no random sample of which was coded"
+    where = f"{counted(len(ids), 'unit')}, no random sample of which was coded"
     if sampled.samples:
         frame = frame_of(r, corpus, ids, articles, sampled.samples)
         probabilities, outside, where = frame.probabilities, frame.outside, frame.text.partition(";")[0]

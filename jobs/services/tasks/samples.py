@@ -214,7 +214,7 @@ def frame_of(r: Unit, corpus: CorpusRecord, ids: Ids, articles: Ids, samples: Se
     """Return the frame of ``samples``, at least one, oldest first, among the sentences ``ids`` (n,) of a project."""
     known = samples_of(r, corpus.id)
     p = _union(r, corpus.id, ids, articles, known, samples)
-    inside, unit, positions = ~np.isnan(p), corpus.unit.value, _positions(r, articles)
+    inside, positions = ~np.isnan(p), _positions(r, articles)
     edits = r.corpus_edits.list(corpus.id)
     added = ~inside & (positions >= max(sample.articles for sample in samples))
     changed = ~inside & ~added & np.isin(ids, _changed(edits, samples[0]))
@@ -241,9 +241,9 @@ def frame_of(r: Unit, corpus: CorpusRecord, ids: Ids, articles: Ids, samples: Se
     }
     told = [f"{number:,} {reason}" for reason, number in reasons.items() if number]
     if not told:
-        return Frame(p, f"all {counted(len(ids), unit)} of the project", True)
+        return Frame(p, f"all {counted(len(ids), 'unit')} of the project", True)
     whose = f" of {of_waves(inside)}" if len(np.unique(wave[inside])) < len(np.unique(wave)) else ""
-    drawable = f"the {counted(int(inside.sum()), unit)}{whose} that the sample could draw"
+    drawable = f"the {counted(int(inside.sum()), 'unit')}{whose} that the sample could draw"
     return Frame(p, f"{drawable}; outside of it: {', '.join(told)}", False)
 
 

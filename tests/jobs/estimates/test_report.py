@@ -81,7 +81,7 @@ def test_shares_of_themes_and_codes_are_those_of_the_store(store: Store) -> None
     assert codes["Housing"][3] == f"{value:.1f} ({low:.1f} to {high:.1f})"
     assert headings(blocks) == [
         "Report of C", "Question", "Data", "Themes", "Themes by party",
-        "Shares of the codes in all 240 sentences of the project", "Codes by party", "Codings", "Method", "Limits",
+        "Shares of the codes in all 240 units of the project", "Codes by party", "Codings", "Method", "Limits",
     ]  # fmt: skip
     text = " ".join(block.text for block in blocks if isinstance(block, ParagraphBlock))
     assert "prediction-powered inference" in text and "There are no codes" not in text
@@ -90,7 +90,7 @@ def test_shares_of_themes_and_codes_are_those_of_the_store(store: Store) -> None
 def test_the_short_report_is_two_pages_of_the_same_numbers(store: Store) -> None:
     short, long = written(store, long=False), written(store)
     assert headings(short) == [
-        "Report of C", "Question", "Data", "Shares of the codes in all 240 sentences of the project", "Agreement",
+        "Report of C", "Question", "Data", "Shares of the codes in all 240 units of the project", "Agreement",
         "Method", "Limits",
     ]  # fmt: skip
     assert table(short, "Corrected") == table(long, "Corrected")

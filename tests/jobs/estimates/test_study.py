@@ -132,7 +132,7 @@ def test_a_later_wave_is_outside_of_what_estimates_hold_for_until_it_is_drawn_fr
         assert {item.article_id for item in r.tasks.items(more.id)} == {int(r.corpora.article_ids(corpus.id)[-1])}
     label(store, more.id, "Ada")
     study = study_of(store, "Pilot · Ada", "More · Ada")
-    assert study.holds == ("The estimates hold for all 320 sentences of the project.",) and study.outside == 0
+    assert study.holds == ("The estimates hold for all 320 units of the project.",) and study.outside == 0
     p = study.probabilities
     assert p is not None and np.allclose(p[:ROWS], DRAWN / ROWS) and np.allclose(p[ROWS:], 20 / 80)
     with store.reading() as r:
@@ -155,7 +155,7 @@ def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
         drawn = {s.id for item in r.tasks.items(task.id) for s in making.sentences_of_item(r, item.range)}
     label(store, task.id, "Ada")
     study = study_of(store, "All · Ada")
-    assert study.holds[0] == "The estimates hold for all 320 sentences of the project."
+    assert study.holds[0] == "The estimates hold for all 320 units of the project."
     with store.reading() as r:
         blocks = project_report(store, corpus.id, [r.labellings.by_name("All · Ada")], long=True)
     (by_table,) = (

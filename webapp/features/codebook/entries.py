@@ -414,9 +414,7 @@ def show_versions(state: CodebookState) -> None:
             st.rerun()
     known = versions(state.partition)
     if not known:
-        nothing(
-            "No versions yet.", "Record one when the codebook is ready for labellers; later ones show what changed."
-        )
+        nothing("No versions yet.", "Record one when the codebook is ready for coders; later ones show what changed.")
         return
     steps = _steps(state.record.id)
     shown = [steps.get(version.key) for version in known]

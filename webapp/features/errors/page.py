@@ -19,7 +19,7 @@ from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.results import triplet_queries
-from themescope.webapp.shared.results.compare_queries import edit_view, partition_name
+from themescope.webapp.shared.results.compare_queries import edit_view, labellings, partition_name
 from themescope.webapp.shared.text import count
 
 _USUAL = 50
@@ -84,16 +84,19 @@ def _causes(coding: Partition | None, failures: int) -> None:
 
 def _steps(corpus: CorpusRecord) -> list[Stage]:
     """Return the steps of a project without collected failures."""
-    evaluated = bool(_sets(corpus) or _clusterings(corpus))
+    evaluated, compared = bool(_sets(corpus) or _clusterings(corpus)), len(labellings(corpus.id)) > 1
     collect = "A random sample, or those that you meet: O in Triplets and Code, “Collect as errors” elsewhere."
     first = (
         Stage("Evaluate a model", "On triplets or on a benchmark.", evaluated, "compare")
         if evaluated or corpus.has_sections
-        else Stage("Compare codings", "What two people code differently can be collected, too.", False, "agreement")
+        else Stage("Compare codings", "What two people code differently can be collected, too.", compared, "agreement")
     )
     return [
         first,
-        Stage("Collect what it got wrong", collect, False, "errors", needs="" if evaluated else "Needs a result."),
+        Stage(
+            "Collect what it got wrong", collect, False, "errors" if evaluated else "agreement",
+            needs="" if evaluated or compared else "Needs a result.",
+        ),
         Stage("Code it by its causes", "", False, "code", needs="Needs failures."),
     ]  # fmt: skip
 

@@ -36,15 +36,15 @@ _ROWS_PX = 340, 16, 34
 
 
 def percent(found: Estimate | None) -> str:
-    """Return ``38.2 [35.1, 41.4]`` in percent; a dash without an estimate."""
-    return "–" if found is None else f"{100 * found.value:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+    """Return ``38.2% [35.1, 41.4]``; a dash without an estimate."""
+    return "–" if found is None else f"{100 * found.value:.1f}% [{100 * found.low:.1f}, {100 * found.high:.1f}]"
 
 
 def bounds(one: ShareEstimate) -> str:
     """Return the shares in percent between which that of an estimate is whatever the labels of open sentences are."""
     if one.least is None or one.most is None:
         return "–"
-    return f"{100 * one.least.value:.1f} – {100 * one.most.value:.1f}"
+    return f"{100 * one.least.value:.1f}% – {100 * one.most.value:.1f}%"
 
 
 def rows(code: str, found: Sequence[ShareEstimate], holds: str) -> list[tuple[Any, ...]]:
@@ -104,7 +104,7 @@ def estimates_figure(
                 marker={"symbol": symbol, "size": 9, "color": tones.colour(colour)},
                 line={"color": tones.colour(colour), "width": 2},
                 error_x=None if timed else ends, error_y=ends if timed and not line else None,
-                text=[f"{shown[row]}: {percent(value)} %" for row, value in kept],
+                text=[f"{shown[row]}: {percent(value)}" for row, value in kept],
                 hovertemplate="%{text}<extra>%{fullData.name}</extra>",
             )
         )  # fmt: skip
@@ -112,6 +112,8 @@ def estimates_figure(
         (figure.update_yaxes, figure.update_xaxes) if timed else (figure.update_xaxes, figure.update_yaxes)
     )
     values_axis(tickformat=".0%", rangemode="normal" if differs else "tozero", zeroline=differs, automargin=True)
+    for axis in (figure.update_xaxes, figure.update_yaxes):
+        axis(tickfont={"color": tones.ink, "size": 12.5})
     names_axis(
         tickvals=list(range(len(shown))), ticktext=shown, showgrid=False, zeroline=False, automargin=True,
         range=[-0.6, len(shown) - 0.4] if timed else [len(shown) - 0.4, -0.6],

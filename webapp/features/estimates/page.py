@@ -202,9 +202,7 @@ def _draw(study: Study, found: Mapping[str, Sequence[ShareEstimate]], timed: boo
     few = any(chart.best(one) is None for rows in found.values() for one in rows)
     if len(found) > 1 and len(groups) > 1:
         _draw_by_group(found, groups)
-        told = "Share in percent with its 95 % interval" + (
-            ", corrected by the machine's codes." if study.coder else "."
-        )
+        told = "Share with its 95 % interval" + (", corrected by the machine's codes." if study.coder else ".")
     else:
         listed = [(code if len(found) > 1 else one.name or ALL, one) for code, rows in found.items() for one in rows]
         ways = chart.ways_of(study.machine is not None)
@@ -219,9 +217,7 @@ def _draw(study: Study, found: Mapping[str, Sequence[ShareEstimate]], timed: boo
         if any(one.open for _, one in listed):
             table |= {"Open": [one.open for _, one in listed], "Least – most": [chart.bounds(one) for _, one in listed]}
         draw_table(table, column_config={way: st.column_config.TextColumn(help=help) for way, help in _WAYS.items()})
-        told = "Share in percent with its 95 % interval." + (
-            " **Corrected** is the one to report." if study.coder else ""
-        )
+        told = "Share with its 95 % interval." + (" **Corrected** is the one to report." if study.coder else "")
     missing = f" –: fewer than {FEWEST_LABELS} sampled units with codes in {FEWEST_DOCUMENTS} documents."
     st.caption(told + (missing if few else ""))
 

@@ -19,7 +19,7 @@ from themescope.webapp.shared.text import ago, count, plain
 
 _MAY = {
     Role.VIEWER: "Viewer: read only",
-    Role.LABELLER: "Labeller: label and review",
+    Role.LABELLER: "Coder: code and review",
     Role.ADMIN: "Admin: full access, including roles",
 }
 
@@ -33,7 +33,7 @@ def show() -> None:
     admins = [member.person.name for member in found if member.person.role is Role.ADMIN]
     if not admins:
         st.info(
-            "No admin yet: everyone except viewers has full access. Once there is an admin, labellers can only label "
+            "No admin yet: everyone except viewers has full access. Once there is an admin, coders can only code "
             "and review.",
             icon=":material/lock_open:",
         )
@@ -46,7 +46,7 @@ def show() -> None:
         with left:
             columns = {
                 "Name": [member.person.name or UNNAMED for member in found],
-                "Role": [member.person.role.value.capitalize() for member in found],
+                "Role": [_MAY[member.person.role].partition(":")[0] for member in found],
                 "Last seen": [ago(member.person.seen) for member in found],
                 "Sign-in": [member.login.value if member.login else "–" for member in found],
                 "Added": [member.person.created.date() for member in found],

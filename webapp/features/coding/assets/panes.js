@@ -39,6 +39,7 @@ class Panes extends CodingView {
     const codes = make("div");
     this.book.append(this.title, codes);
     this.codes = new CodeList(codes, (code) => this.assign(code.number));
+    this.codes.title.remove(); // the codebook has its own
     this.about = make("div", "about");
     this.right.append(this.book, this.about);
     this.menu = make("div", "menu", "", { role: "menu", popover: "auto" });
