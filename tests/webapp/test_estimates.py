@@ -51,13 +51,13 @@ def test_shares_of_groups_from_a_sample_and_predictions(copy_home: CopyHome, hom
     assert not at.exception
     found = table(at, "Corrected")
     assert found["Group"] == ["All units", "A", "B"] and found["Units"] == [ROWS, ROWS // 2, ROWS // 2]
-    share = [float(str(cell).split()[0]) for cell in found["Corrected"]]
+    share = [float(str(cell).partition("%")[0]) for cell in found["Corrected"]]
     assert share[1] > 50 > 30 > share[2]
     assert [both[name][0] for name in [*both][1:]] == found["Corrected"], "one number, whichever table has it"
     at = open_page("estimates", code="Housing", by="party", show="Difference")
     assert table(at, "Corrected")["Group"] == ["A – B"]
     at = open_page("estimates", code="Housing", by="party", show="Parts of the code")
-    parts = [float(str(cell).split()[0]) for cell in table(at, "Corrected")["Corrected"]]
+    parts = [float(str(cell).partition("%")[0]) for cell in table(at, "Corrected")["Corrected"]]
     assert sum(parts) == pytest.approx(100, abs=0.2)
 
 
@@ -115,7 +115,7 @@ def test_the_files_hold_what_is_shown(
     made = {name.rpartition(".")[2]: bytes(make()) for name, make in files.items()}  # type: ignore[arg-type]
     rows = [*csv.DictReader(io.StringIO(made["csv"].decode("utf-8-sig")))]
     assert [row["group"] for row in rows] == ["", "A", "B"] and {row["code"] for row in rows} == {"Housing"}
-    shown = [f"{100 * float(row['corrected']):.1f}" for row in rows]
+    shown = [f"{100 * float(row['corrected']):.1f}%" for row in rows]
     assert [str(cell).split()[0] for cell in table(at, "Corrected")["Corrected"]] == shown
     assert b"prediction-powered inference" in made["md"] and f"People coded {DRAWN} units".encode() in made["md"]
     with zipfile.ZipFile(io.BytesIO(made["zip"])) as archive:
@@ -154,7 +154,7 @@ def test_sentences_outside_of_the_sample_are_said_and_can_be_drawn_from(
     for id in some:
         corpus_edits.correct_text(store, corpus.id, id, f"Another text of {id}", "Ada")
     at = open_page("estimates", code="Housing", by="party")
-    assert "Share of “Housing” in the 237 sentences that the sample could draw" in words_of(at)
+    assert "Share of “Housing” in the 237 units that the sample could draw" in words_of(at)
     assert "3 with a text changed since" in words_of(at) and table(at, "Corrected")["Units"][0] == ROWS - 3
     form = press(at, "Draw from the 3 sentences outside of the sample")
     assert form.checkbox(key="tasks_form_outside").value and form.number_input(key="tasks_form_units").value == 3
@@ -170,5 +170,5 @@ def test_open_sentences_have_their_number_and_bounds(copy_home: CopyHome, home: 
     assert "6 of 60 sampled units open" in words_of(at)
     found = table(at, "Corrected")
     assert found["Open"] == [6] and found["Coded"] == [DRAWN - 6]
-    low, high = (float(end) for end in str(found["Least – most"][0]).split(" – "))
-    assert low < float(str(found["Corrected"][0]).split()[0]) < high
+    low, high = (float(end.rstrip("%")) for end in str(found["Least – most"][0]).split(" – "))
+    assert low < float(str(found["Corrected"][0]).partition("%")[0]) < high

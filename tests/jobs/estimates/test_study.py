@@ -102,7 +102,7 @@ def test_a_later_wave_is_outside_of_what_estimates_hold_for_until_it_is_drawn_fr
     second_wave(store)
     study = study_of(store, "gold")
     told = (
-        "The estimates hold for the 240 sentences of “wave 1” that the sample could draw; "
+        "The estimates hold for the 240 units of “wave 1” that the sample could draw; "
         "outside of it: 80 added since (“spring”)."
     )
     assert study.holds == (told,) and study.outside == 80 and len(study.ids) == ROWS
@@ -111,7 +111,7 @@ def test_a_later_wave_is_outside_of_what_estimates_hold_for_until_it_is_drawn_fr
     assert after.units == ROWS and after.people == before.people
     folder = tmp_path / "files"
     text = run(store, "estimate", "gold", "--code", "Housing", "--methods", "--replication", str(folder))
-    assert text.count("for the 240 sentences of “wave 1”") == 2, "beside the table, and in the methods section"
+    assert text.count("for the 240 units of “wave 1”") == 2, "beside the table, and in the methods section"
     assert told in (folder / "replicate.py").read_text("utf-8")
     units = (folder / "units.csv").read_text("utf-8").splitlines()
     assert len(units) == 1 + ROWS and all(line.split(",")[5] for line in units)
@@ -123,7 +123,7 @@ def test_a_later_wave_is_outside_of_what_estimates_hold_for_until_it_is_drawn_fr
     with store.reading() as r:
         ada = r.labellings.by_name("Pilot · Ada")
     section = methods_section(store, [ada.id]).markdown
-    assert "60 of 240 sentences at random, which stand for the 240 sentences of “wave 1”" in section
+    assert "60 of 240 sentences at random, which stand for the 240 units of “wave 1”" in section
     # Now from the rest: both samples together are one of all.
     run(store, "sample", "C", "More", "--number", "20", "--person", "Ada", "--outside", "--codes", "Codes")
     assert study_of(store, "gold").holds == (told,), "nothing of it is labelled yet"
@@ -171,7 +171,7 @@ def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
     study = study_of(store, "All · Ada")
     assert not np.isin(corrected, study.ids).any() and len(study.ids) == ROWS - 2
     assert study.holds == (
-        "The estimates hold for the 238 sentences that the sample could draw; outside of it: 2 with a text changed "
+        "The estimates hold for the 238 units that the sample could draw; outside of it: 2 with a text changed "
         "since, 80 removed since.",
         "1 code of units outside of it left out.",
         f"{gone + 1} of {len(drawn | pilot(store))} sampled units removed or changed since.",

@@ -9,13 +9,15 @@ import streamlit as st
 
 from themescope.core.projection.maps import UmapConfig
 from themescope.core.records.stored import CorpusRecord, MapRecord, ModelRecord
+from themescope.db.access import Right
 from themescope.jobs.common.models import corpus_shares
 from themescope.webapp.features import map as state
 from themescope.webapp.features.map import view
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import closed, model_notes, nothing, one_model, project
+from themescope.webapp.shared.choose import Stage, closed, model_notes, nothing, one_model, project, steps
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.people import may
 from themescope.webapp.shared.selections import selection_panel, selections
 from themescope.webapp.shared.selections.selections import Panel
 
@@ -30,7 +32,7 @@ def new_map_form(corpus: CorpusRecord) -> None:
     """Draw the form; it queues a job that embeds the sentences and projects them to two dimensions."""
     if closed("Creating a map"):
         return
-    models = queries.best_first(corpus_shares(corpus), corpus.id, across=corpus.articles > 1)
+    models = _models(corpus)
     if not models:
         nothing("A map needs a model.", "“Mean of word vectors” trains in seconds.", "train", "Train a model")
         return
@@ -41,9 +43,7 @@ def new_map_form(corpus: CorpusRecord) -> None:
         chosen = st.multiselect("Texts", titles, placeholder="whole project", help="Empty for the whole project.")
         left, middle, right = st.columns([2, 1, 1])
         name = left.text_input("Map name", placeholder=f"{corpus.name} by {model.name}")
-        limit = middle.number_input(
-            "Maximum units", 50, _MOST, min(20_000, max(50, corpus.sentences)), step=1_000, help=_LIMIT_HELP
-        )
+        limit = middle.number_input("Maximum units", 50, _MOST, _usual_limit(corpus), step=1_000, help=_LIMIT_HELP)
         seed = right.number_input(
             "Seed", min_value=0, value=0, step=1, help="Seed of sampling and layout; the same seed gives the same map."
         )
@@ -51,19 +51,27 @@ def new_map_form(corpus: CorpusRecord) -> None:
         if not st.form_submit_button("Create map", type="primary", icon=":material/scatter_plot:"):
             return
     config = checked(UmapConfig, values)
-    if config is None:
-        return
-    args = {
-        "corpus": corpus.name,
-        "model": model.name,
-        "titles": chosen,
-        "limit": int(limit),
-        "settings": config.to_dict(),
-        "seed": int(seed),
-        "name": name.strip() or _name(corpus, model, chosen),
-    }
-    if submit("project", args, f"Map {args['name']}"):
+    if config is not None and _create(corpus, model, chosen, int(limit), int(seed), config, name.strip()):
         st.rerun()
+
+
+def _models(corpus: CorpusRecord) -> list[ModelRecord]:
+    return queries.best_first(corpus_shares(corpus), corpus.id, across=corpus.articles > 1)
+
+
+def _create(
+    corpus: CorpusRecord, model: ModelRecord, titles: list[str], limit: int, seed: int, config: UmapConfig, name: str
+) -> bool:
+    """Queue the map; return whether that was possible."""
+    args = {
+        "corpus": corpus.name, "model": model.name, "titles": titles, "limit": limit, "settings": config.to_dict(),
+        "seed": seed, "name": name or _name(corpus, model, titles),
+    }  # fmt: skip
+    return submit("project", args, f"Map {args['name']}") is not None
+
+
+def _usual_limit(corpus: CorpusRecord) -> int:
+    return min(20_000, max(50, corpus.sentences))
 
 
 def ordered(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> list[MapRecord]:
@@ -83,8 +91,22 @@ def draw(corpus: CorpusRecord) -> None:
     if maps := ordered(corpus, queries.maps(corpus.id)):
         view.show(corpus, maps, partial(new_map_form, corpus))
         return
-    nothing("No map of this project yet.", "Choose a model below and create one; it takes a minute or two.")
-    new_map_form(corpus)
+    models = _models(corpus)
+
+    def create() -> None:
+        _create(corpus, models[0], [], _usual_limit(corpus), 0, UmapConfig(), "")
+
+    needs = "" if models and may(Right.MANAGE) else "Needs a model." if not models else "Requires the admin role."
+    steps(
+        [
+            Stage("Train a model", "It measures which units are alike.", bool(models), "train"),
+            Stage("Create map", "By the best model; a minute or two.", False, "map", None, needs, create),
+            Stage("Look and select", "A lasso around points lists their units.", False, "map", needs="Needs a map."),
+        ]
+    )
+    if models:
+        with st.expander("Options"):
+            new_map_form(corpus)
     elsewhere = selections.from_address(state.STORED) or selections.offered(corpus.id, keep=True)
     if elsewhere is not None and elsewhere.corpus_id == corpus.id:
         selection_panel.show(Panel(elsewhere, "map_drawer", state.STORED))
