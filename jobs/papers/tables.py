@@ -133,7 +133,7 @@ def _made(table: ResultTable, work: Work, measured: Mapping[str, Sequence[Measur
         "machine": f"{processor()}, {os.cpu_count()} cores",
         "seconds": {
             "fits": round(sum(float(model.metrics.get("seconds", 0)) for model in fitted), 1),
-            "evaluations": round(sum(run.seconds for run in runs), 1),
+            "evaluations": round(sum(run.seconds for run in runs), 3),
         },
         "data": data,
     }

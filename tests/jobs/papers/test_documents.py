@@ -46,8 +46,10 @@ def test_headers_state_what_ran(corpus: Store, reproduce: Reproduce, data: Path,
     records = json.loads((tmp_path / "docs" / "results.json").read_text(encoding="utf-8"))
     assert records["tables"] == {table: content(corpus, table) for table in ("2", "4")}
     made = records["tables"]["2"]["made"]
-    assert made["machine"] and made["seconds"]["fits"] > 0 and made["seconds"]["evaluations"] > 0
+    assert made["machine"] and made["seconds"]["evaluations"] > 0
     with corpus.reading() as r:
+        fits = sum(m.metrics["seconds"] for m in r.models.list() if m.method == "mean-vectors" or m.seed < 2)
+        assert 0 <= made["seconds"]["fits"] <= round(fits, 1)
         digests = {f"triplets {found.kind}": found.digest for found in r.triplets.list() if found.kind == "sentences"}
     assert {name: made["data"][name] for name in digests} == digests and made["data"]["C"]
     assert made["data"]["words.txt"] == file_digest(data / "words.txt")
