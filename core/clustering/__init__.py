@@ -3,7 +3,7 @@
 Tags: ``compiled`` takes a millisecond per article, so that parallel processes would cost more than they save;
 ``no-vectors`` uses the number of sentences only; ``many-items`` is for tens of
 thousands of sentences at once; ``needs-k`` does not choose the number of clusters itself; ``paper`` is a row of the
-paper's table.
+paper's table; ``tables-only`` is for further rows of our tables, and no choice of pages.
 """
 
 from themescope.core.registry import Card, Registry
@@ -41,7 +41,7 @@ REGISTRY = Registry(
             source="Lloyd 1982; one interpretation of Ein Dor et al. 2018",
             factory="themescope.core.clustering.baselines:RawKMeans",
             config="themescope.core.clustering.baselines:KMeansConfig",
-            tags=_COMPILED,
+            tags=_COMPILED | {"tables-only"},
         ),
         Card(
             id="kmeans-spherical",
@@ -50,7 +50,7 @@ REGISTRY = Registry(
             source="Dhillon and Modha 2001",
             factory="themescope.core.clustering.baselines:SphericalKMeans",
             config="themescope.core.clustering.baselines:KMeansConfig",
-            tags=_COMPILED,
+            tags=_COMPILED | {"tables-only"},
         ),
         Card(
             id="ward",

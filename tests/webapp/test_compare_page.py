@@ -206,3 +206,9 @@ def test_a_view_is_saved_opened_and_forgotten(compared: Store, open_page: Open) 
     at.button(key=f"delete-view-{view.id}").click().run()
     with compared.reading() as r:
         assert r.views.list() == []
+
+
+def test_clusterers_that_only_the_tables_need_are_no_choice(compared: Store, open_page: Open) -> None:
+    at = open_page("compare", tab="Clustering")
+    (offered,) = [one.options for one in at.multiselect if one.label == "Clusterers" and "Ward" in one.options]
+    assert "k-means on unit vectors" in offered and not {"k-means on raw vectors", "Spherical k-means"} & {*offered}

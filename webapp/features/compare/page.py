@@ -30,6 +30,7 @@ def run(benchmark: BenchmarkRecord) -> None:
         return
     corpus = queries.read(lambda r: r.corpora.get(benchmark.corpus_id))
     best = queries.best_first(corpus_shares(corpus), corpus.id, across=False)
+    offered = [c.id for c in CLUSTERERS if "tables-only" not in c.tags]
     usual = [c.id for c in CLUSTERERS if "paper" in c.tags or "no-vectors" in c.tags]
     brought = [model for model in best if model.name == st.session_state.get(compare.RUN)]
     wanted = combinations(benchmark, brought, usual) if brought else []
@@ -41,7 +42,7 @@ def run(benchmark: BenchmarkRecord) -> None:
     with st.popover("Run methods", type="primary", icon=":material/play_arrow:"):
         models = grouped(best, lambda model: model.method)
         chosen = st.multiselect("Models", [m.name for m in models], default=preselected(best))
-        clusterers = st.multiselect("Clusterers", CLUSTERERS.ids(), default=usual, format_func=clusterer_title)
+        clusterers = st.multiselect("Clusterers", offered, default=usual, format_func=clusterer_title)
         wanted = combinations(benchmark, [m for m in models if m.name in chosen], clusterers)
         label = f"Run {count(len(wanted), 'missing combination')}" if wanted else "All combinations run"
         if st.button(label, icon=":material/play_arrow:", disabled=not wanted) and _queue(benchmark, wanted):

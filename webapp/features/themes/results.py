@@ -374,7 +374,9 @@ def _show_settings(shown: Shown) -> None:
     own = names.index(shown.base.model.name) if shown.base.model.name in names else 0
     model = first.selectbox("Model", names, own, format_func=lambda name: model_label(known[name]))
     ways = {"": "Suggested"} | {
-        card.id: card.title for card in CLUSTERERS if "needs-k" in card.tags and "no-vectors" not in card.tags
+        card.id: card.title
+        for card in CLUSTERERS
+        if "needs-k" in card.tags and not card.tags & {"no-vectors", "tables-only"}
     }
     way = second.selectbox("Method", list(ways), format_func=ways.__getitem__, help="Suggested: by density for lists.")
     k = third.number_input(
