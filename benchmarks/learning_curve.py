@@ -89,7 +89,9 @@ class Curve:
         limit = 0 if share >= 1 else round(share * len(self.groups))
         args = {"method": "triplets-sen", "name": f"curve {share:g}", "triplets": self.set.name, "seed": 0}
         settings = {**self.settings, "training_limit": limit}
-        resume_here(self.store, "train", {**args, "validation": self.evaluated.name, "settings": settings})
+        resume_here(
+            self.store, "train", {**args, "keep_start": True, "validation": self.evaluated.name, "settings": settings}
+        )
 
     def models(self) -> list[ModelRecord]:
         """Return the models of the store that differ from the settings in their share of the articles at most."""
@@ -114,7 +116,7 @@ class Curve:
         with self.store.reading() as r:
             known = {model.name for model in r.models.list()}
         if base["name"] not in known:
-            run_here(self.store, "train", base)
+            run_here(self.store, "train", {**base, "keep_start": True})
         points, items = [], []
         for model in self.models():
             own = articles_within(self.groups, int(model.config.get("training_limit", 0)), model.seed)

@@ -320,8 +320,9 @@ def divided(texts: TripletTexts, held_out: Sequence[Split] = (Split.VALIDATION, 
 
 def taken(texts: TripletTexts, rows: Ids) -> TripletTexts:
     """Return some of the triplets."""
-    columns = ([column[row] for row in rows] for column in (texts.pivots, texts.positives, texts.negatives))
-    return TripletTexts(*columns, texts.groups[rows])
+    columns = (texts.pivots, texts.positives, texts.negatives)
+    pivots, positives, negatives = ([column[row] for row in rows] for column in columns)
+    return TripletTexts(pivots, positives, negatives, texts.groups[rows])
 
 
 def _csv_rows(path: Path, reader: Iterator[list[str]], header: list[str], columns: list[int]) -> Iterator[list[str]]:

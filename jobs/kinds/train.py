@@ -59,6 +59,9 @@ class TrainConfig(JobConfig):
     without: tuple[str, ...] = option(
         (), "Corpora whose articles are left out, for methods that use sections, such as the corpus of a demo."
     )
+    keep_start: bool = option(
+        False, "Store a model that learned nothing, too, as the tables of the papers do, which show its score."
+    )
 
     def validate(self) -> None:
         """Check the method, its settings and its data."""
@@ -158,7 +161,8 @@ def train(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     fitted.fit(corpus, context.part(0.0, 0.98))
     # If the method has no metrics of its own, the last points of its curves are stored.
     metrics = dict(getattr(fitted, "metrics", None) or {name: p.value for name, p in context.last.items()})
-    require_learned(metrics)
+    if not args.keep_start:
+        require_learned(metrics)
     metrics["seconds"] = round(time.monotonic() - begun, 1)
     seen = title_digests(_titles(store, card, data, corpus))
     record["train_titles"] = sorted({*seen, *record.pop("joined_titles", ())})

@@ -261,7 +261,12 @@ class Work:
         settings = {**self.profile.budgets.get(model.budget, {}), **model.settings}
         if model.words:
             settings["word_vectors"] = self.sources.words_for(model.words)
-        args = {"method": model.method, "seed": seed, **self._data(model, METHODS.get(model.method).tags)}
+        args = {
+            "method": model.method,
+            "seed": seed,
+            "keep_start": True,
+            **self._data(model, METHODS.get(model.method).tags),
+        }
         if model.parts:
             args["models"] = [self.model(*part).name for part in self.parts_of((model.id, seed))]
         name = f"{self.paper.id} {model.id}, {self.profile.id}, seed {seed}"

@@ -79,8 +79,8 @@ def _python() -> Iterator[Examined]:
 def _packages() -> Iterator[Examined]:
     of_extra: dict[str, list[str]] = {}
     for line in metadata.requires("themescope") or ():
-        extra = re.search(r"extra == .(\w+)", line)
-        of_extra.setdefault(extra[1] if extra else "", []).append(re.split(r"[^\w.-]", line, maxsplit=1)[0])
+        named = re.search(r"extra == .(\w+)", line)
+        of_extra.setdefault(named[1] if named else "", []).append(re.split(r"[^\w.-]", line, maxsplit=1)[0])
     names = [*of_extra.pop("", ()), *of_extra.pop("app", ())]
     missing = [name for name in names if not _is_installed(name)]
     found = (
