@@ -24,7 +24,7 @@ from themescope.core.readers.streams import open_stream
 from themescope.core.readers.wikitext.page import LinkRemoval, read_page
 from themescope.core.text.splitting import SentenceSplitter, split_article
 from themescope.core.types import Article, Shard
-from themescope.jobs.executors.local import LocalExecutor
+from themescope.jobs.executors.base import LocalExecutor
 from themescope.jobs.services.installation.demo import demo_dump
 
 

@@ -33,8 +33,7 @@ from themescope.core.types import Shard
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
-from themescope.jobs.executors.base import WINDOW, Pool, ShardExecutor
-from themescope.jobs.executors.local import LocalConfig, LocalExecutor, available_cores
+from themescope.jobs.executors.base import WINDOW, LocalConfig, LocalExecutor, Pool, ShardExecutor, available_cores
 from themescope.jobs.queue.control import execute
 from themescope.jobs.services.installation.demo import demo_dump
 

@@ -41,7 +41,7 @@ from themescope.core.tasks.waves import ThemeCentres, new_themes
 from themescope.core.types import Float32, Ids
 from themescope.db import label_tables as lt
 from themescope.db import tables as t
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here

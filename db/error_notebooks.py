@@ -38,7 +38,7 @@ from themescope.core.labelling.partition import (
 from themescope.core.records.stored import CorpusRecord, EditKind
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.repositories.corpora import Corpora
 from themescope.db.repositories.corpus_edits import CorpusEdits
 from themescope.db.repositories.failures import CollectedFailure, Failures

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from themescope.core.records.stored import LabellingRecord, PredictionRecord
-from themescope.db import label_records, records
+from themescope.db import records
 from themescope.db.tables import id_table, metadata, record_table, reference, required, row_id, unique
 from themescope.db.types import Big, Json, Text, UtcDateTime
 
@@ -168,7 +168,7 @@ label_presence = sa.Table(
 
 task = record_table(
     "task",
-    label_records.TaskRecord,
+    records.TaskRecord,
     reference("corpus"),
     unique("name"),
     reference("labelling", "gold_id", nullable=True, ondelete="SET NULL"),
@@ -176,7 +176,7 @@ task = record_table(
 
 task_member = record_table(
     "task_member",
-    label_records.MemberRecord,
+    records.MemberRecord,
     sa.Column("task_id", Big, sa.ForeignKey("task.id", ondelete=_CASCADE), primary_key=True),
     sa.Column("person", Text, primary_key=True),
     reference("labelling", nullable=True, ondelete="SET NULL"),
@@ -185,5 +185,5 @@ task_member = record_table(
 
 # A range of sentences of an article, by position, for one person. Several people have a row each.
 task_item = record_table(
-    "task_item", label_records.ItemRecord, reference("task"), reference("article"), small=("first", "last", "place")
+    "task_item", records.ItemRecord, reference("task"), reference("article"), small=("first", "last", "place")
 )

@@ -25,8 +25,7 @@ from themescope.db.engine import (
     up_to_date,
     upgrade,
 )
-from themescope.db.files.artifacts import Artifacts
-from themescope.db.files.folders import open_folder
+from themescope.db.files.artifacts import Artifacts, open_folder
 from themescope.db.files.vector_files import VectorFiles
 from themescope.db.repositories.accounts import ApiTokens, AuditLog, FailedSignIns, Logins, Sessions
 from themescope.db.repositories.blocks import Columns, Embeddings

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from themescope.core.errors import ArtifactError, DataError
 from themescope.core.types import Matrix
-from themescope.db.files.folders import DAY, Folder
+from themescope.db.files.artifacts import DAY, Folder
 from themescope.db.records import VectorBlock
 
 DTYPES = {"float16": "<f2", "float32": "<f4"}

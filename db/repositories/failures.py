@@ -19,7 +19,7 @@ from themescope.core.records.stored import FAILURES_OF, CorpusRecord
 from themescope.core.types import Article, Ids, Paragraph, Section, Value
 from themescope.db import tables as t
 from themescope.db.access import Right, allowing
-from themescope.db.label_records import NewItem, NewTask, TaskRecord
+from themescope.db.records import NewItem, NewTask, TaskRecord
 from themescope.db.repositories.base import Repository
 from themescope.db.repositories.blocks import Columns, packed_blocks
 from themescope.db.repositories.corpora import Corpora

@@ -41,7 +41,7 @@ from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db.access import Right
-from themescope.db.label_records import Draft, Snapshot
+from themescope.db.records import Draft, Snapshot
 from themescope.db.repositories.base import Repository
 from themescope.db.repositories.labellings import LABEL, Labellings
 from themescope.db.sql import bulk_insert, contains, id_chunks, id_columns, now, within

@@ -28,7 +28,7 @@ from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db import tables as s
 from themescope.db.access import Right, hidden_labellings, is_hidden, only_its_maker
-from themescope.db.label_records import HIDDEN, NewLabelling, Snapshot
+from themescope.db.records import HIDDEN, NewLabelling, Snapshot
 from themescope.db.repositories.base import NamedRepository, RecordRepository
 from themescope.db.repositories.corpora import kept_rows
 from themescope.db.repositories.people import People

@@ -15,8 +15,7 @@ from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db import tables as s
 from themescope.db.access import Actor, Right
-from themescope.db.label_records import Presence
-from themescope.db.records import PersonRecord, SavedViewRecord
+from themescope.db.records import PersonRecord, Presence, SavedViewRecord
 from themescope.db.repositories.base import RecordRepository, Repository
 from themescope.db.repositories.corpora import kept_rows
 from themescope.db.sql import from_bytes, now, to_bytes

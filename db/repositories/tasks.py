@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from themescope.core.errors import DataError, StoreError
 from themescope.db import label_tables as t
 from themescope.db import tables as s
-from themescope.db.label_records import ItemRecord, MemberRecord, NewItem, NewTask, Reason, TaskRecord
+from themescope.db.records import ItemRecord, MemberRecord, NewItem, NewTask, Reason, TaskRecord
 from themescope.db.repositories.base import NamedRepository
 from themescope.db.repositories.people import People
 from themescope.db.sql import bulk_insert, now

@@ -46,7 +46,7 @@ from themescope.core.labelling.partition import start as begun
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows, with_approvals
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled import approvals_of, start_provenance
 

@@ -1,4 +1,4 @@
-"""Commands that run and administer an installation: `worker`, `doctor`, `backup`, `restore` and `mcp`."""
+"""Commands that administer an installation: `worker`, `doctor`, `backup`, `restore`, `mcp`, and `people`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from pathlib import Path
 
 import click
 
-from themescope.core.errors import MissingExtraError
+from themescope.core.errors import DataError, MissingExtraError
+from themescope.core.records.stored import Role
 from themescope.db.access import Actor
+from themescope.db.passwords import SHORTEST
 from themescope.db.settings import Settings
+from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.backups.writing import About
+from themescope.jobs.backups import About
 from themescope.jobs.cli.shell import FAILED, Shell, common, pairs, pass_shell, table
 from themescope.jobs.queue.runner import Bar
-from themescope.jobs.services.accounts import api_tokens
+from themescope.jobs.services.accounts import api_tokens, people
 from themescope.jobs.services.accounts.people import tidy
 
 
@@ -56,7 +59,7 @@ def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
 @pass_shell
 def doctor(shell: Shell, vectors: bool) -> int:
     """Check the installation: Python, packages, store, queue, worker, disk, word vectors. Exits with 1 on a problem."""
-    from themescope.jobs.services.installation.doctor import examine
+    from themescope.jobs.services.installation.health import examine
 
     checks = examine(vectors)
     rows = [{"": check.mark, "what": check.name, "found": check.found} for check in checks]
@@ -76,7 +79,7 @@ def backup(shell: Shell, file: Path) -> int:
 
     Exits with 1 if files of models or vectors were missing or damaged; the backup has all others.
     """
-    from themescope.jobs.backups.writing import write_backup
+    from themescope.jobs.backups import write_backup
 
     # Not migrated: before an upgrade, the tables are saved as they are.
     store = Store(Settings.from_environment())
@@ -97,8 +100,7 @@ def backup(shell: Shell, file: Path) -> int:
 @pass_shell
 def restore(shell: Shell, file: Path, check: bool) -> None:
     """Restore the backup FILE into an empty data folder and an empty database, and compare it with its checksums."""
-    from themescope.jobs.backups.restoring import restore_backup
-    from themescope.jobs.backups.writing import check_backup
+    from themescope.jobs.backups import check_backup, restore_backup
 
     bar = Bar("Checking" if check else "Restoring", shell.json)
     if check:
@@ -165,3 +167,199 @@ def _actor(store: Store, person: str) -> Callable[[], Actor]:
             return r.people.actor(person)
 
     return owner
+
+
+# `themescope people`: accounts and roles, tokens of the HTTP API, and personal data
+
+_ROLE = click.Choice([role.value for role in Role])
+
+
+@click.group("people")
+def people_() -> None:
+    """Manage accounts and roles (viewer, labeller, admin)."""
+
+
+@people_.command("list")
+@click.option("--tokens", is_flag=True, help="List tokens of the HTTP API instead, without their secrets.")
+@click.option("--log", type=click.IntRange(1), default=None, metavar="NUMBER", help="List the newest events instead.")
+@common
+@pass_shell
+def list_people(shell: Shell, tokens: bool, log: int | None) -> None:
+    """List people with role, sign-in method and time of last use; or their tokens, or changes and sign-ins."""
+    if tokens:
+        rows = [
+            {
+                "id": str(one.id),
+                "person": one.person,
+                "name": one.name,
+                "state": one.state(now()),
+                "created": f"{one.created:%Y-%m-%d}",
+                "last used": f"{one.used:%Y-%m-%d %H:%M}" if one.used else "–",
+                "expires": f"{one.expires:%Y-%m-%d}",
+            }
+            for one in api_tokens.tokens_of(shell.store, None)
+        ]
+        shell.show({"tokens": rows}, table(rows, empty="There are no tokens."))
+        return
+    if log is not None:
+        with shell.store.reading() as r:
+            events = r.audit_log.latest(log)
+        rows = [
+            {
+                "time": f"{event.created:%Y-%m-%d %H:%M:%S}",
+                "by": event.author or "–",
+                "action": event.action,
+                "account": event.person or "–",
+                "detail": event.detail,
+            }
+            for event in events
+        ]
+        shell.show({"events": rows}, table(rows, empty="There are no events yet."))
+        return
+    rows = [
+        {
+            "name": member.person.name or "(no name)",
+            "role": member.person.role.value,
+            "signs in by": member.login or "–",
+            "last seen": f"{member.person.seen:%Y-%m-%d %H:%M}" if member.person.seen else "–",
+        }
+        for member in people.members(shell.store)
+    ]
+    shell.show(
+        {"people": rows},
+        table(rows, empty="There are no accounts yet. Add one: themescope people add NAME --role admin"),
+    )
+
+
+@people_.command()
+@click.argument("name")
+@click.option("--role", type=_ROLE, default=Role.LABELLER.value, show_default=True, help="Role of the person.")
+@click.option("--oidc", is_flag=True, help="Sign in through your organisation (OIDC); NAME is the e-mail address.")
+@common
+@pass_shell
+def add(shell: Shell, name: str, role: str, oidc: bool) -> None:
+    """Add an account for NAME. The password is prompted for, or read from standard input (one line)."""
+    password = None if oidc else _password()
+    stored = people.add(shell.store, name, Role(role), password)
+    shell.show({"name": stored, "role": role}, f"{stored} can sign in with the role {role}.")
+
+
+@people_.command()
+@click.argument("name")
+@click.option("--role", type=_ROLE, default=None, help="New role.")
+@click.option("--password", "new", is_flag=True, help="New password, prompted for or read from standard input.")
+@common
+@pass_shell
+def change(shell: Shell, name: str, role: str | None, new: bool) -> None:
+    """Change the role or the password of NAME. With a new password, open sessions end."""
+    if role is None and not new:
+        raise click.UsageError("Give --role or --password.")
+    if role is not None:
+        people.set_role(shell.store, name, Role(role))
+    if new:
+        people.set_password(shell.store, name, _password())
+    told = [f"{name} now has the role {role}."] if role else []
+    shell.show({"name": name, "role": role}, "\n".join([*told, *(["The password was changed."] if new else [])]))
+
+
+def _password() -> str:
+    """Prompt for a password twice, or read the first line of standard input if it is not a terminal."""
+    if sys.stdin.isatty():
+        return str(
+            click.prompt(f"Password (at least {SHORTEST} characters)", hide_input=True, confirmation_prompt=True)
+        )
+    try:
+        given = sys.stdin.readline().rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise DataError("The password on standard input is not text in UTF-8. Write it as one line.") from None
+    if not given:
+        raise DataError("Standard input has no password. Write it as one line.")
+    return given
+
+
+@people_.command()
+@click.argument("person", default="")
+@click.argument("name", default="")
+@click.option(
+    "--days",
+    type=click.IntRange(1, api_tokens.MOST_DAYS),
+    default=api_tokens.DAYS,
+    show_default=True,
+    help="Number of days until it expires.",
+)
+@click.option("--revoke", type=int, default=None, metavar="ID", help="Revoke the token with this number instead.")
+@common
+@pass_shell
+def token(shell: Shell, person: str, name: str, days: int, revoke: int | None) -> None:
+    """Create a token of the HTTP API for the account of PERSON and print it; NAME says what it is for.
+
+    It is not shown again. Programs that use a revoked one are refused at once; `people list --tokens` has the numbers.
+    """
+    if (revoke is None) is not bool(person and name):
+        raise click.UsageError("Give either PERSON and NAME, or --revoke.")
+    if revoke is not None:
+        found = api_tokens.revoke(shell.store, revoke)
+        shell.show({"id": revoke, "person": found.person}, f"The token “{found.name}” of {found.person} was revoked.")
+        return
+    made = api_tokens.create(shell.store, person, name, days)
+    shell.show({"id": made.record.id, "token": made.secret, "expires": made.record.expires}, made.secret)
+
+
+@people_.command("export")
+@click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path))
+@common
+@pass_shell
+def export_person(shell: Shell, name: str, file: Path) -> None:
+    """Write everything that is stored about the person NAME to the new JSON FILE."""
+    from themescope.jobs.services.accounts.personal_data import export
+
+    counts = export(shell.store, name, file)
+    total = sum(counts.values())
+    shell.show({"name": name, "file": str(file), "rows": counts}, f"{total:,} rows of {name} were written to {file}.")
+
+
+@people_.command()
+@click.argument("name")
+@click.option("--forget", is_flag=True, help="Replace the name by a pseudonym everywhere. This cannot be undone.")
+@click.option("--keep-texts", is_flag=True, help="Keep names and notes that contain more than the name.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@common
+@pass_shell
+def remove(shell: Shell, name: str, forget: bool, keep_texts: bool, yes: bool) -> None:
+    """Remove the account of NAME. Their labellings, history and reviews are kept.
+
+    With --forget, they are kept under a pseudonym. The person should have closed all pages.
+    """
+    if forget:
+        _forget(shell, name, keep_texts, yes)
+        return
+    people.remove(shell.store, name)
+    shell.show({"name": name}, f"The account of {name} was removed. Their labellings are kept.")
+
+
+def _forget(shell: Shell, name: str, keep_texts: bool, yes: bool) -> None:
+    from themescope.jobs.services.accounts.personal_data import find_traces, forget
+
+    traces = find_traces(shell.store, name, not keep_texts)
+    if not (yes or shell.json):
+        rows = [{"table and column": label, "rows": count} for label, count in traces.rows.items()]
+        click.echo(table(rows, empty="No row has the name."))
+        if traces.bundles:
+            click.echo(f"Exported bundles with the name, which will be deleted: {len(traces.bundles)}")
+        click.confirm(f"Replace {traces.name} in these rows? This cannot be undone.", abort=True)
+    done = forget(shell.store, name, not keep_texts)
+    left = [f"{traces.name} is now {done.pseudonym}."]
+    if traces.corpora:
+        left.append(f"Texts of corpora with the name, not changed: {traces.corpora:,}.")
+    left += [f"Contains the name, not changed: {path}" for path in done.files]
+    left += [f"Made before, may contain the name: {path}" for path in done.backups]
+    value = {
+        "name": traces.name,
+        "pseudonym": done.pseudonym,
+        "rows": traces.rows,
+        "texts of corpora": traces.corpora,
+        "deleted": [str(path) for path in traces.bundles],
+        "files": [str(path) for path in (*done.files, *done.backups)],
+    }
+    shell.show(value, "\n".join(left))

@@ -22,7 +22,7 @@ COMMANDS = {
         "imports:edit",
         "Remove a wave or articles of CORPUS, or correct a text; without an option, list what was edited.",
     ),
-    "sample": ("samples:sample", "Draw units of CORPUS at random and give them to people as TASK."),
+    "sample": ("estimates:sample", "Draw units of CORPUS at random and give them to people as TASK."),
     "triplets": ("work:triplets", "Sample weakly labelled triplets from CORPUS."),
     "train": ("work:train", "Fit METHOD and store it as a model."),
     "add-model": (
@@ -51,7 +51,7 @@ COMMANDS = {
         "evaluate:evaluate",
         "Measure models: clustering against sections, triplets, sentence pairs, topics, or summaries.",
     ),
-    "reproduce": ("reproduce:reproduce", "Reproduce the tables of PAPER and compare them with the published numbers."),
+    "reproduce": ("evaluate:reproduce", "Reproduce the tables of PAPER and compare them with the published numbers."),
     "map": ("work:map_", "Compute a map of CORPUS, or of some of its articles."),
     "list": (
         "lists:list_",
@@ -63,7 +63,7 @@ COMMANDS = {
         "administration:mcp",
         "Serve a program, such as a language model, on standard input and output (Model Context Protocol).",
     ),
-    "people": ("people:people_", "Manage accounts and roles (viewer, labeller, admin)."),
+    "people": ("administration:people_", "Manage accounts and roles (viewer, labeller, admin)."),
     "jobs": ("jobs:jobs_", "Run, list, follow, cancel and retry jobs; queue the demo."),
     "worker": ("administration:worker", "Run queued jobs until stopped."),
     "backup": (

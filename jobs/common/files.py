@@ -1,4 +1,4 @@
-"""Files that jobs read and write: the paths that pages may name, and atomic writing.
+"""Files that jobs read and write: uploads, the paths that pages may name, and atomic writing.
 
 Pages may name uploaded files and files below the folders of the setting ``THEMESCOPE_IMPORT_FOLDERS``. The command line
 acts as the owner of the data folder and may read all files.
@@ -7,6 +7,7 @@ acts as the owner of the data folder and may read all files.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import time
@@ -137,3 +138,44 @@ def whole(out: Path) -> Iterator[Path]:
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)
+
+
+# Uploaded files: stored under sanitized names, each in a new folder of the data folder, for a week
+
+MOST_BYTES = 500_000_000
+"""Maximum size of an uploaded file."""
+_UPLOADS_KEPT_S = 7 * 86_400
+_RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+
+
+def safe_name(name: str) -> str:
+    """Return a file name of letters, digits, spaces, ``.``, ``_`` and ``-``: no folder, not hidden, not reserved.
+
+    The name is kept recognisable because a reader may take an article's title from it.
+    """
+    last = re.split(r"[/\\]", name)[-1]
+    cleaned = re.sub(r"[^\w .-]|[\x00-\x1f]", "_", last).strip(" .")[-100:].strip(" .")
+    return f"_{cleaned}" if not cleaned or _RESERVED.match(cleaned) else cleaned
+
+
+def new_folder(home: Path) -> Path:
+    """Return a new folder for the files of an upload; those of old uploads are removed."""
+    root = home / UPLOADS
+    root.mkdir(parents=True, exist_ok=True)
+    remove_old(root)
+    folder = root / secrets.token_hex(8)
+    folder.mkdir()
+    return folder
+
+
+def is_upload(path: Path, home: Path) -> bool:
+    """Return whether ``path`` is in a folder of :func:`new_folder`."""
+    return path.is_relative_to(home / UPLOADS)
+
+
+def remove_old(root: Path, now: float | None = None) -> None:
+    """Remove uploads older than a week."""
+    limit = (now or time.time()) - _UPLOADS_KEPT_S
+    for folder in root.iterdir():
+        if folder.is_dir() and folder.stat().st_mtime < limit:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -20,7 +20,7 @@ from themescope.db.records import VectorBlock
 from themescope.db.sql import batches
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
-from themescope.jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.jobs.executors.base import LocalConfig, LocalExecutor
 
 logger = logging.getLogger(__name__)
 BATCH_SENTENCES = 4_096
@@ -66,7 +66,7 @@ def embed_articles(
     context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report
 ) -> Embedded:
     """Embed and store those of ``articles`` that have no block yet."""
-    from themescope.jobs.common.monitoring import metrics  # imported late: listing vectors does not need it
+    from themescope.jobs.common.monitoring import logs  # imported late: listing vectors does not need it
 
     store = context.store
     _forget_outdated(context, model)
@@ -90,7 +90,7 @@ def embed_articles(
             if sum(block.vectors.shape[0] for block in pending) >= size:
                 save_blocks(context, model, pending, dtype, in_files=size > 1)
                 pending = []
-            metrics.SENTENCES_EMBEDDED.inc(sum(part.shape[0] for part in found))
+            logs.SENTENCES_EMBEDDED.inc(sum(part.shape[0] for part in found))
     if pending:
         save_blocks(context, model, pending, dtype, in_files=size > 1)
     if cut:

@@ -31,8 +31,8 @@ REGISTRY = Registry(
             id="local",
             title="Local processes",
             summary="Processes on the machine of the worker, one per core. Models run in the process of the job.",
-            factory="themescope.jobs.executors.local:LocalExecutor",
-            config="themescope.jobs.executors.local:LocalConfig",
+            factory="themescope.jobs.executors.base:LocalExecutor",
+            config="themescope.jobs.executors.base:LocalConfig",
         ),
         ExecutorCard(
             id="ray",

@@ -40,17 +40,15 @@ from themescope.jobs.bundles.parts import (
     article_of,
     article_to_line,
     articles_from_lines,
+    bundled_selections,
     check_parts,
     contents,
     precision,
-    vectors_from_bytes,
-    vectors_to_bytes,
-)
-from themescope.jobs.bundles.selections import (
-    bundled_selections,
     selections_from_lines,
     store_notebook,
     store_selection,
+    vectors_from_bytes,
+    vectors_to_bytes,
 )
 from themescope.jobs.common.archive import ArchiveReader, ArchiveWriter
 from themescope.jobs.common.articles import ready_corpus

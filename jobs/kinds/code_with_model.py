@@ -31,7 +31,7 @@ from themescope.core.labelling.codebook.prompt import (
 )
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import LabellingRecord
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled import (
     MODEL,

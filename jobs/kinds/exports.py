@@ -11,7 +11,7 @@ from typing import Any
 from themescope.core.config import option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.paths import working_folder
-from themescope.jobs.backups import writing
+from themescope.jobs import backups
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.files import check_target, made_file, whole
 from themescope.jobs.common.job import JobConfig, JobContext
@@ -77,12 +77,12 @@ def _new_folder(target: Path) -> Path:
 class BackUpConfig(JobConfig):
     """Arguments of the job: none, as settings name the folder and the number of backups that are kept."""
 
-    TITLE = writing.TITLE
+    TITLE = backups.TITLE
 
 
 def back_up(args: BackUpConfig, context: JobContext) -> dict[str, Any]:
     """Write the backup, compare it with its digests, and remove the oldest ones."""
-    made, removed = writing.write_regular(context.store, lambda share: context.progress(share, 1.0))
+    made, removed = backups.write_regular(context.store, lambda share: context.progress(share, 1.0))
     return {
         "file": str(made.path),
         "bytes": made.bytes,

@@ -29,7 +29,7 @@ from themescope.jobs.common.importing.import_shards import ShardLog, parsed_shar
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import REPORTED, language_report
 from themescope.jobs.common.results import TextDigest, file_digest
-from themescope.jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.jobs.executors.base import LocalConfig, LocalExecutor
 from themescope.jobs.kinds import REGISTRY as KINDS
 
 BATCH_SENTENCES = 2_000

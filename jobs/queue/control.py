@@ -226,9 +226,9 @@ def execute(store: Store, job: JobRecord, context: JobContext, *, resumable: boo
 
 
 def _count(job: JobRecord, outcome: Outcome, seconds: float) -> None:
-    from themescope.jobs.common.monitoring import metrics  # imported late: a command that runs no job does not need it
+    from themescope.jobs.common.monitoring import logs  # imported late: a command that runs no job does not need it
 
-    metrics.JOB_SECONDS.labels(job.kind, outcome.status.value).observe(seconds)
+    logs.JOB_SECONDS.labels(job.kind, outcome.status.value).observe(seconds)
 
 
 def _run(job: JobRecord, context: JobContext) -> Outcome:

@@ -14,7 +14,7 @@ from types import FrameType
 from themescope.core.errors import SchemaError, ThemescopeError
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
-from themescope.jobs.backups.writing import queue_if_due
+from themescope.jobs.backups import queue_if_due
 from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.kinds.append_corpus import staged_name
 from themescope.jobs.kinds.import_corpus import remove_unfinished

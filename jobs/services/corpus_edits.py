@@ -17,7 +17,7 @@ from themescope.core.labelling.changes import ChangeSet, Field, Kind, SentenceCh
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import CorpusEditRecord, CorpusRecord, EditKind, LabellingRecord
 from themescope.core.types import Ids
-from themescope.db.label_records import Draft
+from themescope.db.records import Draft
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST as IMPORTED_DIGEST
 from themescope.db.repositories.corpus_edits import REMOVED_WAVES as REMOVED_WAVES
 from themescope.db.store import Store, Unit

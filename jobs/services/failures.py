@@ -19,8 +19,7 @@ from themescope.core.errors import DataError
 from themescope.core.metrics.matching import UNASSIGNED, match_clusters
 from themescope.core.records.stored import CorpusRecord, LabellingRecord, RunRecord, Sharing
 from themescope.core.types import Ids, Split
-from themescope.db.label_records import NewLabelling
-from themescope.db.records import TripletSetRecord
+from themescope.db.records import NewLabelling, TripletSetRecord
 from themescope.db.repositories.failures import CollectedFailure as CollectedFailure
 from themescope.db.repositories.runs import Margins
 from themescope.db.store import Store

@@ -22,7 +22,7 @@ from themescope.core.readers.table import SENTENCES
 from themescope.core.readers.tables import Sheet, TableForm, read_sheet
 from themescope.core.readers.workbooks import is_sheet
 from themescope.core.records.stored import CorpusRecord, JobRecord, LabellingRecord
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.bundles.parts import BUNDLE, contents
 from themescope.jobs.common.archive import ArchiveReader, is_archive

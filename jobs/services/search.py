@@ -1,4 +1,4 @@
-"""Stored vectors, inference without a job, and search in sentences: by text, by words, by meaning.
+"""Search in sentences by text, words and meaning, and in everything; stored vectors, inference without a job.
 
 The models used last are kept in memory for all sessions of a server, in a process of their own. A search by meaning
 compares all vectors. An unknown id is an ``UnknownNameError``.
@@ -6,8 +6,9 @@ compares all vectors. An unknown id is an ``UnknownNameError``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
@@ -16,20 +17,21 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from themescope.core import types
 from themescope.core.compute import nearest_neighbours
-from themescope.core.errors import DataError, ThemescopeError
-from themescope.core.records.answers import Match, SearchResult
-from themescope.core.records.stored import ModelRecord
+from themescope.core.errors import DataError, ThemescopeError, UnknownNameError
+from themescope.core.records.answers import LocatedSentence, Match, SearchResult
+from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord
 from themescope.core.text.cleaning import clean, comparable
 from themescope.core.text.languages import tokenize
 from themescope.core.types import Ids, Matrix, Sentence
+from themescope.db.repositories.corpora import Where
 from themescope.db.sql import batches
-from themescope.db.store import Store
+from themescope.db.store import Store, Unit
 from themescope.db.types import clean_text
 from themescope.jobs.common.models import best_first, corpus_shares
 from themescope.jobs.common.vectors import stacked
 from themescope.jobs.services.model_process import ModelProcess
-from themescope.jobs.services.sentences import known_corpus, known_sentence, located_sentences, sentences_of_ids
 
 if TYPE_CHECKING:
     from themescope.core.models.triplet_network.word_attention import TripletAttention
@@ -270,3 +272,188 @@ def vector_of(store: Store, model: ModelRecord, query: str | int) -> Matrix:
         sentence = known_sentence(r, query)
     place = np.array([sentence.article_id]), np.array([sentence.position])
     return next(vectors for _, vectors in stored_blocks(store, model, *place))
+
+
+# Search of everything in a store: projects, texts, units, models, and themes that were found
+
+SHOWN = 8
+"""Number of results of each kind that are listed."""
+COUNTED = 1_000
+"""Number up to which results are counted."""
+FEWEST_LETTERS = 2
+"""Minimum length of a word that sentences and titles are searched for."""
+_MOST_WORDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One thing that was found."""
+
+    title: str
+    detail: str = ""
+    project: str = ""
+    """Name of the corpus that it belongs to; "" for none."""
+    article: str = ""
+    """Title of the article, of an article or a sentence."""
+    sentence: int = 0
+    """Id of the sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class HitGroup:
+    """The results of one kind, the best ones first."""
+
+    kind: str
+    """"Projects", "Texts", "Units", "Models" or "Themes"."""
+    results: list[Result] = field(default_factory=list)
+    count: int = 0
+    """Number of results, at most ``COUNTED`` + 1, which stands for more."""
+
+
+def words_of(text: str) -> list[str]:
+    """Return the different words of a query, at most eight."""
+    return list(dict.fromkeys(clean(clean_text(text)).split()))[:_MOST_WORDS]
+
+
+def holds_all(text: str, words: Sequence[str]) -> bool:
+    """Return whether a text contains all words, ignoring case."""
+    folded = text.casefold()
+    return all(word.casefold() in folded for word in words)
+
+
+def find_everything(store: Store, text: str, corpus_id: int = 0) -> list[HitGroup]:
+    """Return the results by kind for the words of ``text``, those of the corpus ``corpus_id`` first.
+
+    A result contains all the words; texts that contain them one after the other come first. Kinds without results are
+    left out.
+    """
+    words = words_of(text)
+    if not words:
+        return []
+    found = [
+        _projects(store, words),
+        *_texts(store, words, corpus_id),
+        _themes(store, words),
+        _everything_models(store, words),
+    ]
+    return [group for group in found if group.results]
+
+
+def group_of(kind: str, results: Sequence[Result], shown: int = SHOWN) -> HitGroup:
+    """Return a group of results that are all known, and list the first ``shown`` of them."""
+    return HitGroup(kind, list(results[:shown]), min(len(results), COUNTED + 1))
+
+
+def _projects(store: Store, words: Sequence[str]) -> HitGroup:
+    with store.reading() as r:
+        found = [c for c in r.corpora.list() if holds_all(c.name, words)]
+    return group_of("Projects", [Result(c.name, f"{c.sentences:,} units", c.name) for c in found])
+
+
+def _everything_models(store: Store, words: Sequence[str]) -> HitGroup:
+    with store.reading() as r:
+        found = [m for m in r.models.list() if holds_all(f"{m.name} {m.method}", words)]
+    return group_of("Models", [Result(m.name, m.method) for m in reversed(found)])
+
+
+def _themes(store: Store, words: Sequence[str]) -> HitGroup:
+    with store.reading() as r:
+        corpora = {c.id: c.name for c in r.corpora.list()}
+        runs = r.runs.themes(whole=True)
+    found: dict[tuple[str, str], Result] = {}
+    for run in reversed(runs):
+        project = corpora[run.config["corpus_id"]]
+        for theme in run.config["themes"]:
+            if holds_all(str(theme["name"]), words):
+                size = f"{int(theme['size']):,} units of {project}"
+                found.setdefault((project, theme["name"]), Result(str(theme["name"]), size, project))
+    return group_of("Themes", list(found.values()))
+
+
+def _texts(store: Store, words: Sequence[str], corpus_id: int) -> list[HitGroup]:
+    """Return the matching articles and sentences; none for a query whose words have one letter each."""
+    if max(map(len, words)) < FEWEST_LETTERS:
+        return []
+    phrase = " ".join(words)
+    with store.reading() as r:
+        corpora = {c.id: c for c in r.corpora.list()}
+        titles = _here_first(r.text_search.articles, words, corpus_id, corpora)
+        sentences = _here_first(r.text_search.sentences, words, corpus_id, corpora)
+        titles.sort(key=lambda article: not holds_all(article.title, [phrase]))
+        sentences.sort(key=lambda sentence: not holds_all(sentence.text, [phrase]))
+        owners = r.corpora.articles_by_id([sentence.article_id for sentence in sentences[:SHOWN]])
+    articles = [_article(article, corpora) for article in titles[:SHOWN]]
+    texts = [_sentence(sentence, owners[sentence.article_id], corpora) for sentence in sentences[:SHOWN]]
+    return [HitGroup("Texts", articles, len(titles)), HitGroup("Units", texts, len(sentences))]
+
+
+def _here_first(
+    search: Callable[..., list[Any]], words: Sequence[str], corpus_id: int, corpora: dict[int, CorpusRecord]
+) -> list[Any]:
+    """Return up to ``COUNTED`` + 1 rows, those of one corpus first."""
+    most = COUNTED + 1
+    found = search(words, corpus_id, Where.HERE, most) if corpus_id in corpora else []
+    if len(found) < most and any(id != corpus_id for id in corpora):
+        found = [*found, *search(words, corpus_id, Where.ELSEWHERE, most - len(found))]
+    return found
+
+
+def _article(article: ArticleRecord, corpora: dict[int, CorpusRecord]) -> Result:
+    project = corpora[article.corpus_id].name
+    return Result(article.title, f"{article.sentences:,} units in {project}", project, article.title)
+
+
+def _sentence(sentence: Any, article: ArticleRecord, corpora: dict[int, CorpusRecord]) -> Result:
+    project = corpora[article.corpus_id].name
+    where = project if article.title == project else f"{article.title} in {project}"
+    return Result(sentence.text, where, project, article.title, sentence.id)
+
+
+# Sentences with the titles of their articles and sections, and checks that objects exist
+
+
+def known_corpus(r: Unit, corpus_id: int) -> CorpusRecord:
+    """Return a corpus whose import is finished; raise ``UnknownNameError`` if there is none."""
+    record = r.corpora.get(corpus_id)
+    if not record.ready:
+        raise UnknownNameError("corpus", str(corpus_id), [str(known.id) for known in r.corpora.list()])
+    return record
+
+
+def check_corpus(r: Unit, corpus_id: int | None) -> None:
+    """Raise ``UnknownNameError`` for a corpus by which a list is filtered, and which does not exist."""
+    if corpus_id is not None:
+        known_corpus(r, corpus_id)
+
+
+def known_sentence(r: Unit, sentence_id: int) -> types.Sentence:
+    """Return a sentence; raise ``UnknownNameError`` if there is none, or it was removed."""
+    found = r.corpora.sentences_by_id([sentence_id]).get(sentence_id)
+    if found is None or not len(r.maps.places(np.array([sentence_id])).ids):
+        raise UnknownNameError("sentence", str(sentence_id), None if r.corpora.list() else ())
+    return found
+
+
+def sentences_of_ids(r: Unit, ids: Iterable[int]) -> dict[int, LocatedSentence]:
+    """Return sentences with their titles by id; missing ids are skipped."""
+    return {s.id: s for s in located_sentences(r, [*r.corpora.sentences_by_id(ids).values()])}
+
+
+def located_sentences(r: Unit, found: Sequence[types.Sentence]) -> list[LocatedSentence]:
+    """Return sentences with the titles of their articles and sections."""
+    ids = sorted({s.article_id for s in found})
+    known = r.corpora.articles_by_id(ids)
+    titles = {(id, s.position): s.title for id, of in r.corpora.sections_of(ids).items() for s in of}
+    return [
+        LocatedSentence(
+            id=s.id,
+            text=s.text,
+            article_id=s.article_id,
+            article=known[s.article_id].title,
+            section=titles.get((s.article_id, s.section), ""),
+            position=s.position,
+            paragraph=s.paragraph,
+            start=s.start,
+        )
+        for s in found
+    ]

@@ -27,8 +27,7 @@ from themescope.core.models.linear_metric import Directions, LinearMetricConfig
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db import label_tables as t
 from themescope.db.access import Actor, Right
-from themescope.db.label_records import NewItem, NewLabelling, NewTask
-from themescope.db.records import Verdict
+from themescope.db.records import NewItem, NewLabelling, NewTask, Verdict
 from themescope.db.repositories.failures import CollectedFailure
 from themescope.db.settings import Settings
 from themescope.db.sql import now
@@ -37,11 +36,10 @@ from themescope.db.tables import metadata
 from themescope.jobs.queue import control
 from themescope.jobs.services import failures, pipeline, selections
 from themescope.jobs.services.accounts import people
-from themescope.jobs.services.accounts import sign_in as service
 from themescope.jobs.services.installation import demo as demo_samples
 from themescope.jobs.services.labelling import files, metrics, starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import checks, making, work
+from themescope.jobs.services.tasks import checks, work
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import new_token
 
@@ -74,7 +72,7 @@ class Scene:
 
 Do = Callable[[Scene], object]
 _BASE = "static-wikipedia"
-TASK = {"share": 0.0, "several": 1, "order": "given", "seed": 0, "start": making.START_NOTHING, "tell": False}
+TASK = {"share": 0.0, "several": 1, "order": "given", "seed": 0, "start": work.START_NOTHING, "tell": False}
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
@@ -131,7 +129,7 @@ def _item(s: Scene, person: str, place: int = 0) -> int:
 def _make_task(s: Scene) -> None:
     with s.store.reading() as r:
         articles = tuple(article.id for article in r.corpora.articles(s.corpus))
-    making.make(s.store, making.TaskForm(s.corpus, "new", s.name, articles, DistributionPlan(("lea", "ada"))))
+    work.make(s.store, work.TaskForm(s.corpus, "new", s.name, articles, DistributionPlan(("lea", "ada"))))
 
 
 def _finish_item(s: Scene) -> None:
@@ -246,12 +244,12 @@ def _selection(w: Unit, corpus: int, person: str) -> int:
 
 
 def _signed_in(store: Store, name: str) -> str:
-    return service.sign_in(store, name, SECRET, "")
+    return people.sign_in(store, name, SECRET, "")
 
 
 def _signed_out(store: Store) -> str:
     token = _signed_in(store, "ada")
-    service.sign_out(store, token)
+    people.sign_out(store, token)
     return token
 
 
@@ -264,7 +262,7 @@ def _expired(store: Store) -> str:
 
 def _named(store: Store) -> str:
     token = new_token()
-    service.remember_name(store, token, "ada")
+    people.remember_name(store, token, "ada")
     return token
 
 

@@ -16,7 +16,7 @@ from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryCha
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, start
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db import label_tables as t
-from themescope.db.label_records import Draft, NewLabelling
+from themescope.db.records import Draft, NewLabelling
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -19,7 +19,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import Cluster, start
 from themescope.core.records.stored import JobStatus
 from themescope.db.engine import configuration, current_revision, newest, open_engine, up_to_date
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata

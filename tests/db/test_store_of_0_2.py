@@ -26,7 +26,7 @@ from themescope.jobs.common.vectors import load_model
 from themescope.jobs.kinds import check_job
 from themescope.jobs.queue.control import retry
 from themescope.jobs.queue.runner import Runner, run_here
-from themescope.jobs.services.accounts import sign_in
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.session import LabellingSession
 
 
@@ -298,12 +298,12 @@ def test_people_reviews_and_views_are_kept(old: Store) -> None:
 def test_passwords_still_sign_in(own: Store) -> None:
     with own.reading() as r:
         assert is_outdated(r.logins.all()["ada"])
-    found = sign_in.session_of(own, sign_in.sign_in(own, "ada", "a-password-for-tests", "test"))
+    found = people.session_of(own, people.sign_in(own, "ada", "a-password-for-tests", "test"))
     assert found is not None and found.person == "ada"
     with own.reading() as r:
         assert not is_outdated(r.logins.all()["ada"])
     with pytest.raises(AccessError):
-        sign_in.sign_in(own, "ben", "a-password-for-tests", "test")
+        people.sign_in(own, "ben", "a-password-for-tests", "test")
     assert not list(own.settings.home.glob("*logins*"))
 
 

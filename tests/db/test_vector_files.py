@@ -18,7 +18,7 @@ from scipy import sparse
 from tests.db.test_results import add_model
 from tests.db.texts import add_corpus
 from themescope.core.errors import ArtifactError, DataError, StoreError, with_place
-from themescope.db.files.folders import Folder, LocalFolder, open_folder
+from themescope.db.files.artifacts import Folder, LocalFolder, open_folder
 from themescope.db.files.vector_files import VectorFiles, problems_of
 from themescope.db.records import VectorBlock
 from themescope.db.settings import Settings

@@ -22,12 +22,12 @@ from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import CodebookEntry
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Sharing
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.repositories.failures import CollectedFailure
 from themescope.jobs.services import failures
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import making
+from themescope.jobs.services.tasks import work
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.choose import BROKEN
 
@@ -88,7 +88,7 @@ def project(filled: App) -> App:
     failures.collect(
         store, corpus.id, "a search", [CollectedFailure("sentence", "The river is long.", "a search", ())], ""
     )
-    making.make(store, making.TaskForm(corpus.id, "Rivers to read", "", (article,), DistributionPlan(("",), 0.0)))
+    work.make(store, work.TaskForm(corpus.id, "Rivers to read", "", (article,), DistributionPlan(("",), 0.0)))
     return filled
 
 

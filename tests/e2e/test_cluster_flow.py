@@ -15,8 +15,7 @@ from tests.e2e.hands import at_rest, open_page
 from tests.e2e.test_keyboard_flows import FOCUSED, tab_to
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling
-from themescope.db.records import VectorBlock
+from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Unit
 from themescope.jobs.services.labelling import starts
 

@@ -15,7 +15,7 @@ from tests.webapp.filled import CORPUS
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import Sharing
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import starts
 
 NAME = "Codebook by keys"

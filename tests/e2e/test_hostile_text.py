@@ -13,8 +13,7 @@ from tests.e2e.hands import at_rest, using
 from tests.webapp.compared import add_comparison
 from tests.webapp.filled import CORPUS, MODEL, SET, fill
 from themescope.core.records.stored import Sharing
-from themescope.db.label_records import NewLabelling
-from themescope.db.records import Verdict
+from themescope.db.records import NewLabelling, Verdict
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata

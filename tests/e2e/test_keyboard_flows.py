@@ -11,7 +11,7 @@ from tests.e2e.hands import LATENCY, at_rest, open_page
 from tests.webapp.filled import CORPUS
 from tests.webapp.test_themes import with_list
 from themescope.core.records.stored import Sharing
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import starts
 
 LABELLING = "Rivers by keys"

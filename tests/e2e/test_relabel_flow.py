@@ -13,8 +13,7 @@ from tests.e2e.hands import at_rest, menu, open_page, turn_to
 from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Article, BenchmarkItem, Ids, Paragraph, Section
-from themescope.db.label_records import NewLabelling
-from themescope.db.records import VectorBlock
+from themescope.db.records import NewLabelling, VectorBlock
 from themescope.jobs.services.labelling import starts
 
 CORPUS, NAME = "Hamlets", "Hamlets, put right"

@@ -25,7 +25,6 @@ from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.api.application import description
 from themescope.jobs.services.accounts import people
-from themescope.jobs.services.accounts import sign_in as service
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.routes.middleware import (
     API,
@@ -100,12 +99,12 @@ def visitors(home: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
     """The headers of each kind of visitor."""
     monkeypatch.setenv("THEMESCOPE_HOME", str(home))
     store = Store(Settings.from_environment())
-    idle = service.sign_in(store, "ada", SECRET, "")
+    idle = people.sign_in(store, "ada", SECRET, "")
     with store.writing() as w:
         w.people.connection.execute(t.session.update().values(seen=now() - store.settings.session_idle))
-    tokens = {name: service.sign_in(store, name, SECRET, "") for name in PEOPLE}
-    out = service.sign_in(store, "ada", SECRET, "")
-    service.sign_out(store, out)
+    tokens = {name: people.sign_in(store, name, SECRET, "") for name in PEOPLE}
+    out = people.sign_in(store, "ada", SECRET, "")
+    people.sign_out(store, out)
     store.close()
 
     def of(token: str, **more: str) -> Headers:

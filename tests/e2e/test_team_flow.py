@@ -14,10 +14,10 @@ from tests.e2e.test_relabel_flow import name_is
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import CorpusRecord
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import ItemRecord, ItemState, NewLabelling, TaskRecord
+from themescope.db.records import ItemRecord, ItemState, NewLabelling, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.tasks import making
+from themescope.jobs.services.tasks import work
 from themescope.jobs.services.tasks.samples import SampleForm
 
 CORPUS, TASK = "Team towns", "Team pilot"
@@ -149,11 +149,11 @@ def one_sentence_items(store: Store, corpus_name: str, people: tuple[str, ...], 
     names = dict(enumerate(("One", "Two", "Three")))
     begin = starts.from_labels(ids[:3], np.arange(3), names, {"from": "table"})
     codes = starts.begin(store, NewLabelling(corpus.id, f"{corpus_name} codes", people[0]), begin)
-    form = making.TaskForm(
+    form = work.TaskForm(
         corpus.id, f"{corpus_name} task", people[0], (), DistributionPlan(people, 0.0), longest=1, blind=True,
-        start=making.START_CLUSTERS, start_id=codes.id, sample=SampleForm(n),
+        start=work.START_CLUSTERS, start_id=codes.id, sample=SampleForm(n),
     )  # fmt: skip
-    return making.make(store, form)
+    return work.make(store, form)
 
 
 def open_task(page: Page, app: App, corpus: str, person: str) -> None:

@@ -18,7 +18,7 @@ from themescope.core.errors import SchemaError, StoreError
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.backups.writing import write_backup
+from themescope.jobs.backups import write_backup
 from themescope.jobs.queue.control import STALE_S, enqueue
 from themescope.jobs.queue.runner import Runner, run_here
 

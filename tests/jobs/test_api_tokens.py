@@ -15,11 +15,10 @@ from themescope.db import label_tables as t
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.backups.restoring import restore_backup
-from themescope.jobs.backups.writing import write_backup
+from themescope.jobs.backups import restore_backup, write_backup
 from themescope.jobs.cli.main import main
 from themescope.jobs.services.accounts import api_tokens, people, personal_data
-from themescope.jobs.services.accounts.sign_in import TooManyAttempts, sign_in
+from themescope.jobs.services.accounts.people import TooManyAttempts, sign_in
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 SECRET = "correct horse battery"

@@ -15,7 +15,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.archive import MANIFEST

@@ -18,7 +18,7 @@ from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.provenance import Source
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.repositories.jobs import Jobs
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main

@@ -29,7 +29,7 @@ from themescope.jobs.bundles.labellings import export_document
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.importing.waves import waves_of
 from themescope.jobs.common.labelled import provenance_of
-from themescope.jobs.services import corpus_edits, everything, search, table_files
+from themescope.jobs.services import corpus_edits, search, table_files
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.report.project import project_report
 
@@ -140,7 +140,7 @@ def facts(store: Store) -> dict[str, Any]:
         "columns": [(c.name, c.level, c.about) for c in corpora.list_columns(caller, corpus.id)],
         "map": (models.list_points(caller, record.id, 0, 1_000).sentence_ids, record.sampled_from, command),
         "table": [c.name for c in table_files.file_columns(store, corpus.id, np.array([1, 2]))],
-        "search": everything.find_everything(store, "vaccine"),
+        "search": search.find_everything(store, "vaccine"),
         "predictions": predictions,
         "report": report[:-1],
     }  # fmt: skip

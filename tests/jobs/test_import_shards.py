@@ -16,7 +16,7 @@ from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.jsonl import Jsonl
 from themescope.jobs.common.importing import import_shards
 from themescope.jobs.common.importing.import_shards import Parsed, ShardLog, parsed_shards
-from themescope.jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.jobs.executors.base import LocalConfig, LocalExecutor
 
 SHARD = 2_000
 

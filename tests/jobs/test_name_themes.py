@@ -17,7 +17,7 @@ from themescope.core.clustering.generated_names import NameState
 from themescope.core.errors import Cancelled, ConfigError, DataError
 from themescope.core.records.stored import RunRecord
 from themescope.core.types import Article, Paragraph, Section, Split
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main

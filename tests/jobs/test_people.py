@@ -14,7 +14,7 @@ from themescope.core.records.stored import Role
 from themescope.db.records import SignInMethod
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.services.accounts import people, sign_in
+from themescope.jobs.services.accounts import people
 
 SECRET = "correct horse battery"
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
@@ -98,7 +98,7 @@ def _make_viewer(store: Store, name: str) -> None:
         lambda s: people.set_password(s, "eve", "another password"),
         lambda s: people.set_role(s, "eve", Role.VIEWER),
         lambda s: people.remove(s, "eve"),
-        lambda s: sign_in.sign_in_by_organisation(s, "eve@example.org"),
+        lambda s: people.sign_in_by_organisation(s, "eve@example.org"),
     ],
 )
 def test_a_change_is_made_with_its_audit_event_or_not_at_all(
@@ -107,7 +107,7 @@ def test_a_change_is_made_with_its_audit_event_or_not_at_all(
     for name in ("ada", "eve"):
         people.add(store, name, Role.ADMIN, SECRET)
     people.add(store, "eve@example.org", Role.LABELLER, None)
-    token = sign_in.sign_in(store, "eve", SECRET, "")
+    token = people.sign_in(store, "eve", SECRET, "")
     before = content(store)
 
     def broken(*_: object) -> None:
@@ -118,7 +118,7 @@ def test_a_change_is_made_with_its_audit_event_or_not_at_all(
         with pytest.raises(RuntimeError, match="the disk is full"):
             change(store)
     assert content(store) == before
-    assert sign_in.session_of(store, token) is not None
+    assert people.session_of(store, token) is not None
     change(store)
     assert content(store) != before
 
@@ -176,7 +176,7 @@ def test_a_letter_with_an_accent_is_one_letter_however_it_is_written(sqlite_stor
     assert people.add(sqlite_store, taken_apart, Role.ADMIN, unicodedata.normalize("NFD", secret)) == composed
     for name in (composed, taken_apart):
         for form in ("NFC", "NFD"):
-            assert sign_in.sign_in(sqlite_store, name, unicodedata.normalize(form, secret), "")
+            assert people.sign_in(sqlite_store, name, unicodedata.normalize(form, secret), "")
 
 
 def test_sharing_needs_an_admin_who_can_sign_in(sqlite_store: Store) -> None:
@@ -199,9 +199,9 @@ def test_sharing_needs_an_admin_who_can_sign_in(sqlite_store: Store) -> None:
 def test_an_organisation_vouches_only_for_those_who_were_let_in(sqlite_store: Store) -> None:
     people.add(sqlite_store, "ada@example.org", Role.ADMIN, None)
     people.add(sqlite_store, "ben", Role.ADMIN, SECRET)
-    session = sign_in.session_of(sqlite_store, sign_in.sign_in_by_organisation(sqlite_store, "ada@example.org"))
+    session = people.session_of(sqlite_store, people.sign_in_by_organisation(sqlite_store, "ada@example.org"))
     assert session is not None
     assert (session.person, session.method) == ("ada@example.org", SignInMethod.ORGANISATION)
     for name in ("mallory@example.org", "ben", ""):
         with pytest.raises(AccessError, match="has no account"):
-            sign_in.sign_in_by_organisation(sqlite_store, name)
+            people.sign_in_by_organisation(sqlite_store, name)

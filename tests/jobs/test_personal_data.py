@@ -18,13 +18,12 @@ from themescope.core.errors import DataError, StoreError, UnknownNameError
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import JobStatus, Role, Sharing
 from themescope.core.types import Split, TripletRows
-from themescope.db.label_records import NewLabelling
 from themescope.db.personal_data import Replacement, person_columns
-from themescope.db.records import Verdict
+from themescope.db.records import NewLabelling, Verdict
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.accounts import people, sign_in
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts.personal_data import Forgotten, export, find_traces, forget
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -38,7 +37,7 @@ def fill(store: Store) -> LabellingSession:
     """Grace has an account, sessions, a labelling, reviews and views, and others wrote her name."""
     for name, role in ((NAME, Role.LABELLER), (OTHER, Role.LABELLER), ("ada", Role.ADMIN)):
         people.add(store, name, role, SECRET)
-    sign_in.sign_in(store, NAME, SECRET, "")
+    people.sign_in(store, NAME, SECRET, "")
     corpus = add_corpus(store)
     new = NewLabelling(corpus.id, f"Themes of {NAME}", NAME, Sharing.SHARED)
     session = LabellingSession(store, starts.begin(store, new, starts.from_sections).id, NAME)

@@ -17,7 +17,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.projection import maps
 from themescope.core.types import Ids, Split
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.importing.waves import without_waves
 from themescope.jobs.services.labelling import starts

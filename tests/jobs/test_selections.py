@@ -15,10 +15,9 @@ from themescope.core.errors import AccessError, DataError, DuplicateNameError, R
 from themescope.core.labelling.operations import Origin, Selection, selected
 from themescope.core.readers.tables import read_sheet
 from themescope.core.records.stored import Role, Sharing
-from themescope.db.label_records import NewLabelling
-from themescope.db.records import VectorBlock
+from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
-from themescope.jobs.bundles.selections import BundledSelection, selections_from_lines
+from themescope.jobs.bundles.parts import BundledSelection, selections_from_lines
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services import selections
 from themescope.jobs.services.labelling import starts

@@ -18,8 +18,8 @@ from themescope.db.records import SignInMethod
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people, sign_in
-from themescope.jobs.services.accounts.sign_in import TooManyAttempts, session_of
+from themescope.jobs.services.accounts import people
+from themescope.jobs.services.accounts.people import TooManyAttempts, session_of
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 ADDRESS = "192.0.2.7"
@@ -28,7 +28,7 @@ ADDRESS = "192.0.2.7"
 def attempt(store: Store, name: str, password: str = "wrong password", address: str = ADDRESS) -> str:
     """Return what an attempt leads to: "in", "wrong" or "wait"."""
     try:
-        sign_in.sign_in(store, name, password, address)
+        people.sign_in(store, name, password, address)
     except TooManyAttempts:
         return "wait"
     except AccessError:
@@ -59,8 +59,8 @@ def test_a_wrong_password_and_an_unknown_name_are_told_alike(
     with caplog.at_level(logging.DEBUG):
         for name, password in (("ada", "wrong password"), ("nobody", SECRET), ("eve", ""), ("eve", SECRET)):
             with pytest.raises(AccessError, match="Wrong name or password"):
-                sign_in.sign_in(sqlite_store, name, password, ADDRESS)
-        token = sign_in.sign_in(sqlite_store, " ada ", SECRET, ADDRESS)
+                people.sign_in(sqlite_store, name, password, ADDRESS)
+        token = people.sign_in(sqlite_store, " ada ", SECRET, ADDRESS)
     with sqlite_store.reading() as r:
         connection, hashes = r.people.connection, [*filter(None, r.logins.all().values())]
         assert next(p for p in r.people.list() if p.name == "ada").seen is not None
@@ -86,10 +86,10 @@ def test_who_is_wrong_again_and_again_waits_longer_and_longer(ada: Store) -> Non
         assert attempt(ada, "ada") == "wrong"
     assert [round(wait) for wait in waited[:6]] == [0, 0, 0, 2, 4, 8] and round(waited[-1]) == 300
     with pytest.raises(TooManyAttempts, match="Wait 300 s"):
-        sign_in.sign_in(ada, "ada", SECRET, ADDRESS)
+        people.sign_in(ada, "ada", SECRET, ADDRESS)
     set_back(ada, timedelta(days=-2))  # the clock was set back by two days
     with pytest.raises(TooManyAttempts, match="Wait 300 s"):
-        sign_in.sign_in(ada, "ada", SECRET, ADDRESS)
+        people.sign_in(ada, "ada", SECRET, ADDRESS)
     set_back(ada, timedelta(days=2, seconds=301))
     assert attempt(ada, "ada", SECRET) == "in"
     assert [attempt(ada, "ada") for _ in range(4)] == ["wrong", "wrong", "wrong", "wait"]
@@ -136,13 +136,13 @@ def test_a_password_that_is_being_checked_while_it_is_taken_away_opens_nothing(
             people.remove(ada, "eve")
         return passwords.verify(password, hashed)
 
-    monkeypatch.setattr(sign_in, "verify", slow)
+    monkeypatch.setattr(people, "verify", slow)
     assert attempt(ada, "eve", SECRET) == "wrong"
 
 
 def aged(store: Store, age: timedelta, unused: timedelta) -> str:
     """Return a session that began ``age`` ago and was last used ``unused`` ago."""
-    token = sign_in.sign_in(store, "ada", SECRET, ADDRESS)
+    token = people.sign_in(store, "ada", SECRET, ADDRESS)
     with store.writing() as w:
         newest = sa.select(sa.func.max(t.session.c.created)).scalar_subquery()
         own = t.session.update().where(t.session.c.created == newest)
@@ -158,7 +158,7 @@ def test_sessions_end_by_themselves(ada: Store) -> None:
     used = aged(ada, limit - minute, idle - minute)
     session = session_of(ada, used)
     assert session is not None and session.person == "ada"
-    sign_in.keep_alive(ada, used, session)
+    people.keep_alive(ada, used, session)
     again = session_of(ada, used)
     assert again is not None and now() - again.seen < minute and now() - again.created > limit - 2 * minute
     with ada.reading() as r:
@@ -178,7 +178,7 @@ def test_the_limits_are_settings(ada: Store, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("change", "ends"),
     [
-        (lambda s, token: sign_in.sign_out(s, token), True),
+        (lambda s, token: people.sign_out(s, token), True),
         (lambda s, token: people.set_password(s, "eve", "another password"), True),
         (lambda s, token: people.set_role(s, "eve", Role.ADMIN), True),
         (lambda s, token: people.set_role(s, "eve", Role.VIEWER), False),
@@ -188,7 +188,7 @@ def test_the_limits_are_settings(ada: Store, monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_sessions_end_when_their_person_signs_out_or_changes(ada: Store, change: object, ends: bool) -> None:
     people.add(ada, "eve", Role.VIEWER, SECRET)
-    token, other = (sign_in.sign_in(ada, "eve", SECRET, ADDRESS) for _ in range(2))
+    token, other = (people.sign_in(ada, "eve", SECRET, ADDRESS) for _ in range(2))
     change(ada, token)  # type: ignore[operator]
     assert (session_of(ada, token) is None) is ends
     everywhere = ends and change.__code__.co_names[0] != "sign_in"  # type: ignore[attr-defined]
@@ -196,11 +196,11 @@ def test_sessions_end_when_their_person_signs_out_or_changes(ada: Store, change:
 
 
 def test_a_name_that_was_entered_is_no_sign_in(ada: Store) -> None:
-    sign_in.remember_name(ada, "token", "  ada ")
+    people.remember_name(ada, "token", "  ada ")
     session = session_of(ada, "token")
     assert session is not None and (session.person, session.method) == ("ada", SignInMethod.NAME)
-    assert sign_in.sign_out(ada, "token") is None and session_of(ada, "token") is not None
+    assert people.sign_out(ada, "token") is None and session_of(ada, "token") is not None
     people.set_password(ada, "ada", "another password")
     assert session_of(ada, "token") is not None
-    sign_in.remember_name(ada, "token", "")
+    people.remember_name(ada, "token", "")
     assert session_of(ada, "token") is None and session_of(ada, "") is None

@@ -19,7 +19,7 @@ from tests.servers import free_port
 from themescope.core.records.stored import JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.monitoring.metrics import SENTENCES_EMBEDDED
+from themescope.jobs.common.monitoring.logs import SENTENCES_EMBEDDED
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.installation import health as health_module
 from themescope.jobs.services.installation.health import Health, may_read_metrics, serving_status

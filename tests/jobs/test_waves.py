@@ -19,7 +19,7 @@ from themescope.core.labelling.changes import StaleChangeError
 from themescope.core.types import CodingUnit
 from themescope.db import label_tables as lt
 from themescope.db import tables as t
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.bundles.labellings import export_document, from_lines, store_document, to_lines
 from themescope.jobs.cli.main import main

@@ -32,7 +32,7 @@ from themescope.core.records.stored import Sharing
 from themescope.core.tasks.relatedness import read_sick
 from themescope.core.text.word_vectors import load_word_vectors
 from themescope.core.triplets.sample import read_triplets
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata

@@ -5,8 +5,7 @@ import numpy as np
 from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobStatus, LabellingRecord, ScoreRecord, Sharing
 from themescope.core.types import Article, BenchmarkItem, Paragraph, Section, Split, TripletRows
-from themescope.db.label_records import NewLabelling
-from themescope.db.records import MapPoints, VectorBlock
+from themescope.db.records import MapPoints, NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 

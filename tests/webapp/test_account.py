@@ -10,7 +10,6 @@ from tests.webapp.browsers import SECRET, admitted, browser, form_token, signed_
 from themescope.core.errors import AccessError
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import api_tokens, people
-from themescope.jobs.services.accounts import sign_in as service
 from themescope.webapp.routes import sign_in
 from themescope.webapp.routes.sign_in import EXPIRED
 
@@ -30,7 +29,7 @@ def test_a_new_password_ends_the_sessions_of_other_browsers(shared: Store) -> No
     before = token_of(own)
     answer = change(own)
     assert answer.status_code == 200 and sign_in.CHANGED in answer.text
-    assert token_of(own) != before and service.session_of(shared, before) is None
+    assert token_of(own) != before and people.session_of(shared, before) is None
     assert "websocket" in admitted(own) and admitted(other) == set() and admitted(somebody_else)
     assert submit(browser(), "lea").status_code == 401 and submit(browser(), "lea", NEW).status_code == 303
     with shared.reading() as r:
@@ -146,7 +145,7 @@ def test_who_signs_in_through_an_organisation_has_no_password_to_change(shared: 
     from themescope.webapp.shared.people import cookie
 
     client.cookies.clear()
-    client.cookies.set(*cookie(service.sign_in_by_organisation(shared, "oda"), secure=False))
+    client.cookies.set(*cookie(people.sign_in_by_organisation(shared, "oda"), secure=False))
     page = client.get("/account")
     assert page.status_code == 200 and re.search(r'action="/account" hidden>\s*<input[^>]*>\s*<input', page.text)
     assert change(client).status_code == 401
@@ -158,7 +157,7 @@ def test_who_signs_in_through_an_organisation_has_no_password_to_change(shared: 
 def test_without_a_session_there_is_no_account(shared: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in("lea")
     form = {"form_token": form_token(client.get("/account")), "change": "password", "current": SECRET}
-    service.sign_out(shared, token_of(client))
+    people.sign_out(shared, token_of(client))
     assert client.post("/account", data={**form, "new": NEW, "again": NEW}).status_code == 403
     assert submit(browser(), "lea").status_code == 303
     monkeypatch.setenv("THEMESCOPE_LOGIN", "auto")

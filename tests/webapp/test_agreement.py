@@ -15,7 +15,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED, start
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import placed_sentences
 from themescope.jobs.services.labelling import starts

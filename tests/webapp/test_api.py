@@ -18,12 +18,11 @@ from tests.webapp.browsers import SECRET, browser
 from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.stored import Role, Sharing
 from themescope.db import label_tables as t
-from themescope.db.label_records import NewItem, NewLabelling, NewTask
+from themescope.db.records import NewItem, NewLabelling, NewTask
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.api import application
 from themescope.jobs.services.accounts import api_tokens, people
-from themescope.jobs.services.accounts import sign_in as service
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.routes.api import MISSING, MOST_BYTES
@@ -101,7 +100,7 @@ def test_no_path_of_the_api_reaches_the_pages_without_a_session(shared: Store) -
 
 def test_a_session_of_a_browser_is_no_token(shared: Store) -> None:
     client = browser()
-    client.cookies.set(*cookie(service.sign_in(shared, "ada", SECRET, ""), secure=False))
+    client.cookies.set(*cookie(people.sign_in(shared, "ada", SECRET, ""), secure=False))
     assert client.get("/account").status_code == 200
     assert client.get("/api/v1/corpora").status_code == 401
     assert client.post("/api/v1/jobs", json={"kind": "embed"}).status_code == 401
@@ -129,7 +128,7 @@ def test_elsewhere_requests_act_as_the_person_of_the_browser(sqlite_store: Store
     people.set_role(sqlite_store, "ada", Role.ADMIN)
     assert browser().get("/api/v1/me").json()["role"] == "labeller"
     named, token = browser(), new_token()
-    service.remember_name(sqlite_store, token, "ada")
+    people.remember_name(sqlite_store, token, "ada")
     named.cookies.set(*cookie(token, secure=False))
     assert named.get("/api/v1/me").json() | {"rights": []} | {"version": ""} == {
         "name": "ada", "role": "admin", "rights": [], "version": "",

@@ -24,7 +24,7 @@ from themescope.core.records.stored import Role
 from themescope.db.store import Store
 from themescope.jobs.api.application import description
 from themescope.jobs.services.accounts import api_tokens, people
-from themescope.jobs.services.tasks import making
+from themescope.jobs.services.tasks import work
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
@@ -142,10 +142,10 @@ def test_a_codebook_is_read_and_exported(client: Client, tmp_path: Path) -> None
 def test_tasks_and_their_items_are_listed(client: Client, sqlite_store: Store) -> None:
     with sqlite_store.reading() as r:
         articles = tuple(article.id for article in r.corpora.articles(1))
-    form = making.TaskForm(
-        1, "task", "", articles, DistributionPlan((client.me().name,), 0.0, 1), start=making.START_SECTIONS
+    form = work.TaskForm(
+        1, "task", "", articles, DistributionPlan((client.me().name,), 0.0, 1), start=work.START_SECTIONS
     )
-    making.make(sqlite_store, form)
+    work.make(sqlite_store, form)
     (task,) = client.tasks(1)
     items = client.task_items(task.id)
     assert len(items) == len(articles) and {item.person for item in items} == {client.me().name}

@@ -11,7 +11,7 @@ from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from themescope.core.records.stored import JobStatus
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import qda_projects, starts

@@ -12,7 +12,7 @@ from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of, versions
 from themescope.core.labelling.task_items import training_items
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import starts

@@ -12,7 +12,7 @@ from tests.webapp.hands import plain_words_of, press
 from themescope.core.readers.account import UNREADABLE
 from themescope.core.readers.formats import sample
 from themescope.core.records.stored import JobStatus, Role
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.accounts import people

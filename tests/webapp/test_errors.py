@@ -11,7 +11,7 @@ from tests.webapp.hands import plain_words_of
 from themescope.core.errors import AccessError, DataError
 from themescope.core.labelling.coding import create_code
 from themescope.core.records.stored import Role
-from themescope.db.label_records import NewItem, NewTask
+from themescope.db.records import NewItem, NewTask
 from themescope.db.repositories.failures import CollectedFailure
 from themescope.db.store import Store
 from themescope.jobs.services import failures

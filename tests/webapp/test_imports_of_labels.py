@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from tests.jobs.labelling.test_qda_of_other_programs import selection, written
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import files, starts
 

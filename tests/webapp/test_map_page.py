@@ -13,8 +13,7 @@ from tests.webapp.test_themes import analysed
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import Cluster, Partition
 from themescope.core.records.stored import Sharing
-from themescope.db.label_records import NewLabelling
-from themescope.db.records import VectorBlock
+from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -11,7 +11,7 @@ from tests.webapp.filled import CORPUS
 from tests.webapp.test_themes import analysed
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord, Sharing
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.language_models.coding import agreed_digest, materials_of_partition
 from themescope.jobs.services.labelling import starts

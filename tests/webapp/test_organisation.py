@@ -23,7 +23,6 @@ from themescope.core.records.stored import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
-from themescope.jobs.services.accounts import sign_in as service
 from themescope.webapp.routes import organisation
 from themescope.webapp.routes.middleware import REFUSED
 from themescope.webapp.shared.people import form_token
@@ -104,13 +103,13 @@ def test_people_sign_in_through_an_identity_provider_and_out(by_organisation: St
     before = token_of(client)
     answer = client.get(back)
     assert (answer.status_code, answer.headers["location"]) == (303, "/map")
-    session = service.session_of(by_organisation, token_of(client))
+    session = people.session_of(by_organisation, token_of(client))
     assert session is not None and (session.person, session.method) == ("ada@example.org", "organisation")
     assert token_of(client) != before and client.get("/map").text == INSIDE
     assert client.get(back).status_code == 403  # an answer counts once
     out = client.post("/sign-out", data={"form_token": form_token(token_of(client))})
     assert out.headers["location"].startswith(f"{provider}/oauth2/end_session?client_id=themescope&")
-    assert service.session_of(by_organisation, token_of(client)) is None and client.get("/map").text == REFUSED
+    assert people.session_of(by_organisation, token_of(client)) is None and client.get("/map").text == REFUSED
 
 
 def test_who_is_not_vouched_for_or_has_no_account_is_refused(by_organisation: Store) -> None:

@@ -25,7 +25,7 @@ from tests.pages import PATIENCE_S
 from themescope.core.config import Config, option
 from themescope.db.settings import is_loopback
 from themescope.db.store import Store
-from themescope.jobs.common import uploads
+from themescope.jobs.common import files as uploads
 from themescope.webapp import start
 from themescope.webapp.shared import components, forms, input_files, queries, text
 from themescope.webapp.shared.figures import THEMES, IntervalRow, interval_figure

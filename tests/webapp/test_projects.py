@@ -13,7 +13,7 @@ from themescope.core.records.stored import JobStatus
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db import tables as t
 from themescope.db.engine import open_engine
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue import control as commands
 from themescope.jobs.services.labelling import starts

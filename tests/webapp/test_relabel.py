@@ -15,7 +15,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.operations import Origin, selected
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import starts

@@ -12,7 +12,7 @@ from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.code_sets import code_sets
 from themescope.core.records.stored import LabellingRecord, Sharing
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession

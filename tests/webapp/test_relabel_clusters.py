@@ -13,8 +13,7 @@ from tests.webapp.hands import words_of
 from tests.webapp.listed import listed, listing
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.records.stored import LabellingRecord, Sharing
-from themescope.db.label_records import NewLabelling
-from themescope.db.records import VectorBlock
+from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services import search as inference
 from themescope.jobs.services.labelling import starts

@@ -18,7 +18,7 @@ from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.provenance import Source
 from themescope.core.records.stored import JobStatus, LabellingRecord
 from themescope.core.types import Split, split_of_title
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.services.labelling import metrics, starts

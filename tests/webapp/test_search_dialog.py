@@ -9,11 +9,11 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from themescope.core.labelling import operations as op
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.services.everything import find_everything
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.search import find_everything
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.frame import search

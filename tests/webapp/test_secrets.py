@@ -35,8 +35,7 @@ from themescope.core.records.stored import JobStatus, LabellingRecord, Role, Sco
 from themescope.core.types import Split, TripletRows
 from themescope.db import tables as t
 from themescope.db.access import Right
-from themescope.db.label_records import NewLabelling
-from themescope.db.records import MapPoints, VectorBlock
+from themescope.db.records import MapPoints, NewLabelling, VectorBlock
 from themescope.db.repositories.failures import CollectedFailure
 from themescope.db.settings import Settings
 from themescope.db.sql import now
@@ -44,13 +43,12 @@ from themescope.db.store import Store, Unit
 from themescope.jobs.api.application import description
 from themescope.jobs.api.problems import Caller
 from themescope.jobs.mcp import TOOLS
-from themescope.jobs.services import corpus_edits, everything, failures
+from themescope.jobs.services import corpus_edits, failures, search
 from themescope.jobs.services.accounts import api_tokens, people
-from themescope.jobs.services.accounts import sign_in as service
 from themescope.jobs.services.labelling import files, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.report import project
-from themescope.jobs.services.tasks import making, work
+from themescope.jobs.services.tasks import work
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.people import new_token
 
@@ -113,10 +111,10 @@ def secretive(store: Store) -> None:
         banks = [s.id for s in w.corpora.sentences(nile.id)]
     gold = labelled(store, corpus.id, "ada", "GOLDFINCH", "GOLDCREST", ids[:6], Sharing.GOLD)
     plan = DistributionPlan(("lea", "ben"), 1.0, 2)
-    form = making.TaskForm(
+    form = work.TaskForm(
         corpus.id, "Rivers coded", "ada", (danube.id, nile.id), plan, blind=True, gold_id=gold.id, gold_share=0.77
     )
-    task = making.make(store, form)
+    task = work.make(store, form)
     with store.reading() as r:
         items = r.tasks.items(task.id)
     for person in ("lea", "ben"):
@@ -390,7 +388,7 @@ def asked_of_the_store(store: Store, person: str) -> dict[str, str]:
     """Search, report and messages of errors, as pages and programs have them."""
     own, found = store.by(lambda: person), dict[str, str]()
     for word in ("of", "stands", "sentence", "KES", "PLOV", "water"):
-        found[f"search {word}"] = str(everything.find_everything(own, word, 1))
+        found[f"search {word}"] = str(search.find_everything(own, word, 1))
     with own.reading() as r:
         corpus, known = r.corpora.get(1), r.labellings.list(1)
     for long in (False, True):
@@ -454,7 +452,7 @@ def test_pages(store: Store, browser: Callable[[str], None], open_page: Callable
     ]  # fmt: skip
     expected = {"blind labels", "names of hidden labellings", "gold labels", "models of hidden labels"}
     for person in (*ASKING, NOBODY):
-        browser(service.sign_in(store, person, SECRET, "") if person in PEOPLE else new_token())
+        browser(people.sign_in(store, person, SECRET, "") if person in PEOPLE else new_token())
         answers = {}
         for page, query in addresses:
             at = open_page(page, **query)

@@ -28,7 +28,6 @@ from themescope.core.records.stored import Role
 from themescope.db import label_tables as t
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
-from themescope.jobs.services.accounts import sign_in as service
 from themescope.jobs.services.accounts.people import LONGEST_NAME
 from themescope.webapp.routes.middleware import PUBLIC, REFUSED
 from themescope.webapp.routes.sign_in import EXPIRED
@@ -69,8 +68,8 @@ def _guessed(store: Store, client: TestClient) -> None:
 
 
 def _named(store: Store, client: TestClient) -> None:
-    service.sign_out(store, token_of(client))
-    service.remember_name(store, token_of(client), "ada")
+    people.sign_out(store, token_of(client))
+    people.remember_name(store, token_of(client), "ada")
 
 
 ENDS: dict[str, Callable[[Store, TestClient], object]] = {
@@ -79,7 +78,7 @@ ENDS: dict[str, Callable[[Store, TestClient], object]] = {
     "forged cookie": _forged,
     "guessed session": _guessed,
     "name that was only entered": _named,
-    "signed out in another tab": lambda s, c: service.sign_out(s, token_of(c)),
+    "signed out in another tab": lambda s, c: people.sign_out(s, token_of(c)),
     "idle": lambda s, c: age(s, t.session.c.seen, s.settings.session_idle),
     "too old": lambda s, c: age(s, t.session.c.created, s.settings.session_limit),
     "new password": lambda s, c: people.set_password(s, "lea", "another password"),
@@ -167,8 +166,8 @@ def test_the_token_changes_at_every_sign_in_and_sign_out(shared: Store) -> None:
         form = {"form_token": form_token_of(tokens[-1]), "person": name, "password": SECRET}
         assert client.post("/sign-in", data=form).status_code == 303
         tokens.append(token_of(client))
-        assert service.session_of(shared, tokens[-1]).person == name  # type: ignore[union-attr]
-        assert service.session_of(shared, tokens[-2]) is None
+        assert people.session_of(shared, tokens[-1]).person == name  # type: ignore[union-attr]
+        assert people.session_of(shared, tokens[-2]) is None
     assert form_token(page) == form_token_of(tokens[0])
     attacker = browser()
     attacker.cookies.set(*fixed)

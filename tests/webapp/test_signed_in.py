@@ -10,8 +10,8 @@ from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts import people as members
-from themescope.jobs.services.accounts import sign_in as service
 from themescope.webapp.features import REGISTRY
 
 Open = Callable[..., AppTest]
@@ -30,7 +30,7 @@ def sign_in(shared: Store, browser: Browser) -> Callable[[str], str]:
     """Sign in under a name; the pages that are opened afterwards belong to it. Returns the token."""
 
     def begin(name: str) -> str:
-        token = service.sign_in(shared, name, SECRET, "")
+        token = people.sign_in(shared, name, SECRET, "")
         browser(token)
         return token
 
@@ -72,7 +72,7 @@ def test_nothing_of_one_person_is_left_for_the_next(open_page: Open, sign_in: Si
 @pytest.mark.parametrize(
     "end",
     [
-        lambda s, token: service.sign_out(s, token),
+        lambda s, token: people.sign_out(s, token),
         lambda s, token: members.remove(s, "lea"),
         lambda s, token: members.set_password(s, "lea", "another password"),
         lambda s, token: members.set_role(s, "lea", Role.ADMIN),
@@ -145,7 +145,7 @@ def test_an_admin_adds_somebody(shared: Store, open_page: Open, sign_in: SignIn)
     assert "10 to 1,000 characters" in plain_words_of(at)
     next(x for x in at.text_input if x.label == "Initial password").set_value("long enough, this")
     at = press(at, "Add")
-    assert service.sign_in(shared, "Ida", "long enough, this", "")
+    assert people.sign_in(shared, "Ida", "long enough, this", "")
     at.session_state["people_log"] = True
     log = at.run().dataframe[-1].value
     assert [*log["Action"][:2]] == ["signed in", "account added"] and log["By"][1] == "ada"

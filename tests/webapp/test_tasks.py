@@ -15,12 +15,12 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Role
-from themescope.db.label_records import ItemRecord, NewLabelling, TaskRecord
+from themescope.db.records import ItemRecord, NewLabelling, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import checks, making, work
+from themescope.jobs.services.tasks import checks, work
 from themescope.webapp.features import tasks
 from themescope.webapp.features.coding.queries import neighbours_in_text
 from themescope.webapp.features.tasks import overview
@@ -41,8 +41,8 @@ def task(filled_store: Store) -> TaskRecord:
         corpus = r.corpora.list()[0]
         articles = tuple(article.id for article in r.corpora.articles(corpus.id))
     plan = DistributionPlan(("ada", HOSTILE), 1.0, 2)
-    made = making.TaskForm(corpus.id, "pilot", "ada", articles, plan, instructions=HOSTILE, start=making.START_SECTIONS)
-    return making.make(filled_store, made)
+    made = work.TaskForm(corpus.id, "pilot", "ada", articles, plan, instructions=HOSTILE, start=work.START_SECTIONS)
+    return work.make(filled_store, made)
 
 
 def items_of(store: Store, task: TaskRecord, person: str) -> list[ItemRecord]:
@@ -67,11 +67,11 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
     with filled_store.reading() as r:
         corpus = r.corpora.list()[0]
         articles = r.corpora.articles(corpus.id)
-    wanted = making.TaskForm(
+    wanted = work.TaskForm(
         corpus.id, "secret", "ada", tuple(a.id for a in articles), DistributionPlan(("ada", "ben"), 1.0, 2), blind=True,
-        start=making.START_SECTIONS,
+        start=work.START_SECTIONS,
     )  # fmt: skip
-    task = making.make(filled_store, wanted)
+    task = work.make(filled_store, wanted)
     finish(filled_store, task, "ada", 2)
     with filled_store.reading() as r:
         (adas,) = r.labellings.list()
@@ -129,7 +129,7 @@ def test_six_fields_give_the_same_blind_random_units_of_the_codebook_to_everybod
     assert len(items) == 8 and len({item.range for item in items}) == 4
     at = open_page("tasks", person="ada", task="first task")
     assert f"4 of {corpus.sentences} sentences at random" in words_of(at).replace("\\", "")
-    id = making.begin_labelling(filled_store, made.id, "ada")
+    id = work.begin_labelling(filled_store, made.id, "ada")
     with filled_store.reading() as r:
         names = [cluster.name for cluster in r.labellings.clusters(id).values()]
         assert names == [cluster.name for cluster in r.labellings.clusters(record.id).values()]
@@ -215,7 +215,7 @@ def test_a_sampled_sentence_has_its_neighbours_in_the_article_and_a_row_of_a_lis
 
 def sentence_ids(store: Store, items: list[ItemRecord]) -> list[int]:
     with store.reading() as r:
-        return [s.id for item in items for s in making.sentences_of_item(r, item.range)]
+        return [s.id for item in items for s in work.sentences_of_item(r, item.range)]
 
 
 def test_progress_checks_and_routing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
@@ -264,7 +264,7 @@ def test_the_list_counts_what_has_a_code(task: TaskRecord, filled_store: Store, 
     first, *_ = items_of(filled_store, task, "ada")
     with filled_store.reading() as r:
         (labelling,) = r.labellings.list()
-        ids = [sentence.id for sentence in making.sentences_of_item(r, first.range)]
+        ids = [sentence.id for sentence in work.sentences_of_item(r, first.range)]
     session = LabellingSession(filled_store, labelling.id, "ada")
     session.do(op.unassign(session.partition, np.array(ids[:1])))
     at = open_page("tasks", person="ada")

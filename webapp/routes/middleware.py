@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from themescope.core.errors import ConfigError, ThemescopeError
 from themescope.db.settings import Settings, canonical_host, split_host
 from themescope.jobs.api import API
-from themescope.jobs.services.accounts.sign_in import NAME_KEPT
+from themescope.jobs.services.accounts.people import NAME_KEPT
 from themescope.jobs.services.installation.health import METRICS
 from themescope.webapp.routes.status import PROBES, Wrapper, seeing
 from themescope.webapp.shared import people

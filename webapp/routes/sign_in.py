@@ -32,8 +32,9 @@ from themescope.db.passwords import SHORTEST
 from themescope.db.records import ApiTokenRecord, SessionRecord, SignInMethod
 from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import api_tokens, sign_in
+from themescope.jobs.services.accounts import api_tokens
 from themescope.jobs.services.accounts import people as members
+from themescope.jobs.services.accounts import people as sign_in
 from themescope.webapp.routes import organisation
 from themescope.webapp.routes.middleware import ACCOUNT, CALLBACK, ORGANISATION, SIGN_IN, SIGN_OUT
 from themescope.webapp.shared import people

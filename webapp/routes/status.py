@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.monitoring.metrics import CONTENT_TYPE, PROCESS
+from themescope.jobs.common.monitoring.logs import CONTENT_TYPE, PROCESS
 from themescope.jobs.services.installation.health import (
     ALIVE,
     METRICS,

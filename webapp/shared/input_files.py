@@ -15,8 +15,7 @@ from themescope.core.columns import OMIT, ColumnType, Profile, column_name
 from themescope.core.readers.table import AUTO, DOCUMENTS, SENTENCES
 from themescope.core.readers.tables import SAMPLE_ROWS, Sheet
 from themescope.db.settings import Settings
-from themescope.jobs.common.files import NO_FOLDERS, readable
-from themescope.jobs.common.uploads import new_folder, safe_name
+from themescope.jobs.common.files import NO_FOLDERS, new_folder, readable, safe_name
 from themescope.jobs.services.labelling.files import PLACE
 from themescope.jobs.services.selections import HEADER
 from themescope.webapp.shared import queries

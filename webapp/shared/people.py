@@ -33,8 +33,8 @@ from themescope.db.passwords import signing_key
 from themescope.db.records import SignInMethod
 from themescope.db.settings import Settings, is_loopback
 from themescope.db.store import Store
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts import people as members
-from themescope.jobs.services.accounts import sign_in
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.text import plain
 
@@ -167,7 +167,7 @@ def current_person() -> str:
             raise AccessError("You are not signed in, or your session has ended. Reload the page.")
         return name
     if _KEY not in st.session_state:
-        session = sign_in.session_of(server_store(), browser_token(st.context.cookies))
+        session = people.session_of(server_store(), browser_token(st.context.cookies))
         st.session_state[_KEY] = session.person if session and session.method is SignInMethod.NAME else ""
     return members.tidy(str(st.session_state[_KEY] or ""))
 
@@ -198,7 +198,7 @@ def shown(person: str) -> str:
 
 def has_signed_in(token: str) -> bool:
     """Return whether the token of a browser is a session in which a person signed in."""
-    session = sign_in.session_of(server_store(), token)
+    session = people.session_of(server_store(), token)
     return session is not None and session.method is not SignInMethod.NAME
 
 
@@ -208,13 +208,13 @@ def signed_in_person() -> str | None:
     token = browser_token(st.context.cookies)
     if held is not None and held.token == token and time.monotonic() - held.looked < _LOOK_AGAIN_S:
         return held.name
-    session = sign_in.session_of(server_store(), token)
+    session = people.session_of(server_store(), token)
     if session is None or session.method is SignInMethod.NAME:
         _forget()
         return None
     if held is not None and held.name != session.person:
         _forget()  # the connection was opened anew, after another person had signed in
-    sign_in.keep_alive(server_store(), token, session)
+    people.keep_alive(server_store(), token, session)
     st.session_state[_HELD] = _Held(session.person, token, time.monotonic())
     return session.person
 
@@ -253,4 +253,4 @@ def show_identity(actor: Actor) -> None:
 
 def _remember() -> None:
     if token := browser_token(st.context.cookies):
-        attempt(lambda: sign_in.remember_name(server_store(), token, str(st.session_state[_KEY] or "")))
+        attempt(lambda: people.remember_name(server_store(), token, str(st.session_state[_KEY] or "")))

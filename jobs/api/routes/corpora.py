@@ -22,8 +22,13 @@ from themescope.jobs.api.problems import (
     responses,
 )
 from themescope.jobs.services import corpus_edits, search
-from themescope.jobs.services.search import SearchMethod
-from themescope.jobs.services.sentences import known_corpus, known_sentence, located_sentences, sentences_of_ids
+from themescope.jobs.services.search import (
+    SearchMethod,
+    known_corpus,
+    known_sentence,
+    located_sentences,
+    sentences_of_ids,
+)
 
 router = APIRouter(tags=["corpora"], responses=responses())
 _FOUND, _CHANGED = responses(404), responses(404, *WRITING)

@@ -22,7 +22,7 @@ from themescope.core.records.answers import LabelledCluster, LabellingState, Pag
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids
 from themescope.db.access import Right
-from themescope.db.label_records import NewLabelling, Snapshot
+from themescope.db.records import NewLabelling, Snapshot
 from themescope.db.types import clean_text
 from themescope.jobs.api import exports
 from themescope.jobs.api.exports import FILE, ExportFormat, download
@@ -57,7 +57,7 @@ from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import known_labelling
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.sentences import check_corpus, known_corpus, sentences_of_ids
+from themescope.jobs.services.search import check_corpus, known_corpus, sentences_of_ids
 from themescope.jobs.services.themes import theme_record
 
 SELECTED = "api"

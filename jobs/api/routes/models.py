@@ -13,7 +13,7 @@ from themescope.db.access import Right
 from themescope.jobs.api.problems import WRITING, Caller, CallerNow, Id, Offset, SomeId, responses
 from themescope.jobs.common.models import WITHIN_ARTICLE, base_note, pretrained_folder, within_article
 from themescope.jobs.queue.control import without_paths
-from themescope.jobs.services.sentences import check_corpus
+from themescope.jobs.services.search import check_corpus
 
 MOST_POINTS = 50_000
 router = APIRouter(responses=responses())

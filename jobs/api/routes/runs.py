@@ -28,7 +28,7 @@ from themescope.jobs.api.problems import (
     WithColumns,
     responses,
 )
-from themescope.jobs.services.sentences import check_corpus, sentences_of_ids
+from themescope.jobs.services.search import check_corpus, sentences_of_ids
 from themescope.jobs.services.themes import theme_arrays, theme_record, theme_run
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from themescope.core.records.answers import ItemRecord, PersonRecord, TaskRecord
 from themescope.db.access import Right
 from themescope.jobs.api.problems import WRITING, CallerNow, Id, SomeId, responses
-from themescope.jobs.services.sentences import check_corpus
+from themescope.jobs.services.search import check_corpus
 from themescope.jobs.services.tasks import work
 
 router = APIRouter(tags=["tasks"], responses=responses())

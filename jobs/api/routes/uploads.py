@@ -19,13 +19,13 @@ from themescope.db.access import Right
 from themescope.db.store import Store
 from themescope.db.types import NAME_LIMIT
 from themescope.jobs.api.problems import WHOLE, WRITING, Body, CallerNow, Flag, Id, responses
+from themescope.jobs.common.files import new_folder, safe_name
 from themescope.jobs.common.importing.waves import KEEP, OMIT
 from themescope.jobs.common.models import splitting_language
-from themescope.jobs.common.uploads import new_folder, safe_name
 from themescope.jobs.kinds.import_corpus import READER, list_settings
 from themescope.jobs.queue import control
 from themescope.jobs.services import pipeline
-from themescope.jobs.services.sentences import known_corpus
+from themescope.jobs.services.search import known_corpus
 
 PATH = "/files"
 """Where files are uploaded, which may be larger than other requests."""

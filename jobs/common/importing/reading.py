@@ -29,8 +29,7 @@ from themescope.core.protocols import NullReport, Report
 from themescope.core.readers.dataset_folders import files_below
 from themescope.core.readers.formats import Preview, preview
 from themescope.core.readers.streams import FileHead, packing_of
-from themescope.jobs.executors.base import POLL_S, Failure
-from themescope.jobs.executors.local import end_with_parent
+from themescope.jobs.executors.base import POLL_S, Failure, end_with_parent
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -16,8 +16,7 @@ from themescope.db.access import Actor
 from themescope.db.records import ApiTokenRecord
 from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.services.accounts.people import tidy
-from themescope.jobs.services.accounts.sign_in import FREE_PER_ADDRESS, TooManyAttempts
+from themescope.jobs.services.accounts.people import FREE_PER_ADDRESS, TooManyAttempts, tidy
 
 logger = logging.getLogger(__name__)
 

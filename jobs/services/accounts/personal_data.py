@@ -17,7 +17,7 @@ from themescope.core.records.stored import JobStatus
 from themescope.db import personal_data as data
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store, Unit
-from themescope.jobs.backups.writing import regular_backups
+from themescope.jobs.backups import regular_backups
 from themescope.jobs.common.files import check_new, whole, write_private
 from themescope.jobs.kinds.bundles import FOLDER as BUNDLES
 from themescope.jobs.services.accounts import people

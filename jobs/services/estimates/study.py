@@ -28,8 +28,8 @@ from themescope.core.metrics.crosstabs import periods_of, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord, Sharing
 from themescope.core.types import Floats, Ids
 from themescope.db.store import Unit
+from themescope.jobs.common.files import safe_name
 from themescope.jobs.common.labelled import MODEL, coded_sentences, documents_of, judged_sentences
-from themescope.jobs.common.uploads import safe_name
 from themescope.jobs.services.tasks.samples import frame_of, given_samples
 
 NO_MACHINE = "There are no predictions of the whole project. Label the rest for narrower intervals."

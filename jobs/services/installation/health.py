@@ -1,26 +1,39 @@
-"""Health, readiness and metrics of a process, for load balancers and monitoring; HTTP server of a worker for them."""
+"""Health, readiness and metrics of a process, and its HTTP server; and what `themescope doctor` checks."""
 
 from __future__ import annotations
 
 import hmac
 import json
 import logging
+import os
+import re
+import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NoAnswer
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
 from threading import Lock
 from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from themescope.core.errors import ConfigError
-from themescope.db.settings import Settings, host_and_port, is_loopback
+from themescope.core.errors import ArtifactError, ConfigError, ThemescopeError, with_place
+from themescope.core.records.stored import JobStatus
+from themescope.db.files.snapshots import damage
+from themescope.db.files.vector_files import problems_of
+from themescope.db.passwords import signing_key
+from themescope.db.settings import Settings, checkout_home, host_and_port, is_loopback
 from themescope.db.store import Store
-from themescope.jobs.common.monitoring.metrics import CONTENT_TYPE, PROCESS, StoreMetrics, text_of
+from themescope.jobs.backups import backup_state
+from themescope.jobs.common.monitoring.logs import CONTENT_TYPE, PROCESS, StoreMetrics, text_of
 
 logger = logging.getLogger(__name__)
 
@@ -173,3 +186,203 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing: probes come every few seconds."""
+
+
+# Independent checks of an installation
+
+LEAST_DISK = 2_000_000_000
+"""Recommended free disk space in bytes, for a model in training, its checkpoint and the store."""
+
+
+@dataclass(frozen=True)
+class Examined:
+    """Result of a check."""
+
+    name: str
+    found: str
+    problem: bool = False
+    warning: bool = False
+
+    @property
+    def mark(self) -> str:
+        """Return a one-character mark for a list."""
+        return "✗" if self.problem else "!" if self.warning else "✓"
+
+
+def examine(vectors: bool = False) -> list[Examined]:
+    """Run every check, with ``vectors`` also of the content of all vector files; never raises."""
+    checks: list[Examined] = []
+    for look in (_python, _packages, _accelerator, _word_vectors):
+        checks += _guarded(look.__name__.strip("_"), look)
+    try:
+        settings = Settings.from_environment()
+    except ThemescopeError as error:
+        return [*checks, Examined("settings", str(error), problem=True)]
+    store = Store(settings)
+    for name, look_at in (
+        ("data folder", _disk),
+        ("store", _store),
+        ("model files", _files),
+        ("vector files", partial(_vector_files, content=vectors)),
+        ("worker", _worker),
+        ("people", _people),
+        ("backups", _backups),
+    ):
+        checks += _guarded(name, lambda look_at=look_at: look_at(store))  # type: ignore[misc]
+    return checks
+
+
+def _guarded(name: str, look: Callable[[], Iterator[Examined]]) -> list[Examined]:
+    try:
+        return list(look())
+    except Exception as error:
+        return [Examined(name, with_place(error) or type(error).__name__, problem=True)]
+
+
+def _python() -> Iterator[Examined]:
+    version = sys.version.split()[0]
+    known = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    yield Examined("Python", f"{version}" + ("" if known else "; tested with 3.11 to 3.13"), warning=not known)
+
+
+def _packages() -> Iterator[Examined]:
+    of_extra: dict[str, list[str]] = {}
+    for line in metadata.requires("themescope") or ():
+        named = re.search(r"extra == .(\w+)", line)
+        of_extra.setdefault(named[1] if named else "", []).append(re.split(r"[^\w.-]", line, maxsplit=1)[0])
+    names = [*of_extra.pop("", ()), *of_extra.pop("app", ())]
+    missing = [name for name in names if not _is_installed(name)]
+    found = (
+        f"missing: {', '.join(missing)}; run pip install 'themescope[app]'" if missing else f"all {len(names)} present"
+    )
+    yield Examined("packages", found, problem=bool(missing))
+    for extra, packages in of_extra.items():
+        present = all(map(_is_installed, packages))
+        found = "present" if present else f"not installed (optional: pip install 'themescope[{extra}]')"
+        yield Examined(f"extra {extra}", found)
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _accelerator() -> Iterator[Examined]:
+    import torch
+
+    yield Examined("torch", f"{torch.__version__}, {torch.get_num_threads()} threads")
+    names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    yield Examined("GPU", ", ".join(names) or "none; training runs on the CPU")
+
+
+def _word_vectors() -> Iterator[Examined]:
+    from themescope.core.text.word_vectors import REGISTRY as TABLES
+    from themescope.core.text.word_vectors import load_word_vectors
+
+    for card in TABLES:
+        try:
+            words = len(load_word_vectors(card.id, 1_000))
+        except ThemescopeError as error:
+            yield Examined("word vectors", f"{card.id}: {error}", problem=True)
+        else:
+            yield Examined("word vectors", f"{card.id}: found" if words else f"{card.id}: empty", problem=not words)
+
+
+def _disk(store: Store) -> Iterator[Examined]:
+    home = store.settings.home
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    free = shutil.disk_usage(home).free
+    why = ", found in the checkout" if home == checkout_home() and not os.environ.get("THEMESCOPE_HOME") else ""
+    found = f"{home}, {free / 1e9:,.1f} GB free{why}"
+    if os.access(home, os.W_OK):
+        yield Examined("data folder", found, warning=free < LEAST_DISK)
+        if os.name == "posix" and (others := home.stat().st_mode & 0o077):
+            what = "change" if others & 0o022 else "read"
+            advice = f"other people of this machine may {what} its files; to keep them out: chmod 700 {home}"
+            yield Examined("data folder", advice, warning=True)
+    else:
+        yield Examined("data folder", f"{home} is not writable; change its permissions", problem=True)
+
+
+def _store(store: Store) -> Iterator[Examined]:
+    store.migrate()
+    with store.reading() as r:
+        corpora, models = len(r.corpora.list()), len(r.models.list())
+        connection = r.models.connection
+        details = damage(connection.exec_driver_sql) if connection.dialect.name == "sqlite" else ""
+    label = store.settings.database_label
+    if details:
+        yield Examined("store", f"{label} is damaged ({details}); restore the last backup before that", problem=True)
+        return
+    yield Examined("store", f"{label}, migrated; {corpora} corpora, {models} models")
+
+
+def _files(store: Store) -> Iterator[Examined]:
+    with store.reading() as r:
+        models = r.models.list()
+    unused = len(store.unused_artifacts())
+    missing = [model.name for model in models if not store.artifacts.has(model.artifact)]
+    changed = [model.name for model in models if model.name not in missing and _changed(store, model.artifact)]
+    orphans = f"; {unused} without a model, which a worker removes after a day" if unused else ""
+    if missing:
+        found = f"missing for {', '.join(missing)}; restore the folder artifacts, or train or add these models again"
+        yield Examined("model files", found + orphans, problem=True)
+    elif changed:
+        found = f"changed or damaged for {', '.join(changed)}; restore the folder artifacts, or train these again"
+        yield Examined("model files", found + orphans, problem=True)
+    else:
+        yield Examined("model files", f"present for every model ({len(models)})" + orphans)
+
+
+def _changed(store: Store, artifact: str) -> bool:
+    try:
+        store.artifacts.check(artifact)
+    except (OSError, ArtifactError):
+        return True
+    return False
+
+
+def _vector_files(store: Store, content: bool) -> Iterator[Examined]:
+    """Check that every file of vectors exists with its size, and with ``content`` what it holds."""
+    with store.reading() as r:
+        files = r.embeddings.files()
+    where = store.vector_files.folder.where()
+    if problems := problems_of(store.vector_files, files, content=content):
+        yield Examined("vector files", f"{len(problems)} of {len(files)} in {where}: {problems[0]}", problem=True)
+    elif files:
+        yield Examined("vector files", f"{len(files):,} in {where}, {sum(files.values()) / 1e9:,.2f} GB")
+
+
+def _worker(store: Store) -> Iterator[Examined]:
+    with store.reading() as r:
+        alive = r.workers.alive(within_s=10)
+        waiting = len(r.jobs.list(status=JobStatus.QUEUED)) if not alive else 0
+    if alive:
+        yield Examined("worker", f"{len(alive)} running")
+    elif waiting:
+        yield Examined("worker", f"none running for {waiting} queued jobs; start one: themescope worker", problem=True)
+    else:
+        yield Examined("worker", "none running; start one: themescope worker", warning=True)
+
+
+def _backups(store: Store) -> Iterator[Examined]:
+    """Check that regular backups are made, if the settings name a folder for them."""
+    state = backup_state(store)
+    if not state.regular:
+        yield Examined("backups", "no regular ones; set THEMESCOPE_BACKUP_FOLDER, or use themescope backup")
+        return
+    late = state.overdue(datetime.now(UTC))
+    found = " ".join(part for part in (f"{state.summary}{' (overdue)' * late}.", state.problem) if part)
+    yield Examined("backups", found, warning=late or bool(state.problem))
+
+
+def _people(store: Store) -> Iterator[Examined]:
+    """Check the accounts and the permissions of the key that signs cookies."""
+    signing_key(store.settings.home)
+    with store.reading() as r:
+        logins, admins = r.logins.all(), len(r.people.admins())
+    found = f"{len(logins)} can sign in" if logins else "no sign-in: names are not verified"
+    yield Examined("people", f"{found}; {admins or 'no'} admin{'s' * (admins != 1)}")

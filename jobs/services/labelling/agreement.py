@@ -1,22 +1,42 @@
-"""Labellings that a person may see, as coders of the same sentences, and which of them count for agreement."""
+"""Labellings as coders of the same sentences, which of them count for agreement, and how it is settled."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import entr
 
 from themescope.core.errors import UnknownNameError
-from themescope.core.labelling.agreement import common_codes
-from themescope.core.labelling.code_sets import CodeSet, combinations
-from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.agreement import CommonCodes, common_codes, dispute
+from themescope.core.labelling.code_sets import ALLOWED, CodeSet, allows_several, code_clusters, coded, combinations
+from themescope.core.labelling.codebook.entries import entries_with
+from themescope.core.labelling.consensus import (
+    CoAssignment,
+    CodeModel,
+    RaterModel,
+    by_article,
+    consensus,
+    disputed,
+    fit,
+    fit_codes,
+    support,
+)
+from themescope.core.labelling.operations import NOTE_LIMIT
+from themescope.core.labelling.partition import Cluster, Entry, EntryKey, EntryKind, Partition, free_name, start
+from themescope.core.labelling.provenance import Source
+from themescope.core.metrics.matching import match_clusters
 from themescope.core.records.stored import LabellingRecord, Sharing
-from themescope.core.types import Ids, Labels, Sentence
-from themescope.db.store import Unit
-from themescope.jobs.common.labelled import ANNOTATOR, MODEL, coded_sentences
-from themescope.jobs.services.labelling.starts import labels_on
+from themescope.core.text.cleaning import folded_name
+from themescope.core.types import Floats, Ids, Labels, Sentence
+from themescope.db.records import NewLabelling
+from themescope.db.store import Store, Unit
+from themescope.jobs.common.labelled import ANNOTATOR, MODEL, coded_sentences, gold_labels, joint_provenance
+from themescope.jobs.services.labelling.starts import Begin, Beginning, from_labels, labels_on
 from themescope.jobs.services.tasks import work
 
 COPIED = 20
@@ -170,3 +190,265 @@ def known_labelling(r: Unit, labelling_id: int) -> LabellingRecord:
     if record.deleted is not None:
         raise UnknownNameError("labelling", str(labelling_id), [str(known.id) for known in r.labellings.list()])
     return record
+
+
+# Gold labellings from several labellings: by code where they have common codes, or else the posterior's consensus
+
+Mask = npt.NDArray[np.bool_]
+CLOSE = 0.1
+"""Smallest difference between the probabilities of two places of a sentence that decides between them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adjudication:
+    """What follows from several labellings of n sentences; row i of every array is one sentence."""
+
+    model: RaterModel | CodeModel
+    """That of codes where the labellings have common ones."""
+    labels: Labels
+    """(n,) most probable codes, or clusters of the consensus; -1 for sentences that nobody has assigned."""
+    certainty: Floats
+    """(n,) probability of the code; of a cluster, the mean probability of belonging together with its others."""
+    differ: Mask
+    """(n,) sentences with different codes, or in different clusters after those of the article were matched."""
+    dispute: Floats
+    """(n,) bits of uncertainty about the code, or about pairs of the article on which people differ, per pair."""
+    unclear: Mask
+    """(n,) sentences without a code of more than half of the people, or without a clearly most probable cluster."""
+    names: Mapping[int, str]
+    """Name of each code; of a cluster of the consensus, that which people gave to most of its sentences."""
+    expected_ari: float | None
+    """Mean over articles of the expected adjusted Rand index with the true clusters."""
+
+
+def adjudicated(
+    raters: Sequence[Labels],
+    articles: Ids,
+    names: Sequence[Mapping[int, str]],
+    gold: Collection[int] = (),
+    sets: Sequence[Mapping[int, CodeSet]] = (),
+) -> Adjudication:
+    """Compute the posterior of the codes of labellings; of those without common codes, that of pairs and the consensus.
+
+    The consensus is that of every article. Clusters of two articles are the same if people called them the same,
+    because nobody may have labelled both articles.
+
+    Parameters
+    ----------
+    raters
+        (n,) cluster numbers of each labelling; -1 for sentences that are unassigned or do not count.
+    articles
+        (n,) article of each sentence.
+    names
+        Number → name of the clusters of each labelling.
+    gold
+        Positions of labellings that are known to be right.
+    sets
+        Combinations of codes of each labelling.
+    """
+    codes = common_codes(raters, names, sets, codebooks=True)
+    if codes is not None:
+        return _of_codes(codes, articles, gold)
+    model = fit(raters, articles, gold)
+    columns: dict[str, Any] = {}
+    numbers: dict[str, int] = {}
+    expected = []
+    for rows, posterior in by_article(model, raters, articles):
+        own = [labels[rows] for labels in raters]
+        found, value = _of_article(posterior, own, names, numbers)
+        for name, values in found.items():
+            columns.setdefault(name, np.zeros(len(articles), dtype=values.dtype))[rows] = values
+        if (found["labels"] >= 0).sum() > 1:
+            expected.append(value)
+    called = {number: name.partition("\0")[0] for name, number in numbers.items()}
+    mean = float(np.mean(expected)) if expected else None
+    return Adjudication(model, **columns, names=called, expected_ari=mean)
+
+
+def _of_codes(codes: CommonCodes, articles: Ids, gold: Collection[int]) -> Adjudication:
+    model, n = fit_codes(codes.labels, len(codes.values), articles, gold), len(articles)
+    people = [own for place, own in enumerate(codes.labels) if place not in gold]
+    known = np.any([codes.labels[place] >= 0 for place in gold], axis=0)
+    p = np.concatenate([model.probabilities, np.zeros((n, 1))], axis=1)  # at least one column
+    best, certainty = p.argmax(axis=1), p.max(axis=1)
+    votes = np.stack(people)
+    differ = ((votes != votes.max(axis=0)) & (votes >= 0)).any(axis=0)
+    return Adjudication(
+        model,
+        np.where(certainty > 0, best, -1).astype(np.int32),
+        certainty,
+        differ,
+        np.where(differ, entr(p).sum(axis=1) / np.log(2), 0.0),
+        replace(codes, labels=people).majority()[1] & ~known,
+        dict(enumerate(codes.names)),
+        None,
+    )
+
+
+def _of_article(
+    posterior: CoAssignment, raters: Sequence[Labels], names: Sequence[Mapping[int, str]], numbers: dict[str, int]
+) -> tuple[dict[str, Any], float]:
+    """Return the columns of an article, and the expected adjusted Rand index; ``numbers`` of clusters are extended."""
+    made = consensus(posterior)
+    differ = dispute(raters) > 0
+    called = _names(made.labels, raters, names)
+    clusters = np.unique(made.labels[made.labels >= 0]).tolist()
+    number = np.full(max(clusters, default=-1) + 2, -1, dtype=np.int32)  # the last one stands for -1
+    for label in clusters:
+        # A cluster without a name of its own is none of another article.
+        name = called.get(label) or f"\0{len(numbers)}"
+        number[label] = numbers.setdefault(name, len(numbers))
+    columns = {
+        "labels": number[made.labels], "certainty": made.certainty, "differ": differ, "dispute": disputed(posterior),
+        "unclear": differ & _unclear(support(posterior)),
+    }  # fmt: skip
+    return columns, made.expected_ari
+
+
+def _unclear(places: Floats) -> npt.NDArray[np.bool_]:
+    """Return the (n,) mask of sentences without a place that is more probable than not, and than the least one."""
+    known = ~np.isnan(places)
+    best = np.where(known, places, -1.0).max(axis=0, initial=-1.0)
+    least = np.where(known, places, 2.0).min(axis=0, initial=2.0)
+    return np.asarray((best < 0.5) | (best - least < CLOSE))
+
+
+def _names(labels: Labels, raters: Sequence[Labels], names: Sequence[Mapping[int, str]]) -> dict[int, str]:
+    """Name each cluster as most of its labels are called; a name is used once, where it is most frequent."""
+    counts = Counter[tuple[int, str]]()
+    for own, called in zip(raters, names, strict=False):
+        both = (labels >= 0) & (own >= 0)
+        pairs, times = np.unique(np.stack([labels[both], own[both]]), axis=1, return_counts=True)
+        for label, number, count in zip(*pairs.tolist(), times.tolist(), strict=True):
+            if name := called.get(number, ""):
+                counts[label, name] += count
+    found: dict[int, str] = {}
+    for (label, name), _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        if label not in found and name not in found.values():
+            found[label] = name
+    return found
+
+
+def gold_votes(labels: Sequence[Labels], placed: Sequence[Mask], placed_only: bool) -> list[Labels]:
+    """Return the (n,) labels of all people from which a gold labelling is made, -1 for sentences that do not count.
+
+    Parameters
+    ----------
+    labels
+        (n,) cluster numbers of each person.
+    placed
+        (n,) mask of the sentences that each person placed.
+    placed_only
+        Whether only labels of the people who placed a sentence count where somebody did. Sentences that nobody placed
+        are where the labellings began.
+    """
+    if not placed_only:
+        return [*labels]
+    nobody = ~np.logical_or.reduce(placed)
+    return [np.where(mask | nobody, own, -1).astype(np.int32) for own, mask in zip(labels, placed, strict=True)]
+
+
+def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, gold_id: int | None = None) -> Begin:
+    """Return what several labellings say together.
+
+    Labellings with common codes keep them: the codebook is theirs, a sentence has each code that more than half of its
+    people gave it, and where that is none, or half of them gave another one, it is open: marked uncertain, with a note
+    of what everybody gave it. Other partitions become the consensus of the posterior, in which sentences without a
+    clearly most probable cluster are marked uncertain.
+
+    ``placed_only`` is that of :func:`gold_votes`. The labels of ``gold_id`` are known to be right.
+    """
+
+    def initial(store: Store, new: NewLabelling) -> Beginning:
+        with store.reading() as r:
+            records = [r.labellings.get(id) for id in labelling_ids]
+            text = coded_text(r, records)
+            gold, called = gold_on(r, gold_id, text.ids)
+        ids, coders = text.ids, text.coders
+        votes = gold_votes([coder.labels for coder in coders], [coder.placed for coder in coders], placed_only)
+        names, sets = [coder.names for coder in coders], [coder.sets for coder in coders]
+        origin: dict[str, Any] = {"from": "adjudication", "of": [record.name for record in records]}
+        codes = common_codes(votes, names, sets, codebooks=True)
+        if codes is not None:
+            right = [called.get(int(number), "") for number in gold]
+            partition, gave = _code_by_code(codes, coders, ids, right)
+            origin |= {"method": "majority of each code", "open": int(partition.uncertain.sum())}
+            with store.reading() as r:
+                return Beginning(partition, origin, joint_provenance(r, records, ids, gave=gave))
+        known = (gold >= 0).any()
+        found = adjudicated(
+            [*votes, *([gold] if known else [])], text.articles, [*names, called], [len(votes)] if known else []
+        )
+        expected = None if found.expected_ari is None else round(found.expected_ari, 4)
+        origin |= {"method": "posterior", "expected_ari": expected, "equal": found.model.equal}
+        first = from_labels(ids, found.labels, found.names, origin)(store, new)
+        with store.reading() as r:
+            gave = [match_clusters(found.labels, own).aligned == found.labels for own in votes]
+            made = joint_provenance(r, records, ids, gave=gave)
+        machine = np.array([maker.source is Source.MACHINE for maker in made.makers], np.bool_)[made.maker]
+        made = replace(made, probability=np.where(machine, found.certainty, np.nan))
+        return first._replace(partition=replace(first.partition, uncertain=found.unclear), labels=made)
+
+    return initial
+
+
+def gold_on(r: Unit, gold_id: int | None, ids: Ids) -> tuple[Labels, Mapping[int, str]]:
+    """Return the (n,) right clusters of sentences, -1 where they are not known, and the names of the clusters."""
+    labels = np.full(len(ids), -1, dtype=np.int32)
+    if gold_id is None:
+        return labels, {}
+    known = gold_labels(r, gold_id)
+    labels[:] = [known.get(int(id), -1) for id in ids]
+    return labels, {number: cluster.name for number, cluster in r.labellings.clusters(gold_id).items()}
+
+
+def _code_by_code(
+    codes: CommonCodes, coders: Sequence[Coder], ids: Ids, right: Sequence[str]
+) -> tuple[Partition, list[Mask]]:
+    """Return the codes that more than half of the people gave, or that are ``right`` (n,), and who gave them."""
+    partition, numbers = _joint_codebook(coders, ids)
+    kept, still = codes.majority()
+    known = np.array([folded_name(name) in numbers for name in right])
+    kept = [(name,) if known[row] else kept[row] for row, name in enumerate(right)]
+    still &= ~known
+    said = [[codes.values[at] if at >= 0 else () for at in own] for own in codes.labels]
+    gave = [np.array([not {*own}.isdisjoint(of) for own, of in zip(one, kept, strict=True)]) for one in said]
+    people = [coder.record.owner or coder.record.name for coder in coders]
+    notes = {
+        int(ids[row]): " · ".join(
+            f"{who}: {' + '.join(one[row])}" for who, one in zip(people, said, strict=True) if one[row]
+        )
+        for row in np.flatnonzero(still).tolist()
+    }
+    wanted = {
+        id: frozenset(numbers[folded_name(name)] for name in names)
+        for id, names in zip(ids.tolist(), kept, strict=True)
+    }
+    return replace(
+        coded(partition, wanted), notes={id: note[:NOTE_LIMIT] for id, note in notes.items()}, uncertain=still
+    ), gave
+
+
+def _joint_codebook(coders: Sequence[Coder], ids: Ids) -> tuple[Partition, dict[str, int]]:
+    """Return sentences without codes but with the codebook of the first coder and what the others added to it.
+
+    Also return the number of each code by its folded name.
+    """
+    clusters: dict[int, Cluster] = {}
+    found: dict[EntryKey, Entry] = {}
+    numbers: dict[str, int] = {}
+    for coder in coders:
+        texts, own = entries_with(coder.state, {*ids.tolist()}), dict[int, int]()
+        for number, cluster in sorted(code_clusters(coder.state).items(), key=lambda one: one[1].parent is not None):
+            folded = folded_name(coder.names[number])
+            if folded not in numbers:
+                fresh = number if coder is coders[0] else max(clusters, default=0) + 1
+                numbers[folded], parent = fresh, None if cluster.parent is None else own[cluster.parent]
+                name = free_name(start([], None, clusters.values()), cluster.name)
+                clusters[fresh] = replace(cluster, number=fresh, name=name, parent=parent)
+                if entry := texts.get((EntryKind.CODE, str(number))):
+                    found[EntryKind.CODE, str(fresh)] = entry
+            own[number] = numbers[folded]
+        if allows_several(coder.state):
+            found[EntryKind.CODES, ALLOWED] = Entry()
+    return replace(start(ids, None, clusters.values()), entries=found), numbers

@@ -29,7 +29,7 @@ from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.tables import TableForm, open_table, raw_cell
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.services.labelling import starts

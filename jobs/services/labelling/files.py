@@ -39,7 +39,7 @@ from themescope.jobs.bundles.labellings import (
 from themescope.jobs.common.labelled import code_makers_of, judged_sentences, provenance_of
 from themescope.jobs.services.labelling import foreign_labels, starts
 from themescope.jobs.services.labelling.starts import LEAD
-from themescope.jobs.services.sentences import sentences_of_ids
+from themescope.jobs.services.search import sentences_of_ids
 
 PLACE = ("sentence_id", "article", "section", "position", "paragraph", "start", "sentence")
 """Columns of a sentence.

@@ -30,13 +30,12 @@ from themescope.core.labelling.methods_section import (
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.text.languages import language_name
 from themescope.core.types import Estimate, Ids, Labels
-from themescope.db.label_records import Reason, TaskRecord
+from themescope.db.records import Reason, TaskRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled import MAKER, MODEL
 from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.common.results import code_version
-from themescope.jobs.services.labelling.adjudication import gold_on
-from themescope.jobs.services.labelling.agreement import CodedText, coded_text, person_of
+from themescope.jobs.services.labelling.agreement import CodedText, coded_text, gold_on, person_of
 from themescope.jobs.services.tasks.samples import SAMPLE, DrawnSample, frame_of
 
 _FREQUENT = 0.05

@@ -41,7 +41,7 @@ from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import ArticleRecord, LabellingRecord
 from themescope.core.text.cleaning import comparable
 from themescope.core.types import Sentence
-from themescope.db.label_records import NewLabelling, Snapshot
+from themescope.db.records import NewLabelling, Snapshot
 from themescope.db.settings import Settings
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.reading import call_apart

@@ -36,7 +36,7 @@ from themescope.core.labelling.partition import UNASSIGNED, Partition, distinct_
 from themescope.core.labelling.provenance import back_to
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
-from themescope.db.label_records import Draft, Snapshot
+from themescope.db.records import Draft, Snapshot
 from themescope.db.store import Store
 from themescope.jobs.common.importing.waves import added_sentences, waves_of
 from themescope.jobs.services.labelling.starts import MOST_SENTENCES

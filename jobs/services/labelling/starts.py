@@ -16,7 +16,7 @@ from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Pa
 from themescope.core.labelling.provenance import Maker, Provenance, Source, uniform
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Labels, Sentence
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled import coded_by_machine, joint_provenance, run_origin
 

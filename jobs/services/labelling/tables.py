@@ -22,7 +22,7 @@ from themescope.core.readers.tables import Sheet, likely_column, one_line, raw_c
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.text.cleaning import comparable, folded_name
 from themescope.core.types import Sentence
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import ANNOTATOR, MAKER
 from themescope.jobs.services.labelling import starts

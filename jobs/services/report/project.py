@@ -1,10 +1,11 @@
-"""Report of a project for people who were not there: data, themes, map, shares by column, labels, estimates, limits."""
+"""Report of a project for people who were not there, as web page, Word and Markdown, with a picture of its map."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from io import BytesIO
 
 import numpy as np
 
@@ -16,14 +17,19 @@ from themescope.core.estimates.report import count_text, estimates
 from themescope.core.estimates.shares import COUNTED, ShareEstimate, share
 from themescope.core.labelling.agreement import CodingAgreement
 from themescope.core.labelling.markup import (
+    NOT_IN_XML,
     Block,
     Cite,
     Explained,
+    Figure,
     HeadingBlock,
+    LinkTargets,
     ParagraphBlock,
     Picture,
+    Quotation,
     Sentence,
     Table,
+    Together,
     as_html,
     as_markdown,
     counted,
@@ -35,7 +41,7 @@ from themescope.core.metrics.crosstabs import share_intervals
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, EditKind, LabellingRecord, RunRecord
 from themescope.core.text.cleaning import folded_name
 from themescope.core.text.languages import shares_text
-from themescope.core.types import Estimate, Ids
+from themescope.core.types import Estimate, Ids, Labels, Points
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.waves import is_list, waves_of
 from themescope.jobs.common.models import corpus_shares, language_note
@@ -43,8 +49,6 @@ from themescope.jobs.common.results import code_version
 from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, usual_study
 from themescope.jobs.services.labelling.agreement import coded_text, left_out
 from themescope.jobs.services.labelling.methods import facts_of
-from themescope.jobs.services.report.picture import numbered_picture
-from themescope.jobs.services.report.word import as_docx
 from themescope.jobs.services.themes import theme_arrays, theme_run
 
 _REFERENCES = {**REFERENCES, **ESTIMATE_REFERENCES}
@@ -364,3 +368,116 @@ def _limits(corpus: CorpusRecord) -> list[str]:
     if corpus.articles > 1 and not is_list(corpus):
         found.append("Units of a document depend on each other, so that these intervals are too narrow.")
     return found
+
+
+# Documents of blocks as Word files
+
+_WIDTH, _MARGIN = 17.0, 2.0
+"""Width of the text on a page of A4, and its margins, in cm."""
+
+
+def as_docx(blocks: Sequence[Block], title: str) -> bytes:
+    """Return a Word document. Of charts as SVG, which Word reads only in part, it has the captions."""
+    from docx import Document
+    from docx.oxml import OxmlElement
+    from docx.shared import Cm, Pt
+
+    document = Document()
+    for section in document.sections:
+        section.left_margin = section.right_margin = section.top_margin = section.bottom_margin = Cm(_MARGIN)
+        section.page_width, section.page_height = Cm(_WIDTH + 2 * _MARGIN), Cm(29.7)
+    document.core_properties.title, document.core_properties.author = _printable(title)[:255], ""
+    for block in blocks:
+        for part in block.blocks if isinstance(block, Together) else (block,):
+            match part:
+                case Table(header, rows):
+                    table = document.add_table(rows=0, cols=len(header), style="Light Grid Accent 1")
+                    widths = [Cm(width) for width in _widths(header, rows)]
+                    for cells in (header, *rows):
+                        for cell, text, width in zip(table.add_row().cells, cells, widths, strict=True):
+                            cell.width = width
+                            cell.paragraphs[0].add_run(_printable(text)).font.size = Pt(8)
+                    for column, width in zip(table.columns, widths, strict=True):
+                        column.width = width  # LibreOffice reads the widths of columns, Word those of cells
+                    table.rows[0]._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))  # on each page
+                    document.add_paragraph()
+                case Picture(png):
+                    document.add_picture(BytesIO(png), width=Cm(_WIDTH))
+            for style, text in _styled(part):
+                document.add_paragraph(_printable(text), style)
+    out = BytesIO()
+    document.save(out)
+    return out.getvalue()
+
+
+def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[float]:
+    """Return the widths of columns in cm: longer texts are wider, and no word is divided if that is possible."""
+    columns = list(zip(header, *rows, strict=True))
+    words = [max((len(word) for cell in column for word in cell.split()), default=1) for column in columns]
+    lengths = [max(map(len, column)) for column in columns]
+    wanted = [max(0.2 * word + 0.4, 0.55 * length**0.5) for word, length in zip(words, lengths, strict=True)]
+    return [_WIDTH * one / sum(wanted) for one in wanted]
+
+
+def _styled(block: Block) -> list[tuple[str, str]]:
+    """Return the paragraphs of a block, each with the name of its style in Word."""
+    match block:
+        case HeadingBlock(level, text, note):
+            return [(f"Heading {level}", f"{text} ({note})" if note else text)]
+        case ParagraphBlock(text):
+            return [("Normal", text)]
+        case Quotation(label, text):
+            return [("Quote", f"{label} {text}".strip())]
+        case LinkTargets(targets):
+            return [("Normal", "; ".join(f"{text}: {url}" for text, url in targets))]
+        case Explained(term, text):
+            return [
+                ("Heading 4", term),
+                *(("List Bullet", item) for item in ([text] if isinstance(text, str) else text)),
+            ]
+        case Picture() | Figure():
+            return [("Caption", block.caption)]
+    return []
+
+
+def _printable(text: str) -> str:
+    return NOT_IN_XML.sub("\ufffd", text)
+
+
+# Picture of a map for documents: points in the colours of their groups, with the number of each group
+
+# Paul Tol's "muted" scheme (SRON/EPS/TN/09-002), reordered so that neighbours differ most.
+PALETTE = ("#1b7f79", "#c2542d", "#4a5fb0", "#a8891b", "#8a2f6b", "#3f8f3f", "#2f89c5", "#c0587e", "#6b6b2a")
+_PICTURE_WIDTH, _HEIGHT, _EDGE = 1800, 1200, 60
+_PAPER, _INK, _NONE = "#ffffff", "#1f2a33", "#b9bcc0"
+
+
+def numbered_picture(points: Points, labels: Labels) -> bytes:
+    """Return a PNG image of (n, 2) points, n ≥ 1, with "1" at the median of the points with label 0, and so on.
+
+    Points with the label -1 are grey, and have no number. Both axes have the same scale.
+    """
+    from PIL import Image, ImageDraw, ImageFont
+
+    low, high = points.min(axis=0), points.max(axis=0)
+    step = max(
+        float(high[0] - low[0]) / (_PICTURE_WIDTH - 2 * _EDGE), float(high[1] - low[1]) / (_HEIGHT - 2 * _EDGE), 1e-9
+    )
+    centred = (points - (low + high) / 2) / step
+    places = np.stack([_PICTURE_WIDTH / 2 + centred[:, 0], _HEIGHT / 2 - centred[:, 1]], axis=1)
+    image = Image.new("RGB", (_PICTURE_WIDTH, _HEIGHT), _PAPER)
+    draw = ImageDraw.Draw(image)
+    radius = float(np.clip(240 / np.sqrt(len(points)), 1.5, 8))
+    for (x, y), label in zip(places.tolist(), labels.tolist(), strict=True):
+        colour = _NONE if label < 0 else PALETTE[label % len(PALETTE)]
+        draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colour)
+    font = ImageFont.load_default(size=34)
+    for label in np.unique(labels[labels >= 0]).tolist():
+        middle = np.median(places[labels == label], axis=0)
+        draw.text(
+            (float(middle[0]), float(middle[1])), str(label + 1), font=font, anchor="mm", fill=_INK,
+            stroke_width=5, stroke_fill=_PAPER,
+        )  # fmt: skip
+    stream = BytesIO()
+    image.save(stream, "PNG")
+    return stream.getvalue()

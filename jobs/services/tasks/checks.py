@@ -13,10 +13,9 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.task_items import Drift, drifts, items_of, share_right
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.types import Estimate, Ids, Labels
-from themescope.db.label_records import ItemRecord, NewItem, Reason, TaskRecord
+from themescope.db.records import ItemRecord, NewItem, Reason, TaskRecord
 from themescope.db.store import Store, Unit
-from themescope.jobs.services.labelling.adjudication import gold_on
-from themescope.jobs.services.labelling.agreement import coded_text
+from themescope.jobs.services.labelling.agreement import coded_text, gold_on
 from themescope.jobs.services.tasks import work
 from themescope.jobs.services.tasks.samples import Range
 

@@ -25,7 +25,7 @@ from themescope.core.labelling.markup import counted
 from themescope.core.labelling.provenance import Allocation, allocate, draw
 from themescope.core.records.stored import CorpusEditRecord, CorpusRecord, EditKind, LabellingRecord
 from themescope.core.types import Floats, Ids
-from themescope.db.label_records import TaskRecord
+from themescope.db.records import TaskRecord
 from themescope.db.repositories.corpus_edits import every_wave
 from themescope.db.store import Unit
 

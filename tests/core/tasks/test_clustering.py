@@ -18,7 +18,7 @@ from themescope.core.tasks.clustering import Item, cluster_items, score_labels
 from themescope.core.tasks.density import FILE, copy_calibration, load_calibration, save_calibration
 from themescope.core.tasks.waves import ThemeCentres, new_themes
 from themescope.core.types import Float32, Ids
-from themescope.jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.jobs.executors.base import LocalConfig, LocalExecutor
 
 
 def items(n: int = 12, seed: int = 0) -> list[Item]:

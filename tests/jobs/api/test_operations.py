@@ -42,7 +42,7 @@ from themescope.jobs.api.routes.labellings import (
 from themescope.jobs.services import corpus_edits, search
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.files import HEADER
-from themescope.jobs.services.tasks import making
+from themescope.jobs.services.tasks import work
 
 LEA = Actor("lea", Role.LABELLER)
 
@@ -253,8 +253,8 @@ def test_labels_of_others_are_refused_to_members_of_a_blind_task(filled: Store) 
     id = new(filled, "finished", actor=Actor("ada", Role.ADMIN))
     with filled.reading() as r:
         articles = tuple(article.id for article in r.corpora.articles(1))
-    form = making.TaskForm(1, "blind", "ada", articles, DistributionPlan(("lea",), 0.0, 2), blind=True)
-    task = making.make(filled, form)
+    form = work.TaskForm(1, "blind", "ada", articles, DistributionPlan(("lea",), 0.0, 2), blind=True)
+    task = work.make(filled, form)
     copied = {"start": LabellingStart.LABELLING, "source_id": id}
     wanted, caller = LabellingToCreate(corpus_id=1, name="copy", **copied), lea(filled)
     for read in (

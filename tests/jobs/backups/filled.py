@@ -12,8 +12,7 @@ from tests.servers import PostgresServer
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import Role, Sharing
 from themescope.db.files.snapshots import left_out
-from themescope.db.label_records import NewLabelling
-from themescope.db.records import SignInMethod, VectorBlock
+from themescope.db.records import NewLabelling, SignInMethod, VectorBlock
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store
 from themescope.db.tables import metadata

@@ -28,11 +28,10 @@ from themescope.db.engine import newest
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata
-from themescope.jobs.backups import restoring
-from themescope.jobs.backups.restoring import restore_backup
-from themescope.jobs.backups.writing import BACKUP, BACKUP_JOB, check_backup, write_backup
+from themescope.jobs import backups
+from themescope.jobs.backups import BACKUP, BACKUP_JOB, check_backup, restore_backup, write_backup
 from themescope.jobs.common.archive import MANIFEST
-from themescope.jobs.services.accounts import sign_in
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.session import LabellingSession
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
@@ -61,7 +60,7 @@ def test_a_restored_store_equals_the_one_that_was_saved(store: Store, target: Se
         model = r.models.by_name("model")
         assert np.array_equal(r.embeddings.get(model.id, [2])[2], np.full((12, 4), 2, dtype=np.float32))
     restored.artifacts.check(model.artifact)
-    assert sign_in.sign_in(restored, "Ada", SECRET, "")
+    assert people.sign_in(restored, "Ada", SECRET, "")
     # Ids continue after those of the saved store.
     label(LabellingSession(restored, 1, "Ada"), 4)
     assert add_corpus(restored, "another").id == 2
@@ -288,7 +287,7 @@ def test_a_restore_that_fails_late_removes_what_it_wrote(
 
     target = Settings.in_folder(tmp_path / "elsewhere")
     with monkeypatch.context() as patched:
-        patched.setattr(restoring, "_restore_database", fail)
+        patched.setattr(backups, "_restore_database", fail)
         with pytest.raises(StoreError, match="disk is full"):
             restore_backup(target, saved)
     assert not [p for p in target.home.rglob("*") if p.is_file()]

@@ -13,10 +13,15 @@ from themescope.core.errors import ConfigError, DataError
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.backups.restoring import restore_backup
-from themescope.jobs.backups.writing import BACKUP_JOB, is_due, queue_if_due, regular_backups
+from themescope.jobs.backups import (
+    BACKUP_JOB,
+    backup_state,
+    is_due,
+    queue_if_due,
+    regular_backups,
+    restore_backup,
+)
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.installation.backups import backup_state
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

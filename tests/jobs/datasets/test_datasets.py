@@ -23,7 +23,7 @@ from themescope.core.readers.dataset_folders import dataset_files, is_dataset
 from themescope.core.readers.formats import detect, preview
 from themescope.core.text.cleaning import clean
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs import datasets as writing

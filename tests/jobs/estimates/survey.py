@@ -9,11 +9,11 @@ import numpy as np
 from tests.jobs.test_kinds import do
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.task_items import DistributionPlan, Order
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import making, work
+from themescope.jobs.services.tasks import work
 from themescope.jobs.services.tasks.samples import SampleForm
 
 SUBJECTS = {"Housing": "rents flats landlords", "Transport": "buses trains trams"}
@@ -48,10 +48,10 @@ def survey(folder: Path, predicted: bool = False) -> Callable[[Store], None]:
         for name in SUBJECTS:
             session.do(op.create(session.partition, session.next_number, name, np.empty(0, np.int64)))
         plan = DistributionPlan(("Ada", "Ben"), 1.0, 2, Order.RANDOM, 1)
-        task = making.make(
+        task = work.make(
             store,
-            making.TaskForm(
-                corpus.id, "Pilot", "Ada", (), plan, blind=True, start=making.START_LABELLING, start_id=codes.id,
+            work.TaskForm(
+                corpus.id, "Pilot", "Ada", (), plan, blind=True, start=work.START_LABELLING, start_id=codes.id,
                 sample=SampleForm(DRAWN),
             ),
         )  # fmt: skip
@@ -75,7 +75,7 @@ def label(store: Store, task_id: int, person: str) -> None:
         opened = work.open_item(store, item.id)
         session = session or LabellingSession(store, opened.labelling.id, person)
         with store.reading() as r:
-            (sentence,) = making.sentences_of_item(r, item.range)
+            (sentence,) = work.sentences_of_item(r, item.range)
         number_of = {cluster.name: number for number, cluster in session.partition.clusters.items()}
         name = topic(sentence.text)
         if person == "Ben" and number % 10 == 0:

@@ -19,9 +19,7 @@ from themescope.db.records import MapPoints
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.services.estimates.study import open_study
-from themescope.jobs.services.report.picture import numbered_picture
-from themescope.jobs.services.report.project import project_report
-from themescope.jobs.services.report.word import as_docx
+from themescope.jobs.services.report.project import as_docx, numbered_picture, project_report
 
 
 @pytest.fixture(scope="module")

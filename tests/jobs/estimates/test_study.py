@@ -17,16 +17,16 @@ from themescope.core.estimates.shares import COUNTED, composition, share, shares
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.markup import Table, as_html
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, open_study
-from themescope.jobs.services.labelling import adjudication, starts
+from themescope.jobs.services.labelling import agreement, starts
 from themescope.jobs.services.labelling.methods import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.report.project import project_report
-from themescope.jobs.services.tasks import making
+from themescope.jobs.services.tasks import work
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
     with store.reading() as r:
         (corpus,) = r.corpora.list()
         task = next(task for task in r.tasks.list(corpus.id) if task.name == "All")
-        drawn = {s.id for item in r.tasks.items(task.id) for s in making.sentences_of_item(r, item.range)}
+        drawn = {s.id for item in r.tasks.items(task.id) for s in work.sentences_of_item(r, item.range)}
     label(store, task.id, "Ada")
     study = study_of(store, "All · Ada")
     assert study.holds[0] == "The estimates hold for all 320 units of the project."
@@ -184,7 +184,7 @@ def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
 def pilot(store: Store) -> set[int]:
     with store.reading() as r:
         task = next(task for task in r.tasks.list() if task.name == "Pilot")
-        return {s.id for item in r.tasks.items(task.id) for s in making.sentences_of_item(r, item.range)}
+        return {s.id for item in r.tasks.items(task.id) for s in work.sentences_of_item(r, item.range)}
 
 
 def test_the_frame_travels_in_a_bundle_without_the_removed_wave(store: Store, tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_sampled_sentences_without_a_label_that_counts_are_open(store: Store, tm
 def test_what_two_people_dispute_is_open_in_their_gold_labelling(store: Store) -> None:
     with store.reading() as r:
         two = [r.labellings.by_name(f"Pilot · {person}") for person in ("Ada", "Ben")]
-    begin = adjudication.from_adjudication([record.id for record in two], placed_only=True)
+    begin = agreement.from_adjudication([record.id for record in two], placed_only=True)
     starts.begin(store, NewLabelling(two[0].corpus_id, "agreed", "Ada"), begin)
     study = study_of(store, "agreed")
     assert any(note.startswith("6 of 60 sampled units open") for note in study.holds)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.servers import free_port
-from themescope.jobs.executors.base import ShardExecutor
-from themescope.jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.jobs.executors.base import LocalConfig, LocalExecutor, ShardExecutor
 
 
 def need_ray() -> None:

@@ -11,8 +11,7 @@ from tests.jobs.executors.conftest import RAY
 from themescope.core.errors import Cancelled, DataError, ExecutorError, ReadError
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Shard
-from themescope.jobs.executors.base import MAX_DEATHS, ArrayRecords, ShardExecutor
-from themescope.jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.jobs.executors.base import MAX_DEATHS, ArrayRecords, LocalConfig, LocalExecutor, ShardExecutor
 
 
 def numbers(count: int) -> list[Shard]:

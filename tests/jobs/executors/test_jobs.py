@@ -15,8 +15,7 @@ from tests.jobs.helpers import WORDS
 from themescope.core.protocols import SILENT
 from themescope.core.types import Shard, Split
 from themescope.db.store import Store
-from themescope.jobs.executors.base import ShardExecutor
-from themescope.jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.jobs.executors.base import LocalConfig, LocalExecutor, ShardExecutor
 from themescope.jobs.executors.ray_cluster import AHEAD
 from themescope.jobs.queue.runner import run_here
 

@@ -9,7 +9,7 @@ from tests.jobs.helpers import only_plan
 from themescope.core.errors import DataError, ReadError
 from themescope.core.readers.tables import Sheet, read_sheet
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import files, starts, tables
 

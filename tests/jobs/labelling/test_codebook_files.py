@@ -17,7 +17,7 @@ from themescope.core.labelling.partition import UNASSIGNED, Partition, free_name
 from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.importing import reading
 from themescope.jobs.queue.runner import run_here

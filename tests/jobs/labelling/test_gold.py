@@ -12,16 +12,16 @@ from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import LabellingRecord, Sharing
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import judged_sentences
-from themescope.jobs.services.labelling import adjudication, starts
+from themescope.jobs.services.labelling import agreement, starts
 from themescope.jobs.services.labelling.agreement import coded_text
 from themescope.jobs.services.labelling.files import HEADER, rows
 from themescope.jobs.services.labelling.methods import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import making, work
-from themescope.jobs.services.tasks.making import TaskForm
+from themescope.jobs.services.tasks import work
+from themescope.jobs.services.tasks.work import TaskForm
 
 CODES = ("Boarding", "Delays", "Luggage", "Staff")
 N, DISPUTED = 60, 10
@@ -41,12 +41,12 @@ def task_of_two(store: Store) -> list[LabellingRecord]:
         articles = tuple(article.id for article in r.corpora.articles(corpus.id))
     form = TaskForm(
         corpus.id, "Pilot", "Anna", articles, DistributionPlan(PEOPLE, 1.0, 2),
-        start=making.START_CLUSTERS, start_id=codes.record.id,
+        start=work.START_CLUSTERS, start_id=codes.record.id,
     )  # fmt: skip
-    task = making.make(store, form)
+    task = work.make(store, form)
     made = []
     for person in PEOPLE:
-        session = LabellingSession(store, making.begin_labelling(store, task.id, person), person)
+        session = LabellingSession(store, work.begin_labelling(store, task.id, person), person)
         codes_of = np.arange(N) % 4
         codes_of[:DISPUTED] = (codes_of[:DISPUTED] + (person == "Ben")) % 4
         for code in range(4):
@@ -67,7 +67,7 @@ def coders(sqlite_store: Store) -> list[LabellingRecord]:
 
 def gold_of(store: Store, coders: list[LabellingRecord]) -> LabellingSession:
     new = NewLabelling(coders[0].corpus_id, "Gold", "Anna", Sharing.GOLD)
-    begin = adjudication.from_adjudication([record.id for record in coders], placed_only=True)
+    begin = agreement.from_adjudication([record.id for record in coders], placed_only=True)
     return LabellingSession(store, starts.begin(store, new, begin).id, "Anna")
 
 
@@ -153,14 +153,12 @@ def test_own_codes_beside_those_of_the_codebook_invent_none(sqlite_store: Store,
 def test_reliability_of_two_coders_of_the_same_units(sqlite_store: Store, coders: list[LabellingRecord]) -> None:
     with sqlite_store.reading() as r:
         text = coded_text(r, coders)
-    found = adjudication.adjudicated(
+    found = agreement.adjudicated(
         [coder.judged for coder in text.coders], text.articles, [coder.names for coder in text.coders]
     )
     model = found.model
     assert (
-        isinstance(model, adjudication.CodeModel)
-        and model.shared == (N, N)
-        and "two people alone" in model.equal_because
+        isinstance(model, agreement.CodeModel) and model.shared == (N, N) and "two people alone" in model.equal_because
     )
     first, second = model.accuracy
     assert first == second and first is not None and first.low < first.value < first.high

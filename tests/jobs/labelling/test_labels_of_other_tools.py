@@ -18,7 +18,7 @@ from themescope.core.labelling.agreement import agreement_on_codes
 from themescope.core.readers.tables import read_sheet
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import files, tables
 from themescope.jobs.services.labelling.agreement import coded_text, left_out

@@ -11,7 +11,7 @@ from themescope.core.errors import AccessError, DataError
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import LabellingRecord, Role
 from themescope.core.types import Sentence, Split, split_of_title
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import judged_pairs, judged_sentences
 from themescope.jobs.common.vectors import load_model

@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from themescope.core.labelling.code_sets import code_names
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import files, qda_projects

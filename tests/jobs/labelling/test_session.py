@@ -17,7 +17,7 @@ from themescope.core.labelling.code_sets import code_names
 from themescope.core.labelling.partition import UNASSIGNED, free_name
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Split
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.bundles.labellings import from_lines
 from themescope.jobs.queue.runner import run_here

@@ -13,11 +13,10 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.code_sets import allows_several, code_names
 from themescope.core.readers.tables import read_sheet
 from themescope.core.records.stored import LabellingRecord, Sharing
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import files, qda_projects, starts, tables
-from themescope.jobs.services.labelling.adjudication import from_adjudication
-from themescope.jobs.services.labelling.agreement import coded_text
+from themescope.jobs.services.labelling.agreement import coded_text, from_adjudication
 from themescope.jobs.services.labelling.methods import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text, excel_bytes

@@ -19,7 +19,7 @@ from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.readers.tables import Sheet, read_sheet
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.importing import Codings
 from themescope.jobs.services.labelling import files, starts, tables

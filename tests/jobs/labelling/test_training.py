@@ -4,7 +4,7 @@ from tests.db.texts import add_corpus
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.task_items import TrainingItem, items_of
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling import files, starts
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -8,10 +8,10 @@ from tests.db.texts import add_corpus
 from tests.jobs.tasks.test_tasks import made, work_through
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import Sharing
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.labelling.adjudication import from_adjudication
+from themescope.jobs.services.labelling.agreement import from_adjudication
 from themescope.jobs.services.labelling.methods import facts_of, methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
 

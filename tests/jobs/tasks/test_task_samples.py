@@ -15,16 +15,16 @@ from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Floats, Ids
-from themescope.db.label_records import NewLabelling, TaskRecord
+from themescope.db.records import NewLabelling, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import agreement, starts
-from themescope.jobs.services.labelling.adjudication import from_adjudication
+from themescope.jobs.services.labelling.agreement import from_adjudication
 from themescope.jobs.services.labelling.methods import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import making, samples, work
-from themescope.jobs.services.tasks.making import TaskForm
+from themescope.jobs.services.tasks import samples, work
 from themescope.jobs.services.tasks.samples import SampleForm
+from themescope.jobs.services.tasks.work import TaskForm
 
 PARTY = ("sentence", "party")
 PARTIES = ["A"] * 60 + ["B"] * 30 + [""] * 10
@@ -69,14 +69,14 @@ def corpus_id(store: Store, name: str = "C") -> int:
 
 def make(store: Store, form: SampleForm, name: str = "pilot", seed: int = 1, **more: Any) -> TaskRecord:
     plan = DistributionPlan(("ada", "ben"), 1.0, 2, Order.RANDOM, seed)
-    return making.make(store, TaskForm(corpus_id(store), name, "ada", (), plan, blind=True, sample=form, **more))
+    return work.make(store, TaskForm(corpus_id(store), name, "ada", (), plan, blind=True, sample=form, **more))
 
 
 def given(store: Store, task: TaskRecord, person: str) -> list[int]:
     """Return the ids of the sentences that a person gets, in the order of the task."""
     with store.reading() as r:
         ranges = [item.range for item in r.tasks.items(task.id, person)]
-        return [s.id for one in ranges for s in making.sentences_of_item(r, one)]
+        return [s.id for one in ranges for s in work.sentences_of_item(r, one)]
 
 
 def everything(store: Store) -> tuple[Ids, Floats, np.ndarray]:
@@ -272,7 +272,7 @@ def test_two_people_label_a_sample_which_is_compared_adjudicated_and_described(s
         ids = r.corpora.sentence_ids(id)
     codes = starts.from_labels(ids[:2], np.array([0, 1]), {0: "rents", 1: "other"}, {"from": "table"})
     begun = starts.begin(survey, NewLabelling(id, "codes", "ada"), codes)
-    task = make(survey, SampleForm(24, by=PARTY), start=making.START_CLUSTERS, start_id=begun.id)
+    task = make(survey, SampleForm(24, by=PARTY), start=work.START_CLUSTERS, start_id=begun.id)
     made = {}
     for person, wrong in (("ada", 0), ("ben", 3)):
         with survey.reading() as r:

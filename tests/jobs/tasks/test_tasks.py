@@ -14,16 +14,16 @@ from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import Role, Sharing
-from themescope.db.label_records import ItemRecord, ItemState, NewItem, NewLabelling, Reason, TaskRecord
+from themescope.db.records import ItemRecord, ItemState, NewItem, NewLabelling, Reason, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import placed_sentences
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts.personal_data import find_traces, forget
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.labelling.adjudication import from_adjudication
+from themescope.jobs.services.labelling.agreement import from_adjudication
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import checks, making, work
-from themescope.jobs.services.tasks.making import TaskForm
+from themescope.jobs.services.tasks import checks, work
+from themescope.jobs.services.tasks.work import TaskForm
 
 PEOPLE = ("ada", "ben", "eve")
 
@@ -40,8 +40,8 @@ def articles_of(store: Store, corpus: int) -> tuple[int, ...]:
 
 def made(store: Store, corpus: int, people: tuple[str, ...] = PEOPLE, share: float = 1.0, **more: object) -> TaskRecord:
     plan = DistributionPlan(people, share if len(people) > 1 else 0.0, 2, Order.GIVEN, 1)
-    form = TaskForm(corpus, "pilot", "ada", articles_of(store, corpus), plan, start=making.START_SECTIONS)
-    return making.make(store, TaskForm(**{**{f: getattr(form, f) for f in form.__slots__}, **more}))
+    form = TaskForm(corpus, "pilot", "ada", articles_of(store, corpus), plan, start=work.START_SECTIONS)
+    return work.make(store, TaskForm(**{**{f: getattr(form, f) for f in form.__slots__}, **more}))
 
 
 def items_of(store: Store, task: TaskRecord, person: str | None = None) -> list[ItemRecord]:
@@ -53,7 +53,7 @@ def label(store: Store, person: str, labelling: int, item: ItemRecord, wrong: in
     """Put every sentence of an item to its section, the first ``wrong`` ones to another one."""
     session = LabellingSession(store, labelling, person)
     with store.reading() as r:
-        ids = np.array([s.id for s in making.sentences_of_item(r, item.range)])
+        ids = np.array([s.id for s in work.sentences_of_item(r, item.range)])
     for sentence in ids[:wrong]:
         number = int(session.partition.numbers[session.partition.rows([sentence])[0]])
         session.do(op.assign(session.partition, np.array([sentence]), number % 3 + 1))
@@ -129,7 +129,7 @@ def test_a_person_begins_with_an_own_labelling_of_the_sentences_of_the_task(sqli
     assert opened.item.state is ItemState.STARTED
     assert opened.labelling.owner == "ada" and opened.labelling.blind and opened.labelling.sentences == 24
     with sqlite_store.reading() as r:
-        assert r.selections.ids(opened.selection_id).tolist() == [s.id for s in making.sentences_of_item(r, item.range)]
+        assert r.selections.ids(opened.selection_id).tolist() == [s.id for s in work.sentences_of_item(r, item.range)]
         assert r.tasks.of_labelling(opened.labelling.id) == (task, "ada")
         partition = r.labellings.snapshot(opened.labelling.id).partition
     assert {cluster.name for cluster in partition.clusters.values()} == {"Introduction", "Heading 1", "Heading 2"}
@@ -139,31 +139,31 @@ def test_a_person_begins_with_an_own_labelling_of_the_sentences_of_the_task(sqli
     assert work.finish_item(sqlite_store, item.id) is not None
     with sqlite_store.reading() as r:
         judged = placed_sentences(r, opened.labelling, partition)
-        assert judged.tolist() == [s.id for s in making.sentences_of_item(r, item.range)]
+        assert judged.tolist() == [s.id for s in work.sentences_of_item(r, item.range)]
     with sqlite_store.writing() as w:
         w.labellings.delete(opened.labelling.id, "ada")
     with pytest.raises(DataError, match="was deleted"):
-        making.begin_labelling(sqlite_store, task.id, "ada")
+        work.begin_labelling(sqlite_store, task.id, "ada")
     with pytest.raises(DataError, match="not a member"):
-        making.begin_labelling(sqlite_store, task.id, "zoe")
+        work.begin_labelling(sqlite_store, task.id, "zoe")
 
 
-@pytest.mark.parametrize("kind", [making.START_NOTHING, making.START_CLUSTERS, making.START_LABELLING])
+@pytest.mark.parametrize("kind", [work.START_NOTHING, work.START_CLUSTERS, work.START_LABELLING])
 def test_what_people_begin_with(sqlite_store: Store, corpus: int, kind: str) -> None:
     whole = starts.begin(sqlite_store, NewLabelling(corpus, "codes", "ada"), starts.from_sections)
     task = made(sqlite_store, corpus, start=kind, start_id=whole.id)
-    labelling = making.begin_labelling(sqlite_store, task.id, "ben")
+    labelling = work.begin_labelling(sqlite_store, task.id, "ben")
     with sqlite_store.reading() as r:
         found = r.labellings.snapshot(labelling).partition
-    assert len(found.clusters) == (0 if kind == making.START_NOTHING else 3)
-    assert (found.numbers == UNASSIGNED).all() == (kind != making.START_LABELLING)
+    assert len(found.clusters) == (0 if kind == work.START_NOTHING else 3)
+    assert (found.numbers == UNASSIGNED).all() == (kind != work.START_LABELLING)
 
 
-@pytest.mark.parametrize("kind", [making.START_CLUSTERS, making.START_RUN])
+@pytest.mark.parametrize("kind", [work.START_CLUSTERS, work.START_RUN])
 def test_nobody_begins_with_what_was_deleted_or_in_a_closed_task(sqlite_store: Store, corpus: int, kind: str) -> None:
     task = made(sqlite_store, corpus, start=kind, start_id=999)
     with pytest.raises(DataError, match="begin with in the task 'pilot' was deleted"):
-        making.begin_labelling(sqlite_store, task.id, "ben")
+        work.begin_labelling(sqlite_store, task.id, "ben")
     with sqlite_store.writing() as w:
         w.tasks.close(task.id, True)
     with pytest.raises(StoreError, match="'pilot' is closed"):
@@ -178,8 +178,8 @@ def test_examples_outside_of_the_task_leave_counter_examples_what_they_are(sqlit
     with sqlite_store.reading() as r:
         first, last = (r.corpora.sentences(article)[0].id for article in (articles[0], articles[-1]))
     session.do(book.write(session.partition, 1, CodebookEntry(examples=(last,), counter_examples=(first,))))
-    task = made(sqlite_store, corpus, articles=articles[:2], start=making.START_CLUSTERS, start_id=whole.id)
-    labelling = making.begin_labelling(sqlite_store, task.id, "ben")
+    task = made(sqlite_store, corpus, articles=articles[:2], start=work.START_CLUSTERS, start_id=whole.id)
+    labelling = work.begin_labelling(sqlite_store, task.id, "ben")
     with sqlite_store.reading() as r:
         found = entry_of(r.labellings.snapshot(labelling).partition, 1)
     assert (found.examples, found.counter_examples) == ((), (first,))
@@ -187,8 +187,8 @@ def test_examples_outside_of_the_task_leave_counter_examples_what_they_are(sqlit
 
 def test_gold_labels_are_hidden_from_people_who_begin_with_them(sqlite_store: Store, corpus: int) -> None:
     gold = starts.begin(sqlite_store, NewLabelling(corpus, "gold", "ada", Sharing.GOLD), starts.from_sections)
-    task = made(sqlite_store, corpus, start=making.START_LABELLING, start_id=gold.id, gold_id=gold.id)
-    labelling = making.begin_labelling(sqlite_store, task.id, "ben")
+    task = made(sqlite_store, corpus, start=work.START_LABELLING, start_id=gold.id, gold_id=gold.id)
+    labelling = work.begin_labelling(sqlite_store, task.id, "ben")
     with sqlite_store.reading() as r:
         assert (r.labellings.snapshot(labelling).partition.numbers == UNASSIGNED).all()
 
@@ -389,7 +389,7 @@ def test_the_pairs_of_a_large_item_are_a_sample(
 def test_people_are_forgotten_and_corpora_deleted_with_their_tasks(sqlite_store: Store, corpus: int) -> None:
     people.add(sqlite_store, "ben", Role.LABELLER, None)
     task = made(sqlite_store, corpus, instructions="Ask ben.")
-    making.begin_labelling(sqlite_store, task.id, "ben")
+    work.begin_labelling(sqlite_store, task.id, "ben")
     assert {"task_member.person", "task_item.person"} <= {*find_traces(sqlite_store, "ben").rows}
     forget(sqlite_store, "ben")
     with sqlite_store.reading() as r:
@@ -403,14 +403,14 @@ def test_people_are_forgotten_and_corpora_deleted_with_their_tasks(sqlite_store:
 
 
 def test_an_item_is_done_while_its_sentences_have_codes_or_reasons(sqlite_store: Store, corpus: int) -> None:
-    task = made(sqlite_store, corpus, people=("ada",), start=making.START_NOTHING)
+    task = made(sqlite_store, corpus, people=("ada",), start=work.START_NOTHING)
     first, second, *_ = items_of(sqlite_store, task, "ada")
     opened = work.open_item(sqlite_store, first.id)
     with pytest.raises(DataError, match="12 sentences of this item have no code"):
         work.finish_item(sqlite_store, first.id)
     session = LabellingSession(sqlite_store, opened.labelling.id, "ada")
     with sqlite_store.reading() as r:
-        ids = np.array([s.id for s in making.sentences_of_item(r, first.range)])
+        ids = np.array([s.id for s in work.sentences_of_item(r, first.range)])
     session.do(op.create(session.partition, 1, "one", ids[:10]))
     session.do(op.none_fits(session.partition, ids[10:11]))
     with pytest.raises(DataError, match="1 sentence of this item has no code"):

@@ -15,11 +15,10 @@ from themescope.core.metrics.coding_agreement import EPSILONS, Agreement, Altern
 from themescope.core.records.stored import Sharing
 from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Labels
-from themescope.db.label_records import HIDDEN, NewLabelling
+from themescope.db.records import HIDDEN, NewLabelling
 from themescope.jobs.services import failures as service
-from themescope.jobs.services.labelling import adjudication, starts
-from themescope.jobs.services.labelling.adjudication import Adjudication
-from themescope.jobs.services.labelling.agreement import Coder
+from themescope.jobs.services.labelling import agreement, starts
+from themescope.jobs.services.labelling.agreement import Adjudication, Coder
 from themescope.webapp.features.agreement import COUNTED, MACHINE, PAIRS, RELIABILITY, SCOPE, results
 from themescope.webapp.features.agreement.results import (
     ALL,
@@ -244,7 +243,7 @@ def _settle(scope: TextScope, found: LabellingGroup, which: str, label: str) -> 
     if made is None:
         name = f"{scope.name.removeprefix(compare_queries.TASK)} gold"[:180]
         new = NewLabelling(scope.corpus_id, name, current_person(), Sharing.GOLD, False, scope.article_id)
-        begin = adjudication.from_adjudication([record.id for record in of], which == BOTH, scope.gold_id)
+        begin = agreement.from_adjudication([record.id for record in of], which == BOTH, scope.gold_id)
         made = attempt(lambda: starts.begin(queries.store(), new, begin))
     if made is not None:
         switch_page("code", compare_queries.unit_view(made.name))

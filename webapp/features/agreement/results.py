@@ -24,9 +24,16 @@ from themescope.core.metrics.matching import match_clusters
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.jobs.common.labelled import MODEL
-from themescope.jobs.services.labelling import adjudication
-from themescope.jobs.services.labelling.adjudication import Adjudication, gold_on
-from themescope.jobs.services.labelling.agreement import CodedText, Coder, coded_text, left_out, version
+from themescope.jobs.services.labelling import agreement
+from themescope.jobs.services.labelling.agreement import (
+    Adjudication,
+    CodedText,
+    Coder,
+    coded_text,
+    gold_on,
+    left_out,
+    version,
+)
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import compare_queries
@@ -191,7 +198,7 @@ def _adjudicated(
     digest: str, _labels: Sequence[Labels], _raters: Sequence[Rater], _found: LabellingGroup
 ) -> Adjudication:
     gold = [len(_found.people)] if _found.gold else []
-    return adjudication.adjudicated(
+    return agreement.adjudicated(
         _labels, _found.articles, [rater.names for rater in _raters], gold, [rater.sets for rater in _raters]
     )
 

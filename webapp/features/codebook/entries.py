@@ -35,7 +35,7 @@ from themescope.core.labelling.task_items import EXPLANATION_LIMIT, training_ite
 from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.access import Right
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import codebook, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.codebook import EDIT, SEARCH

@@ -13,7 +13,7 @@ from themescope.core.labelling.changes import ClusterChange, EntryChange, Field,
 from themescope.core.labelling.partition import UNASSIGNED, EntryKind
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.access import Right
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import starts
 from themescope.webapp.features.coding import (
     FILES,

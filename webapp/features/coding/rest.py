@@ -15,7 +15,7 @@ from themescope.core.labelling.prediction import LEAST, PredictionReport, next_s
 from themescope.core.records.stored import PredictionRecord
 from themescope.core.types import Estimate, Ids, Matrix
 from themescope.db.access import Right
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services.labelling import starts
 from themescope.webapp.features.coding import UNSURE_QUEUE, new_sentences

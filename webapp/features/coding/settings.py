@@ -15,7 +15,7 @@ from themescope.core.labelling.code_sets import allows_several
 from themescope.core.labelling.coding import allow_several
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobRecord, JobStatus, LabellingRecord, Sharing
 from themescope.db.access import Right
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.common.language_models import coding

@@ -27,9 +27,9 @@ from themescope.core.labelling.operations import NONE_FITS, NOTE_LIMIT, Operatio
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
-from themescope.db.label_records import ItemRecord, TaskRecord
+from themescope.db.records import ItemRecord, TaskRecord
 from themescope.jobs.common.labelled import provenance_of
-from themescope.jobs.services.tasks import making, work
+from themescope.jobs.services.tasks import work
 from themescope.jobs.services.tasks.samples import places_of
 from themescope.webapp.features.coding import (
     READ_ONLY,
@@ -191,7 +191,7 @@ def _of_task(state: RelabelState, queue: UnitQueue, task: Task) -> None:
     of = {place: item for item in own for place in places_of([item.range])}
     where = [state.texts.sentences[state.texts.row[id]] for id in queue.ids.tolist()]
     queue.task, queue.items = task, [of.get((one.article_id, one.position)) for one in where]
-    if task.record.settings.get("start") in (making.START_SECTIONS, making.START_RUN, making.START_LABELLING):
+    if task.record.settings.get("start") in (work.START_SECTIONS, work.START_RUN, work.START_LABELLING):
         made = records.read(lambda r: provenance_of(r, state.record, state.partition))
         queue.judged = made.judged[state.partition.rows(queue.ids)]
 

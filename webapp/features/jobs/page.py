@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from themescope.db.access import Right
-from themescope.jobs.services.installation.backups import backup_state
+from themescope.jobs.backups import backup_state
 from themescope.webapp.features.jobs import JOB
 from themescope.webapp.shared import job_status as jobs
 from themescope.webapp.shared import queries

@@ -14,15 +14,15 @@ from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Drift, Order
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.db.access import Right
-from themescope.db.label_records import ItemRecord, TaskRecord
+from themescope.db.records import ItemRecord, TaskRecord
 from themescope.db.store import Unit
 from themescope.jobs.common import labelled
 from themescope.jobs.common.importing.waves import is_list, waves_of
 from themescope.jobs.services.accounts.people import tidy
-from themescope.jobs.services.tasks import checks, making, work
+from themescope.jobs.services.tasks import checks, work
 from themescope.jobs.services.tasks.checks import GoldAnswer, Routed, TaskCheck
-from themescope.jobs.services.tasks.making import TaskForm
 from themescope.jobs.services.tasks.samples import SAMPLE, ColumnKey, DrawnSample, SampleForm, samples_of
+from themescope.jobs.services.tasks.work import TaskForm
 from themescope.webapp.features.tasks import MESSAGE, NEW, TASK, VIEW
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import steps, study_steps
@@ -433,7 +433,7 @@ def show_form(corpus: CorpusRecord) -> None:
                 start_id, gold_id, gold_share, tell, sample,
             )  # fmt: skip
             with st.spinner("Distributing units …"):
-                made = attempt(lambda: making.make(queries.store(), form))
+                made = attempt(lambda: work.make(queries.store(), form))
             if made is not None:
                 open_view("")
                 _done(f"{made.name} was created.")
@@ -467,13 +467,13 @@ def _codebooks(corpus: CorpusRecord) -> dict[str, tuple[str, int | None]]:
         }
     labellings.sort(key=lambda one: not written[one.id])
     found: dict[str, tuple[str, int | None]] = {
-        f"Codebook of {one.name}": (making.START_CLUSTERS, one.id) for one in labellings
+        f"Codebook of {one.name}": (work.START_CLUSTERS, one.id) for one in labellings
     }
-    found[NO_CODES] = making.START_NOTHING, None
+    found[NO_CODES] = work.START_NOTHING, None
     if corpus.has_sections:
-        found["Sections"] = making.START_SECTIONS, None
-    found |= {f"Themes: {one.name}": (making.START_RUN, one.run.id) for one in compare_queries.analyses(corpus.id)}
-    return found | {f"Codes and units of {one.name}": (making.START_LABELLING, one.id) for one in labellings}
+        found["Sections"] = work.START_SECTIONS, None
+    found |= {f"Themes: {one.name}": (work.START_RUN, one.run.id) for one in compare_queries.analyses(corpus.id)}
+    return found | {f"Codes and units of {one.name}": (work.START_LABELLING, one.id) for one in labellings}
 
 
 def _plan_of_estimates(corpus: CorpusRecord) -> None:

@@ -12,8 +12,8 @@ import streamlit as st
 from themescope.core.records.stored import ArticleRecord, CorpusEditRecord, CorpusRecord, EditKind, JobStatus
 from themescope.core.types import Sentence
 from themescope.db.access import Right
+from themescope.jobs.common.files import safe_name
 from themescope.jobs.common.importing.waves import places_of, waves_of
-from themescope.jobs.common.uploads import safe_name
 from themescope.jobs.kinds import bundles
 from themescope.jobs.kinds import exports as export_dataset
 from themescope.jobs.services import corpus_edits

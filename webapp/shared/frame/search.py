@@ -24,18 +24,19 @@ from themescope.core.types import Ids
 from themescope.db.access import Right
 from themescope.jobs.common.importing.waves import is_list
 from themescope.jobs.services import pipeline
-from themescope.jobs.services.everything import (
+from themescope.jobs.services.installation import demo
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.search import (
     COUNTED,
     HitGroup,
     Result,
     find_everything,
+    find_similar,
     group_of,
     holds_all,
+    preload,
     words_of,
 )
-from themescope.jobs.services.installation import demo
-from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.search import find_similar, preload
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.components import draw_component, succeeds
 from themescope.webapp.shared.job_status import follow

@@ -24,11 +24,11 @@ from themescope.core.labelling.codebook.entries import (
 from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, Cluster, Partition
 from themescope.core.records.stored import ArticleRecord, LabellingRecord, Sharing
 from themescope.db.access import Right
-from themescope.db.label_records import ItemRecord, MemberRecord, NewLabelling, TaskRecord
+from themescope.db.records import ItemRecord, MemberRecord, NewLabelling, TaskRecord
 from themescope.jobs.common.language_models.coding import ThemeMaterial, agreed_digest, amount
 from themescope.jobs.common.language_models.requests import UNSET, Endpoint
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.tasks import making, work
+from themescope.jobs.services.tasks import work
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import ASSETS, attempt
 from themescope.webapp.shared.figures import Tones
@@ -327,7 +327,7 @@ def _title(item: ItemRecord, article: ArticleRecord) -> str:
 
 def open_task(task_id: int) -> None:
     """Open the coding of the person in a task, which is made when the person begins; an error stays on this page."""
-    made = attempt(lambda: making.begin_labelling(queries.store(), task_id, current_person()))
+    made = attempt(lambda: work.begin_labelling(queries.store(), task_id, current_person()))
     if made is not None:
         name = queries.read(lambda r: r.labellings.get(made).name)
         switch_page("code", compare_queries.unit_view(name))

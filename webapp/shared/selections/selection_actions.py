@@ -15,7 +15,7 @@ from themescope.core.labelling.operations import Selection, digest_of_ids
 from themescope.core.records.stored import LabellingRecord, SelectionRecord, Sharing
 from themescope.core.types import Ids
 from themescope.db.access import Right
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.failures import CollectedFailure

@@ -1,1 +1,0 @@
-"""Backups of a whole store: writing, restoring, and writing them regularly."""
