@@ -30,8 +30,9 @@ from themescope.core.records.answers import LabellingState
 from themescope.db.access import Actor, Right
 from themescope.db.store import Store
 from themescope.jobs.api.problems import Body, BodyId, Caller
-from themescope.jobs.api.routes import codebooks, corpora, labellings, runs, uploads
+from themescope.jobs.api.routes import corpora, labellings, runs, uploads
 from themescope.jobs.api.routes import jobs as job_routes
+from themescope.jobs.api.routes import labellings as codebooks
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.estimates.study import groups_by, open_study
 from themescope.jobs.services.labelling.agreement import coded_text, known_labelling

@@ -35,7 +35,7 @@ from themescope.core.records.stored import Role
 from themescope.db import settings
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.accounts import people
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/tutorials/*.md")])
 GENERATED = ROOT / "docs" / "generated"
@@ -96,7 +96,7 @@ def server(sqlite_store: Store, cheap_passwords: None, monkeypatch: pytest.Monke
     fill(sqlite_store)
     people.add(sqlite_store, "ada", Role.ADMIN, SECRET)
     monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
-    monkeypatch.setenv("THEMESCOPE_TOKEN", api_tokens.create(sqlite_store, "ada", "examples").secret)
+    monkeypatch.setenv("THEMESCOPE_TOKEN", people.create(sqlite_store, "ada", "examples").secret)
     with served(APP) as address:
         yield address
 

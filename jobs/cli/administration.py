@@ -21,7 +21,7 @@ from themescope.db.store import Store
 from themescope.jobs.backups import About
 from themescope.jobs.cli.shell import FAILED, Shell, common, pairs, pass_shell, table
 from themescope.jobs.queue.runner import Bar
-from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts.people import tidy
 
 
@@ -160,7 +160,7 @@ def _actor(store: Store, person: str) -> Callable[[], Actor]:
     """Return a function that looks up the person with the current role, and raises ``AccessError`` if there is none."""
     token = store.settings.token
     if token:
-        return partial(api_tokens.actor_of, store, token, _HERE)
+        return partial(people.actor_of, store, token, _HERE)
 
     def owner() -> Actor:
         with store.reading() as r:
@@ -197,7 +197,7 @@ def list_people(shell: Shell, tokens: bool, log: int | None) -> None:
                 "last used": f"{one.used:%Y-%m-%d %H:%M}" if one.used else "–",
                 "expires": f"{one.expires:%Y-%m-%d}",
             }
-            for one in api_tokens.tokens_of(shell.store, None)
+            for one in people.tokens_of(shell.store, None)
         ]
         shell.show({"tokens": rows}, table(rows, empty="There are no tokens."))
         return
@@ -282,8 +282,8 @@ def _password() -> str:
 @click.argument("name", default="")
 @click.option(
     "--days",
-    type=click.IntRange(1, api_tokens.MOST_DAYS),
-    default=api_tokens.DAYS,
+    type=click.IntRange(1, people.MOST_DAYS),
+    default=people.DAYS,
     show_default=True,
     help="Number of days until it expires.",
 )
@@ -298,10 +298,10 @@ def token(shell: Shell, person: str, name: str, days: int, revoke: int | None) -
     if (revoke is None) is not bool(person and name):
         raise click.UsageError("Give either PERSON and NAME, or --revoke.")
     if revoke is not None:
-        found = api_tokens.revoke(shell.store, revoke)
+        found = people.revoke(shell.store, revoke)
         shell.show({"id": revoke, "person": found.person}, f"The token “{found.name}” of {found.person} was revoked.")
         return
-    made = api_tokens.create(shell.store, person, name, days)
+    made = people.create(shell.store, person, name, days)
     shell.show({"id": made.record.id, "token": made.secret, "expires": made.record.expires}, made.secret)
 
 

@@ -22,7 +22,7 @@ from themescope.core.readers.table import ROW
 from themescope.core.records.stored import CorpusRecord, LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Sentence, Split, split_of_title
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.importing.waves import is_list
+from themescope.jobs.common.importing.columns import is_list
 from themescope.jobs.common.models import best_first, corpus_shares, find_model
 from themescope.jobs.common.vectors import rows_of
 

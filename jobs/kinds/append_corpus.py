@@ -29,14 +29,11 @@ from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST, REMOVED_WAV
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.articles import ready_corpus
-from themescope.jobs.common.importing.columns import raw_values, typed_column
-from themescope.jobs.common.importing.import_shards import Amount, amounts_of
-from themescope.jobs.common.importing.waves import (
+from themescope.jobs.common.importing.columns import (
     COUNTS,
     FIRST,
     ID_COLUMN,
     KEEP,
-    OMIT,
     WAVE,
     WAVE_DATE,
     PossibleDuplicate,
@@ -45,11 +42,15 @@ from themescope.jobs.common.importing.waves import (
     in_project,
     normalised,
     plain_cells,
+    raw_values,
     rows,
+    typed_column,
     typed_date,
     waves_of,
     whole_text,
 )
+from themescope.jobs.common.importing.columns import LEAVE_OUT as OMIT
+from themescope.jobs.common.importing.import_shards import Amount, amounts_of
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.common.results import TextDigest
 from themescope.jobs.kinds.import_corpus import (

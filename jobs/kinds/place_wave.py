@@ -31,7 +31,7 @@ from themescope.core.types import Ids, Matrix, Split
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus
-from themescope.jobs.common.importing.waves import places_of, waves_of
+from themescope.jobs.common.importing.columns import places_of, waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled import LabelledText, models_to_compare
 from themescope.jobs.common.models import same_for_same_text

@@ -29,7 +29,7 @@ from themescope.core.types import Labels, Sentence, Split
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
-from themescope.jobs.common.importing.waves import is_list, waves_of
+from themescope.jobs.common.importing.columns import is_list, waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled import is_running_text
 from themescope.jobs.common.language_models.coding import (

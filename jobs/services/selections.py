@@ -21,7 +21,7 @@ from themescope.core.records.stored import LabellingRecord, ModelRecord, RunReco
 from themescope.core.types import Ids, Labels
 from themescope.db.records import SentencePlaces
 from themescope.db.store import Store
-from themescope.jobs.common.importing.waves import is_list
+from themescope.jobs.common.importing.columns import is_list
 from themescope.jobs.common.vectors import stacked
 from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -17,7 +17,7 @@ from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.backups import restore_backup, write_backup
 from themescope.jobs.cli.main import main
-from themescope.jobs.services.accounts import api_tokens, people, personal_data
+from themescope.jobs.services.accounts import people, personal_data
 from themescope.jobs.services.accounts.people import TooManyAttempts, sign_in
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
@@ -42,7 +42,7 @@ def call(*args: str) -> Result:
 
 def test_tokens_are_created_listed_and_revoked_by_commands(accounts: Store) -> None:
     made = json.loads(call("token", "lea", "my  notebook", "--days", "7", "--json").stdout)
-    assert api_tokens.actor_of(accounts, made["token"], "") == people_actor(accounts, "lea")
+    assert people.actor_of(accounts, made["token"], "") == people_actor(accounts, "lea")
     assert call("token", "ada", "backup").stdout.startswith("themescope_")
     rows = json.loads(call("list", "--tokens", "--json").stdout)["tokens"]
     assert [(row["id"], row["name"], row["state"]) for row in rows] == [
@@ -52,7 +52,7 @@ def test_tokens_are_created_listed_and_revoked_by_commands(accounts: Store) -> N
     assert "was revoked" in call("token", "--revoke", "1").stdout
     assert call("token", "--revoke", "1").exit_code == 2  # nothing is left to revoke
     with pytest.raises(AccessError):
-        api_tokens.actor_of(accounts, made["token"], "")
+        people.actor_of(accounts, made["token"], "")
     with accounts.reading() as r:
         events = [(e.author, e.action, e.person, e.detail) for e in r.audit_log.latest(4)][::-1]
     assert events == [
@@ -69,30 +69,30 @@ def people_actor(store: Store, name: str) -> object:
 
 
 def test_a_program_with_an_expired_token_keeps_nobody_out(accounts: Store) -> None:
-    made = api_tokens.create(accounts, "lea", "notebook")
+    made = people.create(accounts, "lea", "notebook")
     for _ in range(60):
         with pytest.raises(AccessError):
-            api_tokens.actor_of(accounts, "themescope_expired", "192.0.2.1")
+            people.actor_of(accounts, "themescope_expired", "192.0.2.1")
     with pytest.raises(TooManyAttempts):
-        api_tokens.actor_of(accounts, "themescope_expired", "192.0.2.1")
-    assert api_tokens.actor_of(accounts, made.secret, "192.0.2.1").name == "lea"
+        people.actor_of(accounts, "themescope_expired", "192.0.2.1")
+    assert people.actor_of(accounts, made.secret, "192.0.2.1").name == "lea"
     assert sign_in(accounts, "ada", SECRET, "192.0.2.1")
 
 
 def test_a_token_is_its_person_until_the_account_goes(store: Store) -> None:
-    made = api_tokens.create(with_accounts(store), "lea", "notebook")
+    made = people.create(with_accounts(store), "lea", "notebook")
     for _ in range(2):
-        assert api_tokens.actor_of(store, made.secret, "") == people_actor(store, "lea")
+        assert people.actor_of(store, made.secret, "") == people_actor(store, "lea")
     with pytest.raises(AccessError):
-        api_tokens.actor_of(store, made.secret + "x", "")
+        people.actor_of(store, made.secret + "x", "")
     people.remove(store, "lea")
     with pytest.raises(AccessError):
-        api_tokens.actor_of(store, made.secret, "")
-    assert api_tokens.tokens_of(store) == []
+        people.actor_of(store, made.secret, "")
+    assert people.tokens_of(store) == []
 
 
 def test_only_a_hash_is_stored(accounts: Store) -> None:
-    made = api_tokens.create(accounts, "lea", "notebook")
+    made = people.create(accounts, "lea", "notebook")
     accounts.close()
     secret = made.secret.removeprefix("themescope_").encode()
     assert len(secret) >= 43
@@ -101,63 +101,63 @@ def test_only_a_hash_is_stored(accounts: Store) -> None:
 
 
 WRONG: dict[str, tuple[Callable[[Store], object], type[ThemescopeError]]] = {
-    "no account": (lambda s: api_tokens.create(s, "nobody", "x"), UnknownNameError),
-    "no name": (lambda s: api_tokens.create(s, "lea", " \u202e "), DataError),
-    "no days": (lambda s: api_tokens.create(s, "lea", "x", 0), DataError),
-    "a century": (lambda s: api_tokens.create(s, "lea", "x", 36_500), DataError),
-    "the same name": (lambda s: api_tokens.create(s, "lea", "first"), DuplicateNameError),
-    "revoking that of another": (lambda s: api_tokens.revoke(s, 1, "ada"), UnknownNameError),
-    "revoking none": (lambda s: api_tokens.revoke(s, 9), UnknownNameError),
+    "no account": (lambda s: people.create(s, "nobody", "x"), UnknownNameError),
+    "no name": (lambda s: people.create(s, "lea", " \u202e "), DataError),
+    "no days": (lambda s: people.create(s, "lea", "x", 0), DataError),
+    "a century": (lambda s: people.create(s, "lea", "x", 36_500), DataError),
+    "the same name": (lambda s: people.create(s, "lea", "first"), DuplicateNameError),
+    "revoking that of another": (lambda s: people.revoke(s, 1, "ada"), UnknownNameError),
+    "revoking none": (lambda s: people.revoke(s, 9), UnknownNameError),
 }
 
 
 @pytest.mark.parametrize("mistake", WRONG)
 def test_mistakes_are_told_and_change_nothing(accounts: Store, mistake: str) -> None:
-    api_tokens.create(accounts, "lea", "first")
+    people.create(accounts, "lea", "first")
     act, error = WRONG[mistake]
     with pytest.raises(error):
         act(accounts)
-    assert [(one.name, one.revoked) for one in api_tokens.tokens_of(accounts)] == [("first", None)]
+    assert [(one.name, one.revoked) for one in people.tokens_of(accounts)] == [("first", None)]
 
 
 def test_the_number_of_tokens_is_limited(accounts: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_tokens, "_MOST_TOKENS", 2)
+    monkeypatch.setattr(people, "_MOST_TOKENS", 2)
     for name in ("a", "b"):
-        api_tokens.create(accounts, "lea", name)
+        people.create(accounts, "lea", name)
     with pytest.raises(DataError, match="Revoke some first"):
-        api_tokens.create(accounts, "lea", "c")
-    api_tokens.revoke(accounts, 1)
-    api_tokens.create(accounts, "lea", "a")
+        people.create(accounts, "lea", "c")
+    people.revoke(accounts, 1)
+    people.create(accounts, "lea", "a")
 
 
 def test_use_is_recorded_once_a_minute(accounts: Store) -> None:
-    made = api_tokens.create(accounts, "lea", "notebook")
+    made = people.create(accounts, "lea", "notebook")
     times = []
     for ago in (None, timedelta(0), timedelta(minutes=2)):
         if ago is not None:
             with accounts.writing() as w:
                 w.people.connection.execute(sa.update(t.api_token).values(used=times[-1] - ago))
-        api_tokens.actor_of(accounts, made.secret, "")
-        times.append(api_tokens.tokens_of(accounts)[0].used)
+        people.actor_of(accounts, made.secret, "")
+        times.append(people.tokens_of(accounts)[0].used)
     assert times[0] == times[1] < times[2] <= now()
 
 
 def test_backups_have_tokens(accounts: Store, tmp_path: Path) -> None:
-    made = api_tokens.create(accounts, "lea", "notebook")
+    made = people.create(accounts, "lea", "notebook")
     write_backup(accounts, tmp_path / "backup.zip", lambda share: None)
     restored = Settings.in_folder(tmp_path / "restored")
     restore_backup(restored, tmp_path / "backup.zip")
     other = Store(restored)
-    assert api_tokens.actor_of(other, made.secret, "").name == "lea"
+    assert people.actor_of(other, made.secret, "").name == "lea"
     other.close()
 
 
 def test_personal_data_have_tokens_without_their_secret(accounts: Store, tmp_path: Path) -> None:
-    made = api_tokens.create(accounts, "lea", "notebook of lea")
+    made = people.create(accounts, "lea", "notebook of lea")
     personal_data.export(accounts, "lea", tmp_path / "lea.json")
     rows = json.loads((tmp_path / "lea.json").read_text("utf-8"))["tables"]["api_token"]
     assert [row["name"] for row in rows] == ["notebook of lea"] and "token_hash" not in rows[0]
     personal_data.forget(accounts, "lea")
-    assert api_tokens.tokens_of(accounts) == []
+    assert people.tokens_of(accounts) == []
     with pytest.raises(AccessError):
-        api_tokens.actor_of(accounts, made.secret, "")
+        people.actor_of(accounts, made.secret, "")

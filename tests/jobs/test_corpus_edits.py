@@ -24,10 +24,10 @@ from themescope.db.repositories.corpora import Where
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.api.problems import Caller
-from themescope.jobs.api.routes import corpora, models, runs
+from themescope.jobs.api.routes import corpora, runs
 from themescope.jobs.bundles.labellings import export_document
 from themescope.jobs.cli.main import main
-from themescope.jobs.common.importing.waves import waves_of
+from themescope.jobs.common.importing.columns import waves_of
 from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.services import corpus_edits, search, table_files
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -138,7 +138,7 @@ def facts(store: Store) -> dict[str, Any]:
         "members": [runs.list_theme_members(caller, run.id, limit=1_000).items for run in listed],
         "kinds": sorted(run.kind for run in runs.list_runs(caller, limit=1_000).items),
         "columns": [(c.name, c.level, c.about) for c in corpora.list_columns(caller, corpus.id)],
-        "map": (models.list_points(caller, record.id, 0, 1_000).sentence_ids, record.sampled_from, command),
+        "map": (runs.list_points(caller, record.id, 0, 1_000).sentence_ids, record.sampled_from, command),
         "table": [c.name for c in table_files.file_columns(store, corpus.id, np.array([1, 2]))],
         "search": search.find_everything(store, "vaccine"),
         "predictions": predictions,

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from tests.webapp.browsers import SECRET, admitted, browser, form_token, signed_in, submit, token_of
 from themescope.core.errors import AccessError
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.accounts import people
 from themescope.webapp.routes import sign_in
 from themescope.webapp.routes.sign_in import EXPIRED
 
@@ -112,7 +112,7 @@ def test_tokens_are_created_shown_once_and_revoked(shared: Store) -> None:
 def test_mistakes_about_tokens_are_told(shared: Store, fields: dict[str, str]) -> None:
     answer = tokens(signed_in("lea"), **fields)
     assert answer.status_code == 422 and 'role="alert"' in answer.text
-    assert api_tokens.tokens_of(shared) == []
+    assert people.tokens_of(shared) == []
 
 
 def test_a_token_needs_the_password_and_a_new_password_revokes_it(shared: Store) -> None:
@@ -120,14 +120,14 @@ def test_a_token_needs_the_password_and_a_new_password_revokes_it(shared: Store)
     for wrong in ({}, {"current": "wrong password"}):
         answer = tokens(lea, "create-token", name="x", days="30", **wrong)
         assert answer.status_code == 401 and sign_in.WRONG in answer.text
-    assert api_tokens.tokens_of(shared) == []
+    assert people.tokens_of(shared) == []
     assert tokens(lea, "create-token", name="x", days="30", current=SECRET).status_code == 200
-    other = api_tokens.create(shared, "ada", "y")
+    other = people.create(shared, "ada", "y")
     assert change(lea).status_code == 200
-    assert [one.revoked is None for one in api_tokens.tokens_of(shared)] == [False, True]
+    assert [one.revoked is None for one in people.tokens_of(shared)] == [False, True]
     people.set_password(shared, "ada", NEW)
     with pytest.raises(AccessError):
-        api_tokens.actor_of(shared, other.secret, "")
+        people.actor_of(shared, other.secret, "")
 
 
 def test_tokens_need_a_session_and_the_token_of_the_form(shared: Store) -> None:
@@ -135,7 +135,7 @@ def test_tokens_need_a_session_and_the_token_of_the_form(shared: Store) -> None:
     wanted = {"change": "create-token", "name": "x", "days": "30"}
     assert client.post("/account", data={**wanted, "form_token": "x"}).status_code == 403
     assert browser().post("/account", data=wanted).status_code == 403
-    assert api_tokens.tokens_of(shared) == []
+    assert people.tokens_of(shared) == []
 
 
 def test_who_signs_in_through_an_organisation_has_no_password_to_change(shared: Store) -> None:

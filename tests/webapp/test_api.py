@@ -22,7 +22,7 @@ from themescope.db.records import NewItem, NewLabelling, NewTask
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.api import application
-from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.routes.api import MISSING, MOST_BYTES
@@ -35,7 +35,7 @@ PROBLEM = "application/problem+json"
 
 def program(store: Store, person: str) -> TestClient:
     """A program with a new token of a person."""
-    made = api_tokens.create(store, person, f"test {now().timestamp()}")
+    made = people.create(store, person, f"test {now().timestamp()}")
     return browser(headers={"authorization": f"Bearer {made.secret}"})
 
 
@@ -64,7 +64,7 @@ def _token_row(store: Store, **values: Any) -> None:
 
 
 ENDS: dict[str, Callable[[Store], object]] = {
-    "revoked": lambda s: api_tokens.revoke(s, 1, "lea", "lea"),
+    "revoked": lambda s: people.revoke(s, 1, "lea", "lea"),
     "expired": lambda s: _token_row(s, expires=now() - timedelta(seconds=1)),
     "account removed": lambda s: people.remove(s, "lea"),
 }
@@ -77,7 +77,7 @@ def test_an_ended_token_is_refused_at_once(shared: Store, end: str) -> None:
     ENDS[end](shared)
     answer = client.get("/api/v1/corpora")
     assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
-    assert answer.json()["detail"] == api_tokens.WRONG
+    assert answer.json()["detail"] == people.WRONG_TOKEN
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Bearer x", "Basic eDp5", "bearer \u00e4", "x" * 5_000])
@@ -86,7 +86,7 @@ def test_where_people_sign_in_a_token_is_required(shared: Store, header: str) ->
     for path in ("/api/v1/corpora", "/api/v1/nothing", "/api/v1/job-kinds/openapi.json"):
         answer = browser().get(path, headers=headers)
         assert answer.status_code == 401 and answer.headers["content-type"] == PROBLEM
-        assert answer.json()["detail"] in (MISSING, api_tokens.WRONG)
+        assert answer.json()["detail"] in (MISSING, people.WRONG_TOKEN)
         assert answer.headers["cache-control"] == "no-store"
 
 
@@ -109,7 +109,7 @@ def test_a_session_of_a_browser_is_no_token(shared: Store) -> None:
 def test_wrong_tokens_are_limited_by_address_but_valid_ones_are_not(
     shared: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api_tokens, "FREE_PER_ADDRESS", 3)
+    monkeypatch.setattr(people, "FREE_PER_ADDRESS", 3)
     valid = program(shared, "lea")
     wrong = browser(headers={"authorization": "Bearer themescope_guess"})
     answers = [wrong.get("/api/v1/me") for _ in range(5)]

@@ -23,7 +23,7 @@ from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
 from themescope.jobs.api.application import description
-from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.tasks import work
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
@@ -187,7 +187,7 @@ def test_a_server_that_is_another_is_told() -> None:
 def test_a_token_is_sent(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
     people.add(sqlite_store, "val", Role.VIEWER, SECRET)
-    token = api_tokens.create(sqlite_store, "val", "notebook").secret
+    token = people.create(sqlite_store, "val", "notebook").secret
     with served(APP) as address:
         assert themescope.Client(address, token=token).me().name == "val"
         with pytest.raises(RequestError, match="needs a token") as caught:

@@ -41,7 +41,7 @@ from themescope.jobs.api.problems import Caller
 from themescope.jobs.api.routes import labellings
 from themescope.jobs.api.routes.labellings import LabellingStart, LabellingToCreate
 from themescope.jobs.kinds import REGISTRY
-from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.accounts import people
 
 logger = logging.getLogger(__name__)
 ROLES = {"ada": Role.ADMIN, "lea": Role.LABELLER, "val": Role.VIEWER}
@@ -161,7 +161,7 @@ def fuzz(store: Store, person: str, cases: int) -> Count:
     """Send random requests to every operation; fail for an answer that must not be."""
     headers = {}
     if person != NOBODY:
-        made = api_tokens.create(store, person, f"fuzz {len(api_tokens.tokens_of(store))}")
+        made = people.create(store, person, f"fuzz {len(people.tokens_of(store))}")
         headers = {"authorization": f"Bearer {made.secret}"}
     client, count = browser(headers=headers), Count()
     for label, kinds in described()[0].items():
@@ -197,7 +197,7 @@ def test_nor_do_many_requests(served: Store, person: str) -> None:
 @pytest.mark.slow
 def test_schemathesis_finds_no_failure(served: Store, tmp_path: Path) -> None:
     """All its checks, also that valid requests are accepted and invalid ones refused, as from the command line."""
-    token = api_tokens.create(served, "ada", "schemathesis").secret
+    token = people.create(served, "ada", "schemathesis").secret
     with listening(APP) as address:
         program, config = Path(sys.executable).with_name("schemathesis"), ROOT / "tests" / "schemathesis.toml"
         command = [

@@ -44,7 +44,7 @@ from themescope.jobs.api.application import description
 from themescope.jobs.api.problems import Caller
 from themescope.jobs.mcp import TOOLS
 from themescope.jobs.services import corpus_edits, failures, search
-from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import files, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.report import project
@@ -336,7 +336,7 @@ def questions(store: Store) -> list[str]:
 
 def asked_by_program(store: Store, person: str) -> dict[str, str]:
     """Question → answer of the HTTP API, of everything there is."""
-    token = api_tokens.create(store, person, "a token").secret if person in PEOPLE else ""
+    token = people.create(store, person, "a token").secret if person in PEOPLE else ""
     client = new_browser(headers={"authorization": f"Bearer {token}"} if token else {})
     answers = {path: client.get(f"/api/v1{path}") for path in questions(store)}
     assert {answer.status_code for answer in answers.values()} <= ({200, 403, 404, 409} if token else {401})

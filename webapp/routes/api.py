@@ -23,7 +23,7 @@ from themescope.jobs.api.application import OPENAPI, application
 from themescope.jobs.api.problems import MEANINGS, Caller, problem, problem_of
 from themescope.jobs.api.routes import uploads
 from themescope.jobs.common.files import MOST_BYTES as MOST_UPLOAD
-from themescope.jobs.services.accounts import api_tokens
+from themescope.jobs.services.accounts import people as api_tokens
 from themescope.jobs.services.accounts import people as sign_in
 from themescope.webapp.routes.status import Wrapper, seeing
 from themescope.webapp.shared import people

@@ -32,7 +32,7 @@ from themescope.db.passwords import SHORTEST
 from themescope.db.records import ApiTokenRecord, SessionRecord, SignInMethod
 from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import api_tokens
+from themescope.jobs.services.accounts import people as api_tokens
 from themescope.jobs.services.accounts import people as members
 from themescope.jobs.services.accounts import people as sign_in
 from themescope.webapp.routes import organisation

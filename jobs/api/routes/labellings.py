@@ -1,33 +1,36 @@
-"""Operations on labellings. Each change is a step of the history, which its person can undo."""
+"""Operations on labellings and their codebooks. Each change is a step of the history, which its person can undo."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Query
 from pydantic import Field
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling import changes, coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ClusterChange, StaleChangeError, Step
 from themescope.core.labelling.code_sets import combinations
-from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.codebook.portable import PortableCode
+from themescope.core.labelling.operations import NOTE_LIMIT
+from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, Partition
 from themescope.core.records.answers import LabelledCluster, LabellingState, Page, SentenceLabel
-from themescope.core.records.stored import LabellingRecord, Sharing
+from themescope.core.records.stored import LabellingRecord, PredictionRecord, Sharing
 from themescope.core.types import Ids
 from themescope.db.access import Right
 from themescope.db.records import NewLabelling, Snapshot
 from themescope.db.types import clean_text
 from themescope.jobs.api import exports
-from themescope.jobs.api.exports import FILE, ExportFormat, download
+from themescope.jobs.api.exports import FILE, ExportFormat, attachment, download
 from themescope.jobs.api.problems import (
     MOST_ID,
+    WHOLE,
     WRITING,
     Body,
     BodyId,
@@ -37,24 +40,13 @@ from themescope.jobs.api.problems import (
     Id,
     Limit,
     Offset,
+    Sentences,
     SomeId,
     WithColumns,
     responses,
 )
-from themescope.jobs.api.routes.changes import (
-    Assignment,
-    ClusterName,
-    CodeChange,
-    Merge,
-    Name,
-    NewChange,
-    NewCluster,
-    NewMark,
-    NewNote,
-    SentenceChange,
-)
 from themescope.jobs.common.labelled import provenance_of
-from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling import codebook, starts
 from themescope.jobs.services.labelling.agreement import known_labelling
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.search import check_corpus, known_corpus, sentences_of_ids
@@ -370,3 +362,126 @@ def _known_cluster(partition: Partition, number: int) -> int:
     if number not in partition.clusters:
         raise UnknownNameError("cluster of this labelling", str(number), [str(n) for n in partition.clusters])
     return number
+
+
+# Bodies of requests that change a labelling
+
+Name = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT, examples=["Economy"])]
+
+
+class NewChange(Body):
+    """What every change may say about itself."""
+
+    reason: str = Field("", max_length=NOTE_LIMIT, description="Reason for the history.")
+    seen: Annotated[int, Field(ge=0, le=MOST_ID), WHOLE] | None = Field(
+        None,
+        description="Id of the last step that you know. If somebody changed the same sentences or clusters after it, "
+        "nothing is written, and the status is 409.",
+    )
+    coder: str = Field(
+        "",
+        max_length=NAME_LIMIT,
+        description="Name of the program or model that decides: the labels are then a machine's, and nothing is "
+        "learned from them. Empty: you decide, and the labels are yours.",
+    )
+
+
+class Assignment(NewChange):
+    """Sentences to put into a cluster."""
+
+    sentences: Sentences
+    cluster: BodyId
+
+
+class CodeChange(NewChange):
+    """Sentences to give a code, or to take it from."""
+
+    sentences: Sentences
+    code: BodyId
+    remove: Flag = Field(False, description="Take the code away; the other codes of the sentences stay.")
+
+
+class SentenceChange(NewChange):
+    """Sentences to change."""
+
+    sentences: Sentences
+
+
+class NewCluster(NewChange):
+    """A cluster to create."""
+
+    name: Name
+    sentences: Sentences
+
+
+class ClusterName(NewChange):
+    """A new name for a cluster."""
+
+    name: Name
+
+
+class Merge(NewChange):
+    """Clusters to merge into one of them."""
+
+    clusters: list[BodyId] = Field(min_length=1, max_length=10_000, examples=[[2, 3]])
+    into: BodyId
+
+
+class NewMark(SentenceChange):
+    """Sentences to mark."""
+
+    uncertain: Flag
+
+
+class NewNote(SentenceChange):
+    """Sentences to add a note to."""
+
+    text: str = Field(max_length=NOTE_LIMIT, description="The note; “” removes it.")
+
+
+# Operations on the codebook of a labelling, and on what was predicted for its other sentences
+
+_MEDIA = {
+    "md": "text/markdown; charset=utf-8", "html": "text/html; charset=utf-8", "json": "application/json",
+    "csv": "text/csv; charset=utf-8", "qdc": "application/xml",
+}  # fmt: skip
+
+
+class CodebookFormat(StrEnum):
+    """Format of a codebook."""
+
+    MARKDOWN = "md"
+    HTML = "html"
+    JSON = "json"
+    CSV = "csv"
+    REFI_QDA = "qdc"
+
+
+_CONTENT: dict[str, Any] = {media.partition(";")[0]: {"schema": {"type": "string"}} for media in _MEDIA.values()}
+_CONTENT["application/json"] = {"schema": {"type": "object"}}
+_FILE = {200: {"description": "The file.", "content": _CONTENT}, **responses(404, 409)}
+
+
+@router.get("/labellings/{labelling_id}/codebook", responses=_FOUND)
+def get_codebook(caller: CallerNow, labelling_id: Id) -> list[PortableCode]:
+    """Return the codes of a labelling with their definitions and examples."""
+    with caller.store.reading() as r:
+        known_labelling(r, labelling_id)
+    return codebook.exported(caller.store, labelling_id).codes
+
+
+@router.get("/labellings/{labelling_id}/codebook/export", responses=_FILE, response_class=Response, tags=["exports"])
+def export_codebook(caller: CallerNow, labelling_id: Id, format: CodebookFormat = CodebookFormat.MARKDOWN) -> Response:
+    """Export the codebook of a labelling as a file."""
+    with caller.store.reading() as r:
+        name = known_labelling(r, labelling_id).name
+    data = codebook.written(caller.store, labelling_id, format.value)
+    return Response(data, headers=attachment(f"{name}.{format.value}"), media_type=_MEDIA[format.value])
+
+
+@router.get("/labellings/{labelling_id}/predictions", responses=_FOUND)
+def list_predictions(caller: CallerNow, labelling_id: Id) -> list[PredictionRecord]:
+    """List what was predicted for the sentences without a label, with its measured quality, oldest first."""
+    with caller.store.reading() as r:
+        known_labelling(r, labelling_id)
+        return r.predictions.list(labelling_id)

@@ -20,7 +20,8 @@ from themescope.db.store import Store
 from themescope.db.types import NAME_LIMIT
 from themescope.jobs.api.problems import WHOLE, WRITING, Body, CallerNow, Flag, Id, responses
 from themescope.jobs.common.files import new_folder, safe_name
-from themescope.jobs.common.importing.waves import KEEP, OMIT
+from themescope.jobs.common.importing.columns import KEEP
+from themescope.jobs.common.importing.columns import LEAVE_OUT as OMIT
 from themescope.jobs.common.models import splitting_language
 from themescope.jobs.kinds.import_corpus import READER, list_settings
 from themescope.jobs.queue import control

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,6 @@ from themescope.core.types import Ids, Matrix, Points
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services import search
-
-if TYPE_CHECKING:
-    pass
 
 _NAMED_FROM = 20_000
 """Maximum number of sentences whose words are compared to name a new cluster."""

@@ -38,7 +38,7 @@ from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
 from themescope.db.records import Draft, Snapshot
 from themescope.db.store import Store
-from themescope.jobs.common.importing.waves import added_sentences, waves_of
+from themescope.jobs.common.importing.columns import added_sentences, waves_of
 from themescope.jobs.services.labelling.starts import MOST_SENTENCES
 
 UNASSIGNED_NAME = "unassigned"

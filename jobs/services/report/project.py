@@ -43,7 +43,7 @@ from themescope.core.text.cleaning import folded_name
 from themescope.core.text.languages import shares_text
 from themescope.core.types import Estimate, Ids, Labels, Points
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.importing.waves import is_list, waves_of
+from themescope.jobs.common.importing.columns import is_list, waves_of
 from themescope.jobs.common.models import corpus_shares, language_note
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, usual_study

@@ -26,7 +26,7 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.api import exports
 from themescope.jobs.api.problems import Caller
-from themescope.jobs.api.routes import corpora, jobs, labellings, models, runs
+from themescope.jobs.api.routes import corpora, jobs, labellings, runs
 from themescope.jobs.api.routes.labellings import (
     Assignment,
     ClusterName,
@@ -102,7 +102,7 @@ def test_an_unknown_id_is_told(filled: Store) -> None:
     calls: list[Callable[[], object]] = [
         lambda: corpora.get_corpus(caller, 9), lambda: corpora.list_articles(caller, 9),
         lambda: corpora.list_sentences_of_article(caller, 9), lambda: runs.get_theme_run(caller, 1),
-        lambda: models.get_model_card(caller, 9), lambda: models.list_points(caller, 9),
+        lambda: runs.get_model_card(caller, 9), lambda: runs.list_points(caller, 9),
         lambda: labellings.get_labelling(caller, 99),
         lambda: search.find(filled, 9, "x"),
     ]  # fmt: skip

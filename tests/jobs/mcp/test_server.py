@@ -24,7 +24,7 @@ from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.mcp import TOOLS, server_for
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.accounts import people
 
 PASSWORD = "correct horse battery"
 
@@ -219,7 +219,7 @@ def test_a_role_that_was_lowered_is_refused_by_the_store(filled: Store) -> None:
 
 def command(store: Store, person: str, *options: str) -> StdioServerParameters:
     """The real command, for a person with a token."""
-    token = api_tokens.create(store, person, f"mcp of {person}").secret
+    token = people.create(store, person, f"mcp of {person}").secret
     words = program("mcp", *options)
     variables = {**program_environment(), "THEMESCOPE_HOME": str(store.settings.home), "THEMESCOPE_TOKEN": token}
     return StdioServerParameters(command=str(words[0]), args=[str(word) for word in words[1:]], env=variables)
@@ -255,8 +255,8 @@ def test_a_viewer_reads_through_the_command_and_changes_nothing(filled: Store) -
         assert not await names_of(client) & LABEL
         refused = await client.call_tool("create_labelling", {"corpus_id": 1, "name": "no", "start": "nothing"})
         assert refused.is_error
-        for token in api_tokens.tokens_of(filled, "vic"):
-            api_tokens.revoke(filled, token.id)
+        for token in people.tokens_of(filled, "vic"):
+            people.revoke(filled, token.id)
         refused = await client.call_tool("list_corpora", {})
         assert refused.is_error and "revoked" in refused.content[0].text
 
@@ -271,7 +271,7 @@ def test_standard_output_carries_the_protocol_only(filled: Store) -> None:
     done = run(env=variables)
     assert (done.returncode, done.stdout) == (0, b""), done.stderr
     done = run(env={**variables, "THEMESCOPE_TOKEN": "wrong"})
-    assert (done.returncode, done.stdout, done.stderr) == (1, b"", f"{api_tokens.WRONG}\n".encode())
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", f"{people.WRONG_TOKEN}\n".encode())
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, themescope_home: Path) -> None:

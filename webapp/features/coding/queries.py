@@ -30,7 +30,7 @@ from themescope.core.readers.table import ROW
 from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
 from themescope.db.records import Presence
-from themescope.jobs.common.importing.waves import is_list, waves_of
+from themescope.jobs.common.importing.columns import is_list, waves_of
 from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.services import search

@@ -17,7 +17,7 @@ from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobRecor
 from themescope.db.access import Right
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.importing.waves import is_list
+from themescope.jobs.common.importing.columns import is_list
 from themescope.jobs.common.language_models import coding
 from themescope.jobs.common.language_models.coding import ALL, KIND, LABELLED, CodingPlan, CodingRequest
 from themescope.jobs.common.language_models.requests import Endpoint

@@ -26,7 +26,7 @@ from themescope.core.projection import geometry as alignment
 from themescope.core.records.stored import CorpusRecord, MapRecord, SelectionRecord
 from themescope.core.types import Points
 from themescope.db.records import SentencePlaces
-from themescope.jobs.common.importing.waves import without_waves
+from themescope.jobs.common.importing.columns import without_waves
 from themescope.jobs.common.models import WITHIN_ARTICLE, within_article
 from themescope.webapp.features import map as state
 from themescope.webapp.features.map import colourings, controls, figure, state_of, to_address

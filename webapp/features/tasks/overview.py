@@ -17,7 +17,7 @@ from themescope.db.access import Right
 from themescope.db.records import ItemRecord, TaskRecord
 from themescope.db.store import Unit
 from themescope.jobs.common import labelled
-from themescope.jobs.common.importing.waves import is_list, waves_of
+from themescope.jobs.common.importing.columns import is_list, waves_of
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import checks, work
 from themescope.jobs.services.tasks.checks import GoldAnswer, Routed, TaskCheck

@@ -21,7 +21,7 @@ from themescope.core.tasks.themes import FEWEST
 from themescope.core.text.languages import UNSPACED, frequent, language_name, shares_text
 from themescope.core.types import PARTS, CodingUnit, ReadEntry, SectionRecord, Sentence, Value
 from themescope.db.access import Right
-from themescope.jobs.common.importing.waves import is_list, is_table
+from themescope.jobs.common.importing.columns import is_list, is_table
 from themescope.jobs.common.models import REPORTED, corpus_shares, splitting_language
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.corpus_edits import IMPORTED_DIGEST, REMOVED_WAVES

@@ -13,9 +13,8 @@ from themescope.core.records.stored import ArticleRecord, CorpusEditRecord, Corp
 from themescope.core.types import Sentence
 from themescope.db.access import Right
 from themescope.jobs.common.files import safe_name
-from themescope.jobs.common.importing.waves import places_of, waves_of
+from themescope.jobs.common.importing.columns import places_of, waves_of
 from themescope.jobs.kinds import bundles
-from themescope.jobs.kinds import exports as export_dataset
 from themescope.jobs.services import corpus_edits
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import closed, nothing
@@ -180,7 +179,7 @@ def files(corpus: CorpusRecord) -> None:
             )  # fmt: skip
             args = {"labelling": names.get(labels, ""), "themes": labels == _THEMES}
             _create("dataset", "Create dataset", ":material/dataset:", corpus, args)
-        _fetch(corpus, "dataset", export_dataset.FOLDER, "sentence")
+        _fetch(corpus, "dataset", bundles.DATASETS, "sentence")
 
 
 def _create(what: str, label: str, icon: str, corpus: CorpusRecord, args: dict[str, Any]) -> None:

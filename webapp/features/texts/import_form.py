@@ -29,9 +29,10 @@ from themescope.core.types import CodingUnit
 from themescope.db.access import Right
 from themescope.db.records import NewLabelling
 from themescope.jobs.common.files import MOST_BYTES, NO_FOLDERS, is_upload
+from themescope.jobs.common.importing.columns import KEEP, in_project, is_list, waves_of
+from themescope.jobs.common.importing.columns import LEAVE_OUT as OMIT
 from themescope.jobs.common.importing.import_shards import FIRST_UNITS, Amount, amounts_of
 from themescope.jobs.common.importing.reading import call_apart
-from themescope.jobs.common.importing.waves import KEEP, OMIT, in_project, is_list, waves_of
 from themescope.jobs.common.models import language_of_file
 from themescope.jobs.kinds.append_corpus import AppendConfig, told_of
 from themescope.jobs.queue.control import enqueue

@@ -20,7 +20,7 @@ from themescope.core.clustering.generated_names import NameState
 from themescope.core.labelling.operations import digest_of_ids
 from themescope.core.paths import default_models
 from themescope.db.access import Right
-from themescope.jobs.common.importing.waves import is_list, without_waves
+from themescope.jobs.common.importing.columns import is_list, without_waves
 from themescope.jobs.common.language_models.coding import materials_of_run
 from themescope.jobs.common.models import WITHIN_ARTICLE, corpus_shares, language_note, within_article
 from themescope.jobs.kinds.themes import restored

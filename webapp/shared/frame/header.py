@@ -15,7 +15,7 @@ import streamlit as st
 from themescope.core.records.stored import CorpusRecord, JobRecord, JobStatus
 from themescope.db.access import Actor, Right
 from themescope.db.store import Store
-from themescope.jobs.common.importing.waves import is_list
+from themescope.jobs.common.importing.columns import is_list
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.kinds import shown_on
 from themescope.jobs.services import pipeline
