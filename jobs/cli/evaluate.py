@@ -181,7 +181,7 @@ def evaluate(
 @click.argument("paper", type=click.Choice(list(PAPERS)))
 @job_options(
     "reproduce",
-    ["profile", "tables", "corpus", "data", "words", "triplets", "scb", "sick", "queue_trainings", "articles", "seeds",
+    ["profile", "tables", "corpus", "data", "words", "triplets", "scb", "sick", "articles", "seeds",
      "replace"],
 )  # fmt: skip
 @click.option(

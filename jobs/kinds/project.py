@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -285,6 +285,7 @@ class EmbedConfig(JobConfig):
     """Arguments of embedding a corpus."""
 
     TITLE = "Embed “{corpus}” by “{model}”"
+    removed: ClassVar[frozenset[str]] = frozenset({"index"})
 
     corpus: str = option("", "Name of the corpus.", required=True)
     model: str = option("", "Name of the model.", required=True)

@@ -16,7 +16,6 @@ from themescope.core.papers import PAPERS, paper
 from themescope.core.papers.spec import Paper, RunProfile
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.papers.document import records_beside, write_document
-from themescope.jobs.papers.queued_trainings import QueuedTrainings
 from themescope.jobs.papers.sources import Wanted, find_sources
 from themescope.jobs.papers.tables import reproduce_table
 from themescope.jobs.papers.work import Steps, Work
@@ -28,7 +27,7 @@ _DOCUMENTS_PER_ARTICLE = 10  # a document of a topic task has about a tenth of t
 class ReproduceConfig(JobConfig):
     """Arguments of a reproduction."""
 
-    removed: ClassVar[frozenset[str]] = frozenset({"encoder", "models", "training"})
+    removed: ClassVar[frozenset[str]] = frozenset({"encoder", "models", "training", "queue_trainings"})
 
     paper: str = option("", f"Id of the paper: {', '.join(PAPERS)}.", required=True)
     profile: str = option("quick", "Computational effort: quick (minutes), or full (hours for each network).")
@@ -41,10 +40,6 @@ class ReproduceConfig(JobConfig):
     triplets: str = option("", "Folder with a copy of the published triplet files, or the test file.", file=True)
     scb: str = option("", "A copy of the published clustering benchmark (CSV).", file=True)
     sick: str = option("", "A copy of SICK; empty: that of the data folder.", file=True)
-    queue_trainings: bool = option(
-        False, "Queue the trainings as jobs of their own, so that other workers take part; this job runs those that no "
-        "worker takes.",
-    )  # fmt: skip
     articles: int = option(
         0, "Maximum number of evaluated articles of each data set; 0: that of the profile.", low=0, unit="articles"
     )
@@ -101,11 +96,6 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
     sources = find_sources(context.store, wanted, steps.run, needs_articles=declared.needs_articles)
     work = Work(declared, profile, sources, steps)
     tables = [table for table in declared.tables if not args.tables or table.id in args.tables]
-    measured_from = 0.02
-    if args.queue_trainings:
-        measured_from = 0.6
-        rows = [row for table in tables for row in table.rows]
-        QueuedTrainings(work).run(work.models_for(rows), context.part(0.02, measured_from))
     missing = 0
     total, before = sum(len(table.rows) for table in tables), 0
     for table in tables:
@@ -113,7 +103,7 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
         def window(done: int, of: int, before: int = before, rows: int = len(table.rows)) -> None:
             """Give the next steps part ``done`` of ``of`` parts of the table, in proportion to its rows."""
             ends = ((before + rows * part / of) / total for part in (done, done + 1))
-            steps.window(*(measured_from + (0.99 - measured_from) * end for end in ends))
+            steps.window(*(0.02 + 0.97 * end for end in ends))
 
         keep = partial(_keep, args, context, declared, table.id)
         content = reproduce_table(table, work, window, keep)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
-from themescope.core.config import config_from_dict, digest_of
+from themescope.core.config import digest_of
 from themescope.core.errors import Cancelled, StoreError, ThemescopeError
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.papers.spec import (
@@ -35,12 +35,9 @@ from themescope.jobs.common.job import JobContext
 from themescope.jobs.common.models import find_model
 from themescope.jobs.executors.base import ShardExecutor
 from themescope.jobs.kinds import REGISTRY, check_job
-from themescope.jobs.kinds.train import TrainConfig, stored_model
 from themescope.jobs.papers.sources import Sources, corpus_of
 
 _ALL_SPLITS = [split.value for split in Split]
-_QUEUED = {"needs-triplets", "needs-sections", "needs-sentences"}
-"""Tags of methods whose training may be a job of its own."""
 ModelKey: TypeAlias = tuple[str, int]
 """Id of a model and its seed."""
 
@@ -147,19 +144,6 @@ class Work:
         """Return the submodels of a model; a pretrained one has none."""
         declared = self.paper.model(key[0])
         return [] if declared.pretrained else [self.key(part, key[1]) for part in declared.parts]
-
-    def missing_training(self, key: ModelKey) -> dict[str, Any] | None:
-        """Return the arguments of the training of a model, or None if it is stored, or fitted at once."""
-        declared = self.paper.model(key[0])
-        tags = METHODS.get(declared.method).tags
-        if declared.pretrained or not tags & _QUEUED:
-            return None
-        args = self._training(declared, key[1])
-        return args if stored_model(self.store, config_from_dict(TrainConfig, args)) is None else None
-
-    def refuse(self, key: ModelKey, error: ThemescopeError) -> None:
-        """Raise ``error`` for every row that needs this model."""
-        self._made["model", *key] = error
 
     def seeds_of_model(self, id: str) -> tuple[int, ...]:
         """Return the seeds of the profile that give different models."""

@@ -85,12 +85,10 @@ def queue_pipeline(
     return jobs
 
 
-def queue_list(
-    store: Store, args: Mapping[str, Any], choices: Choices | None = None, files_known: bool = False
-) -> list[JobRecord]:
+def queue_list(store: Store, args: Mapping[str, Any], choices: Choices | None = None) -> list[JobRecord]:
     """Queue the import of a list of sentences, with these arguments, and the jobs after it."""
     title = f"Import {args['corpus']}"
-    job = enqueue(store, "import-list", args, title=title, files_known=files_known)
+    job = enqueue(store, "import-list", args, title=title)
     return [job, *queue_pipeline(store, str(args["corpus"]), str(args["language"]), choices, job.id)]
 
 
