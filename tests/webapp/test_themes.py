@@ -18,8 +18,7 @@ from themescope.core.errors import DataError, DuplicateNameError, UnknownNameErr
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import JobStatus, Role
 from themescope.core.types import Article, Paragraph, Section, Split
-from themescope.db.label_records import NewLabelling
-from themescope.db.records import MapPoints
+from themescope.db.records import MapPoints, NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -1,4 +1,4 @@
-"""Search by meaning compares all vectors: the indexes of large corpora go. Jobs name the tables of papers as 0034 does."""
+"""Search by meaning compares all vectors: indexes of large corpora go. Jobs name tables of papers as 0034 does."""
 
 import json
 
@@ -16,7 +16,7 @@ def upgrade() -> None:
     op.drop_table("vector_index", if_exists=True)
     change = sa.text("UPDATE job SET args = :args WHERE id = :id")
     for id, args in op.get_bind().execute(sa.text("SELECT id, args FROM job WHERE kind = 'reproduce'")).all():
-        given = json.loads(args)
+        given = json.loads(args) if isinstance(args, str) else args
         if given.get("paper") == "ed18" and given.get("tables"):
             tables = [_NAMES.get(name, name) for name in given["tables"]]
             op.get_bind().execute(change, {"id": id, "args": json.dumps(given | {"tables": tables})})

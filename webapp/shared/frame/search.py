@@ -22,7 +22,7 @@ from themescope.core.paths import default_models
 from themescope.core.records.stored import CorpusRecord, LabellingRecord, ModelRecord
 from themescope.core.types import Ids
 from themescope.db.access import Right
-from themescope.jobs.common.importing.waves import is_list
+from themescope.jobs.common.importing.columns import is_list
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.installation import demo
 from themescope.jobs.services.labelling.session import LabellingSession
