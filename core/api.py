@@ -222,10 +222,11 @@ def train(
     if isinstance(triplets, str | Path):
         texts = read_triplets(Path(triplets))
     else:
-        columns = [list(column) for column in zip(*triplets, strict=True)]
+        columns: list[list[str]] = [list(column) for column in zip(*triplets, strict=True)]
         if len(columns) != 3 or not all(isinstance(text, str) and text.strip() for one in columns for text in one):
             raise DataError("Triplets are tuples of three sentences: pivot, positive, negative.")
-        texts = TripletTexts(*columns, np.full(len(columns[0]), -1, np.int64))
+        pivots, positives, negatives = columns
+        texts = TripletTexts(pivots, positives, negatives, np.full(len(columns[0]), -1, np.int64))
     parts = {split: taken(texts, rows) for split, rows in divided(texts, (Split.VALIDATION,)).items()}
     shown = report or (ProgressBar() if show_progress_bar else SILENT)
     fitted = REGISTRY.build(method, settings, seed=seed).fit(Corpus(triplets=parts), shown)

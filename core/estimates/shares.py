@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -231,7 +232,12 @@ def _bounded(
     return replace(found, open=number, least=least, most=highest)
 
 
-def _counts(units: CodedUnits, where: Where) -> dict[str, int]:
+class _Counts(TypedDict):
+    coded: int
+    checked: int
+
+
+def _counts(units: CodedUnits, where: Where) -> _Counts:
     """Return the numbers of units of ``where`` (n,) that have the code, and that people labelled."""
     return {"coded": int((units.with_code & where).sum()), "checked": int((where & ~np.isnan(units.labels)).sum())}
 

@@ -459,7 +459,9 @@ def _shallow(source: _Source, rows: Iterable[tuple[int, list[Any]]]) -> Iterator
 
     def value_of(value: Any) -> Value:
         if isinstance(value, list) and any(isinstance(piece, dict) for piece in value):
-            pieces = [piece.get("text") if isinstance(piece, dict) and "type" in piece else piece for piece in value]
+            pieces: list[Any] = [
+                piece.get("text") if isinstance(piece, dict) and "type" in piece else piece for piece in value
+            ]
             if all(isinstance(piece, str) for piece in pieces):
                 source.account.change("text with links or marks joined from its pieces")
                 return "".join(pieces)

@@ -46,8 +46,8 @@ class Bert(nn.Module):
 
         sizes = {"word": config.vocab_size, "position": config.max_position_embeddings, "token_type": 2}
         tables = {f"{name}_embeddings": nn.Embedding(size, dim) for name, size in sizes.items()}
-        self.embeddings = nn.ModuleDict({**tables, "LayerNorm": norm()})
-        self.encoder = nn.ModuleDict({"layer": nn.ModuleList(layer() for _ in range(config.num_hidden_layers))})
+        self.embeddings: Any = nn.ModuleDict({**tables, "LayerNorm": norm()})
+        self.encoder: Any = nn.ModuleDict({"layer": nn.ModuleList(layer() for _ in range(config.num_hidden_layers))})
 
     @property
     def device(self) -> torch.device:

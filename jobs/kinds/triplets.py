@@ -103,7 +103,8 @@ def import_triplets(args: ImportTripletsConfig, context: JobContext) -> dict[str
 
     Triplets of a group, by default those that share sentences, are one article, which is in one split.
     """
-    from themescope.core.triplets.sample import divided, fold, grouped, read_triplets
+    from themescope.core.triplets.rules import fold
+    from themescope.core.triplets.sample import divided, grouped, read_triplets
 
     texts = grouped(read_triplets(Path(args.file)))
     parts, owner = divided(texts), dict[str, str]()

@@ -96,7 +96,7 @@ def _registered(path: Path, values: tuple[str, ...]) -> Any:
     """Return the client, which keeps the metadata of the provider."""
     from authlib.integrations.starlette_client import OAuth, StarletteOAuth2App
 
-    class Client(StarletteOAuth2App):  # type: ignore[misc]
+    class Client(StarletteOAuth2App):
         async def load_server_metadata(self) -> dict[str, Any]:
             """Return the metadata; of the ways to sign, only those with the provider's own key, so never ``none``."""
             found: dict[str, Any] = await super().load_server_metadata()
@@ -104,7 +104,7 @@ def _registered(path: Path, values: tuple[str, ...]) -> Any:
             found["id_token_signing_alg_values_supported"] = [sign for sign in signs if sign in _SIGNATURES]
             return found
 
-    class Provider(OAuth):  # type: ignore[misc]
+    class Provider(OAuth):
         oauth2_client_cls = Client
 
     _, client_id, client_secret, server_metadata_url = values

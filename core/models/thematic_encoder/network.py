@@ -181,7 +181,7 @@ def with_lora(network: nn.Module, weights: Mapping[str, npt.NDArray[Any]], scale
         for name in (name.removesuffix(down) for name in weights if name.endswith(down)):
             changed = network.get_parameter(f"{name}.weight")
             a, b = (torch.from_numpy(np.asarray(weights[name + end], np.float32)) for end in (down, up))
-            changed += (b @ a) * scale
+            changed.add_((b @ a) * scale)
     return network.requires_grad_(False).eval()
 
 

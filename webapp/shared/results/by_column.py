@@ -227,14 +227,14 @@ def _table(
     if what == RESIDUALS:
         frame = pd.DataFrame(values, columns=titles[1:-1])
         frame.insert(0, titles[0], rows)
-        styled = frame.style.format("{:+.1f}", na_rep="–", subset=titles[1:-1])
-        styled = styled.map(partial(_style, tones(st.context.theme.type)), subset=titles[1:-1])
+        styled = frame.style.format("{:+.1f}", na_rep="–", subset=pd.Index(titles[1:-1]))
+        styled = styled.map(partial(_style, tones(st.context.theme.type)), subset=pd.Index(titles[1:-1]))
     else:
         sums = found.counts.sum(axis=1)[row_order]
         frame = pd.DataFrame(np.column_stack([values, sums]), columns=titles[1:])
         frame.loc[len(frame)] = [*totals[order], totals.sum()]
         frame.insert(0, titles[0], [*rows, "All units"])
-        styled, last = frame.style.format("{:,}", subset=titles[1:]), len(frame) - 1
+        styled, last = frame.style.format("{:,}", subset=pd.Index(titles[1:])), len(frame) - 1
         for row, total in enumerate(sums.tolist()):
             if what == OF_THEMES:
                 styled = styled.format(partial(_with_percent, total), subset=pd.IndexSlice[[row], titles[1:-1]])
