@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from themescope.core.errors import DataError
 from themescope.core.paths import DEFAULT
+from themescope.core.protocols import Report
 from themescope.core.sentence_model import EncodeOptions, ModelLike, SentenceModel, encoder
 
 if TYPE_CHECKING:
-    from themescope.core.protocols import Report
     from themescope.core.text.sentence_lists import Invalid, Sentences
     from themescope.core.themes import Themes
     from themescope.core.types import Matrix
