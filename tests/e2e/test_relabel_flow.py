@@ -250,15 +250,13 @@ def out_and_in(page: Page, app: App) -> None:
         w.labellings.purge(w.labellings.by_name(NAME).id, "Ada")
     turn_to(page, "Code")
     menu_of_coding(page, "Files")
-    page.get_by_text("Import coding", exact=True).click()
-    part = page.get_by_test_id("stExpander").filter(has_text="Import coding")
+    page.get_by_role("link", name="Import codes").last.click()
+    expect(page.get_by_role("heading", name="Import", exact=True, level=1)).to_be_visible()
     at_rest(page)  # what asks for an upload just as the script begins is not answered
-    part.locator("input[type=file]").set_input_files(
+    page.locator("[data-testid=stMain] input[type=file]").set_input_files(
         {"name": "../labelling.jsonl", "mimeType": "application/jsonl", "buffer": text.encode("utf-8")}
     )
-    import_button = part.get_by_role("button", name="Import", exact=True)
-    expect(import_button).to_be_visible()
-    import_button.click()
+    page.get_by_role("button", name="Add the codings").click()
     expect(page.locator(".panes .unit").first).to_be_visible()
     assert state(app).to_bytes() == before.to_bytes()
     assert steps(app) == log
