@@ -40,7 +40,9 @@ class CodingView extends ActionView {
 
   /** Does what a key or button stands for; returns false if it does nothing here. @param {string} kind @returns {boolean | void} */
   act(kind) {
+    if (!["undo", "redo", "keys"].includes(kind)) return false; // the others need units, which a surface has
     actionQueue.push({ kind });
+    return true;
   }
 
   press(key) {

@@ -341,8 +341,8 @@ class Panes extends CodingView {
 
   act(kind) {
     const { data, list } = this, open = data.open ?? -1;
-    if (["undo", "redo", "keys"].includes(kind)) super.act(kind);
-    else if (kind === "codebook_panel") this.book.open = !this.book.open;
+    if (super.act(kind)) return true;
+    if (kind === "codebook_panel") this.book.open = !this.book.open;
     else if (data.read_only) return false;
     else if (kind === "create") list.create();
     else if (kind === "find") list.pick((cluster) => this.assign(cluster));
