@@ -23,7 +23,11 @@ COMMANDS = {
         "Remove a wave or articles of CORPUS, or correct a text; without an option, list what was edited.",
     ),
     "sample": ("estimates:sample", "Draw units of CORPUS at random and give them to people as TASK."),
-    "triplets": ("work:triplets", "Sample weakly labelled triplets from CORPUS."),
+    "triplets": (
+        "work:triplets",
+        "Sample weakly labelled triplets from CORPUS, or import a CSV or JSON lines file with the columns pivot, "
+        "positive and negative.",
+    ),
     "train": ("work:train", "Fit METHOD and store it as a model."),
     "add-model": (
         "work:add_model",

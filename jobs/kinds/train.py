@@ -40,7 +40,7 @@ class TrainConfig(JobConfig):
     method: str = option("", "Id of the method to fit.", required=True)
     name: str = option("", "Name of the new model.", required=True)
     triplets: str = option(
-        "", "Triplet set to train on, for methods that need triplets; in a command also a file of your own."
+        "", "Triplet set to train on, for methods that need triplets; commands also take a table of your own."
     )
     corpus: str = option("", "Corpus to train on, for methods that use running text or sections.")
     settings: Mapping[str, Any] = option({}, "Settings of the method.")

@@ -224,7 +224,7 @@ def test_every_format_of_files_has_the_columns(sqlite_store: Store, tmp_path: Pa
     cells = [[cell.value for cell in row] for row in sheet.iter_rows()]
     rows = [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
     assert (rows[0]["motion"], rows[0]["score"], rows[0]["day"]) == ("games", 1.5, datetime(2020, 1, 5))
-    assert rows[3]["note"] == "=1+1" and cells[0][-2:] == ["sentence", "sentence_id"]
+    assert rows[3]["note"] == "'=1+1" and cells[0][-2:] == ["sentence", "sentence_id"]
     found = pq.read_table(io.BytesIO(exported(sqlite_store, "C", parquet_bytes))).schema
     assert pa.types.is_dictionary(found.field("motion").type) and found.field("score").type == pa.float64()
     assert found.field("day").type == pa.timestamp("us", "UTC")

@@ -129,13 +129,13 @@ def sets(copy_home: CopyHome, home_with_sets: Path) -> tuple[Store, TripletSetRe
 
 def test_another_set_says_when_to_stop(sets: tuple[Store, TripletSetRecord]) -> None:
     store, few = sets
-    learn = {"method": "triplets-sen", "triplets": "few", "settings": TINY}
+    learn = {"method": "triplets-sen", "triplets": "few", "settings": TINY, "keep_start": True}
     with pytest.raises(DataError, match="validation decides when training stops"):
         do(store, "train", name="alone", **learn)
     made = do(store, "train", name="with all", validation="all", **learn)
-    own = do(store, "train", name="all", method="triplets-sen", triplets="all", settings=TINY)
+    own = do(store, "train", name="all", method="triplets-sen", triplets="all", settings=TINY, keep_start=True)
     named = do(store, "train", name="all again", method="triplets-sen", triplets="all", validation="all",
-               settings=TINY)  # fmt: skip
+               settings=TINY, keep_start=True)  # fmt: skip
     assert named["cached"] and named["digest"] == own["digest"] != made["digest"]
     with store.reading() as r:
         model = r.models.by_name("with all")
@@ -150,8 +150,8 @@ def test_another_set_says_when_to_stop(sets: tuple[Store, TripletSetRecord]) -> 
 
 def test_what_the_first_network_saw_stays_on_record(sets: tuple[Store, TripletSetRecord]) -> None:
     store, _ = sets
-    do(store, "train", name="first", method="triplets-sen", triplets="all", settings=TINY)
-    learn = {"method": "triplets-sen", "triplets": "few", "validation": "all"}
+    do(store, "train", name="first", method="triplets-sen", triplets="all", settings=TINY, keep_start=True)
+    learn = {"method": "triplets-sen", "triplets": "few", "validation": "all", "keep_start": True}
     made = do(store, "train", name="second", models=["first"], settings={"epochs": 1, "threads": 1}, **learn)
     again = do(store, "train", name="third", models=["first"], settings={"epochs": 1, "threads": 1}, **learn)
     anew = do(store, "train", name="fourth", settings=TINY, **learn)

@@ -147,7 +147,7 @@ class TestTraining:
     def test_test_articles_are_not_among_what_it_learned_from(self, prepared: Store) -> None:
         from themescope.core.models.artifact import read_info, saw_title
 
-        small = _train() | {"settings": NET | {"epochs": 1}}
+        small = _train() | {"settings": NET | {"epochs": 1}, "keep_start": True}
         run_here(prepared, "train", small, quiet=True)
         with prepared.reading() as r:
             (model,) = r.models.list()

@@ -39,7 +39,7 @@ def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     def fill(store: Store) -> None:
         do(store, "import-corpus", files=[str(articles)], corpus="C")
         do(store, "build-triplets", corpus="C", name="all")
-        do(store, "train", method="triplets-sen", name="net", triplets="all", settings=TINY)
+        do(store, "train", method="triplets-sen", name="net", triplets="all", settings=TINY, keep_start=True)
 
     return make_home(fill)
 
@@ -80,6 +80,8 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
     assert [j.after for j in asked] == [None, asked[0].id, *[asked[1].id] * 4]
     train = asked[1].args
     assert (train["models"], train["triplets"], train["validation"]) == (["net"], "mine labels", "all")
+    assert not train.get("keep_start")  # a training that learned nothing gives no model
+    asked[1].args["keep_start"] = True
     results = [do(store, job.kind, **job.args) for job in asked]
     with store.reading() as r:
         assert r.models.by_name(train["name"]).triplet_set_id == r.triplets.by_name("mine labels").id

@@ -299,9 +299,9 @@ def test_a_killed_restore_does_not_block_the_next(saved: Path, tmp_path: Path) -
     target = Settings.in_folder(tmp_path / "elsewhere")
     killed = (
         "import os, sys; from pathlib import Path; from themescope.db.settings import Settings\n"
-        "from themescope.jobs.backups import restoring\n"
-        "restoring._restore_database = lambda *_: os._exit(9)\n"
-        "restoring.restore_backup(Settings.in_folder(Path(sys.argv[1])), Path(sys.argv[2]))"
+        "from themescope.jobs import backups\n"
+        "backups._restore_database = lambda *_: os._exit(9)\n"
+        "backups.restore_backup(Settings.in_folder(Path(sys.argv[1])), Path(sys.argv[2]))"
     )
     done = subprocess.run([sys.executable, "-c", killed, str(target.home), str(saved)], check=False)
     assert done.returncode == 9 and any(p.is_file() for p in (target.home / "artifacts").rglob("*"))
