@@ -8,12 +8,16 @@ class ActionQueue {
   constructor() {
     this.actions = [];
     this.number = 0;
-    this.listeners = new Set();
-    this.deliver = null; // sends a message to the server
-    this.owner = null; // the element of the view that sends
+    this.views = new Set();
     window.addEventListener("beforeunload", (event) => {
-      if (this.changes().length && this.owner?.isConnected) event.preventDefault();
+      if (this.changes().length && this.sender()) event.preventDefault();
     });
+  }
+
+  // The newest of the views that stand on the page sends the actions of all: a surface that has just been left, drawn once
+  // more while it goes, does not take them along.
+  sender() {
+    return [...this.views].filter(({ root, setState }) => setState && root.isConnected).pop();
   }
 
   // The page was drawn by this session, which has handled every action up to this number.
@@ -48,11 +52,12 @@ class ActionQueue {
   // `attempt` makes every message different; the connection may have been lost. `seen` tells which state of the page and
   // of its address the browser had.
   send(attempt = 0) {
-    if (attempt && !this.owner?.isConnected) this.actions = []; // the last one opened another page
+    const sender = this.sender();
+    if (attempt && !sender) this.actions = []; // the last one opened another page
     const late = this.late || attempt > 0;
     this.stopRetrying();
     if (!this.actions.length) return;
-    this.deliver?.({ session: this.session, actions: this.actions, attempt, seen: this.seen });
+    sender?.setState("actions", { session: this.session, actions: this.actions, attempt, seen: this.seen });
     this.timer = window.setTimeout(() => this.send(attempt + 1), RESEND_MS);
     this.late = late;
     this.notify();
@@ -64,7 +69,7 @@ class ActionQueue {
   }
 
   notify() {
-    for (const listener of this.listeners) listener();
+    for (const view of this.views) view.drawStatus();
   }
 }
 
@@ -92,23 +97,18 @@ class ActionView {
   constructor(root) {
     this.root = root;
     this.onKey = (event) => this.handleKey(event);
-    this.onQueue = () => this.drawStatus();
     document.addEventListener("keydown", this.onKey);
-    actionQueue.listeners.add(this.onQueue);
+    actionQueue.views.add(this);
   }
 
   remove() {
     document.removeEventListener("keydown", this.onKey);
-    actionQueue.listeners.delete(this.onQueue);
+    actionQueue.views.delete(this);
   }
 
-  // With `setState`, the view delivers the actions of all views of the page.
+  // With `setState`, the view can send the actions of all views of the page.
   show(data, setState = null) {
-    this.data = data;
-    if (setState) {
-      actionQueue.deliver = (message) => setState("actions", message);
-      actionQueue.owner = this.root;
-    }
+    [this.data, this.setState] = [data, setState];
     actionQueue.acknowledge(data.session, data.acknowledged);
     this.draw();
     this.drawStatus();

@@ -71,7 +71,7 @@ class Panes extends CodingView {
     const sizes = this.sizes();
     for (const row of this.rows.children) row.querySelector(".count").textContent = sizes.get(Number(row.dataset.number))?.toLocaleString("en") ?? "";
     const { head, open } = this.data, about = this.head.querySelector(".about");
-    if (about) about.textContent = `${(head.of ?? sizes.get(open) ?? head.size).toLocaleString("en")}${head.about}`;
+    if (about) about.textContent = `${(head.of ?? sizes.get(open)).toLocaleString("en")}${head.about}`;
   }
 
   sizes() {
