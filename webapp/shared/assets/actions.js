@@ -108,7 +108,8 @@ class ActionView {
 
   // With `setState`, the view can send the actions of all views of the page.
   show(data, setState = null) {
-    [this.data, this.setState] = [data, setState];
+    this.data = data;
+    this.setState = setState;
     actionQueue.acknowledge(data.session, data.acknowledged);
     this.draw();
     this.drawStatus();

@@ -67,7 +67,9 @@ class CodeList {
 
   // `state` tells of a code whether it is on, may be given and is suggested, and what stands beside it.
   show(codes, words, state) {
-    Object.assign(this, { codes, words, state });
+    this.codes = codes;
+    this.words = words;
+    this.state = state;
     this.draw();
   }
 
