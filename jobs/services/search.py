@@ -308,6 +308,8 @@ class HitGroup:
     results: list[Result] = field(default_factory=list)
     count: int = 0
     """Number of results, at most ``COUNTED`` + 1, which stands for more."""
+    here: int = 0
+    """Number of those in the corpus that was searched first."""
 
 
 def words_of(text: str) -> list[str]:
@@ -324,8 +326,8 @@ def holds_all(text: str, words: Sequence[str]) -> bool:
 def find_everything(store: Store, text: str, corpus_id: int = 0) -> list[HitGroup]:
     """Return the results by kind for the words of ``text``, those of the corpus ``corpus_id`` first.
 
-    A result contains all the words; texts that contain them one after the other come first. Kinds without results are
-    left out.
+    A result contains all the words; of one corpus, texts that contain them one after the other come first. Kinds
+    without results are left out.
     """
     words = words_of(text)
     if not words:
@@ -377,25 +379,28 @@ def _texts(store: Store, words: Sequence[str], corpus_id: int) -> list[HitGroup]
     phrase = " ".join(words)
     with store.reading() as r:
         corpora = {c.id: c for c in r.corpora.list()}
-        titles = _here_first(r.text_search.articles, words, corpus_id, corpora)
-        sentences = _here_first(r.text_search.sentences, words, corpus_id, corpora)
-        titles.sort(key=lambda article: not holds_all(article.title, [phrase]))
-        sentences.sort(key=lambda sentence: not holds_all(sentence.text, [phrase]))
+        titles, titles_here = _here_first(
+            r.text_search.articles, words, corpus_id, corpora, lambda article: holds_all(article.title, [phrase])
+        )
+        sentences, here = _here_first(
+            r.text_search.sentences, words, corpus_id, corpora, lambda sentence: holds_all(sentence.text, [phrase])
+        )
         owners = r.corpora.articles_by_id([sentence.article_id for sentence in sentences[:SHOWN]])
     articles = [_article(article, corpora) for article in titles[:SHOWN]]
     texts = [_sentence(sentence, owners[sentence.article_id], corpora) for sentence in sentences[:SHOWN]]
-    return [HitGroup("Texts", articles, len(titles)), HitGroup("Units", texts, len(sentences))]
+    return [HitGroup("Texts", articles, len(titles), titles_here), HitGroup("Units", texts, len(sentences), here)]
 
 
 def _here_first(
-    search: Callable[..., list[Any]], words: Sequence[str], corpus_id: int, corpora: dict[int, CorpusRecord]
-) -> list[Any]:
-    """Return up to ``COUNTED`` + 1 rows, those of one corpus first."""
+    search: Callable[..., list[Any]], words: Sequence[str], corpus_id: int, corpora: dict[int, CorpusRecord],
+    is_best: Callable[[Any], bool],
+) -> tuple[list[Any], int]:  # fmt: skip
+    """Return up to ``COUNTED`` + 1 rows, those of one corpus first, of them the best; and the number of those."""
     most = COUNTED + 1
-    found = search(words, corpus_id, Where.HERE, most) if corpus_id in corpora else []
-    if len(found) < most and any(id != corpus_id for id in corpora):
-        found = [*found, *search(words, corpus_id, Where.ELSEWHERE, most - len(found))]
-    return found
+    here = search(words, corpus_id, Where.HERE, most) if corpus_id in corpora else []
+    others = len(here) < most and any(id != corpus_id for id in corpora)
+    elsewhere = search(words, corpus_id, Where.ELSEWHERE, most - len(here)) if others else []
+    return [row for rows in (here, elsewhere) for row in sorted(rows, key=lambda row: not is_best(row))], len(here)
 
 
 def _article(article: ArticleRecord, corpora: dict[int, CorpusRecord]) -> Result:

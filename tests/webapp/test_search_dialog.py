@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.db.texts import add_corpus
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from themescope.core.labelling import operations as op
 from themescope.db.records import NewLabelling
@@ -17,7 +18,7 @@ from themescope.jobs.services.search import find_everything
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.frame import search
-from themescope.webapp.shared.frame.search import link_of
+from themescope.webapp.shared.frame.search import Listed, link_of
 
 Open = Callable[..., AppTest]
 
@@ -44,6 +45,15 @@ def test_everything_that_contains_the_words_is_found(filled_store: Store) -> Non
     assert "paragraph 1 sentence 0" in first and kinds(filled_store, "danube")["Texts"] == ["Danube"]
     assert kinds(filled_store, "RIVERS")["Projects"] == [CORPUS]
     assert kinds(filled_store, "vectors")["Models"] == [MODEL]
+
+
+def test_results_of_other_projects_are_counted_apart(sqlite_store: Store) -> None:
+    first, second = add_corpus(sqlite_store, "one", 2), add_corpus(sqlite_store, "two", 3)
+    for corpus, own in ((first, 2), (second, 3)):
+        (group,) = [g for g in find_everything(sqlite_store, "article", corpus.id) if g.kind == "Texts"]
+        assert (group.count, group.here) == (5, own) and {r.project for r in group.results[:own]} == {corpus.name}
+        counted = Listed(group, [link_of("Texts", result) for result in group.results]).data()["count"]
+        assert counted == f"{own} in this project, {5 - own} in others"
 
 
 def test_every_result_leads_to_a_view_of_a_page(filled_store: Store) -> None:

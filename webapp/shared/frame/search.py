@@ -164,10 +164,14 @@ class Listed:
 
     group: HitGroup
     links: list[Link]
+    number: str = ""
+    """How many there are, if it is not the number of results."""
 
     def data(self) -> dict[str, Any]:
         """Return the group as the component draws it."""
         more = f"{COUNTED:,}+" if self.group.count > COUNTED else f"{self.group.count:,}"
+        if elsewhere := self.group.here and self.group.count - self.group.here:
+            more = f"{self.group.here:,} in this project, {elsewhere:,}{'+' * (self.group.count > COUNTED)} in others"
         items = [
             {
                 "title": shorten(result.title, _TEXT_CHARS),
@@ -176,7 +180,7 @@ class Listed:
             }
             for result, link in zip(self.group.results, self.links, strict=True)
         ]
-        return {"title": self.group.kind, "count": more, "icon": _ICONS[self.group.kind], "items": items}
+        return {"title": self.group.kind, "count": self.number or more, "icon": _ICONS[self.group.kind], "items": items}
 
 
 def by_words(text: str, corpus: CorpusRecord | None) -> list[Listed]:
@@ -223,7 +227,8 @@ def by_meaning(text: str, corpus: CorpusRecord, model: ModelRecord) -> list[List
         for m in matches
     ]
     group = group_of("Units", results, _NEAREST)
-    return [Listed(group, [link_of("Units", result) for result in group.results])] if results else []
+    nearest = f"the {len(results)} nearest of {corpus.sentences:,}"
+    return [Listed(group, [link_of("Units", one) for one in group.results], nearest)] if results else []
 
 
 def embedded_by(corpus: CorpusRecord | None) -> ModelRecord | None:
