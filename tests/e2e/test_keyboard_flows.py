@@ -6,8 +6,9 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import App
+from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import LATENCY, at_rest, open_page
+from tests.pages import PATIENCE_S
 from tests.webapp.filled import CORPUS
 from tests.webapp.test_themes import with_list
 from themescope.core.records.stored import Sharing
@@ -245,6 +246,11 @@ def shortcuts_can_be_switched_off(page: Page, labelled: App) -> None:
     expect(page.get_by_role("heading", name="Code", level=1)).to_be_visible()
 
 
+def _second_theme(app: App) -> str:
+    with app.store.reading() as r:
+        return str(r.runs.themes()[-1].config["themes"][1]["name"])
+
+
 def test_a_theme_is_named_in_place_and_opened_by_keys(page: Page, filled: App) -> None:
     with_list(filled.store)
     open_page(page, f"{filled.url}/themes?{urlencode({'corpus': 'My list'})}", "Themes")
@@ -263,9 +269,8 @@ def test_a_theme_is_named_in_place_and_opened_by_keys(page: Page, filled: App) -
     page.keyboard.type("Second")
     page.keyboard.press("Enter")
     expect(names.last).to_be_focused()
+    wait_for(lambda: _second_theme(filled) == "Second", PATIENCE_S, "the name in the store")
     at_rest(page)
-    with filled.store.reading() as r:
-        assert r.runs.themes()[-1].config["themes"][1]["name"] == "Second"
     page.keyboard.press("Enter")
     expect(page.get_by_role("option", name="Sentence 7 of the list.")).to_be_visible()
     tab_to(page, "All themes")
