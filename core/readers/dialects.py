@@ -14,8 +14,15 @@ from dataclasses import dataclass, replace
 
 from themescope.core.columns import Profile
 
-DELIMITERS = {",": ",", ";": ";", "tab": "\t", "|": "|"}
+DELIMITERS = {
+    **{sign: sign for sign in (",", ";")}, "tab": "\t", **{sign: sign for sign in ("|", "^", "~", "||", "::")},
+    "tab|tab": "\t|\t",
+}  # fmt: skip
 """Name of a delimiter → the delimiter."""
+_SIGNS = re.compile(r"\t[|;:^~#*]{1,3}\t|[|;:^~#*$%]{2,3}|[¦§¬]")
+"""What may be a delimiter besides, if all rows have it as often as the first one, which has a name in each cell."""
+_SPARE = "\x1f"
+"""Stands for a delimiter of several signs while rows are read."""
 QUOTES, BACKSLASH, UNQUOTED = "quotes", "backslash", "none"
 """Uses of quotation marks: doubled within a quoted cell, after a backslash within it, or signs like any other."""
 QUOTINGS = (QUOTES, BACKSLASH, UNQUOTED)
@@ -27,6 +34,11 @@ _MOST_ABOVE = 20
 _LEAST_SHARE = 0.8
 _SEPARATOR = re.compile(r"sep=(.)\s*$", re.IGNORECASE)
 _QUALTRICS = '{"ImportId"'
+MISSING = (("-9", "QUESTNNR"), ("-1", "QUESTNNR"), ("-99", _QUALTRICS))
+"""Code of a missing answer, and the beginning of a cell in the header by which the survey tool is known."""
+_NO_VALUE = re.compile(
+    r"n\W{0,3}a\W?|none|unknown|missing|null|nan|refused|(?:no|not) \w+|k\W?a\W?|[\W\d_]*", re.IGNORECASE
+)
 RESPONSES = frozenset({"Response", "Open-Ended Response"})
 """What SurveyMonkey writes below the title of a question with one column."""
 
@@ -56,6 +68,9 @@ def rows_of(lines: Iterator[str] | Sequence[str], delimiter: str, quoting: str, 
     """Yield the rows of lines without their ends. Raises ``csv.Error`` for quotation marks that do not fit."""
     if delimiter == LINES:
         return ([line] for line in lines)
+    if len(delimiter) > 1:
+        rows = rows_of((line.replace(delimiter, _SPARE) for line in lines), _SPARE, quoting, strict)
+        return ([cell.replace(_SPARE, delimiter) for cell in row] for row in rows)
     ended = (line + "\n" for line in lines)
     if quoting == UNQUOTED:
         return csv.reader(ended, delimiter=delimiter, quoting=csv.QUOTE_NONE)
@@ -84,10 +99,13 @@ def dialect_of(lines: Sequence[str], delimiter: str = "", quoting: str = "", hea
         return replace(found, above=found.above + 1)
     if not any(map(str.strip, lines)):
         return Dialect(LINES)
+    first = next(filter(str.strip, lines))
     readings = [
         reading
-        for sign in ([delimiter] if delimiter else DELIMITERS.values())
-        if (reading := _reading(lines, sign, quoting)) is not None
+        for sign in ([delimiter] if delimiter else dict.fromkeys((*DELIMITERS.values(), *_SIGNS.findall(first))))
+        if (delimiter or sign in ",;|\t" or sign in first)
+        and (reading := _reading(lines, sign, quoting)) is not None
+        and (delimiter or sign in ",;|\t" or (reading.share == 1 and _has_names(reading)))
     ]
     best = max(readings, key=lambda reading: reading.score, default=None)
     if best is None or (not delimiter and not _is_table(best)):
@@ -113,7 +131,8 @@ class _Reading:
     def score(self) -> float:
         """How much a reading looks like a table: as many rows as possible with the same number of cells, above one."""
         first = next((row for row in self.rows if any(row)), [])
-        return self.share * (1 - 1 / (1 + self.width)) * (1.2 if len(first) == self.width else 1) * (self.width > 1)
+        whole = 1.2 if len(first) == self.width else 1
+        return self.share * (1 - 1 / (1 + self.width)) * whole * len(self.delimiter) ** 2 * (self.width > 1)
 
 
 def _reading(lines: Sequence[str], delimiter: str, quoting: str) -> _Reading | None:
@@ -145,6 +164,11 @@ def _reading(lines: Sequence[str], delimiter: str, quoting: str) -> _Reading | N
         if quoting or not (damaged or backslash):
             break
     return found
+
+
+def _has_names(reading: _Reading) -> bool:
+    first = [cell.strip() for cell in next(filter(any, reading.rows))]
+    return len(first) == reading.width and all(cell and cell[-1] not in ".!…。" for cell in first)
 
 
 def _is_table(reading: _Reading) -> bool:
@@ -188,6 +212,8 @@ def _with_header(found: Dialect, rows: Sequence[Sequence[str]], above: int, head
     options = not below and len(body) > 1 and _has_options(first, body[0])
     below = 1 if options else below
     named = bool(below) or _is_header(first, body[:200])
+    while named and below < 3 and _describes(body[below : below + 200]):
+        below += 1
     narrow = next((number for number, row in enumerate(rows[:above], 1) if any(cell.strip() for cell in row)), 0)
     doubt = ""
     if narrow and not named:
@@ -200,6 +226,28 @@ def _has_options(first: Sequence[str], second: Sequence[str]) -> bool:
     named = {cell.strip() for cell in second} - {""}
     unnamed = [second[place].strip() for place, cell in enumerate(first[: len(second)]) if not cell.strip()]
     return bool(named & RESPONSES) and (named <= RESPONSES or (bool(unnamed) and all(unnamed)))
+
+
+def _is_measured(values: Sequence[str]) -> bool:
+    """Return whether values are numbers or dates."""
+    found = Profile()
+    found.add(values)
+    return found.format is not None
+
+
+def _describes(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row has questions or codes of columns, and no values: words above numbers and dates."""
+    words = []
+    for place, cell in enumerate(map(str.strip, rows[0] if rows else ())):
+        below = [row[place].strip() for row in rows[1:] if place < len(row) and row[place].strip()]
+        if cell and cell in below:
+            return False
+        if cell and _is_measured(below):
+            if _NO_VALUE.fullmatch(cell) or _is_measured([cell]):
+                return False
+            words.append(cell)
+    tags = [cell for cell in rows[0] if cell.strip()] if len(rows) > 1 else []
+    return 1 < len(words) == len({*words}) or (len(tags) > 1 and all(re.match(r"#[a-z]", cell) for cell in tags))
 
 
 def _is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
@@ -217,14 +265,8 @@ def _is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
             continue
         if cell in column and len(set(column)) > 1:
             return False  # a category
-        of_column, of_cell = Profile(), Profile()
-        of_column.add(column)
-        of_cell.add([cell])
-        measured = of_column.format is not None
-        if measured and of_cell.format is None:
-            return True  # a name above numbers or dates
-        if measured:
-            return False
+        if _is_measured(column):
+            return not _is_measured([cell])  # a name above numbers or dates
         ends = sum(value[-1] in ".!?…。！？" for value in column) / len(column)
         if " " in cell and cell[-1] in ".!…。！" and ends > 0.5:
             return False

@@ -6,6 +6,7 @@ A table is a file, or the folder of a Hugging Face dataset (:mod:`themescope.cor
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,6 +49,8 @@ _DOCUMENT_CHARACTERS = 300
 """Average length of texts from which each row counts as a document."""
 _REMOVED = frozenset({"[deleted]", "[removed]"})
 """What Reddit writes instead of a text."""
+_CODE = re.compile(r"-\d{1,4}")
+"""A code of a missing answer, such as -99."""
 _STRUCTURE = ("sections", "paragraphs")
 
 SAMPLE = b"""\
@@ -145,6 +148,8 @@ class TableReader(BaseReader):
     def _table(self, files: Sequence[Path], path: Path, report: Report) -> Iterator[Article]:
         table = open_tables(files, report, every_column=True, form=self.config, account=self.account)
         choice, rows = choose(path, table, self.config)
+        if not self.config.text and len(choice.columns) > 1:
+            self.account.notes["texts"] = f"column “{choice.columns[choice.text]}”"
         if left_out := choice.left_out:
             reason = f"column beyond the {MOST_COLUMNS} that are kept"
             self.account.skip(reason, text=", ".join(left_out), n=len(left_out))
@@ -171,13 +176,10 @@ class TableReader(BaseReader):
     ) -> Iterator[tuple[int, str, tuple[Value, ...]]]:
         for number, values in rows:
             text = _clean(values[choice.text])
-            if text.strip() in _REMOVED:
-                self.account.skip("text that its site has removed", f"row {number:,}", text)
-            elif text.strip():
-                yield number, text, values
+            if reason := _nothing(text.strip()):
+                self.account.skip(reason, f"row {number:,}", text if text.strip() else _joined(values))
             else:
-                others = " ".join(filter(None, map(as_text, values)))
-                self.account.skip("no text", f"row {number:,}", others)
+                yield number, text, values
 
     def _documents(self, path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
         stem = self._name(path)
@@ -194,7 +196,7 @@ class TableReader(BaseReader):
 
     def _titled(self, files: Sequence[Path], path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
         again = open_tables(files, SILENT, every_column=True, form=self.config).rows
-        with_text = (values for _, values in again if _clean(values[choice.text]).strip() not in ("", *_REMOVED))
+        with_text = (values for _, values in again if not _nothing(_clean(values[choice.text]).strip()))
         expected = Counter(_line(values[choice.title]) or self._name(path) for values in with_text)
         waiting: dict[str, _Rows] = {}
         held = 0
@@ -290,6 +292,17 @@ def _is_list(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(found, list) and all(isinstance(part, str) for part in found)
+
+
+def _nothing(text: str) -> str:
+    """Return why a row with a text is left out, "" if it is not."""
+    if text in _REMOVED:
+        return "text that its site has removed"
+    return "code of a missing answer" if _CODE.fullmatch(text) else "" if text else "no text"
+
+
+def _joined(values: Iterable[Value]) -> str:
+    return " ".join(filter(None, map(as_text, values)))
 
 
 def _clean(value: Value) -> str:

@@ -30,6 +30,7 @@ from themescope.core.readers.arrow_tables import ArrowTable, read_arrow, read_pa
 from themescope.core.readers.dialects import (
     DELIMITERS,
     LINES,
+    MISSING,
     QUOTINGS,
     RESPONSES,
     SAMPLE_LINES,
@@ -59,6 +60,9 @@ KINDS = ("txt", "csv", "tsv", "jsonl", "json", "xlsx", "xls", "ods", "parquet")
 SAMPLE_ROWS = 200
 """Rows from which the columns of JSON lines are known, and by which a column of texts is chosen."""
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_ESCAPES = {"lbrace": "{", "newline": "\n", "cr": "\r", "tab": "\t", "quote": '"', "question_not_shown": ""}
+_ESCAPED = re.compile(rf"\{{({'|'.join(_ESCAPES)})\}}")
+"""What LimeSurvey writes in braces in a VV file."""
 SCRIPT = re.compile(r"\s*(?:window\.|(?:var|let|const)\s+)[\w.$]+\s*=\s*(?=[\[{])")
 """Beginning of a script that assigns JSON, as archives of accounts have it."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -285,6 +289,7 @@ def _csv_rows(path: Path, text: Iterable[str], dialect: Dialect, chosen: bool) -
 def _headed(source: _Source, dialect: Dialect, rows: Iterator[Sequence[Any]]) -> FileTable:
     """Return the table whose column names stand in the first row after those above it, if it has them."""
     account, number = source.account, 0
+    known = frozenset[str]()
     for _ in range(dialect.above):
         number += 1
         if text := _joined(next(rows, ())):
@@ -298,16 +303,19 @@ def _headed(source: _Source, dialect: Dialect, rows: Iterator[Sequence[Any]]) ->
         while len(cells) > dialect.width and cells[-1] == "":
             cells.pop()  # a delimiter at the end
         names = _names(cells)
+        about = [*map(as_text, map(plain_value, cells))]
         for _ in range(dialect.below):
             number += 1
             below = next(rows, ())
+            about += map(as_text, map(plain_value, below))
             account.skip("further header row", f"row {number:,}", _joined(below))
             names = _named_by_options(cells, below) if dialect.options else names
+        known = frozenset(code for code, sign in MISSING if any(cell.startswith(sign) for cell in about))
     else:
         names = (ONLY,) if dialect.width == 1 else _names([""] * max(dialect.width, len(first)))
         account.notes["header_row"] = "none"
         rows = chain([first], rows)
-    return FileTable(names, _filled(source, enumerate(rows, number + 1), len(names), guarded=True))
+    return FileTable(names, _filled(source, enumerate(rows, number + 1), len(names), guarded=True, missing=known))
 
 
 def _named_by_options(header: Sequence[Any], below: Sequence[Any]) -> tuple[str, ...]:
@@ -332,12 +340,22 @@ def _joined(row: Sequence[Any]) -> str:
 
 
 def _filled(
-    source: _Source, rows: Iterable[tuple[int, Sequence[Any]]], width: int, guarded: bool = False
+    source: _Source,
+    rows: Iterable[tuple[int, Sequence[Any]]],
+    width: int,
+    guarded: bool = False,
+    missing: frozenset[str] = frozenset(),
 ) -> Iterator[Row]:
-    """Yield rows with ``width`` cells; ``guarded`` files have apostrophes before what looks like a formula."""
+    """Yield rows with ``width`` cells; ``guarded`` files have apostrophes before what looks like a formula.
+
+    Cells with a code in ``missing`` are left empty.
+    """
     account = source.account
 
     def value_of(cell: Any) -> Value:
+        if missing and (code := as_text(plain_value(cell))) in missing:
+            account.change(f"{code}, the code of a missing value, left empty")
+            return None
         if not isinstance(cell, str):
             return plain_value(cell)
         raw = raw_cell(cell) if guarded and cell.startswith("'") else cell
@@ -345,6 +363,9 @@ def _filled(
             account.change("apostrophe before a formula taken off")
         if "&" in raw and (plain := _ENTITY.sub(lambda found: unescape(found.group()), raw)) != raw:
             account.change("cell with HTML entities such as &amp; as the signs they stand for")
+            raw = plain
+        if "{" in raw and (plain := _ESCAPED.sub(lambda found: _ESCAPES[found[1]], raw)) != raw:
+            account.change("cell with signs that LimeSurvey writes in braces as these signs")
             raw = plain
         return raw
 
@@ -532,14 +553,17 @@ _OPENERS: Mapping[str, Callable[[_Source], FileTable]] = {
 TEXT_NAMES = ("text", "sentence", "sentences", "claim", "claims", "content", "body", "comment", "comments", "review",
                "message", "description", "answer", "abstract", "tweet", "utterance")  # fmt: skip
 """Usual names of the column of the texts, in lower case."""
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S*|[^\s@]+@[^\s@]+", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(?:https?://|www\.)\S*|[^\s@]+@[^\s@]+|(?=\S*\d)[\w:{}.+/-]{6,}|Mozilla/\d.*", re.IGNORECASE | re.ASCII
+)
+"""Addresses, ids, and names of browsers."""
 _NAMED = 4
 
 
 def likely_column(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return the column that probably contains the texts: the one with the most letters in different cells.
 
-    The letters of a column called so count four times; addresses, numbers and cells that occur again do not count.
+    The letters of a column called so count four times; addresses, ids, numbers and cells that occur again do not count.
     """
     if not rows:
         return columns[0]

@@ -14,6 +14,8 @@ from openpyxl import Workbook
 
 from tests.core.readers.test_hostile_values import NEAR
 from themescope.core.errors import ReadError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY
 from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.dialects import LINES, dialect_of
 from themescope.core.readers.tables import TableForm, alternatives, open_table, read_sheet
@@ -53,6 +55,28 @@ WRITTEN = {
         "a.txt",
         "id\tsentence\tx\n1\tThe bus is late.\t3\n2\tFull.\t4\n",
         "id|sentence|x",
+        2,
+    ),
+    **{
+        f"delimiter {sign!r} in {suffix}": (
+            f"a.{suffix}",
+            f"id{sign}answer{sign}x\n1{sign}The bus is late, again.{sign}3\n2{sign}Full, he said.{sign}4\n",
+            "id|answer|x",
+            2,
+        )
+        for sign in ("^", "~", "||", "::", "\t|\t", "|~|", ";;", "§")
+        for suffix in ("csv", "txt")
+    },
+    "ids before short texts": (
+        "a.csv",
+        "who,answer\nR_2c8DxgGh1LpQ,Late bus.\nR_9k8JhgGh2MnOpQr,Full.\n",
+        "who|answer",
+        2,
+    ),
+    "browsers": (
+        "a.csv",
+        "answer,ua\nLate bus.,Mozilla/5.0 (X11; Linux x86_64)\nFull.,Mozilla/5.0 (iPhone)\n",
+        "answer|ua",
         2,
     ),
     "JSON array": ("a.json", '[{"id": 1, "text": "The bus is late."},\n {"id": 2, "text": "Full."}]', "id|text", 2),
@@ -181,9 +205,6 @@ def test_lines_are_taken_whole(tmp_path: Path) -> None:
 
 
 def test_lists_are_no_texts(tmp_path: Path) -> None:
-    from themescope.core.protocols import SILENT
-    from themescope.core.readers import REGISTRY
-
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": ["The bus is late.", "Full."]}), encoding="utf-8")
     with pytest.raises(ReadError, match="“text” is a list"):
@@ -204,10 +225,18 @@ def test_lists_are_no_texts(tmp_path: Path) -> None:
          ("ID", "What should change?", "Bus", "Train", "Your age?")),
         ("ID,Morning?,,Evening?,\n,Bus,Train,Bus,Response\n1,Bus,,Bus,It is late.\n2,,Train,,It is full.\n",
          ("ID", "Morning?: Bus", "Train", "Evening?: Bus", "Evening?")),
+        ("CASE,STARTED,A001,A002\nNumber of the interview,When it began,Age,What should change?\n"
+         "1,2024-01-15 10:00:01,31,More buses.\n2,2024-01-16 10:00:01,45,Less noise.\n",
+         ("CASE", "STARTED", "A001", "A002")),
+        ("Response ID\tLast page\tWhat should change?\nid\tlastpage\tG1Q1\n1\t3\tMore buses.\n2\t3\tLess noise.\n",
+         ("Response ID", "Last page", "What should change?")),
+        ("Place,Date,What is needed?\n#adm1,#date,#need\nNorth,2024-01-15,Buses.\nSouth,2024-01-16,Trains.\n",
+         ("Place", "Date", "What is needed?")),
+        ("age,income,answer\nunknown,N/A,Trains.\n31,2000,Buses.\n", ("age", "income", "answer")),
         ("ID,<p>What should <b>change</b> &amp; why?</p>\n1,More buses.\n2,Less noise.\n",
          ("ID", "What should change & why?")),
     ],
-    ids=["equal titles", "options below", "equal options", "markup"],
+    ids=["equal titles", "options below", "equal options", "labels", "codes", "tags", "missing values", "markup"],
 )  # fmt: skip
 def test_headers_of_survey_tools(tmp_path: Path, text: str, columns: tuple[str, ...]) -> None:
     path = tmp_path / "a.csv"
@@ -216,10 +245,28 @@ def test_headers_of_survey_tools(tmp_path: Path, text: str, columns: tuple[str, 
     assert sheet.columns == columns and len(sheet.rows) == 2
 
 
-def test_entities_links_and_removed_posts_are_counted(tmp_path: Path) -> None:
-    from themescope.core.protocols import SILENT
-    from themescope.core.readers import REGISTRY
+MISSING = {
+    "SoSci": "CASE\tQUESTNNR\tA1\tA2\n1\tbase\t-9\tMore buses.\n2\tbase\t-1\t-9\n",
+    "Qualtrics": 'A,B\nAge,Why\n"{""ImportId"":""a""}","{""ImportId"":""b""}"\n-99,More buses.\n31,-99\n',
+    "LimeSurvey": "id\tpage\tG1Q1\n1\t3\tMore{newline}buses.\n2\t{question_not_shown}\t{question_not_shown}\n",
+    "another tool": "id,page,G1Q1\n1,3,More buses.\n2,3,-99\n",
+}
 
+
+@pytest.mark.parametrize("tool", MISSING)
+def test_codes_of_missing_answers_are_no_texts(tool: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(MISSING[tool], encoding="utf-16" if tool == "SoSci" else "utf-8")
+    reader = REGISTRY.build("table")
+    (article,) = reader.read(path, SILENT)
+    assert [p.text for p in article.sections[0].paragraphs] == ["More buses."]
+    assert reader.account.skipped["no text"] + reader.account.skipped["code of a missing answer"] == 1
+    kept = {str(value) for column in article.sentence_values.values() for value in column}
+    assert not {"-9", "-1", "{question_not_shown}"} & kept
+    assert reader.account.notes["texts"].startswith("column “")
+
+
+def test_entities_links_and_removed_posts_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     linked = ["I ", {"type": "bold", "text": "never"}, " get a seat."]
     texts = ["Late &amp; full &lt;again&gt;, AT&T says &nosuch;", "[deleted]", linked, "[removed]"]
