@@ -557,25 +557,32 @@ _ADDRESS = re.compile(
     r"(?:https?://|www\.)\S*|[^\s@]+@[^\s@]+|(?=\S*\d)[\w:{}.+/-]{6,}|Mozilla/\d.*", re.IGNORECASE | re.ASCII
 )
 """Addresses, ids, and names of browsers."""
-_NAMED = 4
+_NAMED, _RIVAL = 4, 1 / 3
+"""Weight of the letters of a column called so, and the part of the most letters from which another column may be it."""
+
+
+def likely_columns(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the columns that may contain the texts: the one with the most letters in different cells, and its rivals.
+
+    The letters of a column called so count four times; addresses, ids, numbers and cells that occur again do not
+    count. A rival has at least a third as many, and most of its cells have several words.
+    """
+
+    def letters(place: int, name: str) -> tuple[int, bool]:
+        different = {row[place].strip() for row in rows[:SAMPLE_ROWS] if isinstance(row[place], str)}
+        texts = [text for text in different if not _ADDRESS.fullmatch(text) and not any(f.reads(text) for f in DATES)]
+        weight = _NAMED if name.lower() in TEXT_NAMES else 1
+        several = 2 * sum(" " in text for text in texts) > len(texts)
+        return weight * sum(1 for text in texts for ch in text if ch.isalpha()), several
+
+    found = {name: letters(place, name) for place, name in enumerate(columns)}
+    first, *others = sorted(columns, key=lambda name: -found[name][0])
+    return [first, *(name for name in others if found[name][1] and found[name][0] >= _RIVAL * found[first][0])]
 
 
 def likely_column(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return the column that probably contains the texts: the one with the most letters in different cells.
-
-    The letters of a column called so count four times; addresses, ids, numbers and cells that occur again do not count.
-    """
-    if not rows:
-        return columns[0]
-
-    def letters(place: int, name: str) -> int:
-        different = {row[place].strip() for row in rows[:SAMPLE_ROWS] if isinstance(row[place], str)}
-        texts = (text for text in different if not _ADDRESS.fullmatch(text) and not any(f.reads(text) for f in DATES))
-        weight: int = _NAMED if name.lower() in TEXT_NAMES else 1
-        return weight * sum(1 for text in texts for ch in text if ch.isalpha())
-
-    order = {name: place for place, name in enumerate(columns)}
-    return max(columns, key=lambda name: (letters(order[name], name), -order[name]))
+    """Return the column that probably contains the texts, see :func:`likely_columns`."""
+    return likely_columns(columns, rows)[0]
 
 
 # --- sentence lists ---------------------------------------------------------------------------------------------------
@@ -605,9 +612,9 @@ class Sheet:
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
 
-    def likely_column(self) -> str:
-        """Return the column that probably contains the sentences, see :func:`likely_column`."""
-        return likely_column(self.columns, self.rows)
+    def likely_columns(self) -> list[str]:
+        """Return the columns that may contain the sentences, the most likely one first."""
+        return likely_columns(self.columns, self.rows)
 
 
 def read_sheet(path: Path, most: int = MOST_ROWS, form: TableForm | None = None, keep_lines: bool = False) -> Sheet:

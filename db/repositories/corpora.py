@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import count
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from themescope.core.errors import DataError, UnknownNameError
-from themescope.core.records.stored import ArticleRecord, CorpusRecord, Json
+from themescope.core.errors import DataError, StoreError, UnknownNameError
+from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobStatus, Json
 from themescope.core.types import (
     Article,
     Ids,
@@ -90,6 +91,30 @@ class Corpora(NamedRepository[CorpusRecord]):
         c = t.import_entry.c
         query = sa.select(c.change, c.reason, c.place, c.text).where(c.corpus_id == corpus_id).order_by(c.number)
         return [ReadEntry(*row) for row in self.connection.execute(query.limit(limit))]
+
+    def rename(self, corpus_id: int, name: str) -> CorpusRecord:
+        """Rename a corpus, also in the arguments of its jobs and in saved views.
+
+        Raises ``StoreError`` while one of its jobs waits or runs, ``DuplicateNameError`` if the name is taken.
+        """
+        old = self.get(corpus_id).name
+        if clean_text(name).strip() == old:
+            return self.get(corpus_id)
+        name, c = self._free_name(t.corpus, name), t.job.c
+        jobs = self.connection.execute(sa.select(c.id, c.args, c.status)).all()
+        own = [job for job in jobs if job.args.get("corpus") == old]
+        if any(not JobStatus(job.status).ended for job in own):
+            raise StoreError(f"Jobs of {old!r} are waiting or running. Rename it when they have ended.")
+        for job in own:
+            self.connection.execute(t.job.update().where(c.id == job.id).values(args=job.args | {"corpus": name}))
+        views = t.saved_view
+        for view in self.connection.execute(sa.select(views.c.id, views.c.query)).all():
+            parts = parse_qsl(view.query, keep_blank_values=True)
+            if ("corpus", old) in parts:
+                query = urlencode([(key, name if (key, value) == ("corpus", old) else value) for key, value in parts])
+                self.connection.execute(views.update().where(views.c.id == view.id).values(query=query))
+        self.connection.execute(t.corpus.update().where(t.corpus.c.id == corpus_id).values(name=name))
+        return self.get(corpus_id)
 
     def delete(self, corpus_id: int) -> None:
         """Delete the corpus with its triplets, benchmarks, vectors, runs and maps; models, which need no text, stay."""

@@ -233,7 +233,7 @@ def _read(path: Path, options: dict[str, Any]) -> tuple[Sheet, list[int], list[s
             f"{path.name} has more than {len(sheet.rows):,} rows. `themescope import {path.name} --corpus NAME "
             "--then all` takes more: it stores them with their themes and a map."
         )
-    name = column or sheet.likely_column()
+    name = column or sheet.likely_columns()[0]
     if name not in sheet.columns:
         raise UnknownNameError("column", name, sheet.columns)
     column_of_texts = sheet.column(name)

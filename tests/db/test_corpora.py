@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.db.texts import add_corpus, article
-from themescope.core.errors import DataError, DuplicateNameError, UnknownNameError
+from themescope.core.errors import DataError, DuplicateNameError, StoreError, UnknownNameError
+from themescope.core.records.stored import JobStatus
 from themescope.core.types import Article, Paragraph, Section, Split, split_of_title, title_bucket
 from themescope.db import tables as t
 from themescope.db.store import Store
@@ -81,6 +82,24 @@ class TestCorpora:
             assert len(list(r.corpora.iterate(kept.id))) == 5
             for table, left in ((t.article, 5), (t.section, 15), (t.sentence, 60)):
                 assert r.corpora.connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() == left
+
+    def test_a_new_name_holds_for_jobs_and_views_too(self, store: Store) -> None:
+        corpus, _ = add_corpus(store, "old & new"), add_corpus(store, "taken")
+        with store.writing() as w:
+            job = w.jobs.add("embed", "Embed", {"corpus": "old & new", "model": "m"})
+            w.views.add("map", "A view", "corpus=old+%26+new&colour=a%3Db&colour=c")
+        with store.writing() as w, pytest.raises(StoreError, match="waiting or running"):
+            w.corpora.rename(corpus.id, "new")
+        with store.writing() as w:
+            w.jobs.claim(job.id, "vm:1:a")
+            w.jobs.finish(job.id, "vm:1:a", JobStatus.DONE)
+            with pytest.raises(DuplicateNameError):
+                w.corpora.rename(corpus.id, "taken")
+            assert w.corpora.rename(corpus.id, " new ").name == "new"
+        with store.reading() as r:
+            assert r.jobs.get(job.id).args == {"corpus": "new", "model": "m"}
+            assert r.views.list()[0].query == "corpus=new&colour=a%3Db&colour=c"
+            assert r.corpora.by_name("new").id == corpus.id
 
     def test_ids_are_never_used_again(self, store: Store) -> None:
         first = add_corpus(store, "first")

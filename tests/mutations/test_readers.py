@@ -54,7 +54,7 @@ def read_tar(path: Path, _: str) -> None:
 
 def read_list(path: Path, _: str) -> None:
     sheet = read_sheet(path)
-    assert sheet.likely_column() in sheet.columns
+    assert sheet.likely_columns()[0] in sheet.columns
     assert all(len(row) == len(sheet.columns) for row in sheet.rows)
 
 

@@ -89,6 +89,7 @@ def test_an_imported_project_is_opened_as_soon_as_it_is_there(
     run_here(sqlite_store, "import-corpus", dict(args), quiet=True)  # as the worker does
     at.run()
     assert not at.exception and project_of(at) == "towns"
+    assert "waiting" in words_of(at) and not at.get("file_uploader")  # the page Themes, where they will be
     at.session_state["frame_project_menu_2"] = True
     next(b for b in at.run().button if b.label == CORPUS).click().run()  # the person may go back
     assert project_of(at) == CORPUS

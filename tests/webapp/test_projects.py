@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import BENCHMARK, CORPUS, MAP, SET
-from tests.webapp.hands import words_of
+from tests.webapp.hands import press, words_of
 from themescope.core.records.stored import JobStatus
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db import tables as t
@@ -117,6 +117,24 @@ def test_a_project_is_deleted_by_its_name_only(filled_store: Store, open_page: O
         with filled_store.reading() as r:
             left.append([corpus.name for corpus in r.corpora.list()])
     assert left == [[CORPUS, OTHER], [CORPUS, OTHER], [CORPUS]]
+
+
+@pytest.mark.usefixtures("two")
+def test_a_project_is_renamed_where_it_is_used(filled_store: Store, open_page: Open) -> None:
+    def rename(at: AppTest, menu: str, option: str, name: str) -> AppTest:
+        at.menu_button(key=menu).click(option).run()
+        next(field for field in at.text_input if field.label == "Project name").set_value(name)
+        return press(at, "Rename")
+
+    with filled_store.reading() as r:
+        ids = {corpus.name: corpus.id for corpus in r.corpora.list()}
+    at = rename(open_page("texts", corpus=CORPUS), "texts_menu", "Rename project …", "Towns of old")
+    assert not at.exception and at_hand(at.run()) == ("Towns of old", "Towns of old")
+    home = rename(open_page("home"), f"home-menu-{ids[OTHER]}", "Rename …", "Towns of old")  # taken
+    rename(home, f"home-menu-{ids[OTHER]}", "Rename …", "Letters")
+    with filled_store.reading() as r:
+        found = {corpus.name: corpus.id for corpus in r.corpora.list()}
+    assert found == {"Towns of old": ids[CORPUS], "Letters": ids[OTHER]}
 
 
 @pytest.mark.usefixtures("two")

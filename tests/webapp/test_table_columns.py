@@ -55,6 +55,22 @@ def test_a_csv_file_is_a_table_with_columns(sqlite_store: Store, open_page: Open
     }  # fmt: skip
 
 
+def test_a_doubtful_column_of_the_texts_is_asked(sqlite_store: Store, open_page: Open, tmp_path: Path) -> None:
+    path = tmp_path / "survey.csv"
+    likes, hates = (
+        ("the quiet park near my house", "too much noise at night here"),
+        ("red tape at the office", "no bus"),
+    )
+    rows = "".join(f"Anna,{one} {n},{two} {n}\n" for n, (one, two) in enumerate(zip(likes, hates, strict=True)))
+    path.write_text("name,good,bad\n" + rows, encoding="utf-8")
+    at = form_of(path, open_page)
+    question = next(box for box in at.selectbox if box.label == "Which column has the texts?")
+    assert question.value == "good" and "text: *good*" in line_of(at)
+    assert any("*bad* has many too" in caption.value for caption in at.caption)
+    question.set_value("bad").run()
+    assert not at.exception and "text: *bad*" in line_of(at)
+
+
 def test_files_are_added_to_a_project(filled_store: Store, open_page: Open, tmp_path: Path) -> None:
     path = tmp_path / "claims.csv"
     path.write_text(CLAIMS, encoding="utf-8")

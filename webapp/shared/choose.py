@@ -29,6 +29,7 @@ from themescope.webapp.shared.navigation import (
     current_page,
     is_open,
     offered,
+    open_project,
     page_link,
     switch_page,
     write_parameter,
@@ -392,3 +393,20 @@ def delete_project(corpus: CorpusRecord) -> None:
         lambda: queries.write(lambda w: w.corpora.delete(corpus.id)),
         typed=corpus.name,
     )
+
+
+def rename_project(corpus: CorpusRecord) -> None:
+    """Ask in a dialog for another name of a project."""
+    key = f"project_renamed_{corpus.id}"
+
+    def change() -> bool:
+        name = str(st.session_state.get(key, "")).strip()
+        done = queries.write(lambda w: w.corpora.rename(corpus.id, name))
+        if done and corpus.id == projects.current_id():
+            open_project(name)
+        return done
+
+    confirm(
+        "Rename project", "Links with the old name lead nowhere.", "Rename", change, ":material/edit:",
+        field=lambda: st.text_input("Project name", corpus.name, key=key),
+    )  # fmt: skip

@@ -173,12 +173,18 @@ _CONFIRMED = "confirmed"
 
 
 def confirm(
-    title: str, about: str, label: str, change: Callable[[], bool], icon: str = ":material/delete:", typed: str = ""
+    title: str,
+    about: str,
+    label: str,
+    change: Callable[[], bool],
+    icon: str = ":material/delete:",
+    typed: str = "",
+    field: Callable[[], object] | None = None,
 ) -> None:
     """Ask in a dialog whether to make a change; call it in the run in which the button for that was clicked.
 
     ``change`` is called in a callback. It returns whether it was made, which closes the dialog. Where ``typed`` is
-    given, a person has to type it first.
+    given, a person has to type it first. ``field`` draws what else is asked.
     """
     st.session_state.pop(_CONFIRMED, None)
 
@@ -192,6 +198,8 @@ def confirm(
         if st.session_state.pop(_CONFIRMED, False):
             st.rerun()
         st.markdown(about)
+        if field is not None:
+            field()
         if typed and st.text_input("Type the name to confirm", key=_TYPED) and not named():
             st.error("This is another name.", icon=":material/error:")
         st.button(label, type="primary", icon=icon, on_click=act)

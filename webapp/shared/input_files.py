@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.columns import OMIT, ColumnType, Profile, column_name
 from themescope.core.readers.table import AUTO, DOCUMENTS, SENTENCES
@@ -132,13 +133,22 @@ class TableColumns:
     """Types of columns that differ from the detected ones."""
 
 
-def choose_columns(sheet: Sheet, key: str, like: Mapping[str, Any]) -> TableColumns:
-    """Draw the choices for a corpus, at first ``like`` those of its project."""
+def choose_columns(sheet: Sheet, key: str, like: Mapping[str, Any], question: DeltaGenerator) -> TableColumns:
+    """Draw the choices for a corpus, at first ``like`` those of its project.
+
+    Where several columns may have the texts, that one is chosen in ``question``, which is in view.
+    """
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
-    with first:
-        names, likely = list(sheet.columns), like.get("text", "")
-        at = names.index(likely if likely in names else sheet.likely_column())
-        text = st.selectbox("Text column", names, index=at, format_func=str, key=f"{key}_text")
+    names, likely = list(sheet.columns), [like["text"]] if like.get("text") in sheet.columns else sheet.likely_columns()
+    doubted = len(likely) > 1
+    with question if doubted else first:
+        text = st.selectbox(
+            "Which column has the texts?" if doubted else "Text column", names, index=names.index(likely[0]),
+            format_func=str, key=f"{key}_text",
+        )  # fmt: skip
+        if doubted:
+            rivals = " and ".join(f"*{plain(name)}*" for name in likely[1:])
+            st.caption(f"*{plain(likely[0])}* has the most words; {rivals} {'have' if likely[2:] else 'has'} many too.")
     with second:
         rows = st.selectbox(
             "Rows are", list(_ROWS), key=f"{key}_rows",

@@ -47,7 +47,7 @@ ACTIVE = (JobStatus.QUEUED, JobStatus.RUNNING)
 _HEARTBEAT_S = 6.0  # workers send a heartbeat every 2 s
 HASHES: dict[str | type[Any], Callable[[Any], Any]] = {
     BenchmarkRecord: lambda benchmark: (benchmark.id, benchmark.digest),
-    CorpusRecord: lambda corpus: (corpus.id, corpus.created, corpus.articles, corpus.sentences),
+    CorpusRecord: lambda corpus: (corpus.id, corpus.name, corpus.created, corpus.articles, corpus.sentences),
     MapRecord: lambda record: record.digest,
     TripletSetRecord: lambda found: (found.id, found.created),
 }

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from themescope.core.labelling.partition import NAME_LIMIT
 from themescope.core.records.answers import LocatedSentence, Page, SearchResult
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusEditRecord, CorpusSummary, SelectionRecord
 from themescope.db.access import Right
@@ -50,6 +51,20 @@ def get_corpus(caller: CallerNow, corpus_id: Id) -> CorpusSummary:
     """Return a corpus."""
     with caller.store.reading() as r:
         return known_corpus(r, corpus_id)
+
+
+class CorpusName(Body):
+    """A new name."""
+
+    name: Annotated[str, Field(min_length=1, max_length=NAME_LIMIT)]
+
+
+@router.patch("/corpora/{corpus_id}", responses=_CHANGED)
+def rename_corpus(caller: CallerNow, corpus_id: Id, new: CorpusName) -> CorpusSummary:
+    """Rename a corpus. Not possible while one of its jobs waits or runs. Requires the admin role."""
+    caller.actor.require(Right.MANAGE)
+    with caller.store.writing() as w:
+        return w.corpora.rename(known_corpus(w, corpus_id).id, new.name)
 
 
 @router.delete("/corpora/{corpus_id}", status_code=204, responses=_CHANGED)

@@ -53,7 +53,7 @@ def rows_of(path: Path, content: bytes) -> int | None:
     except ReadError as error:
         assert path.name in str(error)
         return None
-    assert sheet.likely_column() in sheet.columns
+    assert sheet.likely_columns()[0] in sheet.columns
     assert all(len(row) == len(sheet.columns) for row in sheet.rows)
     return len(sheet.rows)
 

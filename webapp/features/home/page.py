@@ -13,7 +13,7 @@ from themescope.jobs.common.importing.columns import is_list
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.installation import demo
 from themescope.webapp.shared import input_files, projects, queries
-from themescope.webapp.shared.choose import closed, delete_project
+from themescope.webapp.shared.choose import closed, delete_project, rename_project
 from themescope.webapp.shared.frame import header
 from themescope.webapp.shared.job_status import follow, no_worker
 from themescope.webapp.shared.navigation import page_link, switch_page
@@ -97,12 +97,18 @@ def listed(found: Sequence[CorpusRecord]) -> None:
 
 def _menu(corpus: CorpusRecord) -> None:
     """Draw the menu of a project."""
-    report, delete = "Import report", "Delete …"
+    report, rename, delete = "Import report", "Rename …", "Delete …"
     chosen = st.menu_button(
-        "⋯", [report, delete], key=f"home-menu-{corpus.id}", type="tertiary", help=f"More about {plain(corpus.name)}"
+        "⋯",
+        [report, rename, delete],
+        key=f"home-menu-{corpus.id}",
+        type="tertiary",
+        help=f"More about {plain(corpus.name)}",
     )
     if chosen == report:
         switch_page("texts", {"corpus": corpus.name, "view": report})
+    elif chosen == rename:
+        rename_project(corpus)
     elif chosen == delete:
         delete_project(corpus)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.columns import OMIT as OMIT_COLUMN
 from themescope.core.columns import ColumnLevel, column_name
@@ -67,18 +68,18 @@ Readings = dict[Path, dict[str, Any]]
 """How files are read: “reader” and “settings”; {} as detected."""
 
 
-def form() -> None:
-    """Draw the choice of files, and what they become."""
+def form() -> bool:
+    """Draw the choice of files, and what they become; return whether there are files."""
     paths = _files()
     if not paths:
         if not closed("Importing texts") and (told := st.session_state.get(_TOLD)):
             st.info(plain(told), icon=":material/library_add:")
-        return
+        return False
     found = importing.TEXTS
     if len(paths) == 1:
         told = attempt(lambda: _recognised(paths[0], _size(paths[0]), projects.current()))
         if told is None:
-            return
+            return True
         found = told
         if found.kind is FileKind.TEXTS and st.session_state.get(_labels_key(paths)):
             found = Recognised(FileKind.LABELS, _stem(paths), "Table of codes")
@@ -87,6 +88,7 @@ def form() -> None:
             _texts(paths)
     else:
         _whole(paths[0], found, projects.current())
+    return True
 
 
 @st.cache_data(show_spinner="Looking at the file …", max_entries=16, hash_funcs=queries.HASHES)
@@ -214,7 +216,7 @@ def _texts(paths: Sequence[Path]) -> None:
     key = _key(paths)
     readings: Readings = st.session_state.setdefault(f"texts_import_readings_{key}", {})
     target = _target(paths, key)
-    line, problems = st.container(), st.container()
+    line, question, problems = st.container(), st.container(), st.container()
     unread = ((place, path) for place, path in enumerate(paths) if path not in readings)
     doubted = next((place for place, path in unread if _is_unclear(path, _size(path))), None)
     with st.expander("Change", icon=":material/tune:", expanded=doubted is not None, key=f"texts_import_change_{key}"):
@@ -229,7 +231,7 @@ def _texts(paths: Sequence[Path]) -> None:
             _about_wave(key)
         listing = st.container()
         path = paths[st.session_state.get(_look(key), doubted or 0)]
-        plan = _plan(path, target)
+        plan = _plan(path, target, question if len(paths) == 1 else st.container())
         readings.pop(path, None)
         if plan is not None:
             readings[path] = plan
@@ -380,11 +382,11 @@ def _language(path: str) -> str:
     return language_of_file(Path(path))
 
 
-def _plan(path: Path, target: CorpusRecord | None) -> dict[str, Any] | None:
+def _plan(path: Path, target: CorpusRecord | None, question: DeltaGenerator) -> dict[str, Any] | None:
     """Draw how one file is read; return its reader, its settings and the types of columns.
 
-    What is not chosen is as in the project to which the file is added. None, with the reason on the page, if it cannot
-    be read, or a person has to choose first.
+    Of several columns that may have the texts, one is chosen in ``question``. What is not chosen is as in the project
+    to which the file is added. None, with the reason on the page, if it cannot be read, or one has to choose first.
     """
     ids, key = REGISTRY.ids(), _key([path])
     found = attempt(lambda: detect(path)) or ids[-1]
@@ -394,7 +396,7 @@ def _plan(path: Path, target: CorpusRecord | None) -> dict[str, Any] | None:
     )  # fmt: skip
     card = REGISTRY.get(reader)
     if "table" in card.tags:
-        chosen = _columns(path, target, f"texts_import_columns_{key}")
+        chosen = _columns(path, target, f"texts_import_columns_{key}", question)
     else:
         chosen = TableColumns(config_fields(card.config_class(), f"texts_import_reader_{card.id}_{key}"))
     config = None if chosen is None else checked(card.config_class(), chosen.settings)
@@ -403,7 +405,7 @@ def _plan(path: Path, target: CorpusRecord | None) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _columns(path: Path, target: CorpusRecord | None, key: str) -> TableColumns | None:
+def _columns(path: Path, target: CorpusRecord | None, key: str, question: DeltaGenerator) -> TableColumns | None:
     """Draw the columns of a table; None, with an error on the page, if it cannot be read or has no rows."""
     file = attempt(lambda: file_of_columns(path) or path)
     if file is None:
@@ -420,7 +422,7 @@ def _columns(path: Path, target: CorpusRecord | None, key: str) -> TableColumns 
     like: Mapping[str, Any] = {}
     if target is not None:
         like = _in_project(target, path, {"reader": "table", "settings": form.to_dict()})["settings"]
-    chosen = input_files.choose_columns(sheet, f"{key}_{target.name if target else ''}", like)
+    chosen = input_files.choose_columns(sheet, f"{key}_{target.name if target else ''}", like, question)
     return TableColumns({**form.to_dict(), **chosen.settings}, chosen.types)
 
 

@@ -5,7 +5,6 @@ from themescope.webapp.features.texts import import_form
 from themescope.webapp.shared.choose import closed
 from themescope.webapp.shared.frame import header
 
-header.open_imported()
-if not closed("Importing", Right.LABEL):
-    import_form.form()
+if not closed("Importing", Right.LABEL) and not import_form.form():
+    header.open_imported()
 header.watch()

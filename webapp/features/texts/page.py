@@ -13,15 +13,17 @@ from themescope.webapp.shared.frame import header
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import may
 
-_DELETE = "Delete project …"
+_RENAME, _DELETE = "Rename project …", "Delete project …"
 _VIEWS = {texts.REPORT: articles.report, texts.EDITS: edits.history, texts.FILES: edits.files}
 
 
 def menu(corpus: CorpusRecord, key: str) -> None:
     """Draw the menu of the project."""
-    offered = [texts.REPORT, *([texts.EDITS, texts.FILES, _DELETE] if may(Right.MANAGE) else [])]
+    offered = [texts.REPORT, *([texts.EDITS, texts.FILES, _RENAME, _DELETE] if may(Right.MANAGE) else [])]
     chosen = st.menu_button("⋯", offered, key=key, help="Report, edits and files of this project")
-    if chosen == _DELETE:
+    if chosen == _RENAME:
+        choose.rename_project(corpus)
+    elif chosen == _DELETE:
         choose.delete_project(corpus)
     elif chosen is not None:
         switch_page("texts", {"corpus": corpus.name, "view": str(chosen)})

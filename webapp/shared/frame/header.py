@@ -26,7 +26,7 @@ from themescope.webapp.shared.components import draw_component, toast_error
 from themescope.webapp.shared.frame import search
 from themescope.webapp.shared.job_status import FOLLOWED, elapsed, no_worker
 from themescope.webapp.shared.labelling.codebook_view import correct_button
-from themescope.webapp.shared.navigation import offered, open_project, page_link
+from themescope.webapp.shared.navigation import offered, open_project, page_link, switch_page
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, PageCard, by_place, place_of
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import compare_queries
@@ -326,12 +326,17 @@ _ICONS = {
 
 
 def open_imported() -> None:
-    """Make the project that this session imported last the current one as soon as it is there, once; may rerun."""
+    """Open the project that this session imported last as soon as it is there, once; may end the run.
+
+    The page Themes has its themes when they are found; without them, it is opened where one is.
+    """
     opened = st.session_state.setdefault(_OPENED, set())
     names = {corpus.name for corpus in queries.corpora()}
     new = next((name for name in _followed(imports=True) if name in names and name not in opened), None)
     if new is not None:
         opened.update(names)
+        if offered("themes") and any(step.active for step in pipeline.steps_of(queries.store(), new)):
+            switch_page("themes", {CORPUS: new})
         open_project(new)
         st.rerun()
 
