@@ -1,7 +1,6 @@
 """Records of stored objects, beside those that the HTTP API sends as well (:mod:`themescope.core.records`).
 
-Those of labellings and tasks are in :mod:`themescope.db.records`. ``id`` is the store's
-stable id; a record that has not been stored yet has id 0. Times are UTC and aware.
+``id`` is the store's stable id; a record that has not been stored yet has id 0. Times are UTC and aware.
 """
 
 from __future__ import annotations
@@ -168,7 +167,7 @@ class AuditRecord:
     detail: str
 
 
-# Records of labellings and labelling tasks, see also :mod:`themescope.db.records`
+# Records of labellings and labelling tasks
 
 
 @dataclass(frozen=True, slots=True)

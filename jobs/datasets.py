@@ -392,7 +392,7 @@ def _of_themes(store: Store, corpus: CorpusRecord) -> DatasetLabels:
         classes = (int(found[s.article_id][s.position]) if s.article_id in found else -1 for s in sentences)
         return [_NO_LABEL if number < 0 else (number, source, coder, None) for number in classes]
 
-    return DatasetLabels("newest themes", unique([str(theme["name"]) for theme in runs[-1].config["themes"]]), labels)
+    return DatasetLabels("newest themes", unique([theme["name"] for theme in runs[-1].found["themes"]]), labels)
 
 
 def unique(names: Sequence[str]) -> tuple[str, ...]:

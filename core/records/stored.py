@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NotRequired, TypedDict, cast
 
 from themescope.core.columns import ColumnLevel
 from themescope.core.types import CodingUnit, Split, split_of_bucket
@@ -18,6 +18,8 @@ from themescope.core.types import CodingUnit, Split, split_of_bucket
 Json = Mapping[str, Any]
 FAILURES_OF = "failures_of"
 """Key in the report of a corpus of failures of the name of its project."""
+MODEL = "model"
+"""Origin of a labelling in which a model coded by a codebook."""
 
 
 class Described:
@@ -58,6 +60,16 @@ class CorpusRecord(CorpusSummary):
     def unit(self) -> CodingUnit:
         """What its stored sentences are; rows of a table that contain sentences are stored as they are."""
         return CodingUnit(self.report.get("unit", CodingUnit.SENTENCE))
+
+    @property
+    def digest(self) -> str:
+        """Digest of its text; "" in stores of early versions."""
+        return str(self.report.get("digest", ""))
+
+    @property
+    def wave_columns(self) -> tuple[str, ...]:
+        """Names of the columns that tell waves apart, which its files do not have."""
+        return tuple(self.report.get("wave_columns", ()))
 
     @property
     def failures_of(self) -> str:
@@ -230,6 +242,11 @@ class MapRecord(Described):
     """Number of candidate sentences; larger than the number of points if they are a sample."""
     created: datetime
 
+    @property
+    def articles(self) -> tuple[int, ...]:
+        """Ids of the articles that it shows; () for a map of the whole corpus."""
+        return tuple(self.config.get("articles", ()))
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreRecord(Described):
@@ -242,6 +259,57 @@ class ScoreRecord(Described):
     low: float | None = None
     high: float | None = None
     n: int = 1
+
+
+class StoredTheme(TypedDict):
+    """A theme in the result of a run."""
+
+    name: str
+    words: list[str]
+    size: int
+    central: list[int]
+    """Ids of its central sentences, most central first."""
+    description: NotRequired[str]
+    """Of a language model."""
+    default_name: NotRequired[str]
+    """The computed name, where a language model gave another."""
+    naming: NotRequired[dict[str, str]]
+    """What became of the answer of a language model: ``state``, ``reason``, ``suggestion``."""
+    wave: NotRequired[str]
+    """Name of the wave in which it was new."""
+
+
+class ThemesResult(TypedDict):
+    """What a run that found themes stores beside labels and margins, see :mod:`themescope.jobs.kinds.themes`."""
+
+    corpus_id: int
+    settings: dict[str, Any]
+    curves: NotRequired[dict[str, Any]]
+    reason: str
+    """Reason for the suggested number of themes; "" if it was given."""
+    interval: NotRequired[list[int]]
+    sentences: int
+    distinct: NotRequired[int]
+    usual: NotRequired[int]
+    compared: NotRequired[int]
+    sampled_from: NotRequired[int]
+    """Sentences of the corpus, of which those of the run may be a sample."""
+    frequent: NotRequired[list[dict[str, int]]]
+    """Texts that are repeated often: ``id``, ``count`` and ``theme``."""
+    themes: list[StoredTheme]
+    """Label c is theme c, largest first."""
+    level: NotRequired[int]
+    levels: NotRequired[list[int]]
+    """Number of themes of each level, fewest first."""
+    level_of: NotRequired[int]
+    """Id of the run of the suggested level, in those of the others."""
+    continues: NotRequired[int]
+    """Id of the run whose themes a wave was placed in."""
+    article: NotRequired[int]
+    title: NotRequired[str]
+    """Title of the article, for themes of one article."""
+    naming: NotRequired[dict[str, Any] | None]
+    """How many names a language model gave, and which one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +333,11 @@ class RunRecord(Described):
     created: datetime
     scores: Sequence[ScoreRecord] = ()
     """Means of its metrics, where they were read with it."""
+
+    @property
+    def found(self) -> ThemesResult:
+        """The result of a run that found themes."""
+        return cast(ThemesResult, self.config)
 
 
 class JobStatus(StrEnum):
@@ -358,6 +431,11 @@ class LabellingRecord(Described):
     sentences: int
     created: datetime
     deleted: datetime | None = None
+
+    @property
+    def by_model(self) -> bool:
+        """Whether a model coded it by a codebook."""
+        return self.origin.get("from") == MODEL
 
     @property
     def members(self) -> tuple[datetime, int]:

@@ -107,18 +107,18 @@ class Runs(ResultRepository[RunRecord]):
         """
         ready = {*self.connection.scalars(sa.select(t.corpus.c.id).where(t.corpus.c.ready))}
         wanted = ready if corpus_id is None else ready & {corpus_id}
-        found = [run for run in self.list(kind=THEMES) if run.config.get("corpus_id") in wanted]
+        found = [run for run in self.list(kind=THEMES) if run.found.get("corpus_id") in wanted]
         found = [run for run in found if "level_of" not in run.config]
-        return [run for run in found if not (whole and run.config.get("article"))]
+        return [run for run in found if not (whole and run.found.get("article"))]
 
     def levels(self, run: RunRecord) -> builtins.list[RunRecord]:
         """Return the levels of the themes of a run, itself among them, the one with the fewest themes first.
 
         Each theme lies inside one theme of every level with fewer. Results of earlier versions have one level.
         """
-        first = run.config.get("level_of", run.id)
-        found = [one for one in self.list(kind=THEMES) if first in (one.id, one.config.get("level_of"))]
-        return sorted(found, key=lambda one: int(one.config.get("level", 0)))
+        first = run.found.get("level_of", run.id)
+        found = [one for one in self.list(kind=THEMES) if first in (one.id, one.found.get("level_of"))]
+        return sorted(found, key=lambda one: int(one.found.get("level", 0)))
 
     def get(self, id: int) -> RunRecord:
         """Return a run; raise ``UnknownNameError`` if there is none."""
@@ -174,10 +174,10 @@ class Runs(ResultRepository[RunRecord]):
 
     def _repeats(self, run: RunRecord, known: Mapping[int, RunRecord]) -> bool:
         """Return whether themes that continue others have only sentences that those have, with the same names."""
-        earlier = known.get(run.config.get("continues", 0))
-        if earlier is None or earlier.config["sentences"] != run.config["sentences"]:
+        earlier = known.get(run.found.get("continues", 0))
+        if earlier is None or earlier.found["sentences"] != run.found["sentences"]:
             return False
-        first, other = ([theme["name"] for theme in one.config["themes"]] for one in (run, earlier))
+        first, other = ([theme["name"] for theme in one.found["themes"]] for one in (run, earlier))
         return first == other
 
     def _numbers(self, config: Json, run_id: int) -> builtins.list[int]:
@@ -197,7 +197,7 @@ class Runs(ResultRepository[RunRecord]):
         for level in self.levels(self.get(run_id)):
             if level.id == run_id:
                 continue
-            found, same = level.config["themes"], same_clusters(self._all_labels(level.id), own)
+            found, same = level.found["themes"], same_clusters(self._all_labels(level.id), own)
             taken = {theme["name"] for place, theme in enumerate(found) if place not in same}
             new = {place: themes[other] for place, other in same.items() if themes[other]["name"] not in taken}
             self._set_themes(level.id, [new.get(place, theme) for place, theme in enumerate(found)], {})
@@ -221,7 +221,7 @@ class Runs(ResultRepository[RunRecord]):
         it, and ``UnknownNameError`` if there is no such theme.
         """
         record = self.get(run_id)
-        name, themes = clean_text(name).strip(), [dict(theme) for theme in record.config.get("themes", ())]
+        name, themes = clean_text(name).strip(), [dict(theme) for theme in record.found.get("themes", ())]
         if not 0 <= place < len(themes):
             raise UnknownNameError("theme", str(place + 1), [str(i + 1) for i in range(len(themes))])
         if not name or len(name) > NAME_LIMIT:

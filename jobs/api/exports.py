@@ -77,7 +77,7 @@ def labels(store: Store, labelling_id: int, columns: bool = False) -> TableExpor
 def themes(store: Store, run_id: int, columns: bool = False) -> TableExport:
     """Return the export of the themes of a run, see :func:`.theme_table`; with ``columns``, the corpus's follow."""
     with store.reading() as r:
-        corpus = r.corpora.get(int(theme_record(r, run_id).config["corpus_id"]))
+        corpus = r.corpora.get(int(theme_record(r, run_id).found["corpus_id"]))
     found = TableExport(corpus.name, *theme_table(store, run_id))
     return with_columns(store, corpus.id, found) if columns else found
 

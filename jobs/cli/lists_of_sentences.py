@@ -306,7 +306,7 @@ def name_themes(shell: Shell, corpus: str, numbers: tuple[int, ...], send: bool,
         raise DataError(f"“{corpus}” has no themes yet. Find them with `themescope cluster`.")
     run = whole[-1]
     chosen = [number - 1 for number in numbers]
-    if any(number >= len(run.config["themes"]) for number in chosen):
+    if any(number >= len(run.found["themes"]) for number in chosen):
         raise DataError(f"“{corpus}” has {len(run.config['themes'])} themes. Choose --theme among them.")
     materials = materials_of_run(shell.store, run, chosen)
     if not send:

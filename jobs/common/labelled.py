@@ -19,7 +19,7 @@ from themescope.core.labelling.code_sets import combinations
 from themescope.core.labelling.partition import UNASSIGNED, EntryKind, Partition
 from themescope.core.labelling.provenance import Approval, Maker, Provenance, Source, code_makers, of_rows, provenance
 from themescope.core.readers.table import ROW
-from themescope.core.records.stored import CorpusRecord, LabellingRecord, ModelRecord
+from themescope.core.records.stored import MODEL, CorpusRecord, LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Sentence, Split, split_of_title
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.columns import is_list
@@ -114,8 +114,6 @@ MAKER = "maker"
 """Key of an origin: source and coder of all initial labels of the labelling."""
 ANNOTATOR = "annotator"
 """Key of an origin: whose labels they are, in a file with those of several annotators."""
-MODEL = "model"
-"""Origin of a labelling in which a model coded by a codebook."""
 _COPIES = frozenset({"labelling", "adjudication"})
 """Origins of labellings that begin with labels given in other labellings."""
 
@@ -234,7 +232,7 @@ def coded_by_machine(
 
 def coded_sentences(r: Unit, record: LabellingRecord, partition: Partition) -> Ids:
     """Return the ascending ids of the sentences that the coder of a labelling judged: people, or its model."""
-    if record.origin.get("from") != MODEL:
+    if not record.by_model:
         return placed_sentences(r, record, partition)
     found = provenance_of(r, record, partition)
     machine = np.array([maker.source is Source.MACHINE for maker in found.makers], np.bool_)

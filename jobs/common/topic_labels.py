@@ -154,4 +154,4 @@ def _mean(context: JobContext, corpus: CorpusRecord, model: ModelRecord, report:
 
 def text_digest(corpus: CorpusRecord) -> list[Any]:
     """Return the values that identify the text and topics of a stored corpus in a digest."""
-    return [corpus.id, str(corpus.report.get("digest", ""))]
+    return [corpus.id, corpus.digest]

@@ -172,7 +172,7 @@ def told_of(store: Store, corpus: CorpusRecord, args: AppendConfig, amounts: Seq
         columns = r.columns.list(corpus.id)
     found = {(level, str(args.columns.get(name, name))) for one in amounts for level, name in one.columns}
     found = {(level, name) for level, name in found if args.types.get(name) != OMIT_COLUMN}
-    known = {(c.level, c.name) for c in columns if c.name not in corpus.report.get("wave_columns", ())}
+    known = {(c.level, c.name) for c in columns if c.name not in corpus.wave_columns}
     units, articles = sum(one.units for one in amounts), sum(one.articles for one in amounts)
     of = f" in {articles:,} documents" if articles > len(args.files) else ""
     told = [f"Adds {counted(units, corpus.unit.value)}{of} to the {corpus.sentences:,} of “{corpus.name}”."]
@@ -253,7 +253,7 @@ class _Wave:
     def _targets(self, new: Sequence[ColumnRecord]) -> list[tuple[ColumnRecord, ColumnRecord | None]]:
         """Return the columns of the files, each with the column of the corpus of its name and level, if any."""
         known = {(column.level, column.name): column for column in self.known}
-        own = set(self.corpus.report.get("wave_columns", ()))
+        own = set(self.corpus.wave_columns)
         taken = own & {self._name(column) for column in new}
         if taken:
             name = min(taken)
@@ -429,7 +429,7 @@ class _Wave:
     def _write_wave(self, w: Unit, old: Ids, new: Ids) -> list[str]:
         """Store name and date of the wave as columns of the articles; return the names of the two columns."""
         columns = w.columns.list(self.corpus.id, with_removed=True)
-        names = list(self.corpus.report.get("wave_columns", ()))
+        names = list(self.corpus.wave_columns)
         if not names:
             taken = {column.name for column in columns}
             names = [f"{name} of import" if name in taken else name for name in (WAVE, WAVE_DATE)]

@@ -224,7 +224,7 @@ def build_benchmark(args: BenchmarkConfig, context: JobContext) -> dict[str, Any
             f"No article of {corpus.name!r} ({', '.join(args.splits)}) has enough sections and sentences for a "
             "benchmark. Use more splits, relax the rules, or import more articles."
         )
-    digest = work_digest(card, corpus=[corpus.id, corpus.report.get("digest", "")], config=config)
+    digest = work_digest(card, corpus=[corpus.id, corpus.digest], config=config)
     context.progress(0.9, 1, f"Storing {len(items):,} articles")
     with context.writing() as w:
         record = w.benchmarks.add(corpus.id, args.name, config, digest, counts, items, revision=card.revision)

@@ -34,7 +34,6 @@ from themescope.core.records.stored import LabellingRecord
 from themescope.db.records import NewLabelling
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled import (
-    MODEL,
     LabelledText,
     coded_by_machine,
     documents_of,
@@ -224,7 +223,7 @@ def _stored(
     coded = replace(coded, uncertain=uncertain, notes=notes)
     with context.writing() as w:
         for known in w.labellings.list(record.corpus_id):
-            if known.origin.get("from") == MODEL and known.origin.get("job") == job:
+            if known.by_model and known.origin.get("job") == job:
                 return known
         name = w.labellings.usable_name(args.name or f"{record.name} · {args.model}")
         new = NewLabelling(record.corpus_id, name, args.person, article_id=record.article_id, origin=origin)

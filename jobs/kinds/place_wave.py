@@ -126,7 +126,7 @@ class _Placing:
         with self.context.store.reading() as r:
             before = r.corpora.articles(self.corpus.id, limit=self.wave["first"], positions=range(self.wave["first"]))
             old = {article.id for article in before if article.sentences}
-            used = {record.model_id for record in r.maps.list(self.corpus.id) if not record.config.get("articles")}
+            used = {record.model_id for record in r.maps.list(self.corpus.id) if not record.articles}
             used |= {run.model_id or 0 for run in r.runs.themes(self.corpus.id, whole=True)[-1:]}
             return [m for m in r.models.list() if m.id in used or old <= r.embeddings.have(m.id, self.corpus.id)]
 
@@ -135,7 +135,7 @@ class _Placing:
     def on_maps(self) -> list[dict[str, Any]]:
         """Add the sentences to each map of the whole corpus; return name and number of new points of each."""
         with self.context.store.reading() as r:
-            maps = [record for record in r.maps.list(self.corpus.id) if not record.config.get("articles")]
+            maps = [record for record in r.maps.list(self.corpus.id) if not record.articles]
             models = {model.id: model for model in r.models.list()}
         return [
             {"map": record.name, "map_id": record.id, "points": self._on_map(record, models[record.model_id])}
@@ -262,14 +262,14 @@ class _Placing:
             labels_before, ids, margins = had[level.id]
             known = np.concatenate(list(labels_before.values())).astype(np.int64)
             nearest = assigned.labels if level.id == run.id else _inside(every, known, old, vectors, rows)
-            themes, labels = self._with_new(level.config["themes"], nearest, found, [s.id for s in wave])
+            themes, labels = self._with_new(level.found["themes"], nearest, found, [s.id for s in wave])
             own, other = mean_cosines(stacked([old, vectors]), np.concatenate([known, labels]), len(themes))
             parts = dict(zip([a.id for a in self.articles], np.split(labels.astype(np.int32), ends), strict=True))
             # The texts that are repeated among the earlier sentences tell nothing of all of them.
             config = {key: value for key, value in level.config.items() if key not in ("distinct", "frequent")} | {
                 "themes": themes, "sentences": len(known) + len(wave), "continues": level.id,
                 "wave": self.wave["name"],
-                "sampled_from": run.config.get("sampled_from", len(numbers)) + len(wave),
+                "sampled_from": run.found.get("sampled_from", len(numbers)) + len(wave),
             }  # fmt: skip
             every_margin = np.concatenate([margins, (own - other)[len(known) :].astype(np.float32)])
             runs.append({
@@ -285,7 +285,7 @@ class _Placing:
                 stored = w.runs.add(**values, seconds=time.monotonic() - begun)
                 first = first or stored
         assert first is not None
-        new = first.config["themes"][len(run.config["themes"]) :]
+        new = first.found["themes"][len(run.found["themes"]) :]
         return {"run_id": first.id, "continues": run.id, "new": [theme["name"] for theme in new]}
 
     def _with_new(

@@ -196,7 +196,7 @@ def _digest(
         KINDS.get("project"),
         method_of(model),
         **sampled,
-        corpus=[corpus.id, corpus.report.get("digest", "")],
+        corpus=[corpus.id, corpus.digest],
         model=model.digest,
         articles=list(articles),
         limit=args.limit,

@@ -134,7 +134,7 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
             before = r.runs.labels(earlier.id)
         parts = [before.get(a.id, np.full(a.sentences, UNASSIGNED, np.int32)) for a in articles if a.sentences]
         themes, places = continued(themes, np.concatenate(parts))
-        kept = {place: earlier.config["themes"][old] for place, old in places.items()}
+        kept = {place: earlier.found["themes"][old] for place, old in places.items()}
     settings = config.to_dict() | {"shared": themes.shared, "order": themes.order}
     settings |= {"context": themes.context, "density": themes.by_density}
     record = work.keep(sentences, themes, settings, time.monotonic() - begun, kept)
@@ -146,7 +146,7 @@ def _earlier(r: Unit, corpus: CorpusRecord) -> RunRecord | None:
     if not waves_of(corpus):
         return None
     for run in reversed(r.runs.themes(corpus.id, whole=True)):
-        if "continues" in run.config or run.config.get("sampled_from", corpus.sentences) < corpus.sentences:
+        if "continues" in run.config or run.found.get("sampled_from", corpus.sentences) < corpus.sentences:
             return run
     return None
 
@@ -240,7 +240,7 @@ class _Work:
 def _described(themes: Sequence[Theme], ids: np.ndarray, kept: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return themes as they are stored, with the ids of their central sentences, and with names in ``kept``."""
     described = [{**asdict(t), "central": ids[list(t.central)].tolist()} for t in themes]
-    names = [str(theme["name"]) for theme in kept.values()]
+    names = [theme["name"] for theme in kept.values()]
     new = [place for place in range(len(described)) if place not in kept]
     free = made_unique([described[p]["name"] for p in new], [described[p]["words"] for p in new], names)
     for place, name in zip(new, free, strict=True):
@@ -258,13 +258,13 @@ def _result(run: RunRecord, corpus: CorpusRecord, model: ModelRecord, cached: bo
         "digest": run.digest,
         "cached": cached,
         "seconds": round(run.seconds, 3),
-        "sentences": run.config["sentences"],
-        "distinct": run.config.get("distinct", run.config["sentences"]),
-        "k": len(run.config["themes"]),
-        "levels": run.config.get("levels", [len(run.config["themes"])]),
-        "reason": run.config["reason"],
-        "interval": run.config.get("interval"),  # results of earlier versions have none
-        "themes": [{"name": theme["name"], "size": theme["size"]} for theme in run.config["themes"]],
+        "sentences": run.found["sentences"],
+        "distinct": run.found.get("distinct", run.found["sentences"]),
+        "k": len(run.found["themes"]),
+        "levels": run.found.get("levels", [len(run.found["themes"])]),
+        "reason": run.found["reason"],
+        "interval": run.found.get("interval"),  # results of earlier versions have none
+        "themes": [{"name": theme["name"], "size": theme["size"]} for theme in run.found["themes"]],
     }
 
 
@@ -333,11 +333,11 @@ def _target(store: Store, args: NameThemesConfig) -> _Target:
         return _Target(materials, others, labelling_id=record.id)
     with store.reading() as r:
         found = r.runs.get(args.run)
-    themes = found.config.get("themes")
+    themes = found.found.get("themes")
     if themes is None or not all(0 <= n < len(themes) for n in args.numbers):
         raise DataError("This result does not have these themes.")
     numbers = list(args.numbers or range(len(themes)))
-    others = [str(theme["name"]) for n, theme in enumerate(themes) if n not in numbers]
+    others = [theme["name"] for n, theme in enumerate(themes) if n not in numbers]
     return _Target(materials_of_run(store, found, numbers), others, found)
 
 
@@ -409,7 +409,7 @@ def _store_names(
     report: dict[str, Any],
 ) -> None:
     with context.writing() as w:
-        themes = [dict(theme) for theme in w.runs.get(run.id).config["themes"]]
+        themes = [dict(theme) for theme in w.runs.get(run.id).found["themes"]]
         for material, name in zip(materials, names, strict=True):
             themes[material.number] |= _changes(themes[material.number], name)
         w.runs.set_themes(run.id, themes, naming=report)

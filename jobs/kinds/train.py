@@ -247,7 +247,7 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
         }
         record |= {"without": [corpus.name for corpus in data.without]} if data.without else {}
     if data.corpus is not None:
-        record |= {"corpus": data.corpus.name, "corpus_digest": data.corpus.report.get("digest", "")}
+        record |= {"corpus": data.corpus.name, "corpus_digest": data.corpus.digest}
         parts |= {"name": data.corpus.name, "language": data.corpus.language}
     return Corpus(**parts), record
 

@@ -214,7 +214,7 @@ def _results(r: Any, corpus: CorpusRecord | None, jobs: Sequence[JobRecord]) -> 
     if corpus is None:
         return set()
     themes = bool(r.runs.themes(corpus.id, whole=True))
-    drawn = any(not found.config.get("articles") for found in r.maps.list(corpus.id))
+    drawn = any(not found.articles for found in r.maps.list(corpus.id))
     embedded = themes or drawn or any(job.kind == "embed" and job.status is JobStatus.DONE for job in jobs)
     found = {"Import": True, "Embed": embedded, "Themes": themes, "Map": drawn}
     return {name for name, there in found.items() if there}

@@ -364,11 +364,11 @@ def _themes(store: Store, words: Sequence[str]) -> HitGroup:
         runs = r.runs.themes(whole=True)
     found: dict[tuple[str, str], Result] = {}
     for run in reversed(runs):
-        project = corpora[run.config["corpus_id"]]
-        for theme in run.config["themes"]:
-            if holds_all(str(theme["name"]), words):
+        project = corpora[run.found["corpus_id"]]
+        for theme in run.found["themes"]:
+            if holds_all(theme["name"], words):
                 size = f"{int(theme['size']):,} units of {project}"
-                found.setdefault((project, theme["name"]), Result(str(theme["name"]), size, project))
+                found.setdefault((project, theme["name"]), Result(theme["name"], size, project))
     return group_of("Themes", list(found.values()))
 
 

@@ -115,7 +115,7 @@ def read_sentences(
         [title.strip() or LEAD for title in places.titles],
         {id: article.title for id, article in known.items()},
         _themes_of(articles, positions, labels),
-        [str(theme["name"]) for theme in run.config["themes"]] if run is not None else [],
+        [theme["name"] for theme in run.found["themes"]] if run is not None else [],
         of_list,
     )
 

@@ -21,7 +21,7 @@ from themescope.jobs.services.labelling.files import PLACE, Row, place_cells, se
 def theme_record(r: Unit, run_id: int) -> RunRecord:
     """Return a run that found themes; raise ``UnknownNameError`` if it found none, or its corpus was deleted."""
     record = r.runs.get(run_id)
-    if record.kind != THEMES or all(corpus.id != record.config.get("corpus_id") for corpus in r.corpora.list()):
+    if record.kind != THEMES or all(corpus.id != record.found.get("corpus_id") for corpus in r.corpora.list()):
         raise UnknownNameError("run with themes", str(run_id), [str(run.id) for run in r.runs.themes()])
     return record
 
@@ -51,7 +51,7 @@ def theme_table(store: Store, run_id: int) -> tuple[tuple[str, ...], Callable[[]
         found = {level.id: theme_arrays(r, level.id) for level in levels}
     ids, numbers, margins = found[run_id]
     order = np.argsort(ids, kind="stable")
-    names = {level.id: [*(str(theme["name"]) for theme in level.config["themes"]), ""] for level in levels}
+    names = {level.id: [*(theme["name"] for theme in level.found["themes"]), ""] for level in levels}
     every = [(names[id], of[np.argsort(known, kind="stable")].tolist()) for id, (known, of, _) in found.items()]
 
     def row(sentence: LocatedSentence, at: int) -> Row:
@@ -72,8 +72,8 @@ def theme_run(r: Unit, run: RunRecord) -> ThemeRun:
     themes = [
         NamedTheme(
             number=number,
-            name=str(theme["name"]),
-            size=int(theme["size"]),
+            name=theme["name"],
+            size=theme["size"],
             words=[*theme.get("words", ())],
             central=[*theme["central"]],
             subtitle=theme.get("description") or next((texts.get(i, "") for i in theme["central"][:1]), ""),
@@ -89,5 +89,5 @@ def theme_run(r: Unit, run: RunRecord) -> ThemeRun:
         created=run.created,
         themes=themes,
         level=[level.id for level in levels].index(run.id),
-        levels=[ThemeLevel(level.id, len(level.config["themes"])) for level in levels],
+        levels=[ThemeLevel(level.id, len(level.found["themes"])) for level in levels],
     )

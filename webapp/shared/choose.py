@@ -20,7 +20,6 @@ from themescope.core.records.stored import CorpusRecord, ModelRecord, Role, Shar
 from themescope.core.text.languages import Shares
 from themescope.db.access import Right
 from themescope.db.store import Unit
-from themescope.jobs.common.labelled import MODEL
 from themescope.jobs.common.models import NOT_STORED, WITHIN_ARTICLE, language_note, within_article
 from themescope.webapp.shared import people, projects, queries
 from themescope.webapp.shared.components import clickable_table, confirm
@@ -215,7 +214,7 @@ def study_steps() -> list[Stage]:
     corpus_id = projects.current_id()
     with queries.store().reading() as r:
         labellings = r.labellings.list(corpus_id)
-        people = [one for one in labellings if one.origin.get("from") != MODEL]
+        people = [one for one in labellings if not one.by_model]
         tasks = [r.tasks.items(task.id) for task in r.tasks.list(corpus_id)]
         labelled = any(r.predictions.newest(one.id) for one in people)
     coders = max((len({item.person for item in items if item.done}) for items in tasks), default=0)

@@ -116,7 +116,7 @@ def create_labelling(caller: CallerNow, new: LabellingToCreate) -> LabellingReco
             raise UnknownNameError("article of this corpus", str(article_id), None)
         of_source = new.corpus_id
         if new.start is LabellingStart.THEMES:
-            of_source = int(theme_record(r, source_id).config["corpus_id"])
+            of_source = int(theme_record(r, source_id).found["corpus_id"])
         elif new.start in (LabellingStart.LABELLING, LabellingStart.PREDICTIONS):
             source = known_labelling(r, source_id)
             of_source, article_id = source.corpus_id, source.article_id

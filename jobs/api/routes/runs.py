@@ -102,7 +102,7 @@ def list_theme_members(
 ) -> Page[ThemeMember]:
     """List the sentences of a theme, the most typical first, or of all themes, one theme after the other."""
     with caller.store.reading() as r:
-        count = len(theme_record(r, run_id).config["themes"])
+        count = len(theme_record(r, run_id).found["themes"])
         if theme is not None and theme >= count:
             raise UnknownNameError("theme of this run", str(theme), [str(number) for number in range(count)])
         ids, numbers, margins = theme_arrays(r, run_id)

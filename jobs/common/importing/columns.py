@@ -255,9 +255,7 @@ def in_project(
     """
     id = own.get("reader") or detect(Path(path))
     settings = {name: value for name, value in own.get("settings", {}).items() if value not in ("", AUTO)}
-    columns = [
-        column for column in r.columns.list(corpus.id) if column.name not in corpus.report.get("wave_columns", ())
-    ]
+    columns = [column for column in r.columns.list(corpus.id) if column.name not in corpus.wave_columns]
     if "table" not in READERS.get(id).tags or not columns or not _of_tables(corpus):
         return {"reader": id, "settings": settings}
     listed = any(column.level is ColumnLevel.SENTENCE for column in columns)

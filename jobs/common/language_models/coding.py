@@ -23,7 +23,7 @@ from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.records.stored import JobStatus, LabellingRecord, RunRecord
 from themescope.core.types import Ids
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.labelled import MODEL, judged_sentences, placed_sentences
+from themescope.jobs.common.labelled import judged_sentences, placed_sentences
 from themescope.jobs.common.language_models.requests import Endpoint, Message
 
 KIND = "code-with-model"
@@ -142,7 +142,7 @@ def _labelled(r: Unit, record: LabellingRecord, partition: Partition) -> Ids:
     """Return the sentences that people placed in a labelling, or in another one of the same corpus."""
     found = [partition.ids[:0]]
     for other in r.labellings.list(record.corpus_id):
-        if other.origin.get("from") != MODEL:
+        if not other.by_model:
             found.append(placed_sentences(r, other, r.labellings.snapshot(other.id).partition))
     return np.intersect1d(np.unique(np.concatenate(found)), partition.ids)
 
@@ -233,7 +233,7 @@ def _filled(name: str, parts: Mapping[str, str]) -> str:
 
 def materials_of_run(store: Store, run: RunRecord, numbers: Sequence[int] = ()) -> list[ThemeMaterial]:
     """Return what is sent about the themes ``numbers`` (places from 0; default: all) of a result."""
-    themes = list(enumerate(run.config["themes"]))
+    themes = list(enumerate(run.found["themes"]))
     chosen = [themes[number] for number in numbers] if numbers else themes
     ids = [i for _, theme in chosen for i in theme["central"][:SENTENCES]]
     with store.reading() as r:
@@ -241,8 +241,8 @@ def materials_of_run(store: Store, run: RunRecord, numbers: Sequence[int] = ()) 
     return [
         ThemeMaterial(
             number,
-            str(theme["name"]),
-            tuple(map(str, theme["words"])),
+            theme["name"],
+            tuple(theme["words"]),
             tuple(shortened(texts[i]) for i in theme["central"][:SENTENCES] if i in texts),
         )
         for number, theme in chosen

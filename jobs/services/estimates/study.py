@@ -29,7 +29,7 @@ from themescope.core.records.stored import ColumnRecord, CorpusRecord, Labelling
 from themescope.core.types import Floats, Ids
 from themescope.db.store import Unit
 from themescope.jobs.common.files import safe_name
-from themescope.jobs.common.labelled import MODEL, coded_sentences, documents_of, judged_sentences
+from themescope.jobs.common.labelled import coded_sentences, documents_of, judged_sentences
 from themescope.jobs.services.tasks.samples import frame_of, given_samples
 
 NO_MACHINE = "There are no predictions of the whole project. Label the rest for narrower intervals."
@@ -159,7 +159,7 @@ def usual_labelling(r: Unit, labellings: Sequence[LabellingRecord]) -> Labelling
 
     None without one of people that somebody has changed.
     """
-    people = [one for one in labellings if one.origin.get("from") != MODEL]
+    people = [one for one in labellings if not one.by_model]
     predicted = [(found.created, one.id, one) for one in people if (found := r.predictions.newest(one.id))]
     if predicted:
         return max(predicted, key=lambda found: found[:2])[2]

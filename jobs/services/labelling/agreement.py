@@ -35,7 +35,7 @@ from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Floats, Ids, Labels, Sentence
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.labelled import ANNOTATOR, MODEL, coded_sentences, gold_labels, joint_provenance
+from themescope.jobs.common.labelled import ANNOTATOR, coded_sentences, gold_labels, joint_provenance
 from themescope.jobs.services.labelling.starts import Begin, Beginning, from_labels, labels_on
 from themescope.jobs.services.tasks import work
 
@@ -66,7 +66,7 @@ class Coder:
     @property
     def machine(self) -> bool:
         """Return whether a model is the coder."""
-        return self.record.origin.get("from") == MODEL
+        return self.record.by_model
 
     @property
     def abstained(self) -> npt.NDArray[np.bool_]:

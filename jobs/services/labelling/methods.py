@@ -32,7 +32,7 @@ from themescope.core.text.languages import language_name
 from themescope.core.types import Estimate, Ids, Labels
 from themescope.db.records import Reason, TaskRecord
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.labelled import MAKER, MODEL
+from themescope.jobs.common.labelled import MAKER
 from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.labelling.agreement import CodedText, coded_text, gold_on, person_of
@@ -67,7 +67,7 @@ def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) 
     """Return what the store knows about labellings."""
     with store.reading() as r:
         given = [r.labellings.get(id) for id in labelling_ids]
-        records = [record for record in given if record.origin.get("from") != MODEL]
+        records = [record for record in given if not record.by_model]
         if not records:
             raise DataError("Name at least one coding of a person.")
         if len({record.corpus_id for record in given}) > 1:
@@ -191,7 +191,7 @@ def _start(r: Unit, record: LabellingRecord) -> StartFact:
     model = next((model for model in r.models.list() if run is not None and model.id == run.model_id), None)
     if run is None or model is None:
         return StartFact(kind, 1, name)
-    clusters = len(run.config.get("themes", ())) or None
+    clusters = len(run.found.get("themes", ())) or None
     return StartFact(kind, 1, name, model.name, model.method, run.clusterer, clusters, run.seed)
 
 

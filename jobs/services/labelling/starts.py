@@ -131,7 +131,7 @@ def by_themes(r: Unit, run_id: int, sentences: Sequence[Sentence]) -> Partition:
     numbers = [int(labels[s.article_id][s.position]) + 1 if s.article_id in labels else 0 for s in sentences]
     placed = np.array(numbers, dtype=np.int64)
     placed[placed <= 0] = UNASSIGNED
-    return start([s.id for s in sentences], placed, clusters([str(theme["name"]) for theme in run.config["themes"]]))
+    return start([s.id for s in sentences], placed, clusters([theme["name"] for theme in run.found["themes"]]))
 
 
 def from_labelling(labelling_id: int) -> Begin:

@@ -184,10 +184,10 @@ def _themes(r: Unit, corpus: CorpusRecord, run: RunRecord, columns: Sequence[Col
     found, model = theme_run(r, run), r.models.get(run.model_id or 0)
     ids, numbers, margins = theme_arrays(r, run.id)
     sizes = np.bincount(numbers[numbers >= 0], minlength=len(found.themes))
-    settings = run.config["settings"]
+    settings = run.found["settings"]
     how = _DENSITY if settings.get("density") else f"by {CLUSTERERS.get(settings['clusterer']).title}"
     how += ", each unit encoded in the context of all" if settings.get("context") else ""
-    number = run.config["reason"] or "The number of themes was given."
+    number = run.found["reason"] or "The number of themes was given."
     rows = [
         (str(theme.number + 1), theme.name, f"{size:,}", share, theme.subtitle)
         for theme, size, share in zip(found.themes, sizes, _shares(sizes, np.full(len(sizes), len(ids))), strict=True)

@@ -23,7 +23,6 @@ from themescope.core.labelling.code_sets import CodeSet
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Labels, Sentence
-from themescope.jobs.common.labelled import MODEL
 from themescope.jobs.services.labelling import agreement
 from themescope.jobs.services.labelling.agreement import (
     Adjudication,
@@ -103,7 +102,7 @@ def scopes(corpus_id: int) -> list[TextScope]:
             ids = {member.labelling_id for member in r.tasks.members(task.id)} - {None}
             own = [one for one in known if one.id in ids]
             article = own[0].article_id if own else None
-            own += [one for one in known if one.origin.get("from") == MODEL and one.origin.get("task") == task.name]
+            own += [one for one in known if one.by_model and one.origin.get("task") == task.name]
             if own or not hidden.isdisjoint(ids):
                 name, blind = f"{compare_queries.TASK}{task.name}", not hidden.isdisjoint(ids)
                 found.append(TextScope(corpus_id, article, name, tuple(own), task.gold_id, blind))

@@ -21,7 +21,6 @@ from themescope.core.labelling.markup import cited, latex_text, markdown
 from themescope.core.metrics.crosstabs import PERIODS, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.core.types import Estimate
-from themescope.jobs.common.labelled import MODEL
 from themescope.jobs.services.estimates.study import (
     Study,
     columns_of,
@@ -71,13 +70,13 @@ _MOST_VALUES, _MOST_GROUPS = 20, 6
 def show(corpus: CorpusRecord) -> None:
     """Draw the choices, and the estimates."""
     records = compare_queries.labellings(corpus.id)
-    people = [record for record in records if record.origin.get("from") != MODEL]
+    people = [record for record in records if not record.by_model]
     if not people:
         steps(study_steps())
         return
     first, second, third, last = st.columns([2.2, 2.2, 1.3, 1], vertical_alignment="bottom")
     with last.popover("Options", icon=":material/tune:", width="stretch"):
-        chosen = _chosen(people, [record for record in records if record.origin.get("from") == MODEL])
+        chosen = _chosen(people, [record for record in records if record.by_model])
     if not chosen[0]:
         nothing("No coding selected.", "Choose at least one under *Options*.")
         return

@@ -320,7 +320,7 @@ def _about(page: MapPage) -> str:
         "stay close on the map; distances between far groups mean little.",
         f"A random sample of {n:,} out of {record.sampled_from:,} units (seed {record.seed})."
         if record.sampled_from > n else "",
-        "" if record.config.get("articles") else without_waves(corpus, record.sampled_from, "map"),
+        "" if record.articles else without_waves(corpus, record.sampled_from, "map"),
         f"Positions fitted on {fitted:,} of {n:,} units; the others were placed by the fitted model."
         if fitted < n else "",
         f"{count(repeated, 'unit')} with the text of another lie at its point." if repeated else "",

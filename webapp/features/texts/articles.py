@@ -105,15 +105,15 @@ def _result(corpus: CorpusRecord, article: ArticleRecord, analysis: Analysis, ru
     with st.container(horizontal=True, vertical_alignment="center"):
         label = f"Show {count(len(analysis.themes), 'theme')}"
         shown = st.toggle(label, value=True, key=f"texts_show_clusters_{analysis.run.id}")
-        order = " · uses the order of the sentences" if analysis.run.config["settings"].get("order") else ""
+        order = " · uses the order of the sentences" if analysis.run.found["settings"].get("order") else ""
         st.caption(f"by {plain(analysis.model.name)}{order}", width="content")
         st.space("stretch")
         correct_button("Open in Code", analysis, article.id)
         found = [
             record
             for record in queries.maps(corpus.id)
-            if article.id in record.config.get("articles", ())
-            or (not record.config.get("articles") and int(record.config.get("limit", 0)) >= corpus.sentences)
+            if article.id in record.articles
+            or (not record.articles and int(record.config.get("limit", 0)) >= corpus.sentences)
         ]
         record = min(found, key=lambda record: record.model_id != analysis.model.id, default=None)
         if record is not None:
@@ -139,7 +139,7 @@ def _clusters(analysis: Analysis) -> Clusters:
     listed = compare_queries.theme_listing(analysis.run.id, analysis.run.created)
     shades = tones(st.context.theme.type)
     legend = [
-        {"name": str(theme["name"]), "size": int(theme["size"]), "colour": shades.colour(number)}
+        {"name": theme["name"], "size": theme["size"], "colour": shades.colour(number)}
         for number, theme in enumerate(analysis.themes)
     ]
     return Clusters(dict(zip(listed.ids.tolist(), listed.labels.tolist(), strict=True)), legend)

@@ -170,7 +170,7 @@ def files(corpus: CorpusRecord) -> None:
         listed = queries.read(lambda r: r.labellings.list(corpus.id))
         names: dict[object, str] = {record.id: record.name for record in listed}
         themes = queries.read(
-            lambda r: any(run.config.get("corpus_id") == corpus.id for run in r.runs.list(kind="themes"))
+            lambda r: any(run.found.get("corpus_id") == corpus.id for run in r.runs.list(kind="themes"))
         )
         with st.container(horizontal=True, vertical_alignment="bottom"):
             labels = st.selectbox(

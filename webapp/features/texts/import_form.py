@@ -322,7 +322,7 @@ def _stem(paths: Sequence[Path]) -> str:
 @st.cache_data(show_spinner=False, max_entries=32, hash_funcs=queries.HASHES)
 def _fits(path: Path, size: int, corpus: CorpusRecord) -> bool:
     """Return whether a file is a table with the columns of a project."""
-    names = {column.name for column in queries.columns(corpus)} - set(corpus.report.get("wave_columns", ()))
+    names = {column.name for column in queries.columns(corpus)} - set(corpus.wave_columns)
     names -= {"row"}
     try:
         if "table" not in REGISTRY.get(detect(path)).tags:

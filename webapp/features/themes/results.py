@@ -132,7 +132,7 @@ def _chosen_level(base: Analysis, levels: Sequence[Analysis]) -> Analysis:
     place = next(i for i, level in enumerate(levels) if level.run.id == base.run.id)
     if len(levels) == 1:
         return base
-    given = "Chosen" if base.run.config["settings"].get("k") else "Suggested"
+    given = "Chosen" if base.run.found["settings"].get("k") else "Suggested"
     titles = {place - 2: "Fewest", place - 1: "Fewer", place: given, place + 1: "More"}
     options = {titles[i].lower(): f"{titles[i]}: {len(level.themes)}" for i, level in enumerate(levels) if i in titles}
     before = st.session_state.get(state.LEVEL)
@@ -172,7 +172,7 @@ def _show_cards(shown: Shown) -> None:
         st.caption(note)
     repeated = frequent_texts(analysis)
     if repeated and 100 * repeated[0].count >= len(shown.listed().ids):
-        distinct_texts = analysis.run.config.get("distinct", 0)
+        distinct_texts = analysis.run.found.get("distinct", 0)
         said = summary_of_repeats(repeated, len(shown.listed().ids), distinct_texts)
         st.info(plain(said), icon=":material/content_copy:")
     draw_component(
@@ -281,7 +281,7 @@ def _show_units(shown: Shown, low: bool) -> bool:
     if wanted in ("", "All themes"):  # the second in links of earlier versions
         return False
     analysis, listed = shown.analysis, shown.listed()
-    names = [str(theme["name"]) for theme in analysis.themes]
+    names = [theme["name"] for theme in analysis.themes]
     plain_name = re.sub(r"^\d+\. ", "", wanted)  # as in links of earlier versions
     place = names.index(wanted) if wanted in names else names.index(plain_name) if plain_name in names else -1
     if place < 0 and not (low and wanted == state.LOW_CONFIDENCE):
@@ -365,7 +365,7 @@ def _show_settings(shown: Shown) -> None:
     if not may(Right.MANAGE):
         st.caption("Finding themes requires the admin role.")
         return
-    corpus, settings = shown.base.corpus, shown.base.run.config["settings"]
+    corpus, settings = shown.base.corpus, shown.base.run.found["settings"]
     shares = corpus_shares(corpus)
     best = queries.best_first(shares, corpus.id, across=corpus.articles > 1)
     known = {model.name: model for model in grouped(best, lambda model: model.method)}
@@ -404,7 +404,7 @@ def _show_settings(shown: Shown) -> None:
 def _show_how(shown: Shown) -> None:
     """Draw model, method, the reason for the number of themes, and the curves over other numbers."""
     analysis = shown.base
-    config, settings, k = analysis.run.config, analysis.run.config["settings"], len(analysis.themes)
+    config, settings, k = analysis.run.config, analysis.run.found["settings"], len(analysis.themes)
     words = " plus word overlap" if float(settings.get("shared", 0)) else ""
     method = f"Grouped with “{analysis.model.name}”{words} in {duration(analysis.run.seconds)}."
     curves, interval = config["curves"], config.get("interval")
@@ -479,7 +479,7 @@ class RepeatedText:
 
 def frequent_texts(analysis: Analysis) -> list[RepeatedText]:
     """Return the texts that most units have; results of earlier versions have none."""
-    found = analysis.run.config.get("frequent", [])
+    found = analysis.run.found.get("frequent", [])
     texts = compare_queries.sentence_texts([repeated["id"] for repeated in found])
     return [
         RepeatedText(f"“{shorten(texts[repeated['id']], _CHARS)}”", repeated["count"], repeated["theme"])
@@ -520,7 +520,7 @@ _OUTCOMES = {
 def _show_naming(shown: Shown) -> None:
     """Draw what earlier requests gave, and the form for new ones."""
     analysis = shown.analysis
-    report = analysis.run.config.get("naming")
+    report = analysis.run.found.get("naming")
     if report:
         found = [(int(report.get(outcome.value, 0)), words) for outcome, words in _OUTCOMES.items()]
         counts = ", ".join(count(number, *words) for number, words in found if number)

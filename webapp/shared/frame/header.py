@@ -490,7 +490,7 @@ def _themed(record: CorpusRecord, job: JobRecord | None) -> None:
     found = next(iter(compare_queries.analyses(record.id)), None)
     if found is None:
         return
-    clustered = int(found.run.config["sentences"])
+    clustered = int(found.run.found["sentences"])
     sample = f" in a sample of {clustered:,} units" if clustered < record.sentences else ""
     st.caption(f"{count(len(found.themes), 'theme')}{sample}{_took(job)}")
     page_link("themes", "See the themes", view={"result": found.name, "corpus": record.name})
@@ -498,7 +498,7 @@ def _themed(record: CorpusRecord, job: JobRecord | None) -> None:
 
 
 def _drawn(record: CorpusRecord, job: JobRecord | None) -> None:
-    maps = [found for found in queries.maps(record.id) if not found.config.get("articles")]
+    maps = [found for found in queries.maps(record.id) if not found.articles]
     if not maps:
         return
     every = maps[0].sampled_from

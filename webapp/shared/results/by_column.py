@@ -28,7 +28,6 @@ from themescope.core.metrics.crosstabs import (
 )
 from themescope.core.records.stored import CorpusRecord, LabellingRecord
 from themescope.core.types import Ids
-from themescope.jobs.common.labelled import MODEL
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.shared import queries
@@ -91,7 +90,7 @@ class Grouping:
 
 def of_themes(analysis: Analysis, listed: RunListing) -> Grouping:
     """Return the themes that the machine found."""
-    names = [str(theme["name"]) for theme in analysis.themes]
+    names = [theme["name"] for theme in analysis.themes]
     articles = np.array([sentence.article_id for sentence in listed.sentences], dtype=np.int64)
     return Grouping(analysis.corpus, "machine", listed.ids, articles, listed.labels, names, listed.groups)
 
@@ -115,7 +114,7 @@ def _chosen(corpus: CorpusRecord, analysis: Analysis | None, listed: RunListing 
     me, known, codes = current_person(), list[LabellingRecord](), list[int]()
     with queries.store().reading() as r:
         for one in compare_queries.labellings(corpus.id):
-            if one.article_id or one.origin.get("from") == MODEL or (one.blind and one.owner != me):
+            if one.article_id or one.by_model or (one.blind and one.owner != me):
                 continue
             now = r.labellings.snapshot(one.id).partition
             if (now.numbers != UNASSIGNED).any() and (r.labellings.newest_step(one.id) or "run_id" not in one.origin):

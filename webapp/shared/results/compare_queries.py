@@ -28,6 +28,7 @@ from themescope.core.records.stored import (
     RunRecord,
     ScoreRecord,
     Sharing,
+    StoredTheme,
 )
 from themescope.core.types import Floats, Ids, Labels, Sentence
 from themescope.db.records import BenchmarkRecord
@@ -292,7 +293,7 @@ def _runs(article: ArticleRecord, created: datetime) -> list[ClusteringRun]:
         if run.benchmark_id in items:
             return Division(items[run.benchmark_id].sentence_ids, labels)
         _, sentences = queries.article_text(article.id, created)
-        named = {place: str(theme["name"]) for place, theme in enumerate(run.config.get("themes", ()))}
+        named = {place: theme["name"] for place, theme in enumerate(run.found.get("themes", ()))}
         return Division(np.array([s.id for s in sentences], dtype=np.int64), labels, named)
 
     return [partition(run) for run in found]
@@ -322,7 +323,7 @@ def partition_name(run: RunRecord, model: ModelRecord | None, benchmark: Benchma
     """Return model, clusterer, a seed other than the default, and the benchmark: an article may be in several."""
     how = clusterer_title(run.clusterer) if run.clusterer else run.kind.capitalize()
     seed = f", seed {run.seed}" if run.seed else ""
-    where = f" on {benchmark.name}" if benchmark else ", this article" if run.config.get("article") else ""
+    where = f" on {benchmark.name}" if benchmark else ", this article" if run.found.get("article") else ""
     return f"{f'{model.name} · ' if model else ''}{how}{seed}{where}"
 
 
@@ -384,14 +385,14 @@ class Analysis:
     model: ModelRecord
 
     @property
-    def themes(self) -> list[dict[str, Any]]:
+    def themes(self) -> list[StoredTheme]:
         """Return name, words, size and central sentence ids of each theme, largest first."""
-        return list(self.run.config["themes"])
+        return self.run.found["themes"]
 
     @property
     def article(self) -> str:
         """Return the title of the article of which the clusters are; "" for themes of the whole corpus."""
-        return str(self.run.config.get("title", ""))
+        return str(self.run.found.get("title", ""))
 
     @property
     def name(self) -> str:
@@ -430,7 +431,7 @@ def levels(analysis: Analysis) -> list[Analysis]:
 
 def article_clusters(article_id: int) -> list[Analysis]:
     """Return the clusterings of one article that were made from its text, newest first."""
-    return [found for found in _all_analyses() if found.run.config.get("article") == article_id]
+    return [found for found in _all_analyses() if found.run.found.get("article") == article_id]
 
 
 def _all_analyses() -> list[Analysis]:
@@ -439,7 +440,7 @@ def _all_analyses() -> list[Analysis]:
         runs = r.runs.themes()
         corpora, models = {c.id: c for c in r.corpora.list()}, {m.id: m for m in r.models.list()}
     return [
-        Analysis(run, corpora[run.config["corpus_id"]], models[run.model_id])
+        Analysis(run, corpora[run.found["corpus_id"]], models[run.model_id])
         for run in reversed(runs)
         if run.model_id in models
     ]
