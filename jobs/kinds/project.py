@@ -66,11 +66,13 @@ class ProjectConfig(JobConfig):
 
     def title(self) -> str:
         """Return a title with corpus and model."""
+        if self.name:
+            return f"Draw the map “{self.name}”"
         count = len(self.articles) + len(self.titles)
         what = f"{count} article{'s' * (count > 1)} of “{self.corpus}”" if count else f"“{self.corpus}”"
         if len(self.titles) == 1 and not self.articles:
             what = f"“{self.titles[0]}”"
-        return f"Draw the map of {self.name or what} by “{self.model}”"
+        return f"Draw the map of {what} by “{self.model}”"
 
 
 def project(args: ProjectConfig, context: JobContext) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.db.texts import article
 from tests.e2e.conftest import PAYLOAD, App
-from tests.e2e.hands import at_rest, drawn_around, exported_ids, open_page, watching
+from tests.e2e.hands import at_rest, drawn_around, exported_ids, open_page, turn_to, watching
 from tests.e2e.test_accessibility import ALL_RULES, AXE, violations
 from tests.webapp.columned import add_columns
 from themescope.core.types import Ids
@@ -321,7 +321,15 @@ def the_map_is_a_list_and_results_have_pins(page: Page) -> None:
     selected(page, 20)
     first.locator("li .link").first.press("Enter")
     expect(page).to_have_url(re.compile("map_sentence="))
+    # A list that is open stays so when the map is drawn anew, and one that is closed stays closed.
+    for to in ("Themes", "Map"):
+        turn_to(page, to)
+    expect(page.locator(".map-view .outline summary").first).to_be_visible()
     page.get_by_role("button", name="Close the list").click()
+    for to in ("Themes", "Map"):
+        turn_to(page, to)
+    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+    expect(page.locator(".map-view .outline")).to_be_hidden()
     searched(page, "hill")
     expect(page.locator(".map-view .pin")).to_have_count(20)
     page.get_by_role("button", name=re.compile("^Result 3:")).press("Enter")

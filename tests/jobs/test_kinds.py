@@ -16,6 +16,7 @@ from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
 from themescope.db.store import Store
 from themescope.jobs.kinds import check_job
+from themescope.jobs.kinds.project import ProjectConfig
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 
@@ -234,6 +235,10 @@ class TestScores:
 
 
 class TestMaps:
+    def test_a_named_map_names_its_model_once(self) -> None:
+        assert ProjectConfig(corpus="C", model="M", name="C by M").title() == "Draw the map “C by M”"
+        assert ProjectConfig(corpus="C", model="M").title() == "Draw the map of “C” by “M”"
+
     def test_a_sample_says_from_how_many(self, modelled: Store) -> None:
         settings = {"epochs": 5}
         first, again = (do(modelled, "project", corpus="C", model="M", limit=80, settings=settings) for _ in range(2))

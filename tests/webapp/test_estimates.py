@@ -106,6 +106,19 @@ def test_the_steps_follow_what_people_have_done(sqlite_store: Store, open_page: 
     assert words_of(at).count(":material/check_circle:") == 2
 
 
+def test_codings_from_a_table_are_codings_of_people(sqlite_store: Store, open_page: Open) -> None:
+    corpus = add_corpus(sqlite_store, "Towns", 2)
+    origin = {"from": "table", "name": "labels.csv"}
+    for coder in ("Ada", "Ben"):
+        new = NewLabelling(corpus.id, f"labels ({coder})", "Ada")
+        starts.begin(sqlite_store, new, lambda *of: starts.from_nothing(*of)._replace(origin=origin))
+    at = open_page("tasks")
+    assert not at.exception and "Needs the codings of two people" not in words_of(at)
+    assert "Needs coded units" not in words_of(at)
+    # One button draws a sample.
+    assert [b.label for b in at.button if b.proto.type == "primary"] == ["New task"]
+
+
 def test_the_files_hold_what_is_shown(
     copy_home: CopyHome, home: Path, open_page: Open, files: dict[str, Callable[[], str | bytes]]
 ) -> None:

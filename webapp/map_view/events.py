@@ -28,6 +28,8 @@ def handle(canvas: Canvas, state: MapState, name: str, event: Any) -> None:
         state.version += 1
     elif name == "camera":  # pan and zoom
         state.camera = camera_of(event)
+    elif name == "outline":  # the canvas whose list of categories and sentences is open
+        state.outlined = str(event)
     elif name == "hover":  # the point under the pointer has a tooltip
         row = canvas.row(event)
         state.tip = int(canvas.scene.ids[row]) if row >= 0 else -1
@@ -64,8 +66,6 @@ def _handle(canvas: Canvas, state: MapState, name: str, event: Mapping[str, Any]
         state.request_tiles(canvas.digest, held, canvas.levels.batch(_numbers(event.get("wanted"))))
     elif name == "picture":  # the browser cannot draw the points
         state.picture = True
-    elif name == "outline":  # the list of categories and sentences is open
-        state.outlined = canvas.digest
 
 
 def _numbers(value: Any) -> list[int]:

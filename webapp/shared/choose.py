@@ -217,14 +217,15 @@ def study_steps() -> list[Stage]:
         people = [one for one in labellings if not one.by_model]
         tasks = [r.tasks.items(task.id) for task in r.tasks.list(corpus_id)]
         labelled = any(r.predictions.newest(one.id) for one in people)
-    coders = max((len({item.person for item in items if item.done}) for items in tasks), default=0)
+    tables = sum(one.origin.get("from") == "table" for one in people)  # coded elsewhere
+    coders = max([tables, *(len({item.person for item in items if item.done}) for items in tasks)])
     gold = any(one.kind is Sharing.GOLD for one in people)
     finished = any(items and all(item.done for item in items) for items in tasks)
     return [
         Stage("Write the codebook", "The codes, with a rule for each.", bool(people), "codebook"),
         Stage("Draw a sample", "Units at random, given to one or several people.", bool(tasks), "tasks",
              {"view": "New task"}, "" if people else "Needs a codebook."),
-        Stage("Code", "Each person gives the units of the sample their codes.", finished, "tasks",
+        Stage("Code", "Each person gives the units of the sample their codes.", finished or bool(tables), "tasks",
              None, "" if tasks else "Needs a sample."),
         Stage("Compare", "How far people agree; settle what they disagree on.", gold, "agreement",
              None, "" if coders > 1 else "Needs the codings of two people."),
@@ -233,10 +234,11 @@ def study_steps() -> list[Stage]:
     ]  # fmt: skip
 
 
-def steps(found: Sequence[Stage]) -> None:
-    """Draw an empty place as its numbered steps; the first one that is left to do and possible is the primary button.
+def steps(found: Sequence[Stage]) -> Stage | None:
+    """Draw an empty place as its numbered steps, and return the first one that is left to do and possible.
 
-    A step of the page that is open has no button, unless it names a view: the page itself shows how to do it.
+    That one has the primary button, unless it is a step of the page that is open and names no view: the page itself
+    shows how to do it.
     """
     following = next((step for step in found if not step.done and not step.needs), None)
     with st.container(border=True, key="steps", width=760):
@@ -251,6 +253,7 @@ def steps(found: Sequence[Stage]) -> None:
                 look: dict[str, Any] = {"type": "primary", "icon": ":material/arrow_forward:", "key": "next-step"}
                 if st.button(plain(step.title), **look, on_click=step.start) and step.start is None:
                     switch_page(step.page, step.view)
+    return following
 
 
 def no_sections(corpus: CorpusRecord, why: str) -> None:

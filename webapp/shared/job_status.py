@@ -217,7 +217,5 @@ def workers() -> None:
         return
     for worker in alive:
         host, _, rest = worker.owner.partition(":")
-        st.caption(
-            f":green[●] Worker on {plain(host)}, process {plain(rest.partition(':')[0])}, queue "
-            f"“{plain(worker.queue)}”, started {ago(worker.started)}"
-        )
+        about = f"Process {plain(rest.partition(':')[0])}, queue “{plain(worker.queue)}”."
+        st.caption(f":green[●] Worker on {plain(host)}, started {ago(worker.started)}", help=about)

@@ -119,8 +119,9 @@ def _codes(found: CodingAgreement, people: Sequence[Rater], which: str) -> None:
     with st.container(horizontal=True):
         _coefficient("Krippendorff's alpha", found.alpha, f"For {data}. {_SCALE} Kappa is {kappa}. Counted are {units}")
         _coefficient("Cohen's kappa", found.kappa)
-        st.metric("Equal", "–" if np.isnan(found.observed) else f"{found.observed:.0%}", border=True)
-        st.metric("Units", f"{found.sentences:,}", border=True)
+        equal = "–" if np.isnan(found.observed) else f"{found.observed:.0%}"
+        st.metric("Equal", equal, border=True, height="stretch")
+        st.metric("Units", f"{found.sentences:,}", border=True, height="stretch")
     undefined = found.alpha.undefined or found.kappa.undefined
     if undefined:
         st.caption(f"Undefined because {undefined}.{_more(which)}")

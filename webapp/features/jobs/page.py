@@ -50,8 +50,9 @@ if ended:
         "Status": [job.status.value for job in ended],
         "Ended": [ago(job.ended) for job in ended],
         "Took": [duration(jobs.elapsed(job)) if job.started else "" for job in ended],
-        "Error": [job.error for job in ended],
     }
+    if any(job.error for job in ended):
+        columns["Error"] = [job.error for job in ended]
     widths = {"Job": st.column_config.TextColumn(width="large")}
     chosen = clickable(ended, JOB, lambda job: str(job.id), columns, widths)
     if st.session_state.get(JOB) == str(chosen.id):

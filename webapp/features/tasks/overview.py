@@ -62,12 +62,13 @@ def routed(task: Task, person: str) -> tuple[list[Routed], str]:
 def show_list(corpus: CorpusRecord) -> None:
     """Draw every task of the project with its progress; the person's next one has the primary button."""
     found, person = codebook_view.tasks(corpus.id), current_person()
-    if not found:
-        steps(study_steps())
+    # The step that draws a sample is the button below.
+    ahead = None if found else steps([one._replace(view=None) if one.page == "tasks" else one for one in study_steps()])
     following = next((task for task in found if task.record.closed is None and work.next_item(task.of(person))), None)
     if may(Right.MANAGE):
+        later = following or (ahead and ahead.page != "tasks")
         st.button(
-            "New task", icon=":material/add:", type="secondary" if following or not found else "primary",
+            "New task", icon=":material/add:", type="secondary" if later else "primary",
             on_click=open_view, args=("", NEW),
         )  # fmt: skip
     for task in found:

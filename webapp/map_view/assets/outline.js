@@ -15,22 +15,26 @@ const OUTLINE = {
   openOutline() {
     this.outline.hidden = false;
     this.outlineBody.focus();
+    this.setState("outline", this.data.digest);
     this.askOutline();
     this.redraw(false);
   },
 
   closeOutline() {
     this.outline.hidden = true;
+    this.setState("outline", "");
     this.bar.querySelector("[aria-label=More]").focus();
     this.redraw(false);
   },
 
   askOutline() {
     const key = this.data.digest + (this.data.filter ?? "");
+    // A view that Streamlit has made anew shows the list that was open before.
+    if (this.data.outline && !this.data.fixed && !this.outlineOf) this.outline.hidden = false;
     if (this.outline.hidden || this.outlineOf === key) return;
     if (!this.data.outline) {
       this.outlineBody.textContent = "Loading the list …";
-      return this.sendNow("outline", { digest: this.data.digest });
+      return this.setState("outline", this.data.digest);
     }
     this.outlineOf = key;
     this.outlineBody.replaceChildren();
