@@ -24,3 +24,19 @@ test("a surface that is drawn once more while it goes does not take the actions 
   window.later();
   assert.equal(actionQueue.actions.length, 0);
 });
+
+test("changes are made to what the browser has, and without that everything is asked for", () => {
+  const { received } = new Function("window", "document", `${SCRIPT}; return { received };`)({ addEventListener() {} }, {});
+  const asked = [], ask = (kind, { has }) => asked.push([kind, has]);
+  const first = { view: "v", number: 1, base: 0, ids: [1, 2, 3, 4], rows: { 1: { text: "a", note: "n" }, 2: { text: "b" } }, focused: 1 };
+  assert.equal(received(first, ask), first);
+  const changes = { parts: { ids: { at: 1, count: 2, items: [9] }, rows: { parts: { 1: { parts: { text: ["c"] }, gone: ["note"] }, 5: [{ text: "e" }] }, gone: ["2"] }, focused: [null] }, gone: [] };
+  const second = received({ view: "v", number: 2, base: 1, changes }, ask);
+  assert.deepEqual([second.ids, second.rows, second.focused], [[1, 9, 4], { 1: { text: "c" }, 5: { text: "e" } }, null]);
+  assert.deepEqual(first.ids, [1, 2, 3, 4]); // what later changes build on stays as it was
+  assert.deepEqual(received({ view: "v", number: 3, base: 1, changes: { parts: { ids: { parts: { 3: [7] } } } } }, ask).ids, [1, 2, 3, 7]);
+  assert.deepEqual(asked, []);
+  assert.equal(received({ view: "v", number: 9, base: 8, changes: { parts: {} } }, ask), undefined);
+  assert.equal(received({ view: "w", number: 9, base: 8, changes: { parts: {} } }, ask), undefined);
+  assert.deepEqual(asked, [["actions", { v: 0 }], ["actions", { v: 0, w: 0 }]]);
+});

@@ -18,4 +18,4 @@ def listed(at: AppTest) -> list[dict[str, Any]]:
     """Return the units of the groups that were sent: id, text, sub, tag and note."""
     found = listing(at)
     of = found["list"] if "clusters" in found else found
-    return [row for rows in of.get("groups", {}).values() for row in rows]
+    return [of["rows"][str(id)] for ids in of.get("groups", {}).values() for id in ids]

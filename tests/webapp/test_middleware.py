@@ -31,6 +31,7 @@ from themescope.webapp.routes.middleware import (
     page_policy,
     server_error,
 )
+from themescope.webapp.shared.components import ASSETS, MODULES, module
 
 ANSWERED = "answered"
 
@@ -334,3 +335,15 @@ def test_scripts_are_compressed_once_and_kept_for_ever(client: TestClient) -> No
 def test_no_other_file_is_served(client: TestClient, path: str) -> None:
     answer = client.get(f"/static/{path}")
     assert answer.status_code == 404 and "<html" not in answer.text
+
+
+def test_a_module_of_ours_is_kept_by_the_browser_and_no_other_file_is_one(client: TestClient) -> None:
+    digest, text = module(ASSETS, "elements.js", "search.js")
+    address = f"{MODULES}{digest}/shared/assets/elements.js+search.js"
+    found = client.get(address)
+    assert found.content == text and found.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in found.headers["cache-control"] and found.headers["content-encoding"] == "gzip"
+    # Another server of the installation may be older or newer.
+    assert client.get(address.replace(digest, "0")).headers["cache-control"] == "no-cache"
+    for other in ("shared/assets/style.css", "shared/elements.js", "shared/assets/..+elements.js", "routes/api.py"):
+        assert client.get(f"{MODULES}{digest}/{other}").status_code == 404

@@ -3,7 +3,9 @@
 import json
 import math
 import re
+import shutil
 import socket
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
@@ -13,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event
 from streamlit import runtime
@@ -258,3 +260,31 @@ def test_additions_and_deletions_are_noticed_without_reading_the_records(
         seen.append(queries.fingerprint())
     assert len({*seen}) == 4
     assert all("count(*)" in one for one in statements if one.startswith("SELECT"))
+
+
+JSON = st.recursive(
+    st.none() | st.integers(-9, 9) | st.sampled_from(["", "a", "b"]),
+    lambda part: st.lists(part, max_size=5) | st.dictionaries(st.sampled_from(["a", "b", "1", "2"]), part, max_size=4),
+)
+
+
+def test_changes_make_one_value_of_another(tmp_path: Path) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    pairs: list[tuple[object, object]] = []
+
+    @settings(database=None, max_examples=300)
+    @given(JSON, JSON)
+    def collect(old: object, new: object) -> None:
+        pairs.append((old, new))
+
+    collect()
+    script = (components.ASSETS / "actions.js").read_text(encoding="utf-8")
+    cases = [{"old": old, "change": components.changes(old, new)} for old, new in pairs]
+    (tmp_path / "cases.json").write_text(json.dumps(cases), encoding="utf-8")
+    made = f"""globalThis.window = {{ addEventListener() {{}} }};
+    {script}
+    const cases = JSON.parse(require("node:fs").readFileSync("cases.json", "utf8"));
+    console.log(JSON.stringify(cases.map(({{ old, change }}) => merged(old, change))));"""
+    done = subprocess.run(["node", "-e", made], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [new for _, new in pairs]

@@ -1,5 +1,6 @@
 """The page Code: what is done is stored, what is refused is told, nothing typed by a person is obeyed."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -114,6 +115,22 @@ def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingReco
         press(reloaded, labelling, key)
         assert not reloaded.exception
         assert not reloaded.error
+
+
+def test_what_the_browser_has_is_not_sent_again(labelling: LabellingRecord, open_page: Open) -> None:
+    at = open_page("code", surface="Table")
+    state: RelabelState = at.session_state[f"code_state_{labelling.id}"]
+    whole = listing(at)
+    assert whole["base"] == 0 and whole["list"]["ids"] == state.partition.ids.tolist()
+    state.known[whole["view"]].note(whole["number"])
+    select(at, labelling, state.partition.members(2)[:2].tolist())
+    press(at, labelling, "1")
+    sent = listing(at)
+    assert sent["base"] == whole["number"] and "list" not in sent
+    assert len(json.dumps(sent)) < len(json.dumps(whole)) / 4
+    assert [*sent["changes"]["parts"]["list"]["parts"]["was"]["parts"].values()] == [[1], [1]]
+    state.known[whole["view"]].note("forged")  # as from a browser that has lost it
+    assert listing(at.run())["list"]["rows"]
 
 
 def test_a_conflict_shows_both_versions(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:

@@ -1,6 +1,7 @@
 // Types of the map: what the server sends, and the parts of the view that its scripts share.
 interface Window {
   themescopeActions?: any;
+  themescopeSent?: Record<string, Map<number, any>>;
   themescopeColumns?: any;
   themescopeDragged?: any;
   themescopeMaps?: any;

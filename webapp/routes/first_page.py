@@ -21,13 +21,14 @@ from starlette.types import Receive, Scope, Send
 
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.routes.status import Wrapper
-from themescope.webapp.shared.components import ASSETS
+from themescope.webapp.shared.components import ASSETS, MODULES, WEBAPP, module
 from themescope.webapp.shared.pages import place_of
 
 _STATIC = Path(streamlit.__file__).resolve().parent / "static"
 _LEVEL, _LEAST = 9, 1_000
 _FOREVER = "public, immutable, max-age=31536000"
 """Names of Streamlit's files contain a digest of their content."""
+_FOLDERS = {one.relative_to(WEBAPP).as_posix() for one in (ASSETS, *WEBAPP.glob("features/*/assets"))}
 _COMPRESSED = (".js", ".css", ".json", ".svg", ".html", ".txt", ".map")
 _STYLE = """
 .first-page{position:fixed;inset:0;display:flex;flex-direction:column;align-items:center;justify-content:center;gap:1rem;
@@ -76,13 +77,30 @@ async def file(request: Request) -> Response:
     return Response(body, media_type=kind, headers=headers | {"Content-Encoding": "gzip"})
 
 
+async def own_module(request: Request) -> Response:
+    """Answer with the module of a component of ours."""
+    digest, folder, files = (request.path_params[name] for name in ("digest", "folder", "files"))
+    known = {one.name for place in (WEBAPP / folder, ASSETS) for one in place.glob("*.js")}
+    if folder not in _FOLDERS or not known.issuperset(files.split("+")):
+        return PlainTextResponse("Not found.", 404)
+    current, text = module(WEBAPP / folder, *files.split("+"))
+    headers = {"Cache-Control": _FOREVER if digest == current else "no-cache", "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        text, headers["Content-Encoding"] = gzip.compress(text, mtime=0), "gzip"
+    return Response(text, media_type="text/javascript", headers=headers)
+
+
 @lru_cache(maxsize=512)
 def _compressed(path: Path) -> bytes:
     return gzip.compress(path.read_bytes(), _LEVEL, mtime=0)
 
 
 _ROUTER = Router(
-    [Route("/static/{path:path}", file), *(Route(f"/{'' if id == 'home' else id}", page) for id in REGISTRY.ids())]
+    [
+        Route(f"{MODULES}{{digest}}/{{folder:path}}/{{files}}", own_module),
+        Route("/static/{path:path}", file),
+        *(Route(f"/{'' if id == 'home' else id}", page) for id in REGISTRY.ids()),
+    ]
 )
 
 

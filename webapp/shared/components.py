@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -43,6 +45,20 @@ _MIME = {
     ".zip": "application/zip",
 }
 _KEPT_DOWNLOADS, _KEPT_BYTES = 16, 64_000_000
+_KEPT_SENT = 4
+WEBAPP = Path(__file__).parents[1]
+MODULES = "/static/themescope/"
+"""Start of the addresses of modules: the browser keeps them, where Streamlit would send them along with all data."""
+_LOAD = """
+const { default: draw, moduleStyles } = await import(new URL("ADDRESS", location.origin));
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(moduleStyles);
+export default (given) => {
+  const root = given.parentElement.getRootNode();
+  if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+  return draw(given);
+};
+"""
 _NO_FIELDS: Mapping[str, Any] = {}
 _CARDS, _CARDS_KEY = 100, "table-cards"
 """Most rows that are shown as cards, and the beginning of the keys of the component."""
@@ -69,12 +85,61 @@ def draw_component(name: str, folder: Path = ASSETS, *scripts: str, **call: Any)
     may use ``elements.js`` and the other ``scripts``. Each of them may have styles of its own. ``call`` holds data, key
     and callbacks.
     """
-    files = ["elements.js", *scripts, f"{name}.js"]
+    files = ("elements.js", *scripts, f"{name}.js")
+    digest, _ = module(folder, *files)
+    address = f"{MODULES}{digest}/{folder.relative_to(WEBAPP).as_posix()}/{'+'.join(files)}"
+    html = f'<div class="{name}"></div>'
+    draw = st.components.v2.component(f"themescope_{name}", html=html, js=_LOAD.replace("ADDRESS", address))
+    draw(**call)
+
+
+@cache
+def module(folder: Path, *files: str) -> tuple[str, bytes]:
+    """Return the module of a component, with its digest: scripts, and those styles that exist for them."""
     styles = [file.replace(".js", ".css") for file in files]
     css = asset(folder, *(style for style in styles if (folder / style).exists() or (ASSETS / style).exists()))
-    js = asset(folder, *files)
-    draw = st.components.v2.component(f"themescope_{name}", html=f'<div class="{name}"></div>', css=css, js=js)
-    draw(**call)
+    text = f"{asset(folder, *files)}\nexport const moduleStyles = {json.dumps(css)};\n".encode()
+    return hashlib.sha256(text).hexdigest()[:12], text
+
+
+@dataclass
+class Known:
+    """What the browser has of the data of a component: it is sent what differs from that."""
+
+    number: int = 0
+    kept: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    """What was sent, by number: from what the browser said that it has, or the last ones until it says so."""
+    base: int = 0
+    """Number of what the browser said that it has; 0 if it has nothing that is kept."""
+
+    def note(self, number: object) -> None:
+        """Note the number of what the browser says that it has."""
+        self.base = number if isinstance(number, int) and number in self.kept else 0
+        self.kept = {n: data for n, data in self.kept.items() if self.base and n >= self.base}
+
+    def since(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what to send for ``data``, which is not changed afterwards."""
+        self.number += 1
+        sent = {"changes": changes(self.kept[self.base], data)} if self.base else {**data}
+        self.kept[self.number] = data
+        if len(self.kept) > _KEPT_SENT:
+            del self.kept[min(set(self.kept) - {self.base})]
+        return sent | {"number": self.number, "base": self.base}
+
+
+def changes(old: Any, new: Any) -> Any:
+    """Return how to make ``new`` of ``old``, both of JSON: another value in a list, or what differs in its parts."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        parts = {k: changes(old[k], v) if k in old else [v] for k, v in new.items() if k not in old or old[k] != v}
+        return {"parts": parts, "gone": [key for key in old if key not in new]}
+    if isinstance(old, list) and isinstance(new, list):
+        if len(old) == len(new):
+            return {"parts": {str(i): changes(old[i], new[i]) for i in range(len(new)) if old[i] != new[i]}}
+        most = min(len(old), len(new))
+        start = next((i for i in range(most) if old[i] != new[i]), most)
+        end = next((i for i in range(most - start) if old[-1 - i] != new[-1 - i]), most - start)
+        return {"at": start, "count": len(old) - start - end, "items": new[start : len(new) - end]}
+    return [new]
 
 
 Columns = Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame | Styler

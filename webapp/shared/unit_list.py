@@ -116,6 +116,7 @@ def view_data(units: Units, sent: Sent | None = None) -> dict[str, Any]:
     last = max(len(units.ids) - 1, 0) // PER_GROUP
     wanted = sent.groups if sent is not None and sent.list == name else ()
     numbers = sorted({0, *(number for number in wanted if number <= last)}) if len(units.ids) else []
+    groups = {n: units.rows(slice(n * PER_GROUP, (n + 1) * PER_GROUP)) for n in numbers}
     return {
         "list": name,
         "digest": digest,
@@ -124,5 +125,6 @@ def view_data(units: Units, sent: Sent | None = None) -> dict[str, Any]:
         "per": PER_GROUP,
         "mark": units.mark,
         "empty": "No units.",
-        "groups": {str(n): units.rows(slice(n * PER_GROUP, (n + 1) * PER_GROUP)) for n in numbers},
+        "groups": {str(n): [row["id"] for row in rows] for n, rows in groups.items()},
+        "rows": {str(row["id"]): row for rows in groups.values() for row in rows},
     }

@@ -40,6 +40,7 @@ from themescope.webapp.features.coding import (
 )
 from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import Known
 from themescope.webapp.shared.people import current_person, shown
 from themescope.webapp.shared.results.compare_queries import SORT
 from themescope.webapp.shared.unit_list import Sent
@@ -65,6 +66,8 @@ class RelabelState:
     shown: int | None = None
     """Id of the unit that the list was last asked to show."""
     sent: Sent = field(default_factory=Sent)
+    known: dict[str, Known] = field(default_factory=dict)
+    """What the browser has of the components of the page."""
     acknowledged: int = 0
     """Number of the browser's last action that was dispatched; see ``relabel.actions``."""
     lock: Lock = field(default_factory=Lock)

@@ -6,7 +6,7 @@ Keys act on the selected units, or on the one that has the focus; what the brows
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -35,7 +35,7 @@ from themescope.webapp.features.coding import (
 )
 from themescope.webapp.features.coding import SELECTION as SELECTION_ID
 from themescope.webapp.features.coding import queries as page_queries
-from themescope.webapp.features.coding.actions import actions_of
+from themescope.webapp.features.coding.actions import actions_of, is_int
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.features.coding.toolbar import appearance, bar_data, code_list, draw
 from themescope.webapp.shared import people, unit_list
@@ -143,8 +143,8 @@ def _draw(state: RelabelState, ids: Ids, name: str, head: dict[str, Any], with_c
     state.focused_at = int(np.flatnonzero(ids == state.focused)[0]) if state.focused is not None else 0
 
     def focus(event: Any) -> None:
-        if isinstance(event, int):
-            state.focused = event
+        if isinstance(event, Mapping) and is_int(event.get("id")):
+            state.focused = event["id"]
 
     data = panes_data(state, ids, name, head, with_codes, mark)
     draw(state, "panes", data, *SCRIPTS, events={"groups": sent.request, "focus": focus})

@@ -16,7 +16,7 @@ from themescope.webapp.features.coding import CODE_KEYS, queries
 from themescope.webapp.features.coding.actions import Handler, actions_of, dispatch
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import people
-from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.components import Known, draw_component
 from themescope.webapp.shared.figures import Tones
 from themescope.webapp.shared.results.compare_queries import TABLE
 from themescope.webapp.shared.text import ago, count, plain, shorten
@@ -45,13 +45,23 @@ def draw(
 ) -> None:
     """Draw a component of the page, which sends its actions; ``events`` are the handlers of what else it sends."""
     key = f"code_component_{name}_{state.record.id}"
+    known = state.known.setdefault(key, Known())
 
     def on(kind: str, act: Callable[[Any], None]) -> Callable[[], None]:
-        return lambda: act((st.session_state.get(key) or {}).get(kind))
+        def take() -> None:
+            message = (st.session_state.get(key) or {}).get(kind)
+            if isinstance(message, Mapping) and isinstance(has := message.get("has"), Mapping):
+                for view, one in state.known.items():
+                    one.note(has.get(view))
+            act(message)
+
+        return take
 
     handlers = {"actions": lambda message: dispatch(state, message, handle), **events}
     callbacks = {f"on_{kind}_change": on(kind, act) for kind, act in handlers.items()}
-    draw_component(name, ASSETS, "actions.js", "coding.js", *scripts, data=data, key=key, **callbacks)
+    draw_component(
+        name, ASSETS, "actions.js", "coding.js", *scripts, data=known.since(data) | {"view": key}, key=key, **callbacks
+    )
     state.notice = ""
 
 

@@ -57,7 +57,7 @@ class ActionQueue {
     const late = this.late || attempt > 0;
     this.stopRetrying();
     if (!this.actions.length) return;
-    sender?.setState("actions", { session: this.session, actions: this.actions, attempt, seen: this.seen });
+    sender?.setState("actions", { session: this.session, actions: this.actions, attempt, seen: this.seen, has: sentNumbers() });
     this.timer = window.setTimeout(() => this.send(attempt + 1), RESEND_MS);
     this.late = late;
     this.notify();
@@ -71,6 +71,33 @@ class ActionQueue {
   notify() {
     for (const view of this.views) view.drawStatus();
   }
+}
+
+// What this browser has of the data of components, by view and number: the server sends what differs from that.
+const sentData = (window.themescopeSent ??= {});
+
+function sentNumbers() {
+  return Object.fromEntries(Object.entries(sentData).map(([view, had]) => [view, Math.max(...had.keys())]));
+}
+
+// The whole data of a view; without what the message builds on, nothing, and the server is asked for everything.
+function received(data, setState) {
+  const { view, base } = data, had = [...(sentData[view] ?? [])].filter(([number]) => base && number >= base);
+  const old = base && sentData[view]?.get(base), whole = base ? old && merged(old, data.changes) : data;
+  sentData[view] = new Map(whole ? [...had, [data.number, whole]] : [[0, null]]);
+  const { session, actions, seen } = actionQueue;
+  if (!whole) setState("actions", { session, actions, seen, attempt: data.number, has: sentNumbers() });
+  return whole;
+}
+
+function merged(old, change) {
+  if (Array.isArray(change)) return change[0];
+  const { parts = {}, gone = [], items, at, count } = change;
+  if (items) return [...old.slice(0, at), ...items, ...old.slice(at + count)];
+  const made = Array.isArray(old) ? [...old] : { ...old };
+  for (const key of gone) delete made[key];
+  for (const [key, part] of Object.entries(parts)) made[key] = merged(made[key], part);
+  return made;
 }
 
 const actionQueue = (window.themescopeActions ??= new ActionQueue());

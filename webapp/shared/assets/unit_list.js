@@ -40,9 +40,9 @@ class UnitList {
     this.box.setAttribute("aria-label", data.label);
     if (data.select) this.box.setAttribute("aria-multiselectable", "true");
     if (fresh) this.groups.clear();
-    for (const [number, rows] of Object.entries(data.groups)) {
-      this.groups.set(Number(number), rows);
-      if (!data.ids) rows.forEach((row, place) => (this.ids[Number(number) * data.per + place] = row.id));
+    for (const [number, ids] of Object.entries(data.groups)) {
+      this.groups.set(Number(number), ids.map((id) => data.rows[id]));
+      if (!data.ids) ids.forEach((id, place) => (this.ids[Number(number) * data.per + place] = id));
     }
     this.place = new Map([...this.ids.entries()].map(([place, id]) => [id, place]));
     if (list) {

@@ -7,5 +7,6 @@ class Bar extends CodingView {
 }
 
 export default function ({ data, parentElement, setStateValue }) {
-  viewOf(parentElement, "coding_bar", Bar).show(data, setStateValue);
+  const whole = received(data, setStateValue);
+  if (whole) viewOf(parentElement, "coding_bar", Bar).show(whole, setStateValue);
 }

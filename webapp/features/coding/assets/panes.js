@@ -48,7 +48,7 @@ class Panes extends CodingView {
   }
 
   show(data, setState, trigger) {
-    this.trigger = trigger;
+    this.trigger = (kind, message) => trigger(kind, { ...message, has: sentNumbers() });
     const other = this.data?.sort !== data.sort;
     super.show(data, setState);
     if (other) this.book.open = !data.sort; // Sort has the codes in its left pane
@@ -103,7 +103,7 @@ class Panes extends CodingView {
 
   // The server is told of the focus once it has stopped moving.
   tell(id) {
-    if (id !== undefined && id !== this.data.focused) this.trigger("focus", id);
+    if (id !== undefined && id !== this.data.focused) this.trigger("focus", { id });
   }
 
   // --- clusters ---
@@ -364,5 +364,6 @@ class Panes extends CodingView {
 }
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
-  viewOf(parentElement, "panes", Panes).show(data, setStateValue, setTriggerValue);
+  const whole = received(data, setStateValue);
+  if (whole) viewOf(parentElement, "panes", Panes).show(whole, setStateValue, setTriggerValue);
 }

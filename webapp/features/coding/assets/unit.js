@@ -275,5 +275,6 @@ class Unit extends CodingView {
 }
 
 export default function ({ data, parentElement, setStateValue }) {
-  viewOf(parentElement, "unit", Unit).show(data, setStateValue);
+  const whole = received(data, setStateValue);
+  if (whole) viewOf(parentElement, "unit", Unit).show(whole, setStateValue);
 }
