@@ -56,6 +56,14 @@ REGISTRY = Registry(
             suffixes="xml",
             revision=2,
         ),
+        _document(
+            "tei",
+            "TEI (ParlaMint, editions, plays)",
+            "Paragraphs and speeches, with speaker, party, role and date as columns. Headers and notes are listed.",
+            "TEI P5; ParlaMint 4",
+            "documents.tei:Tei",
+            suffixes="xml",
+        ),
         _card(
             "reuters-sgml",
             "Reuters-21578 (SGML)",
@@ -193,11 +201,11 @@ REGISTRY = Registry(
         ),
         _card(
             "references",
-            "References (RIS, MEDLINE, BibTeX)",
-            "References with their abstracts; authors, year, journal and keywords are columns.",
-            "RIS (Research Information Systems); PubMed, MEDLINE display format; BibTeX",
+            "References (RIS, MEDLINE, BibTeX), press archives",
+            "References with their abstracts, articles of Nexis and Factiva (also Word, RTF); the fields are columns.",
+            "RIS (Research Information Systems); PubMed, MEDLINE display format; BibTeX; Nexis Uni; Factiva",
             "references:References",
-            suffixes="ris nbib bib",
+            suffixes="ris nbib bib txt",
             tags="latin-1",
         ),
         _card(

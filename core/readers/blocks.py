@@ -6,14 +6,17 @@ what is only listed in the account of the file, is decided here, in the same way
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from themescope.core.config import Config, option
 from themescope.core.protocols import Report
+from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.documents.turns import Layout, lines_of
 from themescope.core.readers.outline import BaseReader, Outline, title_of
 from themescope.core.readers.streams import check_article
@@ -69,7 +72,8 @@ class DocumentReader(BaseReader, ABC):
         """Yield an article for every document with text."""
         self.account.clear()
         for document in self.documents(path, report):
-            yield from self._article(document, path)
+            for part in press_articles(document, self.account):
+                yield from self._article(part, path)
 
     def _keeps(self, kind: str) -> bool:
         if kind not in (LIST, TABLE) or not isinstance(self.config, DocumentConfig):
@@ -96,7 +100,7 @@ class DocumentReader(BaseReader, ABC):
         return [each for place, block in enumerate(blocks) for each in turns.get(place, [block])]
 
     def _article(self, document: Document, path: Path) -> Iterator[Article]:
-        blocks = [block for block in document.blocks if block.text.strip()]
+        blocks = [*document.blocks]
         check_article(path, sum(len(block.text) for block in blocks))
         kept = {kind for kind in {block.kind for block in blocks} if self._keeps(kind)}
         if not kept:
@@ -128,3 +132,135 @@ class DocumentReader(BaseReader, ABC):
         article = outline.article()
         if article is not None:
             yield replace(article, values=dict(document.values), sentence_values=columns)
+
+
+# --- articles of press archives ---------------------------------------------------------------------------------------
+
+_END = re.compile(r"End of Document|(?:AN )?Document ([A-Za-z0-9]{15,40})")
+_BEGIN = re.compile(
+    r"\d[\d.,]* (?:of|von|de|di|sur|van) \d[\d.,]* DO[CK]UMENT\w*|DO[CK]UMENT\w* \d+ \w+ \d+", re.IGNORECASE
+)
+_FIELD = re.compile(r"([^\W\d_][\w-]{2,24}(?: [A-Z][\w-]{2,14})?):(?:\s+(.*))?", re.DOTALL)
+_KNOWN = re.compile(
+    r"(?:load-date|length|byline|section|longueur|länge|rubrik|rubrique|autor|auteur|publication-type|language|highlight|"
+    r"headline|dateline|series):\s|(?:LP|HD)\b", re.IGNORECASE,
+)  # fmt: skip
+_AFTER = re.compile(
+    r"(?:load-date|language|publication-type|journal code|subject|industry|geographic|person|company|organization|"
+    r"ticker|graphic|url|correction-date|update|sprache|langue|zeitungstyp):.*|classification|graphic|notes|correction",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What stands below the text of an article of Nexis."""
+_DAY = re.compile(r"(?:[^\W\d]+,? )?(?:\d{1,2}\.? )?[^\W\d]{3,10}\.? (?:\d{1,2}, )?\d{4}(?:,? [^.]{1,40})?")
+_WORDS = re.compile(r"[\d,.]+ (?:words?|Wörter|mots|palabras|parole)", re.IGNORECASE)
+_RIGHTS = re.compile(r"©|\(c\)|copyright|all rights reserved", re.IGNORECASE)
+_CODED = re.compile(
+    r"(HD|LP|TD|BY|CR|WC|PD|ET|SN|SC|ED|PG|VOL|LA|CY|CX|SE|CLM|ART|CO|IN|NS|RE|RF|IPC|IPD|PUB|AN)(?:\s+(.*))?",
+    re.DOTALL,
+)
+_CODES = {
+    "HD": "title", "BY": "byline", "WC": "length", "PD": "date", "ET": "time", "SN": "publication", "SC": "code",
+    "SE": "section", "LA": "language", "PG": "page", "ED": "edition", "CO": "company", "IN": "industry",
+    "NS": "subject", "RE": "geographic", "PUB": "publisher", "AN": "id", "LP": PARAGRAPH, "TD": PARAGRAPH,
+}  # fmt: skip
+"""Code of Factiva → column, or the text."""
+
+
+def press_bounds(lines: Sequence[str]) -> list[int]:
+    """Return where the articles of an export of Nexis or Factiva begin, and where the last one ends; [] for others."""
+    ends = [at + 1 for at, line in enumerate(lines) if _END.fullmatch(line)]
+    begins = [] if ends else [at for at, line in enumerate(lines) if _BEGIN.fullmatch(line)]
+    if not ends + begins or not any(_KNOWN.match(line) or _WORDS.fullmatch(line) for line in lines):
+        return []
+    return [0, *ends] if ends else [*begins, len(lines)]
+
+
+def press_articles(document: Document, account: ReadAccount) -> Iterator[Document]:
+    """Yield the articles of an export of Nexis or Factiva with their fields as values; else the document itself."""
+    blocks = [block for block in document.blocks if block.text.strip()]
+    lines = [" ".join(block.text.split()) for block in blocks]
+    bounds = press_bounds(lines)
+    if not bounds:
+        yield replace(document, blocks=blocks)
+        return
+    blocks = [block._replace(text=line) for block, line in zip(blocks, lines, strict=True)]
+    for block in blocks[: bounds[0]] + blocks[bounds[-1] :]:
+        account.skip("line outside of the articles", block.place, block.text)
+    for start, end in pairwise(bounds):
+        article, kept, values = blocks[start:end], list[Block](), dict[str, str]()
+        for name, block in _coded(article) if any(_CODED.match(b.text) for b in article[:2]) else _named(article):
+            if name == PARAGRAPH:
+                kept.append(block)
+            elif name and block.text:
+                joint = " " if name == "title" else "; "
+                values[name] = f"{values[name]}{joint}{block.text}" if name in values else block.text
+            elif block.text:
+                account.skip("line of an article that is no text", block.place, block.text)
+        title = values.pop("title", "")
+        if any(block.kind == PARAGRAPH for block in kept):
+            yield Document(title, kept, values)
+        else:
+            rest = " ".join([title, *values.values(), *(block.text for block in kept)])
+            account.skip("article without text", article[0].place, rest)
+
+
+def _coded(blocks: list[Block]) -> Iterator[tuple[str, Block]]:
+    """Yield the part of each line of an article with the codes of Factiva."""
+    code = ""
+    for block in blocks:
+        found, end = _CODED.fullmatch(block.text), _END.fullmatch(block.text)
+        code = "AN" if end else found[1] if found else code
+        text = end[1] if end else found[2] if found else block.text
+        if text:
+            yield _CODES.get(code, ""), block._replace(kind=PARAGRAPH, text=text)
+
+
+def _named(blocks: list[Block]) -> Iterator[tuple[str, Block]]:
+    """Yield the part of each line of an article: its column, PARAGRAPH for what is text, "" for the rest."""
+    rights = [bool(_RIGHTS.match(block.text)) for block in blocks]
+    factiva = blocks[-1].text.startswith("Document ")
+    body = next((at + 1 for at, block in enumerate(blocks) if block.text == "Body"), 0)
+    new = body > 0 and not factiva
+    fields = [
+        _FIELD.fullmatch(block.text) is not None
+        and (new or bool(_KNOWN.match(block.text) or _AFTER.fullmatch(block.text)))
+        for block in blocks
+    ]
+    if factiva and True in rights[:15]:
+        body = rights.index(True) + 1
+    elif not body and True in fields:
+        body = fields.index(False, fields.index(True)) if False in fields[fields.index(True) :] else len(blocks)
+    counted = next((at for at, block in enumerate(blocks[:body]) if _WORDS.fullmatch(block.text)), -1)
+    plain = [
+        at for at, block in enumerate(blocks[:body])
+        if not (fields[at] or rights[at] or at == counted or block.text == "Body" or _BEGIN.fullmatch(block.text)
+                or (factiva and re.match(r"By |\d\d?:\d\d", block.text)))
+    ]  # fmt: skip
+    day = max((at for at in plain if _DAY.fullmatch(blocks[at].text)), default=-1)
+    if factiva:
+        above, below = [at for at in plain if at < counted], [at for at in plain if at > counted and at != day]
+        parts = dict.fromkeys(above[:-1], "section") | dict.fromkeys(above[-1:], "title")
+        parts |= dict(zip(below, ("publication", "code", "language"), strict=False))
+    elif new:
+        titles = [at for at in plain if blocks[at].kind in (HEADING, TITLE)] or plain[
+            : plain.index(day) - 1 if day > 0 else 1
+        ]
+        parts = {titles[-1]: "title"} if titles else {}
+        parts |= {at: "publication" for at in plain if titles and at == titles[-1] + 1}
+    else:
+        parts = {at: "publication" if at < day else "title" for at in plain if at == plain[0] or at > day}
+        parts |= {at: "edition" for at in parts if at > day and blocks[at].text.endswith(("Edition", "Ausgabe"))}
+    first = min(parts, default=0) if new else 0  # what stands above it is the cover
+    parts |= {day: "date", counted: "length"}
+    after = next((at for at in range(body, len(blocks)) if _AFTER.fullmatch(blocks[at].text)), len(blocks))
+    for at, block in enumerate(blocks):
+        found = _FIELD.fullmatch(block.text) if fields[at] and first <= at and not body <= at < after else None
+        if found is not None:
+            yield {"headline": "title"}.get(name := found[1].lower(), name), block._replace(text=found[2] or "")
+        elif at >= body and not _END.fullmatch(block.text):
+            yield PARAGRAPH if at < after else "", block
+        elif factiva and at not in parts and not rights[at]:
+            part = "id" if at == len(blocks) - 1 else "byline" if block.text.startswith("By ") else "time"
+            yield part, block._replace(text=block.text.removeprefix("Document "))
+        else:
+            yield parts.get(at, ""), block

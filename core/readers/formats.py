@@ -53,6 +53,7 @@ _TYPES = {
     b"application/vnd.sun.xml.": ("a document of an old OpenOffice", "Save it as ODT, ODS or PDF."),
 }
 """Media type in a ZIP file → what it is, and what to do."""
+_ROOT = re.compile(r"<([A-Za-z][\w:.-]*)")
 _XML = re.compile(r"<(?:\?xml|[A-Za-z][\w:.-]*[\s>/])")
 
 
@@ -81,7 +82,9 @@ def detect(path: Path) -> str:
     if head.binary_at is not None:
         raise ReadError(head.path, "this is binary data, which no reader supports.", f"byte {head.binary_at:,}", known)
     if _XML.match(head.text) and head.suffix not in (".md", ".markdown"):
-        raise ReadError(head.path, "this is XML, but not a MediaWiki dump.", "line 1", known)
+        root = _ROOT.search(head.text)
+        problem = f"this is XML with the root element <{root[1] if root else '?'}>, which no reader supports."
+        raise ReadError(head.path, problem, "line 1", "Export it as CSV, JSON, RIS, TEI or text instead.")
     return next(card.id for card in running if resolve(card.detector)(head))
 
 

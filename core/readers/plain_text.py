@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 
 from themescope.core.config import Config, option
@@ -37,6 +37,10 @@ _HEADING = re.compile(r"(?:(?:\d{1,2}\.)+\d{0,2}|[IVX]{1,5}\.)\s+\S|[^a-z]*[A-Z]
 _PAGE_NUMBER = re.compile(r"\W*(?:page|seite|p\.|s\.)?\W*\d{1,4}(?:\s*(?:/|of|von)\s*\d{1,4})?\W*", re.IGNORECASE)
 _TURN = re.compile(r"[\[(]?\d{1,2}:\d\d|\W{0,2}[A-Z\d][\w.]{0,20}(?: [A-Z\d][\w.]{0,20})?:\s")
 """The beginning of a turn of a conversation: a time, or the name of a speaker."""
+_GUTENBERG = re.compile(r"\s*\*{3} ?START OF .*PROJECT GUTENBERG", re.IGNORECASE)
+_GUTENBERG_END = re.compile(
+    r"\s*(?:\*{3} ?END OF .*PROJECT GUTENBERG|End of (?:the )?Project Gutenberg)", re.IGNORECASE
+)
 _JUDGED = 2_000
 _WRAPPED, _GOING_ON = 0.4, 0.15
 _FULL = 0.85
@@ -116,13 +120,25 @@ class HeadedText(BaseReader):
 
 
 def text_lines(path: Path, report: Report, encoding: str, account: ReadAccount) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text, numbered from 1, in the chosen or found encoding; page breaks stay in them."""
+    """Yield the lines of a text, numbered from 1, in the chosen or found encoding; page breaks stay in them.
+
+    The licence around a book of Project Gutenberg is listed as left out.
+    """
     found = encoding_of(path, encoding)
     if found != "utf-8":
         account.notes["encoding"] = found
-    for number, line in lines(path, report, found):
-        for part in _ENDS.split(line):
-            yield number, part
+    split = ((number, part) for number, line in lines(path, report, found) for part in _ENDS.split(line))
+    first = list(islice(split, _JUDGED))
+    begin = 1 + next((at for at, (_, line) in enumerate(first) if _GUTENBERG.match(line)), -1)
+    outside = first[:begin]
+    for number, line in chain(first[begin:], split):
+        if begin and (_GUTENBERG_END.match(line) or len(outside) > begin):
+            outside.append((number, line))
+        else:
+            yield number, line
+    for part in filter(None, (outside[:begin], outside[begin:])):
+        text = " ".join(line.strip() for _, line in part if line.strip())
+        account.skip("licence of Project Gutenberg", f"lines {part[0][0]:,} to {part[-1][0]:,}", text)
 
 
 def joined(block: Sequence[str], account: ReadAccount) -> str:
@@ -190,7 +206,7 @@ class Plain(BaseReader):
         """Yield the article."""
         self.account.clear()
         encoding, account = self.config.encoding, self.account
-        sample = [line for _, line in islice(text_lines(path, SILENT, encoding, account), _JUDGED)]
+        sample = [line for _, line in islice(text_lines(path, SILENT, encoding, ReadAccount()), _JUDGED)]
         mode = self.config.paragraphs or paragraphs_of(sample)
         if mode == LINE:
             account.notes["paragraphs"] = LINE

@@ -1,4 +1,4 @@
-"""Lists of references, as RIS, MEDLINE (.nbib) or BibTeX: one article for each reference that has an abstract."""
+"""Lists of references (RIS, MEDLINE, BibTeX): an article for each with an abstract. Texts of Nexis and Factiva."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError, optional_module
 from themescope.core.protocols import Report
-from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentReader
+from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentReader, press_bounds
 from themescope.core.readers.encodings import ENCODINGS
 from themescope.core.readers.plain_text import text_lines
 from themescope.core.readers.streams import FileHead
@@ -77,6 +77,9 @@ class References(DocumentReader):
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield a document for each reference with an abstract."""
         lines = [line for _, line in text_lines(path, report, self.config.encoding, self.account)]
+        if press_bounds([" ".join(line.split()) for line in lines[:5_000]]):
+            yield Document("", _paragraphs(lines))
+            return
         bibtex = _BIBTEX.match("\n".join(lines[:200]))
         for found in _of_bibtex(path, "\n".join(lines)) if bibtex else _of_tags(lines):
             found.fields |= {"author": full} if (full := found.fields.pop("FAU", [])) else {}  # of MEDLINE, beside AU
@@ -100,6 +103,17 @@ class References(DocumentReader):
                 self.account.skip("text after an address", found.place, rest)
             blocks = [Block(PARAGRAPH, text, 0, found.place) for text in abstract]
             yield Document(titles[0], blocks, values, address)
+
+
+def _paragraphs(lines: list[str]) -> Iterator[Block]:
+    """Yield the paragraphs between blank lines; every line where those are rare."""
+    wrapped = 4 * sum(not line.strip() for line in lines) > len(lines)
+    waiting: list[str] = []
+    for number, line in enumerate([*lines, ""], 1):
+        if waiting and not (wrapped and line.strip()):
+            yield Block(PARAGRAPH, " ".join(waiting), place=f"line {number - len(waiting):,}")
+            waiting = []
+        waiting += [line] if line.strip() else []
 
 
 def _of_tags(lines: Iterable[str]) -> Iterator[_Reference]:
@@ -169,5 +183,7 @@ def recognises(head: FileHead) -> bool:
     """Return whether a text begins with a reference."""
     text = head.text.lstrip("\ufeff")
     if _RIS.search(text[:4_000]) or _MEDLINE.match(text):
+        return True
+    if press_bounds([" ".join(line.split()) for line in text.split("\n")]):
         return True
     return bool((head.suffix == ".bib" or _BIBTEX.match(text)) and _ENTRY.search(text))

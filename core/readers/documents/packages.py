@@ -70,17 +70,20 @@ class Package:
             advice = "Open it, and save it again without a password."
             raise ReadError(self._path, "this document is encrypted with a password.", advice=advice)
         data = self.read(name)
-        if not data:
-            return None
-        defused = optional_module("defusedxml", "Reading documents", "defusedxml", "app")
-        from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
+        return parsed_xml(self._path, data, name) if data else None
 
-        try:
-            return fromstring(data)
-        except defused.DefusedXmlException:
-            raise ReadError(self._path, "it has XML entities, which are not read.", name, "Save it again.") from None
-        except (ParseError, UnicodeError, LookupError, ValueError) as error:
-            raise ReadError(self._path, f"this part is not XML ({error}).", name, "Save the file again.") from None
+
+def parsed_xml(path: Path, data: bytes, name: str = "") -> Any:
+    """Return the root element of XML. Raises :class:`ReadError` for damaged XML, and for entities."""
+    defused = optional_module("defusedxml", "Reading documents", "defusedxml", "app")
+    from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
+
+    try:
+        return fromstring(data)
+    except defused.DefusedXmlException:
+        raise ReadError(path, "it has XML entities, which are not read.", name, "Save it again.") from None
+    except (ParseError, UnicodeError, LookupError, ValueError) as error:
+        raise ReadError(path, f"this part is not XML ({error}).", name, "Save the file again.") from None
 
 
 def names_in(head: FileHead) -> list[str]:

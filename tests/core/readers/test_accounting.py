@@ -453,6 +453,50 @@ def srt(parts: Parts) -> bytes:
     ).encode()
 
 
+TEI = {
+    "p": "<p>{}</p>",
+    "bare": "<div>{}</div>",
+    "head": "<head>{}</head>",
+    "seg": "<u who='#Ada'><seg>{}</seg></u>",
+    "u": "<u who='#Ada'>{}</u>",
+    "note": "<u who='#Ada'><seg>Begin.<note>{}</note></seg></u>",
+    "tail": "<u who='#Ada'><seg>Begin.</seg>{}</u>",
+    "vocal": "<vocal><desc>{}</desc></vocal>",
+    "speaker": "<sp><speaker>{}</speaker><l>Begin.</l></sp>",
+    "corr": "<p>a <choice><sic>x</sic><corr>{}</corr></choice> b</p>",
+    "sic": "<p>a <choice><sic>{}</sic><corr>x</corr></choice> b</p>",
+    "w": "<p><s><w join='right'>a</w><pc>:</pc> <w>{}</w></s></p>",
+    "item": "<list><item>{}</item></list>",
+    "cell": "<table><row><cell>{}</cell></row></table>",
+}
+TEI_HEADER = (
+    "<TEI><teiHeader><title>Ada</title><listPerson><person id='Ada'><persName>Ada</persName></person></listPerson>"
+    "</teiHeader><text><body><p>Begin.</p>"
+)
+NEXIS = {
+    "title": "{}|Own Times|January 10, 2020 Friday|Section: NEWS|Body|Begin.|",
+    "publication": "Ada|{}|January 10, 2020 Friday|Section: NEWS|Body|Begin.|",
+    "section": "Ada|Own Times|January 10, 2020 Friday|Section: {}|Body|Begin.|",
+    "text": "Ada|Own Times|January 10, 2020 Friday|Section: NEWS|Body|{}|",
+    "subject": "Ada|Own Times|January 10, 2020 Friday|Section: NEWS|Body|Begin.|Classification|Subject: {}|",
+    "empty": "{}|Own Times|January 10, 2020 Friday|Section: NEWS|Body|",
+}
+FACTIVA = {
+    "title": "{}\n12 words\n10 January 2020\nOwn Post\n(c) 2020 Own Media\nBegin.\n",
+    "source": "Ada\n12 words\n10 January 2020\n{}\n(c) 2020 Own Media\nBegin.\n",
+    "text": "Ada\n12 words\n10 January 2020\nOwn Post\n(c) 2020 Own Media\n{}\n",
+    "coded title": "HD {}\nWC 12 words\nLP Begin.\n",
+    "coded text": "HD Ada\nWC 12 words\nLP Begin.\nTD\n{}\n",
+    "coded subject": "HD Ada\nWC 12 words\nLP Begin.\nNS {}\n",
+    "coded copyright": "HD Ada\nWC 12 words\nCY {}\nLP Begin.\n",
+}
+
+
+def nexis(parts: Parts) -> bytes:
+    lines = "".join(NEXIS[kind].format(text) + "End of Document|" for kind, text in parts).split("|")
+    return word([("", line) for line in lines if line])
+
+
 def joined_by(end: str):
     return lambda parts: end.join(kind + text for kind, text in parts).encode()
 
@@ -497,6 +541,20 @@ FORMATS = {
     "transcript": Format("transcript", "a.txt", SPEAKERS, joined_by("\n")),
     "references": Format(
         "references", "a.ris", [*REFERENCES], filled(REFERENCES, "TY  - JOUR\n", between="ER  - \nTY  - JOUR\n")
+    ),
+    "tei": Format("tei", "a.xml", [*TEI], filled(TEI, TEI_HEADER, "</body></text></TEI>", quote=escape)),
+    "Gutenberg": Format(
+        "plain",
+        "a.txt",
+        ["", "*** START OF THE PROJECT GUTENBERG EBOOK *** ", "*** END OF THE PROJECT GUTENBERG EBOOK *** "],
+        joined_by("\n"),
+    ),
+    "Nexis": Format("word", "a.docx", [*NEXIS], nexis),
+    "Factiva": Format(
+        "references",
+        "a.txt",
+        [*FACTIVA],
+        lambda parts: "".join(FACTIVA[k].format(t) + "Document LBA0000020200110eg1a000xx\n" for k, t in parts).encode(),
     ),
     "subtitles": Format("subtitles", "a.srt", ["cue"], srt),
     "web subtitles": Format("subtitles", "a.vtt", [*CUES], cues),

@@ -505,3 +505,127 @@ def test_lines_of_dashes_below_sentences_are_no_headings(tmp_path):
     assert texts(article) == {"": ["The bus is late.", "Trains are full.", "It rained."]}
     assert detect(write(tmp_path, "b.txt", b"One\n===\nText.\n")) == "markdown"
     assert detect(write(tmp_path, "c.txt", b"One\n---\n\nText.\n")) == "markdown"
+
+
+NEXIS = """\
+Buses are late|Own Times|January 10, 2020 Friday 11:20 AM GMT|Copyright 2020 Own Media|Section: NEWS; Pg. 3
+Length: 120 words|Byline: Ada Lee|Body|The bus was late.|Nobody said: why?|Graphic|A bus, by Bea
+Load-Date: January 12, 2020|End of Document|Trains are full|Own Post|January 11, 2020 Saturday
+Section: NEWS|Body|Passengers stand.|End of Document""".replace("\n", "|").split("|")
+OLD_NEXIS = """\
+                 1 of 2 DOCUMENTS
+
+                 Own Times
+
+                 January 10, 2020 Friday
+
+Buses are
+late
+
+SECTION: NEWS; Pg. 3
+
+LENGTH: 120 words
+
+The bus was
+late.
+
+Nobody said: why?
+
+LOAD-DATE: January 12, 2020
+
+                 Copyright 2020 Own Media
+
+                 2 of 2 DOCUMENTS
+
+                 Own Post
+
+                 January 11, 2020 Saturday
+
+Trains are full
+
+SECTION: NEWS
+
+Passengers stand.
+"""
+FACTIVA = """\
+NEWS|Buses are late|By Ada Lee|120 words|January 10, 2020 Friday|12:30|Own Times|OWNT|English
+(c) 2020 Own Media|The bus was late.|Nobody said: why?|Document OWNT000020200110eg1a000xx
+NEWS|Trains are full|12 words|January 11, 2020 Saturday|Own Post|POST|English|(c) 2020 Own Media
+Passengers stand.|Document POST000020200110eg1a000yy|Search Summary|bus""".replace("\n", "|").split("|")
+CODED = """\
+SE NEWS
+HD Buses are late
+WC 120 words
+PD January 10, 2020 Friday
+SN Own Times
+LP The bus was late.
+TD
+Nobody said: why?
+NS gtrans : Buses
+AN Document OWNT000020200110eg1a000xx
+SE NEWS
+HD Trains are full
+PD January 11, 2020 Saturday
+SN Own Post
+LP Passengers stand.
+AN Document POST000020200110eg1a000yy
+"""
+PRESS = {
+    "Nexis, Word": ("a.docx", docx("".join(par(line) for line in NEXIS))),
+    "Nexis, RTF": ("a.rtf", ("{\\rtf1\\ansi " + "".join(f"\\pard {line}\\par\n" for line in NEXIS) + "}").encode()),
+    "Nexis, text": ("a.txt", OLD_NEXIS.encode()),
+    "Factiva, Word": ("a.docx", docx("".join(par(line) for line in FACTIVA))),
+    "Factiva, text": ("a.txt", "\n".join(FACTIVA).encode()),
+    "Factiva with codes": ("a.txt", CODED.encode()),
+}
+
+
+@pytest.mark.parametrize("name", PRESS)
+def test_articles_of_press_archives_are_articles_with_their_fields(name, tmp_path):
+    file, data = PRESS[name]
+    (one, two), account = read(write(tmp_path, file, data))
+    assert (one.title, two.title) == ("Buses are late", "Trains are full")
+    assert texts(one) == {"": ["The bus was late.", "Nobody said: why?"]} and texts(two) == {"": ["Passengers stand."]}
+    for article, source, day in ((one, "Own Times", "10, 2020 Friday"), (two, "Own Post", "11, 2020 Saturday")):
+        assert article.values["publication"] == source and day in article.values["date"]
+        assert article.values["section"].startswith("NEWS") and not article.sentence_values
+    assert one.values["length"] == "120 words"
+    assert "speakers" not in account.notes
+
+
+TEI = """\
+<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><titleStmt><title>Session 1</title></titleStmt>
+<date when="2020-01-10">10.1.2020</date><listOrg><org xml:id="GR" role="parliamentaryGroup">
+<orgName>Green</orgName></org></listOrg>
+<listPerson><person xml:id="LeeAda"><persName><surname>Lee</surname><forename>Ada</forename></persName>
+<affiliation role="member" ref="#GR"/></person></listPerson></teiHeader><text><body><div><head>Buses</head>
+<note type="speaker">The Chair:</note><u who="#LeeAda" ana="#chair">
+<seg>The sitting <note>Applause</note>is open.</seg></u>
+<u who="#StoneBea" ana="#regular"><seg><s><w>It</w> <w>is</w> <w join="right">late</w>
+<pc>.</pc></s></seg></u></div></body></text></TEI>
+"""
+
+
+def test_speeches_of_parliaments_have_speakers_and_parties(tmp_path):
+    (article,), account = read(write(tmp_path, "a.xml", TEI.encode()))
+    assert article.title == "Session 1" and article.values == {"date": "2020-01-10"}
+    assert texts(article) == {"Buses": ["The sitting is open.", "It is late."]}
+    assert article.sentence_values["speaker"] == ["Ada Lee", "StoneBea"]
+    assert article.sentence_values["party"] == ["Green", None] and article.sentence_values["role"] == [
+        "chair",
+        "regular",
+    ]
+    assert listed(account, "note") == ["The Chair:", "Applause"]
+    corpus = (
+        '<teiCorpus xmlns="http://www.tei-c.org/ns/1.0"><teiHeader/><xi:include xmlns:xi="x" href="a.xml"/></teiCorpus>'
+    )
+    with pytest.raises(ReadError, match=r"its texts are in other files.*ZIP"):
+        read(write(tmp_path, "b.xml", corpus.encode()))
+
+
+def test_the_licence_of_a_book_is_listed(tmp_path):
+    marks = ["*** START OF THE PROJECT GUTENBERG EBOOK ADA ***", "*** END OF THE PROJECT GUTENBERG EBOOK ADA ***"]
+    book = f"Free for all.\n{marks[0]}\n\nThe bus is late.\n\n{marks[1]}\nSee www.gutenberg.org.\n"
+    (article,), account = read(write(tmp_path, "a.txt", book.encode()))
+    assert texts(article) == {"": ["The bus is late."]}
+    assert [text.split()[0] for text in listed(account, "licence of Project Gutenberg")] == ["Free", "***"]

@@ -218,7 +218,7 @@ def test_decompression_bombs_are_refused(tmp_path, monkeypatch):
     [
         (b"PK\x03\x04" + b"x" * 50, "ZIP"),
         (b"\xd0\xcf\x11\xe0" + "WordDocument".encode("utf-16-le"), "old Word document.*Save it as"),
-        (b"<rss></rss>", "not a MediaWiki dump"),
+        (b"<rss></rss>", "XML with the root element <rss>.*Export it as"),
         (bytes(range(256)), "binary"),
     ],
 )
