@@ -11,7 +11,7 @@ LOCKS  ?= requirements
 LOCK   := $(TOOLS)/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \
           --annotation-style line --custom-compile-command "make lock" $(UPGRADE)
 # For all.txt, cpu.txt and the image.
-EXTRAS := app demo encoder mcp oidc postgres ray s3 search
+EXTRAS := app demo encoder mcp oidc postgres ray s3
 # The documentation site, in the package that serves it.
 SITE   := webapp/site
 SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doctrees
