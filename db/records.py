@@ -28,7 +28,7 @@ from themescope.core.records.answers import TripletCard as TripletCard
 from themescope.core.records.answers import TripletReview as TripletReview
 from themescope.core.records.answers import TripletSetRecord as TripletSetRecord
 from themescope.core.records.answers import Verdict as Verdict
-from themescope.core.records.stored import JobStatus, Sharing
+from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids, Matrix, Points
 
 
@@ -74,18 +74,6 @@ class VectorBlock:
 
     article_id: int
     vectors: Matrix
-
-
-@dataclass(frozen=True, slots=True)
-class JobStatistics:
-    """Counts and oldest times of all jobs."""
-
-    counts: Mapping[tuple[str, JobStatus], int]
-    """Number of jobs by kind and status."""
-    oldest_queued: datetime | None
-    """When the first of the jobs that could start was queued."""
-    oldest_heartbeat: datetime | None
-    """The earliest of the last heartbeats of running jobs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,8 @@
                                none)
 ``THEMESCOPE_IMPORT_FOLDERS``  folders below which pages may read files by their path, separated as in ``PATH``
                                (default: none)
-``THEMESCOPE_STATUS_ADDRESS``  host and port at which a worker serves its health and its metrics, such as
+``THEMESCOPE_STATUS_ADDRESS``  host and port at which a worker serves its health, such as
                                ``127.0.0.1:9101`` (default: none)
-``THEMESCOPE_METRICS_TOKEN``   token that requests for metrics must send, where other machines can send them (default:
-                               none, such requests are refused)
 ``THEMESCOPE_TOKEN``           token of the person for whom ``themescope mcp`` acts (default: none, the owner of the
                                data folder)
 ``THEMESCOPE_LOG_FORMAT``      ``json``: log records of the web server and of workers are JSON objects, one per line
@@ -83,9 +81,7 @@ class Settings:
     executor_url: str = ""
     """Where jobs compute: empty for local processes, or "ray://host:port" or "ray://local"."""
     status_address: str = ""
-    """Host and port at which a worker serves its health and its metrics; empty for none."""
-    metrics_token: str = field(default="", repr=False)
-    """Token that requests for metrics must send; empty: only those of this machine are answered."""
+    """Host and port at which a worker serves its health; empty for none."""
     token: str = field(default="", repr=False)
     """Token of the person for whom the MCP server acts; empty: the owner of the data folder."""
     log_format: str = "text"
@@ -144,7 +140,6 @@ class Settings:
             import_folders=_folders(given.get("THEMESCOPE_IMPORT_FOLDERS", "")),
             executor_url=given.get("EXECUTOR_URL", "").strip(),
             status_address=given.get("THEMESCOPE_STATUS_ADDRESS", "").strip(),
-            metrics_token=given.get("THEMESCOPE_METRICS_TOKEN", "").strip(),
             token=given.get("THEMESCOPE_TOKEN", "").strip(),
             log_format=given.get("THEMESCOPE_LOG_FORMAT", "").strip() or "text",
             vectors_url=given.get("VECTORS_URL", "").strip(),

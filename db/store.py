@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -79,16 +78,6 @@ class Unit:
 
 Writer = Callable[[], str]
 """Function that returns the name of the person who writes; raises ``AccessError`` if nobody is signed in."""
-
-
-_ERRORS: Counter[str] = Counter()
-_ERRORS_LOCK = Lock()
-
-
-def database_errors() -> dict[str, int]:
-    """Return how many transactions of this process failed by an error of the database, by the type of the error."""
-    with _ERRORS_LOCK:
-        return dict(_ERRORS)
 
 
 class _Connections:
@@ -240,8 +229,6 @@ class Store:
         try:
             yield
         except (SQLAlchemyError, sqlite3.Error) as error:
-            with _ERRORS_LOCK:
-                _ERRORS[type(error).__name__] += 1
             converted = as_store_error(error, self.settings)
             if converted is None:
                 raise

@@ -122,7 +122,6 @@ def themescope_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.delenv("THEMESCOPE_SESSION_IDLE", raising=False)
     monkeypatch.delenv("THEMESCOPE_SESSION_LIMIT", raising=False)
     monkeypatch.delenv("THEMESCOPE_STATUS_ADDRESS", raising=False)
-    monkeypatch.delenv("THEMESCOPE_METRICS_TOKEN", raising=False)
     monkeypatch.delenv("THEMESCOPE_LOG_FORMAT", raising=False)
     monkeypatch.delenv("THEMESCOPE_BACKUP_FOLDER", raising=False)
     monkeypatch.delenv("THEMESCOPE_BACKUP_HOURS", raising=False)

@@ -9,7 +9,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from themescope.core.errors import ThemescopeError
 from themescope.db.access import Actor, Right
-from themescope.jobs.common.monitoring.logs import about_person
+from themescope.jobs.common.logs import about_person
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared import navigation, people, projects, queries
 from themescope.webapp.shared.choose import guarded

@@ -8,13 +8,11 @@ from streamlit.starlette import App
 from themescope.webapp.routes import addresses, api, documentation, sign_in, status
 from themescope.webapp.routes.first_page import FirstPage
 from themescope.webapp.routes.middleware import Compression, HostCheck, SecurityHeaders, SessionCheck, server_error
-from themescope.webapp.routes.status import RequestMetrics
 
 app = App(
     Path(__file__).with_name("app.py"),
     routes=[*status.ROUTES, *sign_in.ROUTES, *documentation.ROUTES, *api.ROUTES, *addresses.ROUTES],
     middleware=[
-        Middleware(RequestMetrics),
         Middleware(SecurityHeaders),
         Middleware(HostCheck),
         Middleware(SessionCheck),

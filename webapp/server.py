@@ -18,7 +18,7 @@ from pathlib import Path
 from themescope.core.errors import ConfigError, ThemescopeError
 from themescope.db.passwords import signing_key
 from themescope.db.settings import Settings
-from themescope.jobs.common.monitoring import logs
+from themescope.jobs.common import logs
 from themescope.jobs.services import search
 from themescope.webapp import features
 

@@ -18,7 +18,7 @@ from themescope.core.errors import StoreError
 from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobRecord, JobStatus, Json
 from themescope.db import tables as t
-from themescope.db.records import JobStatistics, WorkerRecord
+from themescope.db.records import WorkerRecord
 from themescope.db.repositories.base import RecordRepository, Repository
 from themescope.db.sql import now
 
@@ -83,18 +83,6 @@ class Jobs(RecordRepository[JobRecord]):
         rows = self.connection.execute(sa.select(t.job.c.status, sa.func.count()).group_by(t.job.c.status))
         found = {status: int(n) for status, n in rows}
         return {status: found.get(status.value, 0) for status in JobStatus}
-
-    def statistics(self) -> JobStatistics:
-        """Return counts by kind and status, and the oldest times of queued and running jobs."""
-        kind, status = t.job.c.kind, t.job.c.status
-        rows = self.connection.execute(sa.select(kind, status, sa.func.count()).group_by(kind, status))
-        counts = {(str(kind), JobStatus(status)): int(n) for kind, status, n in rows}
-        queued = self._oldest(t.job.c.queued, status == _QUEUED, ~_held())
-        return JobStatistics(counts, queued, self._oldest(t.job.c.heartbeat, status == _RUNNING))
-
-    def _oldest(self, column: sa.Column[datetime], *where: sa.ColumnElement[bool]) -> datetime | None:
-        query = sa.select(column).where(*where, column.is_not(None)).order_by(column).limit(1)
-        return self.connection.scalars(query).one_or_none()
 
     # --- for workers ------------------------------------------------------------------------------------------------
 

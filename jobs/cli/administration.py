@@ -35,7 +35,7 @@ from themescope.jobs.services.accounts.people import tidy
 @pass_shell
 def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
     """Run queued jobs until stopped. Interrupted jobs are queued again and resume."""
-    from themescope.jobs.common.monitoring import logs
+    from themescope.jobs.common import logs
     from themescope.jobs.queue.worker import Worker
 
     logs.set_up("worker", Settings.from_environment().log_format)

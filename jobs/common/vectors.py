@@ -66,8 +66,6 @@ def embed_articles(
     context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report
 ) -> Embedded:
     """Embed and store those of ``articles`` that have no block yet."""
-    from themescope.jobs.common.monitoring import logs  # imported late: listing vectors does not need it
-
     store = context.store
     _forget_outdated(context, model)
     missing = _missing(store, model, articles)
@@ -90,7 +88,6 @@ def embed_articles(
             if sum(block.vectors.shape[0] for block in pending) >= size:
                 save_blocks(context, model, pending, dtype, in_files=size > 1)
                 pending = []
-            logs.SENTENCES_EMBEDDED.inc(sum(part.shape[0] for part in found))
     if pending:
         save_blocks(context, model, pending, dtype, in_files=size > 1)
     if cut:

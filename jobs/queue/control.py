@@ -21,7 +21,7 @@ from themescope.core.records.stored import JobRecord, JobStatus, JobSummary, Mod
 from themescope.db.store import Store
 from themescope.jobs.common.files import check_files
 from themescope.jobs.common.job import JobContext, LeaveJob
-from themescope.jobs.common.monitoring.logs import about_job
+from themescope.jobs.common.logs import about_job
 from themescope.jobs.kinds import REGISTRY, check_job
 
 STALE_S = 12.0
@@ -201,7 +201,6 @@ def execute(store: Store, job: JobRecord, context: JobContext, *, resumable: boo
     that a worker resumes it when the store can be used again.
     """
     with about_job(job.id):
-        started = time.monotonic()
         try:
             with Heartbeat(context.heartbeat, HEARTBEAT_S, f"heartbeat of job {job.id}"), closing(context):
                 outcome = _run(job, context)
@@ -221,14 +220,7 @@ def execute(store: Store, job: JobRecord, context: JobContext, *, resumable: boo
         if not owned:
             logger.info("Job %d released: another worker has taken it over.", job.id)
             return None
-        _count(job, outcome, time.monotonic() - started)
         return outcome
-
-
-def _count(job: JobRecord, outcome: Outcome, seconds: float) -> None:
-    from themescope.jobs.common.monitoring import logs  # imported late: a command that runs no job does not need it
-
-    logs.JOB_SECONDS.labels(job.kind, outcome.status.value).observe(seconds)
 
 
 def _run(job: JobRecord, context: JobContext) -> Outcome:

@@ -50,7 +50,6 @@ WITH_ALL_METHODS = ("nobody", "viewer", "admin", "other origin")
 """Visitors who try every method; the others, of whom the check of sessions thinks alike, read and write."""
 STREAM = "/_stcore/stream"
 SECRET = "correct horse battery"
-METRICS_TOKEN = "a-token-of-this-test"
 PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
 SIGNED_IN = ("viewer", "labeller", "admin", "own origin")
 FOREIGN = {"other origin": FOREIGN_ORIGIN, "other host": FOREIGN_HOST}
@@ -67,7 +66,7 @@ def test_every_route_is_in_the_document(routes: set[str]) -> None:
     document = (ROOT / "docs" / "security.md").read_text("utf-8")
     rows = re.findall(r"^\| (`/.*?) \| .* \| (.*) \|$", document, re.MULTILINE)
     said = {path: who for paths, who in rows for path in re.findall(r"`([^`]+)`", paths)}
-    assert {path for path in said if path == "/metrics" or said[path].startswith("public")} == PUBLIC | {PUBLIC_FILES}
+    assert {path for path in said if said[path].startswith("public")} == PUBLIC | {PUBLIC_FILES}
     unsaid = [route for route in routes if not any(is_under(route or "/", path) for path in said)]
     assert unsaid == []
     assert [path for path in said if not any(is_under(route or "/", path) for route in routes)] == []
@@ -90,7 +89,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(home: Path) -> Iterator[str]:
-    with serving(home, THEMESCOPE_LOGIN="always", THEMESCOPE_METRICS_TOKEN=METRICS_TOKEN) as url:
+    with serving(home, THEMESCOPE_LOGIN="always") as url:
         yield url
 
 
@@ -169,17 +168,9 @@ def test_every_response_has_the_security_headers(server: str, visitors: dict[str
         assert {key: headers[key] for key in SECURITY_HEADERS} == SECURITY_HEADERS, (name, status)
 
 
-def test_probes_are_answered_under_every_host_name_and_metrics_for_the_token(server: str) -> None:
+def test_probes_are_answered_under_every_host_name(server: str) -> None:
     assert ask(server, "/healthz", host="web1")[::2] == (200, "ok")
     wait_for(lambda: ask(server, "/readyz", host="web1")[::2] == (200, '{"store":"ok"}'), 60, "the migration")
-    token = {"authorization": f"Bearer {METRICS_TOKEN}"}
-    for headers in ({}, {"authorization": "Bearer wrong"}, {**token, "host": "evil.example"}):
-        assert ask(server, "/metrics", **headers)[0] == 403
-    ask(server, "/a/made-up/path")
-    status, _, metrics = ask(server, "/metrics", **token)
-    assert status == 200 and "themescope_store_up 1.0" in metrics
-    assert 'themescope_http_request_seconds_count{kind="page",status="200"}' in metrics
-    assert "themescope_sessions 0.0" in metrics and "made-up" not in metrics
 
 
 def test_no_cookie_opens_the_api(server: str, visitors: dict[str, Headers]) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from themescope.jobs.common.monitoring.logs import JsonLines, TextLines, about_job, about_person, redirect
+from themescope.jobs.common.logs import JsonLines, TextLines, about_job, about_person, redirect
 
 SECRET = "The king was crowned in 1066."
 

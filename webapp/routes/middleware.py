@@ -27,7 +27,6 @@ from themescope.core.errors import ConfigError, ThemescopeError
 from themescope.db.settings import Settings, canonical_host, split_host
 from themescope.jobs.api import API
 from themescope.jobs.services.accounts.people import NAME_KEPT
-from themescope.jobs.services.installation.health import METRICS
 from themescope.webapp.routes.status import PROBES, Wrapper, seeing
 from themescope.webapp.shared import people
 from themescope.webapp.shared.people import has_signed_in, is_secure
@@ -255,8 +254,8 @@ SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK = "/sign-in", "/sign-out", "/sign-in/o
 ACCOUNT = "/account"
 _OF_API = re.compile(rf"{API}/.*", re.DOTALL)
 """Paths that the route of the HTTP API matches, which checks tokens itself, also with a line break."""
-PUBLIC = frozenset({*PROBES, METRICS, "/_stcore/health", SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK})
-"""Paths that are answered without a session. Metrics have a token of their own."""
+PUBLIC = frozenset({*PROBES, "/_stcore/health", SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK})
+"""Paths that are answered without a session."""
 PUBLIC_FILES = "/static/"
 """Start of the paths of Streamlit's own files, which are the same in every installation."""
 REFUSED = "Sign in first."

@@ -1,8 +1,7 @@
-"""Health, readiness and metrics of a process, and its HTTP server; and what `themescope doctor` checks."""
+"""Health and readiness of a process, and its HTTP server; and what `themescope doctor` checks."""
 
 from __future__ import annotations
 
-import hmac
 import json
 import logging
 import os
@@ -23,36 +22,28 @@ from importlib import metadata
 from threading import Lock
 from typing import Any
 
-from prometheus_client import CollectorRegistry
-
 from themescope.core.errors import ArtifactError, ConfigError, ThemescopeError, with_place
 from themescope.core.records.stored import JobStatus
 from themescope.db.files.snapshots import damage
 from themescope.db.files.vector_files import problems_of
 from themescope.db.passwords import signing_key
-from themescope.db.settings import Settings, checkout_home, host_and_port, is_loopback
+from themescope.db.settings import Settings, checkout_home, host_and_port
 from themescope.db.store import Store
 from themescope.jobs.backups import backup_state
-from themescope.jobs.common.monitoring.logs import CONTENT_TYPE, PROCESS, StoreMetrics, text_of
 
 logger = logging.getLogger(__name__)
 
 ALIVE = "/healthz"
 READY = "/readyz"
-METRICS = "/metrics"
 OK = "ok"
 LATE_S = 15.0
 """Seconds without a heartbeat after which a worker is not ready; pages report it as missing after 10 s."""
 _ANSWER_S = 5.0
 _KEEP_S = 2.0
-METRICS_REFUSED = (
-    "Metrics require a token. Set THEMESCOPE_METRICS_TOKEN for Themescope, and send it in the header "
-    "“Authorization: Bearer …”."
-)
 
 
 class Health:
-    """Readiness and metrics of a process. Thread-safe.
+    """Readiness of a process. Thread-safe.
 
     States are kept for 2 seconds, and one thread finds them, so that requests of strangers cost nothing. A part that
     gives no answer within 5 seconds is not ready.
@@ -66,17 +57,11 @@ class Health:
         self._threads = ThreadPoolExecutor(len(self._parts), thread_name_prefix="readiness")
         self._lock = Lock()
         self._found: dict[str, tuple[float, Future[str]]] = {}
-        self._registry = CollectorRegistry()
-        self._registry.register(StoreMetrics(store))
 
     def states(self) -> dict[str, str]:
         """Return the state of each part, "ok" or what is wrong; no host names, no messages of the database."""
         until = time.monotonic() + _ANSWER_S
         return {part: self._answer(self._asked(part), until) for part in self._parts}
-
-    def metrics(self) -> bytes:
-        """Return the metrics of this process and of the store."""
-        return text_of(PROCESS, self._registry)
 
     def close(self) -> None:
         """Stop the threads; a question without an answer is not waited for."""
@@ -108,17 +93,6 @@ class Health:
         return OK if self._store.is_current() else "not migrated"
 
 
-def may_read_metrics(settings: Settings, authorization: str, private: bool) -> bool:
-    """Return whether a request with this ``Authorization`` header may read the metrics.
-
-    Without a token in the settings, only where nobody but this machine can ask (``private``).
-    """
-    if not settings.metrics_token:
-        return private
-    scheme, _, token = authorization.partition(" ")
-    return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), settings.metrics_token.encode())
-
-
 _REQUEST_S = 10.0
 
 
@@ -130,7 +104,7 @@ def serving_status(settings: Settings, health: Health) -> Iterator[int]:
     """
     address, port = host_and_port(settings.status_address)
     try:
-        server = _Server(address, port, settings, health)
+        server = _Server(address, port, health)
     except OSError as error:
         raise ConfigError(
             f"The worker cannot serve its status at {settings.status_address} ({error.strerror}). Set "
@@ -149,24 +123,20 @@ def serving_status(settings: Settings, health: Health) -> Iterator[int]:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, address: str, port: int, settings: Settings, health: Health) -> None:
+    def __init__(self, address: str, port: int, health: Health) -> None:
         import socket
 
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self.settings, self.health, self.private = settings, health, is_loopback(address)
+        self.health = health
         super().__init__((address, port), _Handler)
 
-    def answer(self, path: str, authorization: str) -> tuple[int, str, bytes]:
+    def answer(self, path: str) -> tuple[int, str, bytes]:
         """Return status, media type and body of a response."""
         if path == ALIVE:
             return 200, "text/plain", OK.encode()
         if path == READY:
             states = self.health.states()
             return 200 if set(states.values()) == {OK} else 503, "application/json", json.dumps(states).encode()
-        if path == METRICS:
-            if not may_read_metrics(self.settings, authorization, self.private):
-                return 403, "text/plain", METRICS_REFUSED.encode()
-            return 200, CONTENT_TYPE, self.health.metrics()
         return 404, "text/plain", b"Not found."
 
 
@@ -176,8 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer a request."""
-        path, authorization = self.path.partition("?")[0], self.headers.get("Authorization", "")
-        status, media_type, body = self.server.answer(path, authorization)
+        status, media_type, body = self.server.answer(self.path.partition("?")[0])
         self.send_response(status)
         self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(body)))

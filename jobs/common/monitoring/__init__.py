@@ -1,1 +1,0 @@
-"""Log records and metrics of a process."""
