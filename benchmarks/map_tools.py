@@ -5,16 +5,14 @@
 URL is a map on a running server. FILE has its sentences in the columns ``text``, ``x``, ``y`` and ``topic``; without
 it, the Map page is measured alone. Both tools are installed in the environment DIR, since their requirements exclude
 those of Themescope. The pages of datamapplot load deck.gl and Apache Arrow from a host on the internet; without one,
---cdn has their files ``dist.min.js`` and ``Arrow.es2015.min.js``. Filters of the Map page are timed until all charts
-have counted, and until the points are drawn (in software without a graphics card). Embedding Atlas is timed until its
-charts are there: it draws the map with WebGPU and shader-f16, which Chromium does not have without a graphics card.
+--cdn has their files ``dist.min.js`` and ``Arrow.es2015.min.js``. Embedding Atlas is timed until
+its charts are there: it draws the map with WebGPU and shader-f16, which Chromium does not have without a graphics card.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import subprocess
 import time
 from collections.abc import Callable
@@ -38,20 +36,6 @@ plot = datamapplot.create_interactive_plot(
 plot.save(sys.argv[2])
 print(time.time() - start)
 """
-_FILTER = """async () => {
-  const roots = [...document.querySelectorAll("*")].map((e) => (e.shadowRoot ?? e).querySelector?.(".map_charts"));
-  const charts = roots.find(Boolean).view, range = charts.charts.find(({ column }) => column.bins.length), found = [];
-  for (let i = 0, n = range.column.bins.length; i < 12; i++) {
-    performance.clearMeasures();
-    const start = performance.now();
-    range.range(i % n, Math.min(i + Math.ceil(n / 3), n - 1));
-    for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
-    [...window.themescopeViews].forEach((view) => view.drawing.finish());
-    found.push([performance.getEntriesByName("filter")[0].duration, performance.now() - start]);
-  }
-  charts.chooseAll({});
-  return found;
-}"""
 
 
 def loaded(browser: Browser, url: str, ready: str, shot: Path, then: Callable[[Page], Any], cdn: Path | None) -> Any:
@@ -80,16 +64,6 @@ def loaded(browser: Browser, url: str, ready: str, shot: Path, then: Callable[[P
     return found
 
 
-def filters(page: Page) -> dict[str, Any]:
-    """Return the median milliseconds of a filter of the Map page, in the script and until the points are drawn."""
-    page.get_by_role("button", name="Filter").first.click()
-    page.locator(".map_charts .chart").first.wait_for(timeout=60_000)
-    page.wait_for_timeout(3_000)
-    times = page.evaluate(_FILTER)
-    script, drawn = (round(statistics.median(column), 1) for column in zip(*times, strict=True))
-    return {"filter, ms": script, "filter until drawn, ms": drawn}
-
-
 def main() -> None:
     """Print a JSON line for each tool."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -101,7 +75,7 @@ def main() -> None:
     args = parser.parse_args()
     name, servers = args.file.stem if args.file else "map", list[subprocess.Popen[bytes]]()
     ready = "[...window.themescopeViews ?? []].some((view) => view.root.dataset.ready)"
-    pages: list[tuple[str, str, str, Callable[[Page], Any]]] = [("Themescope", args.url, ready, filters)]
+    pages: list[tuple[str, str, str, Callable[[Page], Any]]] = [("Themescope", args.url, ready, lambda page: {})]
     if args.file:
         page = args.out / f"{name}-datamapplot.html"
         make = [args.tools / "bin/python", "-c", _MAKE, args.file, page]

@@ -126,38 +126,3 @@ test("the share of the points that is drawn follows the time of a frame, within 
 test("colours are parts of one", () => {
   assert.deepEqual(plain(map.rgba("#ff8000", 0.5)), [1, 128 / 255, 0, 0.5]);
 });
-
-const { Crossfilter } = vm.runInContext(
-  `${readFileSync(join(__dirname, "../../webapp/features/map/assets/crossfilter.js"), "utf8")}\n({ Crossfilter })`, vm.createContext({}),
-);
-
-test("filters of columns agree with counting row by row, whatever the order in which they change", () => {
-  let seed = 7;
-  const random = (most) => (seed = (seed * 48271) % 2147483647) % most;
-  const columns = [3, 40, 300].map((size) => ({ size, codes: (size > 255 ? Uint16Array : Uint8Array).from({ length: 500 }, () => random(size + 1)) }));
-  const filters = new Crossfilter(columns, 500), chosen = columns.map(() => null);
-  for (let turn = 0; turn < 60; turn++) {
-    const column = random(3), codes = random(3) ? Array.from({ length: 1 + random(9) }, () => random(columns[column].size + 1)) : null;
-    chosen[column] = codes;
-    assert.ok(filters.filter(column, codes));
-    const passes = (row, except) => chosen.every((some, i) => i === except || !some || some.includes(columns[i].codes[row]));
-    const rows = [...Array(500).keys()];
-    assert.equal(filters.passing(), rows.filter((row) => passes(row, -1)).length);
-    columns.forEach(({ codes, size }, i) => {
-      const counts = Array(size + 1).fill(0);
-      for (const row of rows) if (passes(row, i)) counts[codes[row]]++;
-      assert.deepEqual([...filters.counts(i)], counts);
-    });
-    assert.equal(filters.active, chosen.some(Boolean));
-  }
-});
-
-test("at most 32 columns are filtered at a time", () => {
-  const filters = new Crossfilter(Array.from({ length: 33 }, () => ({ size: 1, codes: Uint8Array.of(0, 1) })), 2);
-  for (let column = 0; column < 32; column++) assert.ok(filters.filter(column, [0]));
-  assert.equal(filters.filter(32, [1]), false);
-  assert.equal(filters.passing(), 1);
-  filters.filter(5, null);
-  assert.ok(filters.filter(32, [1]), "a bit that is free again");
-  assert.equal(filters.passing(), 0);
-});

@@ -91,10 +91,6 @@ class Canvas:
     """1 for the second of two maps."""
     texts: Texts | None = None
     """Returns the texts of rows, from which groups and parts of categories are named; without it they have no names."""
-    shown: npt.NDArray[np.bool_] | None = None
-    """(n,) which points the filters of columns let through; None for all. The others cannot be selected."""
-    columns: str = ""
-    """Digest of the columns by which the browser filters the points; without it, it draws all of them."""
     page: PageMenus | None = None
     """What the page adds to the toolbar; events of kind "ask" come from it."""
     status: str = ""
@@ -112,11 +108,6 @@ class Canvas:
         return digest_of([self.scene.ids_digest, self._units_digest, categories, context])[:24]
 
     @cached_property
-    def filter(self) -> str:
-        """Hash of which points are shown; "" for all."""
-        return "" if self.shown is None else geometry.digest(self.shown)
-
-    @cached_property
     def levels(self) -> Levels:
         """The tiles of the points."""
         return _levels(self._units_digest, self.units)
@@ -124,7 +115,7 @@ class Canvas:
     @cached_property
     def sizes(self) -> list[int]:
         """Number of shown points of each category; that of "other" comes first."""
-        categories = self.colouring.categories if self.shown is None else self.colouring.categories[self.shown]
+        categories = self.colouring.categories
         return [int(count) for count in np.bincount(categories + 1, minlength=len(self.colouring.names) + 1)]
 
     def row(self, event: Any) -> int:
@@ -135,11 +126,6 @@ class Canvas:
     def concerns(self, event: Any) -> bool:
         """Return whether a browser event is about these points."""
         return isinstance(event, dict) and event.get("digest") == self.digest
-
-    @cached_property
-    def filtered(self) -> Canvas:
-        """The canvas of the shown points alone."""
-        return self if self.shown is None or self.shown.all() else self.only(np.flatnonzero(self.shown))
 
     def only(self, rows: Rows) -> Canvas:
         """Return the canvas of some rows."""
@@ -153,8 +139,6 @@ class Canvas:
             units=self.units[rows],
             found=found[found >= 0],
             texts=None if of is None else lambda some: of(rows[some]),
-            shown=None,
-            columns="",
         )
 
 
@@ -173,19 +157,18 @@ def _names(digest: str, shown: tuple[str, ...], texts: bool, _canvas: Canvas) ->
     return names_of(_canvas.units, _canvas.colouring.categories, shown, _canvas.texts if texts else None)
 
 
-@st.cache_data(show_spinner=False, max_entries=4, hash_funcs={Canvas: lambda canvas: canvas.digest + canvas.filter})
+@st.cache_data(show_spinner=False, max_entries=4, hash_funcs={Canvas: lambda canvas: canvas.digest})
 def outline(canvas: Canvas) -> list[dict[str, Any]]:
     """Return the map as a list: of each category the nearest other ones, and its sentences at its densest place."""
-    of = np.arange(len(canvas.units)) if canvas.shown is None else np.flatnonzero(canvas.shown)
-    found = outline_of(canvas.units[of], canvas.colouring.categories[of], len(canvas.colouring.names))
-    rows = of[np.array([row for group in found for row in group.rows], dtype=np.intp)]
+    found = outline_of(canvas.units, canvas.colouring.categories, len(canvas.colouring.names))
+    rows = np.array([row for group in found for row in group.rows], dtype=np.intp)
     texts = iter([] if canvas.texts is None else canvas.texts(rows))
     return [
         {
             "kind": group.kind,
             "near": group.near,
             "sentences": [
-                [canvas.levels.place(int(of[row])), shorten(" ".join(text.split()), _TOOLTIP_CHARS)]
+                [canvas.levels.place(row), shorten(" ".join(text.split()), _TOOLTIP_CHARS)]
                 for row, text in zip(group.rows, texts, strict=False)
             ],
         }
@@ -315,14 +298,12 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
         else [],
         "camera": state.camera,
         "link": canvas.link,
-        "columns": canvas.columns,
-        "filter": canvas.filter,
         "page": canvas.page.sent() if canvas.page is not None else None,
         "status": canvas.status or None,
         "handled": state.handled.get(canvas.name, 0),
         "tip": _tip(canvas, state.tip),
         "loaded": loaded,
-        "picture": _picture(canvas.filtered, state) if state.picture else None,
+        "picture": _picture(canvas, state) if state.picture else None,
         "outline": outline(canvas) if state.outlined == canvas.digest else None,
     }
 

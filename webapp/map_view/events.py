@@ -53,8 +53,7 @@ def _handle(canvas: Canvas, state: MapState, name: str, event: Mapping[str, Any]
         part = part_of(event, len(canvas.colouring.names))
         if part is not None:
             state.side = canvas.side
-            of = canvas.filtered
-            state.extend(part, of.scene, of.units, of.colouring)
+            state.extend(part, canvas.scene, canvas.units, canvas.colouring)
     elif name == "point":  # a point was clicked
         row = canvas.row(event)
         if row >= 0:

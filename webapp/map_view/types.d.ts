@@ -2,7 +2,6 @@
 interface Window {
   themescopeActions?: any;
   themescopeSent?: Record<string, Map<number, any>>;
-  themescopeColumns?: any;
   themescopeDragged?: any;
   themescopeMaps?: any;
   themescopeViews?: any;

@@ -36,8 +36,6 @@ SENTENCE = KEYS.url("sentence")
 CAMERA = KEYS.url("camera")
 FACETS = KEYS.url("facets")
 """Filters by columns as JSON."""
-REST = KEYS.url("rest")
-"""Whether sentences that do not pass the filters are grey or hidden."""
 
 OPENED = "map_opened"
 SELECTION = "map_map_state"

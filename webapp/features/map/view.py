@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from themescope.core.columns import ColumnType, Values
-from themescope.core.config import digest_of
+from themescope.core.columns import ColumnType
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.operations import Origin, selected
 from themescope.core.projection import geometry as alignment
@@ -35,11 +32,9 @@ from themescope.webapp.features.map.controls import MapHits
 from themescope.webapp.map_view import component, geometry
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.component import Canvas, PageMenus
-from themescope.webapp.map_view.geometry import Rows, digest
-from themescope.webapp.map_view.levels import WHOLE_POINTS
+from themescope.webapp.map_view.geometry import Rows
 from themescope.webapp.map_view.scene import LEAD, Colouring, MapState, Scene
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import asset, draw_component
 from themescope.webapp.shared.navigation import page_link, saved_views
 from themescope.webapp.shared.selections import selection_actions, selection_panel, selections
 from themescope.webapp.shared.selections.selections import Panel, Ranking
@@ -165,10 +160,10 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], 
             passing.ids, Origin("filter", (f"{_EVERYTHING} on map {record.name}", f"coloured by {coloured_by}"))
         )
         chosen_state.asked = "", ""
-    canvas, rows = _canvas(shown, list(options), inside, base)
+    canvas = _canvas(shown, list(options), inside, base)
     beside = _beside(shown, canvas, other)
     if chosen_state.fresh:
-        of = (beside if beside is not None and chosen_state.side else canvas).filtered
+        of = beside if beside is not None and chosen_state.side else canvas
         chosen_state.take(of.scene, of.units, of.colouring)
     with st.container(horizontal=True, gap=None, key="map_body"):
         frame = st.container(key="map_frame")
@@ -180,7 +175,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], 
         place_of_panel = st.container()  # always there: the map behind it keeps its place, and so what was done on it
         if panel := st.session_state.get(_PANEL, ""):
             with place_of_panel, st.container(key="map_panel", gap="small"):
-                _panel(panel, shown, list(named), name, rows, canvas.name)
+                _panel(panel, shown, list(named), name)
         for place, one in zip(
             st.columns(2, gap="small") if beside else [frame], filter(None, (canvas, beside)), strict=True
         ):
@@ -207,32 +202,24 @@ def _answer(chosen: MapState) -> str:
     return what
 
 
-def _canvas(page: MapPage, options: Sequence[str], inside: npt.NDArray[np.bool_], base: Scene) -> tuple[Canvas, Rows]:
-    """Return the canvas of the map, and the rows of its points in the order in which they are sent."""
-    scene, columns, filtering = page.scene, page.columns, st.session_state.get(_PANEL) == FILTER
+def _canvas(page: MapPage, options: Sequence[str], inside: npt.NDArray[np.bool_], base: Scene) -> Canvas:
+    """Return the canvas of the units that pass; those that the choice of texts or a filter leaves out are in grey."""
+    scene, passing = page.scene, page.passing
     scale, opacity = controls.appearance_held()
     frame = geometry.frame_of(scene.units)
     if page.state.frame not in (frame, None):  # other articles: the view of those before would show none of them
         page.state.camera = None
     page.state.frame = frame
-    menus = PageMenus(options, page.coloured_by, page.filters, filtering, _MORE)
-    canvas = component.canvas_of(
-        scene, page.colouring, found=scene.rows_of(page.passing.ids[page.found.rows]),
-        size=scale * geometry.point_size(len(scene.ids)), opacity=opacity, height=_HEIGHT, fill=_BELOW,
-        name=page.record.digest[:12], frame=frame, page=menus, status=_status(page),
-        shown=None if columns.passing.all() else columns.passing, link="pair" if page.pair is not None else "",
+    filtering = st.session_state.get(_PANEL) == FILTER
+    left_out = ~inside
+    left_out[inside] = ~page.columns.passing
+    grey = base.units[left_out]
+    return component.canvas_of(
+        passing, page.colours, found=page.found.rows, size=scale * geometry.point_size(len(scene.ids)),
+        opacity=opacity, height=_HEIGHT, fill=_BELOW, name=page.record.digest[:12], frame=frame,
+        page=PageMenus(options, page.coloured_by, page.filters, filtering, _MORE), status=_status(page),
+        context=grey[:: len(grey) // _MOST_CONTEXT + 1], link="pair" if page.pair is not None else "",
     )  # fmt: skip
-    order, left_out = canvas.levels.order, ~inside
-    # Two large maps have their points in two orders, so that the server filters them.
-    if filtering and (page.pair is None or len(order) <= WHOLE_POINTS):
-        canvas = replace(canvas, columns=columns_digest(columns.facets, order))
-    else:
-        canvas = canvas.filtered
-        left_out[inside] = ~columns.passing
-    if rest_shown():
-        units = base.units[left_out]
-        canvas = replace(canvas, context=units[:: len(units) // _MOST_CONTEXT + 1])
-    return canvas, order
 
 
 def _beside(page: MapPage, canvas: Canvas, other: MapRecord | None) -> Canvas | None:
@@ -263,7 +250,7 @@ def _status(page: MapPage) -> str:
     return f"{name}{units}{sampled}{missed}"
 
 
-def _panel(panel: str, page: MapPage, maps: Sequence[str], shown: str, order: Rows, name: str) -> None:
+def _panel(panel: str, page: MapPage, maps: Sequence[str], shown: str) -> None:
     """Draw the panel over the map: the filters, or the choice of the map and the look of its points."""
 
     def close() -> None:
@@ -276,7 +263,7 @@ def _panel(panel: str, page: MapPage, maps: Sequence[str], shown: str, order: Ro
         controls.display_fields(maps, shown)
         return
     controls.search_fields(page.whole, page.corpus)
-    show_facets(page.columns, order, name)
+    show_facets(page.columns)
 
 
 def _dialog(page: MapPage, canvas: Canvas, compute: Callable[[], None]) -> None:
@@ -297,7 +284,7 @@ def _dialog(page: MapPage, canvas: Canvas, compute: Callable[[], None]) -> None:
         st.markdown(plain(_about(page)))
 
     dialogs: dict[str, Callable[[], None]] = {
-        "figure": lambda: figure.show(canvas.filtered, page.record, page.coloured_by),
+        "figure": lambda: figure.show(canvas, page.record, page.coloured_by),
         "saved": saved,
         "views": lambda: saved_views("map", menu=False),
         "compute": compute,
@@ -454,20 +441,14 @@ def _details(page: MapPage, listed: bool) -> None:
             st.button("Close", type="tertiary", key="map_details_close", on_click=page.state.click, args=(-1,))
 
 
-# Filters by columns: charts beside the map that filter each other and the map in the browser
+# Filters by columns
 
-GREY, HIDDEN = "Grey", "Hidden"
-MOST_BINS = 60
-"""Approximate maximum number of bins of a histogram."""
-_UNITS = ("D", "W", "M", "Y")
-_TAIL = 0.01
-"""Maximum share of the numbers at either end that share a bin, if they reach further than the range of the others."""
-
+_MOST = 2_000
+"""Maximum number of values of a filter, and of the values of a column that are offered, the most frequent ones."""
+_NO_VALUE = "no value"
 Mask = npt.NDArray[np.bool_]  # (n,) whether each sentence passes
 Filters = dict[str, list[Any]]
 """Facet → names of categories (None: without a value), or the least and the greatest number, or two ISO dates."""
-_MOST = 2_000
-"""Maximum number of values of a filter."""
 
 
 @dataclass(frozen=True)
@@ -475,49 +456,30 @@ class Facet:
     """A column of n sentences by which they can be filtered."""
 
     name: str
-    codes: npt.NDArray[np.int32]
-    """(n,) category or bin of each sentence, -1 without a value."""
+    values: npt.NDArray[Any]
+    """(n,) category of each sentence, -1 without one; or numbers, or days."""
     categories: Sequence[str] = ()
     """Names of the categories; empty for numbers and dates."""
-    bins: Sequence[tuple[Any, Any]] = ()
-    """Least and greatest number, or ISO date, of the values in each bin; of a bin without values, its borders."""
 
-    @property
-    def size(self) -> int:
-        """Number of categories or bins."""
-        return len(self.bins) or len(self.categories)
-
-    def allowed(self, chosen: Sequence[Any] | None) -> Mask | None:
-        """Return the (size + 1,) categories or bins of a filter, "no value" last; None without one, or if it fits not.
-
-        A range takes every bin in which it has values.
-        """
-        if not chosen:
+    def ends(self) -> tuple[Any, Any] | None:
+        """Return the least and the greatest number or day; None if they are equal or there are none."""
+        known = self.values[~np.isnat(self.values) if self.values.dtype.kind == "M" else np.isfinite(self.values)]
+        if self.categories or not len(known) or known.min() == known.max():
             return None
-        found = np.zeros(self.size + 1, dtype=bool)
-        if not self.bins:
+        return known.min().item(), known.max().item()
+
+    def passing(self, chosen: Sequence[Any]) -> Mask | None:
+        """Return which sentences a filter lets through; None if it does not fit the column."""
+        if self.categories:
             codes = {name: code for code, name in enumerate(self.categories)} | {None: -1}
-            found[[codes[name] for name in chosen if isinstance(name, str | None) and name in codes]] = True
-            return found
-        kind = type(self.bins[0][0])
-        ends = [_end(value, kind) for value in chosen]
-        if len(ends) != 2 or None in ends:
+            return np.isin(
+                self.values, [codes[name] for name in chosen if isinstance(name, str | None) and name in codes]
+            )
+        try:
+            low, high = np.array(chosen, dtype=self.values.dtype)
+        except (TypeError, ValueError, OverflowError):
             return None
-        found[:-1] = [ends[0] <= high and low <= ends[1] for low, high in self.bins]
-        return found
-
-
-def _end(value: Any, kind: type) -> Any:
-    """Return an end of a range as a number or an ISO date; None if it is neither."""
-    if kind is float:
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-    try:
-        return date.fromisoformat(str(value)).isoformat()
-    except ValueError:
-        return None
-
-
-# ---------------------------------------------------------------- columns
+        return None if low != low or high != high else (low <= self.values) & (self.values <= high)
 
 
 @st.cache_resource(
@@ -527,68 +489,16 @@ def facets_of(corpus: CorpusRecord, scene: Scene) -> list[Facet]:
     """Return the facets of the sentences of a scene: all columns but texts, and sections if there are several."""
     found = []
     for column in queries.columns(corpus):
-        if column.type == ColumnType.TEXT:
-            continue
-        values = queries.column_values(column, scene.ids, scene.articles)
-        if column.type == ColumnType.CATEGORY:
-            found.append(Facet(column.label, values.astype(np.int32), column.categories))
-        else:
-            found.append(Facet(column.label, *_binned(ColumnType(column.type), values)))
+        if column.type != ColumnType.TEXT:
+            values = queries.column_values(column, scene.ids, scene.articles)
+            found.append(Facet(
+                column.label, values.astype("datetime64[D]") if column.type == ColumnType.DATE else values,
+                column.categories if column.type == ColumnType.CATEGORY else (),
+            ))  # fmt: skip
     used, codes = np.unique(scene.sections, return_inverse=True)
     if len(used) > 1 and all(facet.name != "Section" for facet in found):
-        names = [scene.titles[section] or LEAD for section in used.tolist()]
-        found.append(Facet("Section", codes.astype(np.int32), names))
-    return [facet for facet in found if (facet.codes >= 0).any()]
-
-
-def _binned(type: ColumnType, values: Values) -> tuple[npt.NDArray[np.int32], tuple[()], list[tuple[Any, Any]]]:
-    """Return the bin of each value and the ends of the bins; there are no categories."""
-    dates = type is ColumnType.DATE
-    days = values.astype("datetime64[D]") if dates else values
-    there = ~(np.isnat(days) if dates else np.isnan(days))
-    codes, known = np.full(len(values), -1, dtype=np.int32), days[there]
-    if not len(known):
-        return codes, (), []
-    number = date_bins(known) if dates else number_bins(known.astype(np.float64))
-    codes[there] = number - number.min()
-    size, order = int(codes.max()) + 1, np.argsort(codes[there], kind="stable")
-    starts = np.searchsorted(codes[there][order], np.arange(size))
-    filled = np.flatnonzero(np.bincount(codes[there], minlength=size))
-    as_end = str if dates else float
-    lows, highs = (fold.reduceat(known[order], starts[filled]) for fold in (np.minimum, np.maximum))
-    ends = {int(b): (as_end(low), as_end(high)) for b, low, high in zip(filled, lows, highs, strict=True)}
-    bins: list[tuple[Any, Any]] = []
-    for place in range(size):  # an empty bin lies behind the last one that has values
-        bins.append(ends.get(place, (bins[-1][1], bins[-1][1]) if bins else ("", "")))
-    return codes, (), bins
-
-
-def number_bins(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return (n,) bins of numbers whose width is 1, 2 or 5 times a power of ten; few far ones are in the last bins."""
-    low, high = np.quantile(values, _TAIL, method="higher"), np.quantile(values, 1 - _TAIL, method="lower")
-    least, most = values.min(), values.max()
-    low, high = (least if 2 * low - high <= least else low), (most if most <= 2 * high - low else high)
-    if low >= high:  # of few numbers, or if nearly all are equal
-        low, high = least, most
-    if high - low < 1e-300:
-        return np.zeros(len(values), dtype=np.int64)
-    power = 10.0 ** np.floor(np.log10((high - low) / MOST_BINS))
-    step = next(power * m for m in (1, 2, 5, 10) if power * m * MOST_BINS >= (high - low) * (1 - 1e-9))
-    if (values == np.rint(values)).all():
-        step = max(step, 1.0)
-    return np.floor(np.clip(values, low, high) / step + 1e-9).astype(np.int64)
-
-
-def date_bins(days: npt.NDArray[np.datetime64]) -> npt.NDArray[np.int64]:
-    """Return (n,) bins of days: days, weeks, months, years or several years."""
-    for unit in _UNITS:
-        codes: npt.NDArray[np.int64] = days.astype(f"datetime64[{unit}]").astype(np.int64)
-        if np.ptp(codes) < MOST_BINS:
-            return codes
-    return codes // -(-int(np.ptp(codes)) // MOST_BINS)
-
-
-# ---------------------------------------------------------------- filters
+        found.append(Facet("Section", codes, [scene.titles[section] or LEAD for section in used.tolist()]))
+    return [facet for facet in found if ((facet.values >= 0).any() if facet.categories else facet.ends())]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -616,9 +526,8 @@ def passing(facets: Sequence[Facet], filters: Mapping[str, Sequence[Any]], n: in
     """Return which of n sentences all filters let through."""
     mask = np.ones(n, dtype=bool)
     for facet in facets:
-        allowed = facet.allowed(filters.get(facet.name))
-        if allowed is not None:
-            mask &= allowed[facet.codes]  # -1, without a value, is the last one
+        if facet.name in filters and (allowed := facet.passing(filters[facet.name])) is not None:
+            mask &= allowed
     return mask
 
 
@@ -635,62 +544,52 @@ def read_filters(text: str) -> Filters:
     return {name: values for name, values in fitting.items() if all(isinstance(value, plain) for value in values)}
 
 
-def rest_shown() -> bool:
-    """Return whether sentences that do not pass stay on the map in grey."""
-    return st.query_params.get(state.REST, GREY) != HIDDEN
-
-
-def keep(chosen: Any) -> None:
-    """Write filters and what happens to other sentences into the address, as the browser sends them."""
-    if not isinstance(chosen, Mapping):
-        return
-    filters = read_filters(json.dumps(chosen.get("filters")))
-    text = json.dumps(filters, ensure_ascii=False, separators=(",", ":")) if filters else ""
-    for name, value in ((state.FACETS, text), (state.REST, HIDDEN if chosen.get("rest") == HIDDEN else "")):
-        if value:
-            st.query_params[name] = value
-        else:
-            st.query_params.pop(name, None)
-
-
-# ---------------------------------------------------------------- charts
-
-
-def show_facets(of: FacetsFound, order: Rows, name: str) -> None:
-    """Draw the charts of the columns of n sentences, which travel in the order of the points: ``order`` are their rows.
-
-    ``name`` tells maps apart.
-    """
+def show_facets(of: FacetsFound) -> None:
+    """Draw a choice of values, or a range, for each column; the address keeps them."""
     if not of.facets:
         st.caption("These units have no columns to filter by.")
         return
-    columns = _sent(columns_digest(of.facets, order), of.facets, order)
-    allowed = {facet.name: facet.allowed(of.filters.get(facet.name)) for facet in of.facets}
-    chosen = {name: np.flatnonzero(mask).tolist() for name, mask in allowed.items() if mask is not None}
-    key = "map_charts_view"
-    draw_component(
-        "map_charts", _ASSETS, "crossfilter.js", key=key,
-        data={"digest": columns["digest"], "chosen": chosen, "rest": GREY if rest_shown() else HIDDEN},
-        on_chosen_change=lambda: keep((st.session_state.get(key) or {}).get("chosen")),
-    )  # fmt: skip
-    send = st.components.v2.component("themescope_map_columns", js=asset(_ASSETS, "map_columns.js"))
-    send(data=columns, key=f"columns-{name}", height=1)
+    for place, facet in enumerate(of.facets):
+        key, chosen = f"map_facet_{place}", of.filters.get(facet.name)
+        if facet.categories:
+            codes, counts = np.unique(facet.values, return_counts=True)
+            order = codes[np.argsort(-counts, kind="stable")][:_MOST].tolist()
+            names = {None if code < 0 else facet.categories[code]: int(counts[codes == code][0]) for code in order}
+            st.session_state[key] = [value for value in chosen or () if value in names]
+            st.multiselect(
+                facet.name, list(names), key=key, placeholder="all", on_change=_keep, args=(of, facet, key),
+                format_func=lambda value, names=names: f"{_NO_VALUE if value is None else value} ({names[value]:,})",
+            )  # fmt: skip
+        elif (ends := facet.ends()) is not None:
+            st.session_state[key] = _range_of(facet, chosen, ends)
+            days = isinstance(ends[0], date)
+            st.slider(
+                facet.name, *ends, key=key, on_change=_keep, args=(of, facet, key),
+                step=None if days else (1.0 if _whole(facet) else (ends[1] - ends[0]) / 200),
+                format="YYYY-MM-DD" if days else "%.0f" if _whole(facet) else "%.4g",
+            )  # fmt: skip
 
 
-def columns_digest(facets: Sequence[Facet], order: Rows) -> str:
-    """Return a hash of the columns and of the order of their sentences."""
-    parts = [[facet.name, [*facet.categories], [*facet.bins], digest(facet.codes)] for facet in facets]
-    return digest_of([parts, digest(order)])
+def _whole(facet: Facet) -> bool:
+    known = facet.values[np.isfinite(facet.values)]
+    return bool((known == np.rint(known)).all())
 
 
-@st.cache_resource(show_spinner=False, max_entries=2)
-def _sent(digest: str, _facets: Sequence[Facet], _order: Rows) -> dict[str, Any]:
-    """Return the columns for the browser: codes of 1, 2 or 4 bytes, compressed; the last one is "no value"."""
-    columns = []
-    for facet in _facets:
-        width = 1 if facet.size < 256 else 2 if facet.size < 65_536 else 4
-        codes = np.where(facet.codes < 0, facet.size, facet.codes)[_order].astype(f"<u{width}")
-        packed = base64.b64encode(zlib.compress(codes.tobytes(), 1)).decode("ascii")
-        about = {"name": facet.name, "categories": list(facet.categories), "bins": list(facet.bins), "width": width}
-        columns.append(about | {"codes": packed})
-    return {"digest": digest, "total": len(_order), "columns": columns}
+def _range_of(facet: Facet, chosen: Sequence[Any] | None, ends: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return the range of a filter within the ends of a column; all of it without one."""
+    if not chosen or facet.passing(chosen) is None:
+        return ends
+    low, high = (value.item() for value in np.array(chosen, dtype=facet.values.dtype))
+    return min(max(low, ends[0]), ends[1]), max(min(high, ends[1]), ends[0])
+
+
+def _keep(of: FacetsFound, facet: Facet, key: str) -> None:
+    """Write the filters into the address, with that of a widget that was changed."""
+    values = list(st.session_state[key])
+    if not facet.categories:
+        values = [] if tuple(values) == facet.ends() else [str(end) if isinstance(end, date) else end for end in values]
+    filters = {name: chosen for name, chosen in of.filters.items() if name != facet.name} | {facet.name: values}
+    if active := {name: chosen for name, chosen in filters.items() if chosen}:
+        st.query_params[state.FACETS] = json.dumps(active, ensure_ascii=False, separators=(",", ":"))
+    else:
+        st.query_params.pop(state.FACETS, None)

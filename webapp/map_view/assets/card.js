@@ -58,7 +58,7 @@ const CARD = {
     const { places } = this.scene, from = this.over >= 0 ? [places[2 * this.over], places[2 * this.over + 1]] : [this.camera.x, this.camera.y];
     let best = -1, least = Infinity;
     for (const row of this.drawing.rows) {
-      if (row === this.over || this.hidden.includes(this.scene.kinds[row]) || this.states[row] & LEFT_OUT) continue;
+      if (row === this.over || this.hidden.includes(this.scene.kinds[row])) continue;
       const x = places[2 * row] - from[0], y = places[2 * row + 1] - from[1], along = x * dx + y * dy;
       const far = this.over < 0 ? Math.hypot(x, y) : along + 2 * Math.abs(x * dy - y * dx);
       if ((this.over < 0 || (along > 0 && Math.abs(x * dy - y * dx) <= along)) && far < least) [best, least] = [row, far];

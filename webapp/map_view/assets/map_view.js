@@ -87,8 +87,6 @@ class View {
     this.askOutline();
     this.hint();
     this.root.dataset.ready = data.digest;
-    if (this.columns !== data.columns) this.filtered();
-    this.columns = data.columns;
     const seen = JSON.stringify([data.digest, data.look, data.size, this.marks, this.hidden]);
     this.redraw(seen !== this.seen);
     this.seen = seen;
@@ -148,17 +146,7 @@ class View {
     this.marked = marked ? this.scene.flags(marked, held, SELECTED) : null;
     this.drawing.context(this.scene.context);
     this.drawing.found(unpacked(found.places, Uint16Array), unpacked(found.kinds, Uint8Array));
-    this.filtered();
-  }
-
-  // Points that the filters of columns leave out are in grey, or hidden.
-  filtered() {
-    if (!this.drawing || !this.scene) return;
-    const filter = window.themescopeMaps?.filter, failing = this.data.columns && filter?.columns === this.data.columns ? filter.failing : null;
-    this.states = this.marked?.slice() ?? new Uint8Array(this.scene.kinds.length);
-    if (failing) this.scene.leaveOut(this.states, failing, LEFT_OUT);
-    this.drawing.states(this.states, Boolean(this.marked), Boolean(failing && !filter.hidden));
-    if (this.over >= 0 && this.states[this.over] & LEFT_OUT) this.hover(-1);
+    this.drawing.states(this.marked ?? new Uint8Array(this.scene.kinds.length), Boolean(this.marked));
     this.redraw();
   }
 
@@ -173,11 +161,11 @@ class View {
   }
 
   nearest([px, py]) {
-    const { places, kinds } = this.scene, [x, y] = this.unit([px, py]), hidden = new Set(this.hidden), { states } = this;
+    const { places, kinds } = this.scene, [x, y] = this.unit([px, py]), hidden = new Set(this.hidden);
     let best = -1, least = (NEAR * this.camera.unit) ** 2;
     for (const row of this.drawing.rows) {
       const dx = places[2 * row] - x, dy = places[2 * row + 1] - y, far = dx * dx + dy * dy;
-      if (far < least && !hidden.has(kinds[row]) && !(states[row] & LEFT_OUT)) [best, least] = [row, far];
+      if (far < least && !hidden.has(kinds[row])) [best, least] = [row, far];
     }
     return best;
   }

@@ -149,11 +149,4 @@ class Scene {
     }
     return values;
   }
-
-  /** Sets a flag of the loaded points whose place is failing. @param {Uint8Array} values @param {Uint32Array} failing @param {number} flag */
-  leaveOut(values, failing, flag) {
-    for (const { at, start, count } of this.held.map((number) => this.index[number])) {
-      for (let i = 0; i < count; i++) if (failing[start + i]) values[at + i] |= flag;
-    }
-  }
 }

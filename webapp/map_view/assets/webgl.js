@@ -1,7 +1,7 @@
 // Draws points with WebGL2: 16 bits per coordinate, one byte for the category, one for the state of each point. Colours,
 // shapes and visibility of the categories are a texture of two rows.
-const SELECTED = 1, LEFT_OUT = 2, KINDS = 256;
-const POINTS = { rest: 0, chosen: 1, found: 2, context: 3, leftOut: 4 };
+const SELECTED = 1, KINDS = 256;
+const POINTS = { rest: 0, chosen: 1, found: 2, context: 3 };
 
 const VERTEX = `#version 300 es
 precision highp float;
@@ -17,12 +17,12 @@ uniform vec4 ink, grey;
 out vec4 colour;
 flat out int shape;
 void main() {
-  bool chosen = (state & ${SELECTED}u) != 0u, leftOut = (state & ${LEFT_OUT}u) != 0u;
+  bool chosen = (state & ${SELECTED}u) != 0u;
   vec4 look = texelFetch(palette, ivec2(kind, 1), 0);
-  bool shown = pass == ${POINTS.context} || look.g == 0.0 && leftOut == (pass == ${POINTS.leftOut})
+  bool shown = pass == ${POINTS.context} || look.g == 0.0
     && (pass == ${POINTS.rest} ? !(some && chosen) : pass == ${POINTS.chosen} ? chosen : true);
   gl_Position = shown ? vec4((place - middle) * scale, 0.0, 1.0) : vec4(2.0, 2.0, 2.0, 1.0);
-  bool quiet = pass == ${POINTS.context} || pass == ${POINTS.leftOut} || pass == ${POINTS.rest} && some;
+  bool quiet = pass == ${POINTS.context} || pass == ${POINTS.rest} && some;
   colour = pass == ${POINTS.found} ? ink : quiet ? grey : texelFetch(palette, ivec2(kind, 0), 0);
   shape = pass == ${POINTS.found} ? -1 : quiet ? 0 : int(look.r * 255.0 + 0.5);
   gl_PointSize = pass == ${POINTS.found} ? size + 7.0 : quiet ? max(size * 0.8, 1.0) : size;
@@ -73,7 +73,7 @@ class Drawing {
   /** @param {WebGL2RenderingContext} gl @param {WebGLProgram} program */
   constructor(gl, program) {
     this.gl = gl;
-    this.some = this.greyed = false;
+    this.some = false;
     this.program = program;
     this.count = this.others = this.rings = this.outside = 0;
     gl.useProgram(program);
@@ -123,7 +123,7 @@ class Drawing {
   points(scene) {
     this.fill(this.all.place, scene.places);
     this.fill(this.all.kind, scene.kinds);
-    this.states(new Uint8Array(scene.kinds.length), false, false);
+    this.states(new Uint8Array(scene.kinds.length), false);
     this.order({ rows: new Uint32Array(0), others: 0 });
   }
 
@@ -136,11 +136,11 @@ class Drawing {
   }
 
   /**
-   * `some` are selected, and the others in grey; `greyed`: those that are left out are in grey, too, below all others.
-   * @param {Uint8Array<ArrayBuffer>} values @param {boolean} some @param {boolean} greyed
+   * `some` are selected, and the others in grey.
+   * @param {Uint8Array<ArrayBuffer>} values @param {boolean} some
    */
-  states(values, some, greyed) {
-    [this.some, this.greyed] = [some, greyed];
+  states(values, some) {
+    this.some = some;
     this.fill(this.all.state, values);
   }
 
@@ -197,7 +197,7 @@ class Drawing {
       gl.drawArrays(gl.POINTS, 0, this.outside);
     }
     gl.bindVertexArray(this.all.array);
-    for (const pass of [...(this.greyed ? [POINTS.leftOut] : []), POINTS.rest, ...(this.some ? [POINTS.chosen] : [])]) {
+    for (const pass of [POINTS.rest, ...(this.some ? [POINTS.chosen] : [])]) {
       gl.uniform1i(this.at("pass"), pass);
       for (const [start, end] of [[0, this.others], [this.others, this.count]]) {
         gl.drawElements(gl.POINTS, Math.ceil(share * (end - start)), gl.UNSIGNED_INT, 4 * start);
