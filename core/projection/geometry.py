@@ -1,4 +1,4 @@
-"""Geometry of maps: points inside polygons, Procrustes alignment of two maps, and nested regions.
+"""Geometry of maps: points inside polygons, and nested regions.
 
 The points of a map are divided into small regions (k-means in the plane), and these are merged step by step (Ward's
 criterion), so that every region of a coarse level is a union of regions of the finer one.
@@ -7,16 +7,14 @@ criterion), so that every region of a coarse level is a union of regions of the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import DataError
-from themescope.core.types import Labels, Points
+from themescope.core.types import Labels
 
 Polygon = npt.NDArray[np.float64]  # (m, 2) corners in order; the last is connected to the first
-_FEWEST_SHARED = 3
 
 
 def inside(points: npt.NDArray[np.floating | np.integer], polygon: npt.ArrayLike) -> npt.NDArray[np.bool_]:
@@ -43,62 +41,6 @@ def inside(points: npt.NDArray[np.floating | np.integer], polygon: npt.ArrayLike
             odd[rows] ^= side > 0 if y2 > y1 else side < 0
     found[near] = odd
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Alignment:
-    """Alignment of a map with another: ``scale * (points - source) @ rotation + target``."""
-
-    rotation: npt.NDArray[np.float64]
-    """(2, 2) orthogonal matrix, possibly a reflection, because the handedness of a map is arbitrary."""
-    scale: float
-    """Scale of least squares; the less the maps have in common, the smaller it is."""
-    even: float
-    """Scale that gives both maps the same spread."""
-    source: npt.NDArray[np.float64]
-    """(2,) centre of the map that is moved."""
-    target: npt.NDArray[np.float64]
-    """(2,) centre of the other map."""
-    error: float
-    """Share of the spread of the target that is not explained, 0…1 (the Procrustes disparity)."""
-
-    def apply(self, points: Points, even: bool = False) -> Points:
-        """Return (n, 2) moved points; ``even`` gives them the spread of the target, to display both side by side."""
-        moved = (np.asarray(points, np.float64) - self.source) @ self.rotation
-        return np.asarray((self.even if even else self.scale) * moved + self.target, np.float32)
-
-
-def align(source: Points, target: Points) -> Alignment:
-    """Align (n, 2) ``source`` with ``target``, row by row, by rotation, reflection, scale and shift.
-
-    This is ordinary Procrustes analysis by least squares (Gower 1975; Schönemann and Carroll 1970). Points that all
-    coincide are only shifted, with an error of 1. Raises :class:`DataError` if the numbers of points differ or are less
-    than three.
-    """
-    a, b = np.asarray(source, np.float64), np.asarray(target, np.float64)
-    if a.shape != b.shape or a.ndim != 2 or a.shape[1] != 2:
-        raise DataError(f"Maps are aligned point by point, but their shapes are {a.shape} and {b.shape}.")
-    if len(a) < _FEWEST_SHARED:
-        raise DataError(f"The two maps share {len(a)} sentences; at least {_FEWEST_SHARED} are needed to align them.")
-    middle_a, middle_b = a.mean(axis=0), b.mean(axis=0)
-    a, b = a - middle_a, b - middle_b
-    spread_a, spread_b = float((a**2).sum()), float((b**2).sum())
-    if spread_a == 0.0 or spread_b == 0.0:
-        return Alignment(np.eye(2), 1.0, 1.0, middle_a, middle_b, 1.0)
-    left, values, right = np.linalg.svd(a.T @ b)
-    common = float(values.sum())
-    error = min(max(1.0 - common**2 / (spread_a * spread_b), 0.0), 1.0)
-    return Alignment(left @ right, common / spread_a, float(np.sqrt(spread_b / spread_a)), middle_a, middle_b, error)
-
-
-def moved(first: Points, second: Points) -> npt.NDArray[np.float64]:
-    """Return the (n,) distances between corresponding points of aligned maps, in units of the spread of ``second``.
-
-    The spread is the root mean square distance to the centre; without spread all distances are 0.
-    """
-    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
-    spread = float(np.sqrt(((b - b.mean(axis=0)) ** 2).sum(axis=1).mean())) if len(b) else 0.0
-    return np.linalg.norm(a - b, axis=1) / spread if spread else np.zeros(len(a))
 
 
 def box(corners: Sequence[float]) -> Polygon:

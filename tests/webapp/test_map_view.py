@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.core.projection.test_geometry import crossed
 from themescope.core.records.stored import ArticleRecord
 from themescope.webapp.features import map as map_page
-from themescope.webapp.features.map import view
 from themescope.webapp.map_view import component, parts
 from themescope.webapp.map_view.alternatives import outline_of
 from themescope.webapp.map_view.component import Canvas
@@ -139,23 +138,6 @@ def test_the_grid_holds_every_point_at_its_place(points: list[tuple[int, int]]) 
     span = float(np.ptp(at, axis=0).max()) or 1.0
     assert np.abs(units * grid.step + (grid.x, grid.y) - at).max() <= span * 1e-4
     assert units.min() >= 0.09 * UNITS and units.max() <= 0.91 * UNITS
-
-
-def test_two_maps_share_their_sentences_row_for_row() -> None:
-    rng = np.random.default_rng(0)
-    points = rng.normal(size=(30, 2)).astype(np.float32)
-    first = scene_of(list(range(30)), points, np.ones(30, np.int64))
-    pair = view.align(
-        first,
-        scene_of(
-            [*range(40, 35, -1), *range(29, 4, -1)],
-            np.vstack([points[:5], points[29:4:-1] * [-2, 2]]).astype(np.float32),
-            np.ones(30, np.int64),
-        ),
-    )
-    assert pair.first.ids.tolist() == list(range(5, 30))
-    np.testing.assert_allclose(pair.second, points[5:], atol=1e-4)
-    assert pair.error < 1e-6 and pair.moved.max() < 1e-4
 
 
 MODES = st.sampled_from([REPLACE, ADD, SUBTRACT])

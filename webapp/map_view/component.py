@@ -71,7 +71,7 @@ class Canvas:
     scene: Scene
     colouring: Colouring
     units: Units
-    """(n, 2) grid coordinates of the sentences of the scene; for a second map, the aligned ones."""
+    """(n, 2) grid coordinates of the sentences of the scene."""
     found: Rows
     """Rows that a search found; they are drawn with a ring."""
     tones: Tones
@@ -85,10 +85,6 @@ class Canvas:
     """(m, 2) points that a filter leaves out; they are drawn in grey below the others and cannot be selected."""
     fill: int | None = None
     """The map fills the window down to this distance from its lower border, in pixels; None for a fixed height."""
-    link: str = ""
-    """Canvases of one page with the same link share pan and zoom."""
-    side: int = 0
-    """1 for the second of two maps."""
     texts: Texts | None = None
     """Returns the texts of rows, from which groups and parts of categories are named; without it they have no names."""
     page: PageMenus | None = None
@@ -293,11 +289,8 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
         "found": _points_of(canvas, canvas.found[:_MOST_RINGS]),
         "pins": pins(canvas),
         "focus": canvas.units[scene.rows_of(np.array([state.sentence]))].ravel().tolist(),
-        "shapes": [part.corners.astype(int).tolist() for part in state.parts if part.kind == SHAPE]
-        if state.side == canvas.side
-        else [],
+        "shapes": [part.corners.astype(int).tolist() for part in state.parts if part.kind == SHAPE],
         "camera": state.camera,
-        "link": canvas.link,
         "page": canvas.page.sent() if canvas.page is not None else None,
         "status": canvas.status or None,
         "handled": state.handled.get(canvas.name, 0),

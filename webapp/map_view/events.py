@@ -52,7 +52,6 @@ def _handle(canvas: Canvas, state: MapState, name: str, event: Mapping[str, Any]
         state.hidden = _categories(canvas, event.get("hidden"))
         part = part_of(event, len(canvas.colouring.names))
         if part is not None:
-            state.side = canvas.side
             state.extend(part, canvas.scene, canvas.units, canvas.colouring)
     elif name == "point":  # a point was clicked
         row = canvas.row(event)

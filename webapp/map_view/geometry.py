@@ -19,7 +19,7 @@ Rows = npt.NDArray[np.intp]  # (m,) rows of a scene
 UNITS = 65_535
 """Largest coordinate of the grid."""
 _MARGIN = 0.1
-"""Share of the grid left free on every side, so that an aligned second map fits on it."""
+"""Share of the grid left free on every side."""
 _MOST_CORNERS = 1_000
 MANY_POINTS = 50_000
 """Number of points above which shapes are compared with cells of the grid first."""

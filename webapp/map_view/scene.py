@@ -209,8 +209,6 @@ class MapState:
     """How the sentences were selected, if not on this map."""
     parts: list[MapPart] = field(default_factory=list)
     """What selected them on the map; empty for a selection that was not made there."""
-    side: int = 0
-    """Index of the map that the parts were chosen on: 0, or 1 for the second of two."""
     hidden: list[int] = field(default_factory=list)
     """Categories that the legend hides; -1 is "other"."""
     sentence: int = -1
@@ -251,7 +249,7 @@ class MapState:
 
     def select(self, ids: Ids, origin: Origin) -> None:
         """Select sentences that were chosen otherwise than on this map."""
-        self.ids, self.parts, self.side, self.fresh, self.origin = ids, [], 0, False, origin
+        self.ids, self.parts, self.fresh, self.origin = ids, [], False, origin
         self.version += 1
 
     def extend(self, part: MapPart, scene: Scene, units: Units, colouring: Colouring) -> None:
@@ -268,7 +266,7 @@ class MapState:
 
     def clear(self) -> None:
         """Clear the selection."""
-        self.ids, self.parts, self.side, self.origin = _none(), [], 0, None
+        self.ids, self.parts, self.origin = _none(), [], None
         self.version += 1
 
     def rows(self, scene: Scene) -> Rows:

@@ -26,11 +26,9 @@ SIMILAR = KEYS.url("similar")
 NEAREST = KEYS.url("nearest")
 SCALE = KEYS.url("scale")
 OPACITY = KEYS.url("opacity")
-OTHER_MAP = KEYS.url("compare", record="map")
 STORED = KEYS.url("selection", record="selection")
 """Id of a stored selection."""
 SHAPE = KEYS.url("shape")
-SIDE = KEYS.url("side")
 HIDDEN = KEYS.url("hidden")
 SENTENCE = KEYS.url("sentence")
 CAMERA = KEYS.url("camera")
@@ -84,7 +82,6 @@ def from_address(query: Mapping[str, str]) -> MapState:
     text = query.get(CAMERA, "")
     return MapState(
         parts=chosen,
-        side=int(query.get(SIDE) == "1"),
         hidden=[n for n in _numbers(query.get(HIDDEN, "")) if -1 <= n < MAX_CATEGORIES],
         sentence=next(iter(_numbers(query.get(SENTENCE, ""))), -1),
         camera=camera_of(text.split("_")) if text else None,
@@ -96,7 +93,6 @@ def to_address(shown: MapState) -> None:
     """Write the state into the address, where it differs."""
     wanted = {
         SHAPE: parts.written(shown.parts),
-        SIDE: "1" if shown.side else "",
         HIDDEN: "_".join(str(category) for category in shown.hidden),
         SENTENCE: str(shown.sentence) if shown.sentence >= 0 else "",
         CAMERA: "_".join(f"{value:g}" for value in shown.camera or []),

@@ -103,7 +103,6 @@ def by_meaning(record: MapRecord, scene: Scene, query: str | int, most: int) -> 
 
 
 _SCALES, _OPACITIES = (0.4, 3.0), (0.1, 1.0)
-NO_MAP = "None"
 
 
 def found(record: MapRecord, corpus: CorpusRecord, scene: Scene) -> MapHits:
@@ -202,15 +201,9 @@ def appearance_held() -> tuple[float, float]:
 
 
 def display_fields(maps: Sequence[str], shown: str) -> None:
-    """Draw the choice of the map and of a second one, and size and opacity of the points."""
+    """Draw the choice of the map, and size and opacity of the points."""
     scale, opacity = appearance_held()
     st.selectbox("Map", maps, **_field(map.MAP, shown))
-    others = [NO_MAP, *(name for name in maps if name != shown)]
-    beside = map.held(map.OTHER_MAP, NO_MAP)
-    st.selectbox(
-        "Beside it", others, **_field(map.OTHER_MAP, beside if beside in others else NO_MAP),
-        help="Shows a second map of the same units, aligned with the first.",
-    )  # fmt: skip
     st.slider("Point size", *_SCALES, step=0.1, format="%.1f×", **_field(map.SCALE, scale, "{:g}".format))
     st.slider("Opacity", *_OPACITIES, step=0.05, **_field(map.OPACITY, opacity, "{:g}".format))
 

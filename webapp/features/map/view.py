@@ -1,4 +1,4 @@
-"""The map of a corpus, alone or beside a second one, the drawer of a selection, and the filters."""
+"""The map of a corpus, the drawer of a selection, and the filters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,11 +17,8 @@ import numpy.typing as npt
 import streamlit as st
 
 from themescope.core.columns import ColumnType
-from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.operations import Origin, selected
-from themescope.core.projection import geometry as alignment
 from themescope.core.records.stored import CorpusRecord, MapRecord, SelectionRecord
-from themescope.core.types import Points
 from themescope.db.records import SentencePlaces
 from themescope.jobs.common.importing.columns import without_waves
 from themescope.jobs.common.models import WITHIN_ARTICLE, within_article
@@ -39,44 +36,6 @@ from themescope.webapp.shared.navigation import page_link, saved_views
 from themescope.webapp.shared.selections import selection_actions, selection_panel, selections
 from themescope.webapp.shared.selections.selections import Panel, Ranking
 from themescope.webapp.shared.text import count, distinct, plain
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The sentences on both maps; row i of every array is one of them."""
-
-    first: Scene
-    second: Points
-    """(n, 2) coordinates on the second map, aligned with the first."""
-    error: float
-    """Residual of the alignment: share of the variance of the first map, 0…1."""
-    moved: npt.NDArray[np.float64]
-    """(n,) distance between both positions, in standard deviations of the first map."""
-
-
-@st.cache_resource(
-    show_spinner="Aligning the maps …", max_entries=4,
-    hash_funcs={**queries.HASHES, Scene: lambda scene: scene.ids_digest},
-)  # fmt: skip
-def pair_of(first: Scene, other: MapRecord) -> Pair:
-    """Return a scene and another map as a pair; raises ``DataError`` if they share less than three sentences."""
-    return align(first, map_scene.opened(other))
-
-
-def align(first: Scene, other: Scene) -> Pair:
-    """Return the sentences on both, in the order of ``first``, with ``other`` aligned with ``first``."""
-    shared = first.only(np.isin(first.ids, other.ids))
-    points = other.points[other.rows_of(shared.ids)]
-    found = alignment.align(points, shared.points)
-    fitted = found.apply(points, even=True)
-    return Pair(shared, fitted, found.error, alignment.moved(fitted, shared.points))
-
-
-def second_canvas(pair: Pair, scene: Scene, canvas: Canvas, other: MapRecord) -> Canvas:
-    """Return the canvas of the second map of the sentences in view, on the grid of the first."""
-    rows = pair.first.rows_of(scene.ids)
-    return replace(canvas, units=scene.grid.units(pair.second[rows]), name=other.digest[:12], side=1)
-
 
 # --- the map, its panel and its drawer -------------------------------------------------------------------------------
 
@@ -110,7 +69,6 @@ class MapPage:
     columns: FacetsFound
     filters: int
     """Number of filters, of columns and others."""
-    pair: Pair | None
 
     @cached_property
     def passing(self) -> Scene:
@@ -122,11 +80,6 @@ class MapPage:
         """The colouring of the sentences that pass."""
         return self.colouring.only(self.columns.passing)
 
-    @property
-    def moved(self) -> npt.NDArray[np.float64] | None:
-        """(n,) distance of each passing sentence between both maps, if two are shown."""
-        return None if self.pair is None else self.pair.moved[self.pair.first.rows_of(self.passing.ids)]
-
 
 def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], None]) -> None:
     """Draw the map, and beside it the drawer of what is selected or found; ``compute`` draws the form of a new map."""
@@ -134,37 +87,33 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], 
     named = dict(zip(distinct(m.name or models.get(m.model_id, "Map") for m in maps), maps, strict=True))
     first = next(iter(named))
     name = chosen if (chosen := state.held(state.MAP, first)) in named else first
-    record, other = named[name], named.get(state.held(state.OTHER_MAP, controls.NO_MAP))
+    record = named[name]
     whole, chosen_state = map_scene.opened(record), state_of(record.digest)
     if (offered := selections.offered(corpus.id)) is not None:
         chosen_state.select(offered.ids, offered.origin)
     asked = _answer(chosen_state)
     titles = controls.titles_of(whole, corpus)
     articles = np.array(sorted(titles[title] for title in state.articles_held(titles)), dtype=np.int64)
-    pair = _pair(whole, other) if other is not None and other.id != record.id else None
-    base = pair.first if pair is not None else whole
-    inside = np.isin(base.articles, articles) if len(articles) else np.ones(len(base.ids), dtype=bool)
-    scene = base if inside.all() else base.only(inside)
+    inside = np.isin(whole.articles, articles) if len(articles) else np.ones(len(whole.ids), dtype=bool)
+    scene = whole if inside.all() else whole.only(inside)
     columns = facets_found(corpus, scene)
-    options = colourings.options(ColouredView(corpus, base, scene, articles))
+    options = colourings.options(ColouredView(corpus, whole, scene, articles))
     wanted = colourings.of_today(state.held(state.COLOUR))
     coloured_by = wanted if wanted in options else next(iter(options))
     passing = scene if columns.passing.all() else scene.only(columns.passing)
     shown = MapPage(
         corpus, record, whole, scene, options[coloured_by].make(), coloured_by, chosen_state,
         controls.found(record, corpus, passing), columns,
-        columns.active + bool(len(articles)) + bool(controls.searched()), pair,
+        columns.active + bool(len(articles)) + bool(controls.searched()),
     )  # fmt: skip
     if asked == "all":
         chosen_state.select(
             passing.ids, Origin("filter", (f"{_EVERYTHING} on map {record.name}", f"coloured by {coloured_by}"))
         )
         chosen_state.asked = "", ""
-    canvas = _canvas(shown, list(options), inside, base)
-    beside = _beside(shown, canvas, other)
+    canvas = _canvas(shown, list(options), inside)
     if chosen_state.fresh:
-        of = beside if beside is not None and chosen_state.side else canvas
-        chosen_state.take(of.scene, of.units, of.colouring)
+        chosen_state.take(canvas.scene, canvas.units, canvas.colouring)
     with st.container(horizontal=True, gap=None, key="map_body"):
         frame = st.container(key="map_frame")
         # The drawer comes before the map: a map that is drawn knows that its list is.
@@ -176,12 +125,8 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], 
         if panel := st.session_state.get(_PANEL, ""):
             with place_of_panel, st.container(key="map_panel", gap="small"):
                 _panel(panel, shown, list(named), name)
-        for place, one in zip(
-            st.columns(2, gap="small") if beside else [frame], filter(None, (canvas, beside)), strict=True
-        ):
-            with place:
-                component.points(one)
-                component.interactive(one, chosen_state, chosen_state.version, to_address)
+        component.points(canvas)
+        component.interactive(canvas, chosen_state, chosen_state.version, to_address)
     _dialog(shown, canvas, compute)
     to_address(chosen_state)
 
@@ -202,7 +147,7 @@ def _answer(chosen: MapState) -> str:
     return what
 
 
-def _canvas(page: MapPage, options: Sequence[str], inside: npt.NDArray[np.bool_], base: Scene) -> Canvas:
+def _canvas(page: MapPage, options: Sequence[str], inside: npt.NDArray[np.bool_]) -> Canvas:
     """Return the canvas of the units that pass; those that the choice of texts or a filter leaves out are in grey."""
     scene, passing = page.scene, page.passing
     scale, opacity = controls.appearance_held()
@@ -213,41 +158,23 @@ def _canvas(page: MapPage, options: Sequence[str], inside: npt.NDArray[np.bool_]
     filtering = st.session_state.get(_PANEL) == FILTER
     left_out = ~inside
     left_out[inside] = ~page.columns.passing
-    grey = base.units[left_out]
+    grey = page.whole.units[left_out]
     return component.canvas_of(
         passing, page.colours, found=page.found.rows, size=scale * geometry.point_size(len(scene.ids)),
         opacity=opacity, height=_HEIGHT, fill=_BELOW, name=page.record.digest[:12], frame=frame,
         page=PageMenus(options, page.coloured_by, page.filters, filtering, _MORE), status=_status(page),
-        context=grey[:: len(grey) // _MOST_CONTEXT + 1], link="pair" if page.pair is not None else "",
+        context=grey[:: len(grey) // _MOST_CONTEXT + 1],
     )  # fmt: skip
-
-
-def _beside(page: MapPage, canvas: Canvas, other: MapRecord | None) -> Canvas | None:
-    if page.pair is None or other is None:
-        return None
-    return replace(second_canvas(page.pair, canvas.scene, canvas, other), page=None, status=(
-        f"{other.name} · {count(len(page.pair.first.ids), 'unit')} are on both maps; residual {page.pair.error:.0%}"
-    ))  # fmt: skip
-
-
-def _pair(whole: Scene, other: MapRecord) -> Pair | None:
-    """Return both maps; None, with a message, if they share too few sentences."""
-    try:
-        return pair_of(whole, other)
-    except ThemescopeError as error:
-        st.warning(plain(error), icon=":material/warning:")
-        return None
 
 
 def _status(page: MapPage) -> str:
     all, shown = len(page.scene.ids), int(page.columns.passing.sum())
-    name = f"{page.record.name} · " if page.pair is not None else ""
     units = count(shown, "unit") if shown == all else f"{shown:,} of {count(all, 'unit')}"
     sampled = (
         f", a random sample of {page.record.sampled_from:,}" if page.record.sampled_from > len(page.whole.ids) else ""
     )
     missed = " · no unit lies in the shape" if page.state.parts and not page.state.fresh | len(page.state.ids) else ""
-    return f"{name}{units}{sampled}{missed}"
+    return f"{units}{sampled}{missed}"
 
 
 def _panel(panel: str, page: MapPage, maps: Sequence[str], shown: str) -> None:
@@ -313,7 +240,6 @@ def _about(page: MapPage) -> str:
         f"{count(repeated, 'unit')} with the text of another lie at its point." if repeated else "",
         f"Figures and HTML have a random sample of {controls.FILE_POINTS:,} points."
         if len(page.scene.ids) > controls.FILE_POINTS else "",
-        "The second map is rotated, mirrored and moved to fit the first (Procrustes alignment)." if page.pair else "",
         WITHIN_ARTICLE if model is not None and within_article(model) else "",
     ]  # fmt: skip
     return " ".join(filter(None, parts))
@@ -336,7 +262,7 @@ def _drawer(page: MapPage) -> None:
     ids = page.state.ids if elsewhere else page.passing.ids[rows]
     on_map = len(ids) == len(rows)
     selection_panel.show(Panel(
-        selected(page.corpus.id, ids, _origin(page)), "map_drawer", state.STORED, _LIST, (state.SHAPE, state.SIDE),
+        selected(page.corpus.id, ids, _origin(page)), "map_drawer", state.STORED, _LIST, (state.SHAPE,),
         {state.MAP: page.record.name}, ranking=ranking if on_map else None, heading=_heading(page, len(ids)),
         groups=_groups(page, rows) if on_map else None,
         mark=state.held(state.SEARCH) if state.held(state.MATCH, state.SUBSTRING) == state.SUBSTRING else "",
@@ -389,18 +315,16 @@ def _listed(page: MapPage) -> tuple[Rows, Ranking | None]:
 
 
 def _by_value(page: MapPage, rows: Rows) -> Ranking | None:
-    """Return the order by distance moved, largest first; without a second map, by the value of the colouring."""
-    moved, colours = page.moved, page.colours
-    values = moved if moved is not None else colours.values
-    if values is None:
+    """Return the order by the value of the colouring, lowest first."""
+    colours = page.colours
+    if colours.values is None:
         return None
-    order = rows[np.argsort(-values[rows] if moved is not None else values[rows], kind="stable")]
-    first = "earliest" if colours.dates else "lowest"
-    name = "Moved most" if moved is not None else f"{colours.column}, {first} first"
-    if moved is None and colours.dates:
+    order = rows[np.argsort(colours.values[rows], kind="stable")]
+    if colours.dates:
         notes = [str(colours.value(row) or "") for row in order.tolist()]
     else:
-        notes = ["" if np.isnan(value) else f"{value:.2f}" for value in values[order].tolist()]
+        notes = ["" if np.isnan(value) else f"{value:.2f}" for value in colours.values[order].tolist()]
+    name = f"{colours.column}, {'earliest' if colours.dates else 'lowest'} first"
     return Ranking(name, page.passing.ids[order], notes)
 
 

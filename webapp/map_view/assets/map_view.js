@@ -208,18 +208,9 @@ class View {
     if (!this.tip.hidden) this.placeCard();
     this.movedNow();
     this.redraw();
-    for (const other of VIEWS) {
-      if (other !== this && this.data.link && other.data.link === this.data.link) other.follow(this.camera);
-    }
     clearTimeout(this.cameraTimer);
     const { x, y, unit } = this.camera;
     this.cameraTimer = setTimeout(() => this.setState("camera", [Math.round(x), Math.round(y), Number(unit.toPrecision(4))]), 900);
-  }
-
-  follow(camera) {
-    this.camera = { ...camera };
-    this.movedNow();
-    this.redraw();
   }
 
   resized(first = false) {
