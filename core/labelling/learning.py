@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from themescope.core.clustering.inputs import cosine_matrix
 from themescope.core.errors import DataError
-from themescope.core.labelling.answers import Constraints
 from themescope.core.labelling.changes import ChangeSet, EntryChange, difference
 from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import Operation, OperationKind
@@ -206,21 +205,6 @@ class Pairs:
         return np.searchsorted(ids, self.first), np.searchsorted(ids, self.second)
 
 
-def pairs_of(first: Ids, second: Ids, together: npt.ArrayLike) -> Pairs:
-    """Return pairs in their order, without pairs of a sentence with itself and without contradictions.
-
-    The result depends neither on the order of the (p,) arrays nor on how often a pair occurs.
-    """
-    a, b = np.asarray(first, np.int64), np.asarray(second, np.int64)
-    ends = np.stack([np.minimum(a, b), np.maximum(a, b)], axis=1)
-    different = ends[:, 0] != ends[:, 1]
-    judged = np.column_stack([ends, np.asarray(together, np.int64)])[different]
-    judged = np.unique(judged.reshape(-1, 3), axis=0)
-    _, place, times = np.unique(judged[:, :2], axis=0, return_index=True, return_counts=True)
-    known = judged[place[times == 1]]
-    return Pairs(known[:, 0], known[:, 1], known[:, 2].astype(np.bool_))
-
-
 def pairs_of_placed(placed: Placed, among: Ids | None = None, seed: int = 0) -> Pairs:
     """Return all pairs of the placed sentences (of those in ``among``): together if they are in the same cluster.
 
@@ -232,25 +216,6 @@ def pairs_of_placed(placed: Placed, among: Ids | None = None, seed: int = 0) -> 
     numbers = placed.partition.numbers[placed.partition.rows(ids)]
     i, j = np.triu_indices(len(ids), 1)
     return Pairs(ids[i], ids[j], numbers[i] == numbers[j])
-
-
-def pairs_of_answers(answered: Constraints) -> Pairs:
-    """Return the pairs that answers put together or apart, with those that follow from them by transitivity.
-
-    They are pairs of the first :data:`MOST_SENTENCES` sentences with links, by id.
-    """
-    links, ids = answered.links, answered.links.linked[:MOST_SENTENCES]
-    pairs = [(a, b) for place, a in enumerate(ids) for b in ids[place + 1 :]]
-    together = [links.are_together(a, b) for a, b in pairs]
-    known = [same or links.are_apart(a, b) for same, (a, b) in zip(together, pairs, strict=True)]
-    table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return Pairs(table[:, 0], table[:, 1], np.array(together, np.bool_)).where(np.array(known, np.bool_))
-
-
-def joined(parts: Iterable[Pairs]) -> Pairs:
-    """Return the pairs of all parts; those on which they contradict each other are left out."""
-    known = list(parts)
-    return pairs_of(*(np.concatenate([getattr(p, name) for p in known]) for name in ("first", "second", "together")))
 
 
 # A metric learned from the judged pairs of a labelling, and its effect on other sentences and articles

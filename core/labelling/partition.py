@@ -26,7 +26,7 @@ class EntryKind(StrEnum):
     """Kinds of entries."""
 
     ANSWER = "answer"
-    """Answer to a question about sentences."""
+    """Answer to a question about sentences, which development versions of 0.3 asked."""
     CODE = "code"
     """Codebook entry of a cluster; the key is the number of the cluster."""
     VERSION = "version"

@@ -288,17 +288,12 @@ class Judged:
 
 
 def judged_pairs(store: Store, record: LabellingRecord, partition: Partition) -> Judged:
-    """Return the pairs of placed sentences and of answers to questions, in the present state of a labelling.
-
-    Pairs on which the two contradict each other are left out.
-    """
-    from themescope.core.labelling.answers import constraints
-    from themescope.core.labelling.learning import Placed, joined, pairs_of_answers, pairs_of_placed
+    """Return the pairs of placed sentences, in the present state of a labelling."""
+    from themescope.core.labelling.learning import Placed, pairs_of_placed
 
     with store.reading() as r:
         sure = judged_sentences(r, record, partition)
         known = r.corpora.sentences_by_id(partition.ids)
         articles = np.array([known[int(i)].article_id for i in partition.ids], dtype=np.int64)
         titles = {i: a.title for i, a in r.corpora.articles_by_id(np.unique(articles)).items()}
-    pairs = joined([pairs_of_placed(Placed(partition, sure)), pairs_of_answers(constraints(partition))])
-    return Judged(sure, pairs, articles, titles)
+    return Judged(sure, pairs_of_placed(Placed(partition, sure)), articles, titles)

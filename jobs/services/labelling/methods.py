@@ -12,7 +12,6 @@ import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.agreement import agreement_on_codes, common_codes, compare, pair_alpha, replacement_test
-from themescope.core.labelling.answers import answers
 from themescope.core.labelling.changes import NO_LABELLING, Kind, Step
 from themescope.core.labelling.consensus import fit, fit_codes
 from themescope.core.labelling.markup import cited, latex_text, markdown
@@ -27,6 +26,7 @@ from themescope.core.labelling.methods_section import (
     TrainingFact,
     paragraphs,
 )
+from themescope.core.labelling.partition import EntryKind
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.text.languages import language_name
 from themescope.core.types import Estimate, Ids, Labels
@@ -101,7 +101,7 @@ def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) 
         tasks=tuple(_task(task, store) for task in tasks),
         steps=counted,
         undone=undone,
-        answers=sum(len(answers(coder.state)) for coder in text.coders),
+        answers=sum(kind is EntryKind.ANSWER for coder in text.coders for kind, _ in coder.state.entries),
         first=min(times, default=None),
         last=max(times, default=None),
         coding=coding,

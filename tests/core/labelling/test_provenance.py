@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.answers import YES, Answer, Effect, Question, QuestionKind
 from themescope.core.labelling.changes import (
     ChangeSet,
     EntryChange,
@@ -22,7 +21,7 @@ from themescope.core.labelling.changes import (
     undo_state,
 )
 from themescope.core.labelling.operations import Operation, OperationKind
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, EntryKind, Partition, start
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, start
 from themescope.core.labelling.provenance import (
     Approval,
     Maker,
@@ -138,20 +137,16 @@ def test_merging_and_marking_judge_no_sentence() -> None:
 
 def test_the_sentences_of_a_question_are_judged_and_others_only_moved() -> None:
     w = written(1, 1, 1, 2)
-    given_answer = Answer(Question(QuestionKind.PAIR, Effect.MOVE, (0, 3)), YES)
 
     def make(p: Partition) -> Operation:
         after = apply(p, moved([0, 1], [2, 2])(p).change_set)
         entered = op.entries(OperationKind.ANSWER, "", [])
-        change_set = ChangeSet((*difference(p, after), *entered.change_set, _entry(given_answer)))
+        answer = EntryChange(EntryKind.ANSWER, "000001", None, Entry({"answer": "yes"}, (0, 3)))
+        change_set = ChangeSet((*difference(p, after), *entered.change_set, answer))
         return Operation(OperationKind.ANSWER, "→ two", change_set)
 
     w.do(make)
     assert w.makers() == [HUMAN, ("machine", "answer"), START, START]
-
-
-def _entry(given_answer: Answer) -> EntryChange:
-    return EntryChange(EntryKind.ANSWER, "000001", None, given_answer.entry())
 
 
 def test_approval_makes_a_label_human_until_a_machine_moves_it() -> None:
