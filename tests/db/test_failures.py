@@ -20,7 +20,7 @@ from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store, Unit
 from themescope.jobs.bundles.parts import store_notebook
 from themescope.jobs.services import corpus_edits
-from themescope.jobs.services.accounts.personal_data import forget
+from themescope.jobs.services.accounts.people import forget
 from themescope.jobs.services.labelling.session import LabellingSession
 
 PIVOT = "Pivot: Rome sentence {}.\nPositive: Rome sentence {}.\nNegative: Rome sentence {}."

@@ -1,10 +1,4 @@
-"""Forgetting a person leaves no trace of the name and changes no partition; exporting writes everything about them."""
-
-import json
-import os
-import stat
-import zipfile
-from pathlib import Path
+"""Forgetting a person leaves no trace of the name in the store and changes no partition."""
 
 import numpy as np
 import pytest
@@ -24,7 +18,6 @@ from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.accounts import people
-from themescope.jobs.services.accounts.personal_data import Forgotten, export, find_traces, forget
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 
@@ -59,8 +52,6 @@ def fill(store: Store) -> LabellingSession:
         job = w.jobs.add("clean-triplets", f"Triplets of {NAME}", {"people": [NAME]})
         w.jobs.claim(job.id, "worker")
         w.jobs.finish(job.id, "worker", JobStatus.FAILED, error=f"{NAME} reviewed nothing.")
-    run_here(store, "export-bundle", {"corpus": "demo"}, quiet=True)
-    (store.settings.home / "bundles" / "note.txt").write_text(f"{OTHER}, {json.dumps(OTHER)}", encoding="utf-8")
     return session
 
 
@@ -76,37 +67,14 @@ def dumped(store: Store) -> str:
         return "\n".join(str(row) for table in metadata.sorted_tables for row in connection.execute(sa.select(table)))
 
 
-def contents(home: Path) -> bytes:
-    """Every byte of every file, also of the parts of archives."""
-    data = []
-    for path in home.rglob("*"):
-        if path.is_file():
-            data += [str(path).encode(), path.read_bytes()]
-            if zipfile.is_zipfile(path):
-                with zipfile.ZipFile(path) as archive:
-                    data += [archive.read(name) for name in archive.namelist()]
-    return b"\n".join(data)
-
-
 def test_nothing_is_left_of_a_name_and_labels_stay(store: Store) -> None:
     session = fill(store)
     opened = LabellingSession(store, session.record.id, OTHER)
     before = {step: opened.at(step) for step in (0, *(step.id for step in opened.steps))}
-    traces = find_traces(store, NAME)
-    assert {"label_step.person", "labelling.name", "label.note", "label_event.new", "job.args", "saved_view.query"} <= {
-        *traces.rows
-    }
-    assert len(traces.bundles) == 1 and not traces.corpora
-    spelled = (NAME, NAME.upper(), json.dumps(NAME)[1:-1], "Grace+%C3%9Ctz", "Grace%20%C3%9Ctz")
-    assert all(form in dumped(store) or form.encode() in contents(store.settings.home) for form in spelled)
-
-    assert len([*(store.settings.home / "bundles").iterdir()]) == 2
-    assert forget(store, NAME) == Forgotten("former-user-1", (), ())
-
-    for form in (*spelled, NAME.encode("utf-16-le").decode("latin-1")):
-        assert form not in dumped(store).replace(OTHER, "")
-        left = contents(store.settings.home).replace(OTHER.encode(), b"").replace(json.dumps(OTHER)[1:-1].encode(), b"")
-        assert form.encode() not in left
+    spelled = (NAME, NAME.upper(), "Grace+%C3%9Ctz", "Grace%20%C3%9Ctz")
+    assert all(form in dumped(store) for form in spelled)
+    assert people.forget(store, NAME) == "former-user-1"
+    assert not [form for form in spelled if form in dumped(store).replace(OTHER, "")]
     assert [member.person.name for member in people.members(store) if member.login] == [OTHER, "ada"]
     after = LabellingSession(store, session.record.id, OTHER)
     assert after.record.owner == "former-user-1" and after.record.name == "Themes of former-user-1"
@@ -123,31 +91,8 @@ def test_nothing_is_left_of_a_name_and_labels_stay(store: Store) -> None:
     run_here(store, "export-bundle", {"corpus": "demo", "file": str(file)}, quiet=True)
     run_here(store, "import-bundle", {"file": str(file), "corpus": "copy"}, quiet=True)
     with pytest.raises(UnknownNameError):
-        forget(store, NAME)
-    assert forget(store, OTHER).pseudonym == "former-user-2"
-
-
-def test_texts_can_be_kept(sqlite_store: Store) -> None:
-    session = fill(sqlite_store)
-    assert "label.note" not in find_traces(sqlite_store, NAME, texts=False).rows
-    forget(sqlite_store, NAME, texts=False)
-    after = LabellingSession(sqlite_store, session.record.id, "ada")
-    assert after.record.name == f"Themes of {NAME}" and after.record.owner == "former-user-1"
-    with sqlite_store.reading() as r:
-        assert r.triplets.by_name("set").config == {"people": ["former-user-1", OTHER]}
-
-
-def test_texts_of_corpora_and_other_files_are_named(sqlite_store: Store) -> None:
-    people.add(sqlite_store, "Article", Role.LABELLER, None)
-    add_corpus(sqlite_store)
-    upload = sqlite_store.settings.home / "uploads" / "x" / "a.txt"
-    upload.parent.mkdir(parents=True)
-    upload.write_text("An article.", encoding="utf-8")
-    shown = call("people", "remove", "Article", "--forget", "--yes")
-    assert shown.exit_code == 0 and str(upload) in shown.stdout
-    assert "Texts of corpora with the name, not changed: 65." in shown.stdout
-    with sqlite_store.reading() as r:
-        assert r.corpora.articles(1)[0].title == "Article 0"
+        people.forget(store, NAME)
+    assert people.forget(store, OTHER) == "former-user-2"
 
 
 def test_who_cannot_be_forgotten(sqlite_store: Store) -> None:
@@ -155,41 +100,22 @@ def test_who_cannot_be_forgotten(sqlite_store: Store) -> None:
     people.add(sqlite_store, "ben", Role.LABELLER, None)
     for name in ("nobody", "", "  "):
         with pytest.raises(UnknownNameError):
-            forget(sqlite_store, name)
+            people.forget(sqlite_store, name)
     with pytest.raises(StoreError, match="only admin"):
-        forget(sqlite_store, "ada")
+        people.forget(sqlite_store, "ada")
     with sqlite_store.writing() as w:
         job = w.jobs.add("clean-triplets", "", {"people": ["ben"]})
         w.jobs.claim(job.id, "worker")
     with pytest.raises(DataError, match=r"Job 1 .* is running and names ben"):
-        forget(sqlite_store, "ben")
+        people.forget(sqlite_store, "ben")
     assert {person.person.name for person in people.members(sqlite_store)} == {"ada", "ben"}
 
 
-def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:
+def test_the_command_asks_first(sqlite_store: Store) -> None:
     people.add(sqlite_store, "ben", Role.LABELLER, None)
-    shown = call("people", "remove", "ben", "--forget")
-    assert shown.exit_code == 130 and "person.name" in shown.stderr
-    assert find_traces(sqlite_store, "ben").rows
-    assert call("people", "export", "ben", tmp_path / "ben.json").stdout.startswith("3 rows of ben")
+    assert call("people", "remove", "ben", "--forget").exit_code == 130
+    assert [member.person.name for member in people.members(sqlite_store)] == ["ben"]
     assert call("people", "remove", "ben", "--forget", "--yes").stdout.startswith("ben is now former-user-1.")
-
-
-def test_an_export_has_everything_but_secrets(store: Store, tmp_path: Path) -> None:
-    fill(store)
-    file = tmp_path / "grace.json"
-    counts = export(store, NAME, file)
-    found = json.loads(file.read_text(encoding="utf-8"))
-    tables = found["tables"]
-    assert {table: len(rows) for table, rows in tables.items()} == counts
-    assert counts["label_step"] == 4 and counts["label_event"] > 4 and counts["session"] == 1
-    assert found["signs in by"] == "password" and found["rows with the name"]["label.note"] == 2
-    assert [row["name"] for row in tables["labelling"]] == [f"Themes of {NAME}"]
-    assert all(row.get("person", NAME) == NAME for rows in tables.values() for row in rows)
-    assert "token_hash" not in tables["session"][0] and "argon2" not in file.read_text(encoding="utf-8")
-    assert os.name != "posix" or stat.S_IMODE(file.stat().st_mode) == 0o600
-    with pytest.raises(DataError, match="exists already"):
-        export(store, NAME, file)
 
 
 def test_every_column_that_names_a_person_is_known() -> None:
@@ -210,6 +136,4 @@ def test_replacing_finds_every_whole_word_and_nothing_else(words: list[str]) -> 
     replaced = Replacement("ana", "P", ["ana lopez", "ben"]).text(text)
     expected = {"ana": "P", "Ana": "P", "ana-b": "P-b", "«ana»": "«P»", "Ana%20lopez": "P%20lopez"}
     assert replaced.replace(" lopez", "") == " ".join(expected.get(word, word) for word in words).replace(" lopez", "")
-    assert Replacement("ana", "P", texts=False).value({"ana": [text, "ana", 1, None]}) == {
-        "P": ["P" if text == "ana" else text, "P", 1, None]
-    }
+    assert Replacement("ana", "P").value({"ana": [text, "ana", 1, None]})["P"][1:] == ["P", 1, None]

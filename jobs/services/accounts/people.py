@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from themescope.core.errors import AccessError, ConfigError, DataError, DuplicateNameError, UnknownNameError
-from themescope.core.records.stored import Role
+from themescope.core.records.stored import JobStatus, Role
+from themescope.db import personal_data
 from themescope.db.access import NOBODY, Actor
 from themescope.db.passwords import hash_password, is_outdated, verify
 from themescope.db.records import ApiTokenRecord, PersonRecord, SessionRecord, SignInMethod
@@ -123,6 +124,33 @@ def remove(store: Store, name: str, by: str | None = None) -> None:
         w.api_tokens.remove_all(name)
         w.failed_sign_ins.forget(failures_of(name))
         w.audit_log.add(by or "", "account removed", name)
+
+
+def forget(store: Store, name: str) -> str:
+    """Remove the account of a person, replace the name in every row, and return the pseudonym.
+
+    Labels, history and reviews are kept, so that partitions and agreement stay the same. Texts of corpora and files are
+    not changed. Raises ``UnknownNameError`` if nobody has that name, ``DataError`` if a running job names the person,
+    and ``StoreError`` if the person is the only admin.
+    """
+    accounts = {member.person.name for member in members(store)}
+    with store.reading() as r:
+        connection = r.people.connection
+        known = (personal_data.people_named(connection) | accounts) - {""}
+        found = name if name in known else tidy(name)
+        if found not in known:
+            raise UnknownNameError("person", name, known)
+        replacement = personal_data.replacement_of(connection, found)
+        for job in r.jobs.list(limit=10_000, status=JobStatus.RUNNING):
+            if replacement.value(job.args) != job.args:
+                raise DataError(f"Job {job.id} ({job.title}) is running and names {found}. Wait, or cancel it.")
+    if found in accounts:
+        remove(store, found)
+    with store.writing() as w:
+        replacement = personal_data.replacement_of(w.people.connection, found)
+        w.sessions.close_all(found, names=True)
+        personal_data.replace_name(w.people.connection, replacement)
+    return replacement.pseudonym
 
 
 def _named(name: str, known: Collection[str]) -> str:
