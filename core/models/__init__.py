@@ -35,7 +35,6 @@ TAGS = {
     "any-language": "Reads the words of any language; fitted to a corpus whose language no model reads.",
     "trains-on-labels": "The network that labels of people train further, from a fine-tunable base model.",
     "learns-metric": "The metric that is learned in seconds from the labels of a labelling.",
-    "attention": "Offers attention weights for each word, see core.models.triplet_network.word_attention.Attending.",
 }
 """What each tag of a card means. Code asks for tags, never for ids."""
 
@@ -43,7 +42,7 @@ _ED18 = "Ein Dor et al. 2018, Learning Thematic Similarity Metric Using Triplet 
 _SJH17 = "Saha, Joty, Al Hasan 2017, Con-S2V"
 _HCK16 = "Hill, Cho and Korhonen 2016, Learning Distributed Representations of Sentences from Unlabelled Data"
 _SMOOTHING = ("needs-models", "any-models", "needs-sentences", "per-article")
-_TRIPLETS = ("needs-triplets", "accepts-base-model", "fine-tunable", "attention", "english")
+_TRIPLETS = ("needs-triplets", "accepts-base-model", "fine-tunable", "english")
 
 
 def _card(
@@ -157,7 +156,7 @@ _CARDS = (
         f"{_ED18}, section 5.1 (triplets-sen-titles); unit components: this project",
         factory="composite.concatenated:ConcatenatedModel",
         config="composite.concatenated:ConcatenatedConfig",
-        tags=("needs-models", "fine-tunable", "attention", "english"),
+        tags=("needs-models", "fine-tunable", "english"),
     ),
     _triplet_network(
         "triplets-sen-same-art",
@@ -181,7 +180,7 @@ _CARDS = (
         f"The network of {_ED18}, section 4; the loss of Khosla et al. 2020, Supervised Contrastive Learning",
         factory="triplet_network.contrastive:ContrastiveNet",
         config="triplet_network.contrastive:ContrastiveNetConfig",
-        tags=("needs-sections", "accepts-teacher", "attention", "english"),
+        tags=("needs-sections", "accepts-teacher", "english"),
     ),
     _con_s2v(
         "sen2vec",

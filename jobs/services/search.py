@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock, Timer
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from themescope.db.types import clean_text
 from themescope.jobs.common.models import best_first, corpus_shares
 from themescope.jobs.common.vectors import stacked
 from themescope.jobs.services.model_process import ModelProcess
-
-if TYPE_CHECKING:
-    from themescope.core.models.triplet_network.word_attention import TripletAttention
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -102,14 +99,6 @@ def query_vector(store: Store, model: ModelRecord, text: str) -> Matrix:
     return vector
 
 
-def attention_of(store: Store, model: ModelRecord, texts: tuple[str, str, str]) -> TripletAttention:
-    """Return attention weights and the deletion check for a triplet (pivot, positive, negative).
-
-    The method's card must have the tag ``attention``. Raises :class:`DataError` if the triplet has too many words.
-    """
-    return _with_models(_attention, store.artifacts.path(model.artifact), texts)
-
-
 def _with_models(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Call a function that loads a model, in the process of the models if there is one."""
     return function(*args, **kwargs) if _models is None else _models.call(function, *args, **kwargs)
@@ -122,12 +111,6 @@ def _load_ahead(artifact: Path) -> None:
 def _embed(artifact: Path, text: str) -> Matrix:
     vector: Matrix = _loaded(artifact).embed([Sentence(text)])
     return vector
-
-
-def _attention(artifact: Path, texts: tuple[str, str, str]) -> TripletAttention:
-    from themescope.core.models.triplet_network.word_attention import triplet_attention
-
-    return triplet_attention(_loaded(artifact), texts)
 
 
 def _loaded(artifact: Path) -> Any:

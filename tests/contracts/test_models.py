@@ -18,7 +18,6 @@ from themescope.core.errors import ArtifactError, DataError, ThemescopeError
 from themescope.core.models import REGISTRY, TAGS
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.con_s2v.config import EpochsConfig
-from themescope.core.models.triplet_network.word_attention import Attending
 from themescope.core.paths import model_folder
 from themescope.core.protocols import SILENT, Model
 from themescope.core.types import Corpus, Sentence, Split, TripletTexts
@@ -146,11 +145,6 @@ NEEDS = {"needs-models", "needs-triplets", "needs-sections", "needs-sentences", 
 def test_fit_returns_the_model_and_needs_no_report(card):
     model = REGISTRY.build(card.id, {}, seed=1)
     assert model.fit(Corpus()) is model
-
-
-@every
-def test_attention_is_offered_as_the_card_says(card, fitted):
-    assert isinstance(fitted[card.id], Attending) == ("attention" in card.tags)
 
 
 @every

@@ -12,18 +12,13 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from tests.core.models.triplet_network.themes import theme_triplets
 from tests.webapp.choices import choice
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.hands import jobs_of, press, words_of
 from themescope.core.metrics.statistics import paired_test
 from themescope.core.metrics.triplets import correctness
-from themescope.core.models import REGISTRY
-from themescope.core.models.artifact import save_model
-from themescope.core.models.triplet_network.word_attention import triplet_attention
-from themescope.core.protocols import SILENT
 from themescope.core.records.stored import JobStatus, ModelRecord, RunRecord
-from themescope.core.types import Corpus, Split, TripletRows
+from themescope.core.types import Split, TripletRows
 from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
 from themescope.jobs.kinds import check_job
@@ -31,11 +26,9 @@ from themescope.jobs.queue.runner import run_here
 from themescope.webapp.features.triplets import browser, filters
 from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets import sets as reviews
-from themescope.webapp.features.triplets.browser import roles
 from themescope.webapp.features.triplets.filters import ORDERS, TripletFilter
 from themescope.webapp.features.triplets.queries import EvaluatedModel, Export
 from themescope.webapp.shared import components
-from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.results import triplet_queries
 
 Open = Callable[..., AppTest]
@@ -215,10 +208,6 @@ def test_every_key_is_handled_once_and_in_order() -> None:
     assert handled[5:] == ["next"]
 
 
-NET, JOINED = "small *net*", "joined nets"
-SMALL = {"vocabulary_limit": 50, "hidden": 6, "attention": 4, "threads": 1, "device": "cpu", "epochs": 1}
-
-
 def evaluated(store: Store) -> tuple[TripletSetRecord, RunRecord]:
     with store.reading() as r:
         run, *_ = r.runs.list(kind="triplets")
@@ -237,38 +226,6 @@ def add_evaluation(store: Store, name: str, margins: list[float], split: Split =
             kind="triplets", digest=f"e {name}", model_id=model.id, triplet_set_id=chosen.id,
             config={"split": split.value}, margins={split: (rows.ids, np.array(margins, np.float32))},
         )  # fmt: skip
-
-
-def small_nets() -> list[object]:
-    """A small network on sentences, and two of them joined."""
-    built = []
-    for seed in (1, 2):
-        net = REGISTRY.build("triplets-sen", SMALL, seed=seed)
-        triplets = {Split.TRAIN: theme_triplets(3, seed), Split.VALIDATION: theme_triplets(1, seed=9)}
-        net.fit(Corpus(triplets=triplets), SILENT)
-        built.append(net)
-    joined = REGISTRY.build("triplets-sen-titles", {}, seed=0)
-    joined.fit(Corpus(models=built), SILENT)
-    return [built[0], joined]
-
-
-@pytest.fixture(scope="module")
-def nets() -> list[object]:
-    """Made once."""
-    return small_nets()
-
-
-def add_net(store: Store, net: object, name: str, method: str) -> None:
-    """Keep a network with its files."""
-    artifact = store.artifacts.put(lambda folder: save_model(net, method, folder, {}))  # type: ignore[arg-type]
-    with store.writing() as w:
-        w.models.add(name=name, method=method, config={}, seed=0, digest=name, artifact=artifact, metrics={})
-
-
-def add_nets(store: Store, nets: list[object]) -> None:
-    """Both of them."""
-    for net, name, method in zip(nets, (NET, JOINED), ("triplets-sen", "triplets-sen-titles"), strict=True):
-        add_net(store, net, name, method)
 
 
 def test_two_models_are_compared_on_the_triplets_of_both(filled_store: Store, open_page: Open) -> None:
@@ -338,37 +295,6 @@ def test_pairs_of_sections_are_counted_and_read(filled_store: Store, open_page: 
         at = open_page("triplets", set=SET, split="test", pair=pair)
         assert "Triplet 1 of 2" in words_of(at), "a link to a filter opens what it selects"
     assert "**(no heading)** and **History**" in words_of(at).replace("\\", "")
-
-
-def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], open_page: Open) -> None:
-    add_nets(filled_store, nets)
-    at = open_page("triplets", set=SET, view="Browse")
-    at.session_state[browser.ATTENTION], at.session_state["triplets_attention_model"] = True, NET
-    at.run()
-    assert not at.exception and not at.error
-    said = words_of(at)
-    assert "Attention alone is not an explanation" in said
-    assert "Rank correlation of attention with the size of the change" in said
-    table = next(d.value for d in at.dataframe if "Word" in d.value.columns)
-    assert table.groupby("Sentence")["Attention"].sum().tolist() == pytest.approx([1, 1, 1], abs=1e-2)
-    with filled_store.reading() as r:
-        card = r.triplets.cards(r.triplets.ids(r.triplets.by_name(SET).id))[0]
-    found = triplet_attention(nets[0], (card.pivot, card.positive, card.negative))  # type: ignore[arg-type]
-    assert table["Change"].tolist() == pytest.approx(np.concatenate([s.changes for s in found.sentences]), abs=1e-3)
-
-
-def test_what_the_browser_draws_is_within_its_scales(nets: list[object]) -> None:
-    texts = ("<b>The city's</b> river.", "theme1word2 in the north", "")
-    found = triplet_attention(nets[1], texts)  # type: ignore[arg-type]
-    data = browser.attention_data(found, roles("titles"), tones("dark"))
-    names = [n["name"] for n in data["networks"]]
-    assert names == [f"Attention of the network on {h}, darkest: 3.0 × uniform" for h in found.networks]
-    for network in data["networks"]:
-        assert [s["role"] for s in network["sentences"]] == list(roles("titles"))
-        parts = [part for s in network["sentences"] for part in s["words"]]
-        assert all(0 <= part["shade"] <= 1 for part in parts)
-        assert max(abs(part["change"]) for part in parts) == pytest.approx(1)
-        assert parts[0]["word"] == "<"
 
 
 def review(store: Store) -> TripletSetRecord:

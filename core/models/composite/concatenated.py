@@ -24,7 +24,7 @@ from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.protocols import SILENT, Report
 from themescope.core.text.word_vectors import WordVectors
-from themescope.core.types import Corpus, Float32, Sentence, Vectors
+from themescope.core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
     from themescope.core.models.triplet_network.model import Precision
@@ -89,15 +89,6 @@ class ConcatenatedModel(BaseModel):
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, sum of both dimensions) vectors; a sentence without tokens is the zero vector."""
         return self._concatenated([component.embed(sentences) for component in self.components])
-
-    def embed_words(self, sentences: Sequence[Sequence[str]]) -> Vectors:
-        """Return (n, sum of both dimensions) vectors of tokenised sentences."""
-        return self._concatenated([component.embed_words(sentences) for component in self.components])
-
-    def attention(self, sentences: Sequence[Sequence[str]]) -> dict[str, list[Float32]]:
-        """Return the attention weights of each network by component name, see :class:`.word_attention.Attending`."""
-        named = zip(_COMPONENTS, self.components, strict=True)
-        return {name: weights for name, net in named for weights in net.attention(sentences).values()}
 
     def _concatenated(self, vectors: Sequence[Vectors]) -> Vectors:
         parts = [np.asarray(part) for part in vectors]

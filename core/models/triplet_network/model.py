@@ -33,8 +33,6 @@ from themescope.core.types import Corpus, FittedModel, Float32, Index, Sentence,
 if TYPE_CHECKING:
     from themescope.core.models.triplet_network.network import BiLstmAttention
 
-NETWORK = "network"
-"""Name of the network in :meth:`BiLstmModel.attention`; models with several networks use other names."""
 _WEIGHTS = "network.safetensors"
 _BLOCK = 4_096  # sentences tokenised at once
 _CELLS = 4_096  # tokens encoded at once
@@ -56,19 +54,6 @@ class BiLstmModel(TrainedModel):
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, 2·hidden) vectors; a sentence without tokens is the zero vector."""
         return self._encoded(len(sentences), (tokenize(s.text) for s in sentences))
-
-    def embed_words(self, sentences: Sequence[Sequence[str]]) -> Vectors:
-        """Return (n, 2·hidden) vectors of tokenised sentences."""
-        return self._encoded(len(sentences), iter(sentences))
-
-    def attention(self, sentences: Sequence[Sequence[str]]) -> dict[str, list[Float32]]:
-        """Return the attention weights of tokenised sentences, see :class:`.word_attention.Attending`."""
-        from themescope.core.models.device import pick_device, thread_count
-        from themescope.core.models.triplet_network.network import attention_weights
-
-        net = self.network.to(pick_device(self.config.device))
-        with thread_count(self.config.threads):
-            return {NETWORK: attention_weights(net, word_ids(sentences, self.words))}
 
     def _encoded(self, count: int, sentences: Iterator[Sequence[str]]) -> Vectors:
         """Encode by the torch network on a GPU, and by compiled inference on a processor."""
@@ -183,10 +168,6 @@ class TripletNet(BiLstmModel):
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, 2·hidden) vectors; a sentence without tokens is the zero vector."""
         return bounded_rows(np.asarray(super().embed(sentences)), self.config.norm_bound)
-
-    def embed_words(self, sentences: Sequence[Sequence[str]]) -> Vectors:
-        """Return (n, 2·hidden) vectors of tokenised sentences."""
-        return bounded_rows(np.asarray(super().embed_words(sentences)), self.config.norm_bound)
 
     @property
     def distance(self) -> str:

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from themescope.core.models.device import autocast
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.text.word_vectors import TokenIds, WordVectors, token_ids
-from themescope.core.types import Float32, Ids, Index, TripletTexts
+from themescope.core.types import Ids, Index, TripletTexts
 
 Masking: TypeAlias = Callable[[Tensor], Tensor]
 _MIN_CHUNK = 1_024
@@ -167,23 +167,6 @@ class NetworkEncoder:
 def _masked(x: Tensor, drop: Dropout | None, site: str) -> Tensor:
     apply = drop.at(site) if drop else None
     return apply(x) if apply else x
-
-
-def attention_weights(net: BiLstmAttention, tokens: TokenIds) -> list[Float32]:
-    """Return the attention weights a_t of each sentence: (tokens,) float32, which sum to 1; empty without tokens."""
-    weights = [np.empty(0, np.float32)] * len(tokens)
-    device = next(net.parameters()).device
-    table = torch.from_numpy(tokens.table).to(device)
-    chunks = length_chunks(tokens.lengths, _CELLS) if len(tokens.table) else []
-    with torch.inference_mode():
-        for rows in chunks:
-            ids, lengths = tokens.padded(rows)
-            on_device = torch.from_numpy(lengths).to(device)
-            words = torch.nn.functional.embedding(torch.from_numpy(ids).to(device), table)
-            found = net.attention(net.states(words, on_device), on_device).cpu().numpy()
-            for row, length, values in zip(rows.tolist(), lengths.tolist(), found, strict=True):
-                weights[row] = values[:length].copy()
-    return weights
 
 
 # Tokenised triplets and their batches

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -17,10 +17,8 @@ import streamlit as st
 from plotly.subplots import make_subplots
 
 from themescope.core.metrics.triplets import MarginHistogram, SectionPairs, section_pairs
-from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Ids, Split, TripletRows
 from themescope.db.records import TripletCard, TripletReview, TripletSections, TripletSetRecord
-from themescope.jobs.services import search
 from themescope.jobs.services.table_files import csv_pieces, json_pieces
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import download
@@ -29,9 +27,6 @@ from themescope.webapp.shared.people import UNNAMED
 from themescope.webapp.shared.results import triplet_queries
 from themescope.webapp.shared.results.triplet_queries import Evaluation, Margins, margins, splits_of
 from themescope.webapp.shared.text import count, figure_text
-
-if TYPE_CHECKING:
-    from themescope.core.models.triplet_network.word_attention import TripletAttention
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +127,6 @@ def reviews(chosen: TripletSetRecord) -> dict[int, list[TripletReview]]:
     """Return triplet id → the current review of every person; cached until there is a newer review."""
     newest = queries.read(lambda r: r.reviews.newest(chosen.id))
     return _reviews(chosen.id, newest, chosen.created)
-
-
-@st.cache_data(show_spinner="Computing attention …", max_entries=64)
-def attention(artifact: str, texts: tuple[str, str, str], _model: ModelRecord) -> TripletAttention:
-    """Return attention and deletion check of (pivot, positive, negative) by the model of that artifact."""
-    return search.attention_of(queries.store(), _model, texts)
 
 
 # --- export -----------------------------------------------------------------------------------------------------------
