@@ -468,7 +468,6 @@ KINDS = (
     "lasso", "box", "search", "filter", "cluster", "theme", "section", "article", "list", "moved", "combined",
 )  # fmt: skip
 """Ways to make a selection."""
-_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -515,23 +514,6 @@ class Selection:
         """Hash of the ids."""
         return digest_of_ids(self.ids)
 
-    def union(self, other: Selection) -> Selection:
-        """Return the sentences of either selection."""
-        return self._combined(np.union1d(self.ids, other.ids), other, "or")
-
-    def intersection(self, other: Selection) -> Selection:
-        """Return the sentences of both selections."""
-        return self._combined(np.intersect1d(self.ids, other.ids, assume_unique=True), other, "and also")
-
-    def difference(self, other: Selection) -> Selection:
-        """Return the sentences that are not in the other selection."""
-        return self._combined(np.setdiff1d(self.ids, other.ids, assume_unique=True), other, "without")
-
-    def _combined(self, ids: Ids, other: Selection, word: str) -> Selection:
-        if other.corpus_id != self.corpus_id:
-            raise DataError("These selections are of different projects, so they cannot be combined.")
-        return selected(self.corpus_id, ids, Origin("combined", (_short(f"({self.origin}) {word} ({other.origin})"),)))
-
 
 def selected(corpus_id: int, ids: Iterable[int] | Ids, origin: Origin) -> Selection:
     """Return a selection of sentence ids in any order."""
@@ -543,8 +525,3 @@ def selected(corpus_id: int, ids: Iterable[int] | Ids, origin: Origin) -> Select
 def digest_of_ids(ids: Ids) -> str:
     """Return a hash of ascending ids."""
     return hashlib.sha256(np.ascontiguousarray(ids, dtype="<i8").tobytes()).hexdigest()[:32]
-
-
-def _short(text: str) -> str:
-    """Return a text whose length does not double with every combination."""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -69,18 +69,9 @@ class SelectedSentences:
         label = int(self.themes[row])
         return self.theme_names[label] if label != NO_THEME else ""
 
-    def counts(self, kind: str) -> Counter[str]:
-        """Return the number of sentences of each "Theme", "Section" or "Article" by its name."""
-        parts: dict[str, tuple[npt.NDArray[np.integer], Mapping[int, str]]] = {
-            "Theme": (self.themes, dict(enumerate(self.theme_names))),
-            "Section": (self.sections, dict(enumerate(self.titles))),
-            "Article": (self.articles, self.article_titles),
-        }
-        codes, named = parts[kind]
-        found: Counter[str] = Counter()
-        for code, number in zip(*np.unique(codes[codes >= 0], return_counts=True), strict=True):
-            found[named[int(code)]] += int(number)
-        return found
+    def theme_counts(self) -> Counter[str]:
+        """Return the number of sentences of each theme by its name."""
+        return Counter(self.theme_names[label] for label in self.themes.tolist() if label != NO_THEME)
 
     def rows_of(self, ids: Ids) -> npt.NDArray[np.intp]:
         """Return the rows of those of ``ids`` that are selected, in the order of ``ids``."""
@@ -177,34 +168,16 @@ def centrality(store: Store, model: ModelRecord, found: SelectedSentences) -> np
     return np.asarray(cosines, np.float32)
 
 
-# ---------------------------------------------------------------- comparison
-
-
-@dataclass(frozen=True, slots=True)
-class SelectionComparison:
-    """Two sets of sentences: sizes, overlap, and the words that are frequent in one and rare in the other."""
-
-    sizes: tuple[int, int]
-    shared: int
-    words: tuple[tuple[str, ...], tuple[str, ...]]
-
-
-def compare(store: Store, first: Ids, second: Ids, seed: int = 0) -> SelectionComparison:
-    """Compare two selections, by the words of sentences that are only in one; without such there are no words."""
-    shared = int(np.isin(first, second, assume_unique=True).sum())
-    parts = [np.setdiff1d(a, b, assume_unique=True) for a, b in ((first, second), (second, first))]
-    return SelectionComparison((len(first), len(second)), shared, _distinctive(store, parts[0], parts[1], seed))
-
-
-def _distinctive(store: Store, first: Ids, second: Ids, seed: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def distinctive_words(store: Store, first: Ids, second: Ids, seed: int = 0) -> tuple[str, ...]:
+    """Return the words that are frequent in one set of sentences and rare in the other; none if one is empty."""
     if not len(first) or not len(second):
-        return (), ()
+        return ()
     random = np.random.default_rng(seed)
     samples = [np.sort(random.permutation(part)[:SAMPLE]) for part in (first, second)]
     texts = texts_of(store, np.concatenate(samples))
     labels = np.repeat(np.array([0, 1], dtype=np.int32), [len(part) for part in samples])
-    here, there = theme_words(texts, labels, 2, MANY_WORDS)
-    return here, there
+    here, _ = theme_words(texts, labels, 2, MANY_WORDS)
+    return here
 
 
 # ---------------------------------------------------------------- labels

@@ -66,7 +66,7 @@ def test_empty_ones_long_names_and_viewers_are_refused(sqlite_store: Store) -> N
     add_corpus(sqlite_store)
     selection = some(sqlite_store)
     with sqlite_store.writing() as w, pytest.raises(DataError, match="1 to"):
-        w.selections.add(selection.difference(selection))
+        w.selections.add(selected(1, [], LASSO))
     with sqlite_store.writing() as w, pytest.raises(DataError, match="at most 200"):
         w.selections.add(selection, "x" * 201)
     with sqlite_store.writing() as w:
@@ -127,16 +127,15 @@ def test_central_sentences_are_near_the_mean(sqlite_store: Store) -> None:
     assert set(order[:1].tolist()) == {4} and set(order[-2:].tolist()) == {0, 8}
 
 
-def test_two_selections_are_compared(sqlite_store: Store) -> None:
+def test_words_of_a_selection_are_those_that_others_lack(sqlite_store: Store) -> None:
     add_corpus(sqlite_store)
-    one, other = some(sqlite_store, 6), some(sqlite_store, 6, 4)
-    found = selections.compare(sqlite_store, one.ids, other.ids)
-    assert found.sizes == (6, 6) and found.shared == 2
-    assert selections.compare(sqlite_store, one.ids, one.ids).words == ((), ())
+    one, other = some(sqlite_store, 6), some(sqlite_store, 6, 6)
+    words = selections.distinctive_words(sqlite_store, one.ids, other.ids)
+    assert words == selections.distinctive_words(sqlite_store, one.ids, other.ids) and len(set(words)) == len(words)
+    assert selections.distinctive_words(sqlite_store, one.ids, one.ids[:0]) == ()
     read = selections.read_sentences(sqlite_store, one.ids)
     themes = np.array([0, 1, 2, -1, -1, -1], dtype=np.int32)
-    assert replace(read, themes=themes, theme_names=["a", "b", "a"]).counts("Theme") == {"a": 2, "b": 1}
-    assert sum(read.counts("Section").values()) == sum(read.counts("Article").values()) == 6
+    assert replace(read, themes=themes, theme_names=["a", "b", "a"]).theme_counts() == {"a": 2, "b": 1}
 
 
 def test_sentences_become_a_cluster_in_one_step_that_can_be_undone(sqlite_store: Store) -> None:

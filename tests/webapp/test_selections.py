@@ -1,4 +1,4 @@
-"""A selection in the drawer of the map: read, made a theme, coded, stored, combined, compared, and opened by a link."""
+"""A selection in the drawer of the map: read, made a theme, coded, stored, and opened by a link."""
 
 from collections.abc import Callable
 
@@ -90,20 +90,16 @@ def test_units_become_a_theme_of_a_new_coding(kept: int, filled_store: Store, op
     assert "No change needed in “Rivers themes”" in plain_words_of(at)
 
 
-def test_a_selection_is_saved_combined_and_deleted(kept: int, filled_store: Store, open_page: Open) -> None:
+def test_a_selection_is_saved_and_deleted(kept: int, filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
         other = w.selections.add(selected(1, range(29, 35), SEARCH), "More", "ada").id
     at = open_page("map", person="ada", corpus=CORPUS, selection=str(other))
-    press(at, "Save")
-    next(s for s in at.selectbox if s.label == "Combine with").set_value("The Nile").run()
-    press(at, "Keep common")
-    assert not at.exception and [row["id"] for row in listed(at)] == [29, 30]
     press(at, "Save")
     next(t for t in at.text_input if t.label == "Name").set_value("Both").run()
     press(at, "Save selection")
     with filled_store.reading() as r:
         both = next(record for record in r.selections.list(1) if record.name == "Both")
-        assert r.selections.ids(both.id).tolist() == [29, 30] and both.person == "ada"
+        assert r.selections.ids(both.id).tolist() == [*range(29, 35)] and both.person == "ada"
     asked(at, "saved")
     at.button(key=f"open-selection-{kept}").click().run()
     assert len(listed(at)) == 6
@@ -123,13 +119,8 @@ def test_the_link_names_the_stored_selection(filled_store: Store, open_page: Ope
     assert link == f"?corpus={CORPUS}&map_map=Rivers+by+vectors&map_selection=1"
 
 
-def test_a_selection_is_compared_and_its_order_chosen(kept: int, open_page: Open) -> None:
+def test_the_order_of_a_selection_is_chosen(kept: int, open_page: Open) -> None:
     at = open_page("map", corpus=CORPUS, selection=str(kept))
-    press(at, "Compare")
-    said = plain_words_of(at)
-    assert not at.exception and "**6** here, **66** in everything else" in said and "Here:" in said
-    (table,) = [frame.value for frame in at.dataframe if "Text" in frame.value]
-    assert dict(zip(table["Text"], table["Here"], strict=True))["Nile"] == 6
     at.selectbox(key="map_drawer-order").set_value("Most central").run()
     assert not at.exception and {row["id"] for row in listed(at)} == {*range(25, 31)}
 
@@ -139,9 +130,7 @@ def test_viewers_read_and_export_only(kept: int, filled_store: Store, open_page:
         w.people.set_role("val", Role.VIEWER, "")
     at = open_page("map", person="val", corpus=CORPUS, selection=str(kept))
     assert len(listed(at)) == 6
-    assert not {"Make it a theme", "Code it", "Link", "Sort"} & {b.label for b in at.button}
-    press(at, "Save")
-    assert not any(t.label == "Name" for t in at.text_input)
+    assert not {"Make it a theme", "Code it", "Save", "Link", "Sort"} & {b.label for b in at.button}
     asked(at, "saved")
     assert next(b for b in at.button if b.label == "Delete").disabled
 

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,18 +19,6 @@ def of(ids: list[int]) -> Selection:
     return selected(1, ids, Origin("list", ("by hand",)))
 
 
-@given(IDS, IDS)
-def test_they_combine_as_sets_do(a: list[int], b: list[int]) -> None:
-    one, other = of(a), of(b)
-    assert set(one.union(other).ids.tolist()) == set(a) | set(b)
-    assert set(one.intersection(other).ids.tolist()) == set(a) & set(b)
-    assert set(one.difference(other).ids.tolist()) == set(a) - set(b)
-    parts = one.difference(other), one.intersection(other), other.difference(one)
-    assert sum(map(len, parts)) == len(one.union(other))
-    for found in (*parts, one):
-        assert (np.diff(found.ids) > 0).all()
-
-
 @given(IDS)
 def test_the_digest_depends_on_the_sentences_alone(a: list[int]) -> None:
     assert of(a).digest == selected(2, [*reversed(a), *a], Origin("search", ("x",))).digest
@@ -47,12 +34,3 @@ def test_an_origin_survives_json(origin: Origin) -> None:
 def test_other_origins_are_refused(value: dict[str, object]) -> None:
     with pytest.raises(DataError):
         Origin.from_json(value)
-
-
-def test_selections_of_two_projects_are_not_combined_and_origins_stay_short() -> None:
-    with pytest.raises(DataError, match="different projects"):
-        of([1]).union(selected(2, [1], Origin("list", ())))
-    one = of([1, 2, 3])
-    for _ in range(12):
-        one = one.union(one)
-    assert len(str(one.origin)) <= 300

@@ -267,10 +267,10 @@ def _drawer(page: MapPage) -> None:
         groups=_groups(page, rows) if on_map else None,
         mark=state.held(state.SEARCH) if state.held(state.MATCH, state.SUBSTRING) == state.SUBSTRING else "",
         columns=partial(controls.columns, page.passing, page.colours) if on_map else None,
-        places=partial(_places, page, rows) if on_map else None, whole=np.sort(page.passing.ids) if on_map else None,
+        places=partial(_places, page, rows) if on_map else None,
         focus=page.state.sentence, on_pick=page.state.click, on_clear=partial(_clear, page),
         clear=f"Clear selection ({len(page.state.ids):,})" if len(page.state.ids) else "Clear search",
-        on_select=lambda chosen: page.state.select(chosen.ids, chosen.origin), on_similar=controls.search_similar,
+        on_similar=controls.search_similar,
     ))  # fmt: skip
 
 

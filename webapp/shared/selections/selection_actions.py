@@ -1,4 +1,4 @@
-"""What one can do with a selection: make it a theme, code it, save, link, export, compare and combine it."""
+"""What one can do with a selection: make it a theme, code it, save, link, export and sort it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,16 @@ import streamlit as st
 
 from themescope.core.columns import ColumnType
 from themescope.core.labelling.changes import Step
-from themescope.core.labelling.operations import Selection, digest_of_ids
 from themescope.core.records.stored import LabellingRecord, SelectionRecord, Sharing
-from themescope.core.types import Ids
 from themescope.db.access import Right
 from themescope.db.records import NewLabelling
 from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.failures import CollectedFailure
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.selections import SelectedSentences
 from themescope.jobs.services.table_files import excel_bytes
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import attempt, draw_table
+from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.forms import Table, table_files
 from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.navigation import page_link, saved_line, switch_page
@@ -33,10 +30,7 @@ from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.selections.selections import Panel
 from themescope.webapp.shared.text import count, plain, shorten
 
-_NEW, _REST = "New coding", "Everything else"
-_COUNTED = 200_000
-"""Up to this number of other sentences, their themes, sections and texts are counted beside those selected."""
-_KINDS = {"Theme": "Theme", "Section": "Section", "Text": "Article"}
+_NEW = "New coding"
 
 
 def show(of: Panel) -> None:
@@ -52,16 +46,14 @@ def show(of: Panel) -> None:
     _outcome(of)
     _, asked, digest = st.session_state.get(f"{of.key}-asked", (0, "", ""))
     if asked and digest == of.selection.digest:
-        st.dialog(asked, width="large" if asked == "Compare" else "small", on_dismiss=partial(close, of.key))(
-            _DIALOGS[asked]
-        )(of)
+        st.dialog(asked, width="small", on_dismiss=partial(close, of.key))(_DIALOGS[asked])(of)
 
 
 def _menu(of: Panel) -> None:
     entry: dict[str, Any] = {"type": "tertiary", "width": "content"}
     with st.container(gap=None, width=230, key=f"{of.key}-menu"):
-        for title in ("Save", "Link", "Export", "Compare", "Sort"):
-            if may(Right.LABEL) or title not in ("Link", "Sort"):
+        for title in ("Save", "Link", "Export", "Sort"):
+            if may(Right.LABEL) or title == "Export":
                 _button(of, title, **entry)
         if of.on_similar is not None:
             st.button("Similar", key=of.name("similar"), on_click=lambda: _similar(of), **entry)
@@ -111,8 +103,8 @@ def _similar(of: Panel) -> None:
 
 def _make_theme(of: Panel) -> None:
     rest = np.setdiff1d(selections.everything(of.selection), of.selection.ids, assume_unique=True)
-    found = selections.comparison(of.selection.digest, digest_of_ids(rest), of.selection.ids, rest)
-    name = st.text_input("Name", value=" · ".join(found.words[0][:3]), key=of.name("theme-name"), max_chars=200)
+    words = selections.distinctive_words(of.selection.digest, of.selection.ids, rest)
+    name = st.text_input("Name", value=" · ".join(words[:3]), key=of.name("theme-name"), max_chars=200)
     coding = _choose_coding(of, "In", "theme")
     st.caption(f"{count(len(of.selection), 'unit')} become a theme of a coding; what the machine found stays as it is.")
     if st.button("Create theme", type="primary", key=of.name("create"), disabled=not name):
@@ -232,58 +224,11 @@ def _link(of: Panel) -> None:
         st.code(selections.link_to(record, of.url_key, of.replaced, of.view), language=None, wrap_lines=True)
 
 
-# ---------------------------------------------------------------- comparison with another selection
-
-
-def _compare(of: Panel) -> None:
-    """Draw the words and the composition of the selection beside those of everything else or of a saved one."""
-    saved = {record.name: record for record in selections.saved(of.selection.corpus_id)}
-    chosen = st.selectbox("Compare with", [_REST, *saved], key=f"{of.key}-other") or _REST
-    if chosen in saved:
-        others = queries.read(lambda r: r.selections.ids(saved[chosen].id))
-    else:
-        whole = of.whole if of.whole is not None else selections.everything(of.selection)
-        others = np.setdiff1d(whole, of.selection.ids, assume_unique=True)
-    found = selections.comparison(of.selection.digest, digest_of_ids(others), of.selection.ids, others)
-    shared = f", {found.shared:,} in both" if found.shared else ""
-    st.markdown(f"**{found.sizes[0]:,}** here, **{found.sizes[1]:,}** in {plain(shorten(chosen, 60).lower())}{shared}")
-    for name, words in zip(("Here", "There"), found.words, strict=True):
-        if words:
-            st.markdown(f"{name}: " + " · ".join(f"**{plain(word)}**" for word in words))
-    sampled = f", from at most {service.SAMPLE:,} units of each part" if len(others) > service.SAMPLE else ""
-    st.caption(f"Words that are frequent in one part and rare in the other (class-based tf-idf){sampled}.")
-    _composition(of, others)
-
-
-def _composition(of: Panel, others: Ids) -> None:
-    """Draw the counts of themes, sections and texts here and among ``others``, if those are not too many."""
-    here = of.read()
-    there = selections.sentences(others, digest_of_ids(others), of.themes) if 0 < len(others) <= _COUNTED else None
-    titles = [title for title in _KINDS if title != "Theme" or len(here.theme_names)]
-    for tab, title in zip(st.tabs([f"{title}s" for title in titles]), titles, strict=True):
-        with tab:
-            _shares(title, here, there)
-
-
-def _shares(title: str, here: SelectedSentences, there: SelectedSentences | None) -> None:
-    counts = [found.counts(_KINDS[title]) for found in (here, there) if found is not None]
-    listed = sorted(counts[0] | counts[-1], key=lambda name: (*(-found[name] for found in counts), name))
-    columns: dict[str, list[Any]] = {title: listed}
-    for head, found, sentences in zip(("Here", "There"), counts, (here, there), strict=False):
-        total = len(sentences.ids) if sentences is not None else 0
-        columns[head] = [found[name] for name in listed]
-        columns[f"Share {head.lower()}"] = [found[name] / max(total, 1) for name in listed]
-    share = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1, width=90)
-    config = {name: share for name in columns if name.startswith("Share")}
-    config[title] = st.column_config.TextColumn(width="medium")
-    draw_table(columns, height=min(320, 38 + 35 * max(len(listed), 1)), column_config=config)
-
-
 # ---------------------------------------------------------------- saved selections
 
 
 def _save(of: Panel) -> None:
-    """Draw the form that saves the selection, and the saved ones with which it can be combined."""
+    """Draw the form that saves the selection."""
     if may(Right.LABEL):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             name = st.text_input("Name", key=of.name("save-name"), max_chars=200)
@@ -292,41 +237,6 @@ def _save(of: Panel) -> None:
             )
         if pressed and (record := attempt(lambda: selections.store(of.selection, name or ""))):
             st.success(f"Saved as “{plain(record.name)}”. The menu of the map lists it.", icon=":material/check:")
-    saved = {record.name: record for record in selections.saved(of.selection.corpus_id)}
-    if saved:
-        chosen = saved[st.selectbox("Combine with", list(saved), key=of.name(f"combine-{len(saved)}"))]
-        with st.container(horizontal=True):
-            for label, (help, combine) in _WAYS.items():
-                st.button(
-                    label, key=of.name(f"combine-{label}"), help=f"{help}.",
-                    on_click=_combined, args=(of, chosen, combine),
-                )  # fmt: skip
-    if st.session_state.pop(f"{of.key}-changed", False):
-        if of.on_select is not None:
-            st.rerun()
-        switch_page(selections.PAGE, {"corpus": selections.corpus_of(of.selection).name})
-
-
-_WAYS: dict[str, tuple[str, Callable[[Selection, Selection], Selection]]] = {
-    "Add": ("The units of both selections", Selection.union),
-    "Keep common": ("Only the units that are in both selections", Selection.intersection),
-    "Remove": ("The units that are not in the saved selection", Selection.difference),
-}
-
-
-def _combined(of: Panel, record: SelectionRecord, combine: Callable[[Selection, Selection], Selection]) -> None:
-    other = selections.stored(record.id)
-    if other is not None:
-        _select(of, combine(of.selection, other))
-
-
-def _select(of: Panel, selection: Selection) -> None:
-    close(of.key)
-    st.session_state[f"{of.key}-changed"] = True
-    if of.on_select is not None:
-        of.on_select(selection)
-    else:
-        selections.offer(selection.corpus_id, selection.ids, selection.origin)
 
 
 def saved_list(corpus_id: int, open_one: Callable[[SelectionRecord], None]) -> None:
@@ -346,5 +256,5 @@ def _delete(selection_id: int) -> None:
 
 _DIALOGS: dict[str, Callable[[Panel], None]] = {
     "Make it a theme": _make_theme, "Code it": _code, "Save": _save, "Link": _link, "Export": _export,
-    "Compare": _compare, "Sort": _sort,
+    "Sort": _sort,
 }  # fmt: skip

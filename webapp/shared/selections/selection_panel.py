@@ -40,7 +40,7 @@ def show(panel: Panel) -> None:
 
 def _summary(panel: Panel) -> str:
     """Return the largest groups of the units, such as "31 Buses and trains, 6 Parks and air"."""
-    counted = panel.groups if panel.groups is not None else panel.read().counts("Theme")
+    counted = panel.groups if panel.groups is not None else panel.read().theme_counts()
     named = [f"{n:,} {shorten(name.split(' · ')[0], _NAME)}" for name, n in counted.most_common(_NAMED)]
     rest = sum(counted.values()) - sum(n for _, n in counted.most_common(_NAMED))
     return ", ".join([*named, *([f"{rest:,} others"] if rest else [])])

@@ -21,7 +21,7 @@ from themescope.core.records.stored import CorpusRecord, LabellingRecord, Select
 from themescope.core.types import Ids
 from themescope.db.records import SentencePlaces
 from themescope.jobs.services import selections as service
-from themescope.jobs.services.selections import SelectedSentences, SelectionComparison
+from themescope.jobs.services.selections import SelectedSentences
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.navigation import shown_view, switch_page
 from themescope.webapp.shared.pages import CORPUS
@@ -66,8 +66,6 @@ class Panel:
     """Returns further columns of files, for sentences by their ids."""
     places: Callable[[], SentencePlaces] | None = None
     """Returns the places of the sentences, where the page knows them."""
-    whole: Ids | None = None
-    """The sentences that the selection is compared with, ascending; by default those of the project."""
     heading: str = ""
     """Title instead of the number of sentences."""
     groups: Counter[str] | None = None
@@ -80,8 +78,6 @@ class Panel:
     on_clear: Callable[[], None] | None = None
     clear: str = "Clear"
     """Label of the button that calls it."""
-    on_select: Callable[[Selection], None] | None = None
-    """Shows another selection; without it, the map opens."""
     on_similar: Callable[[int], None] | None = None
     """Searches for the nearest neighbours of a sentence, where the page has a search."""
 
@@ -203,9 +199,9 @@ def _everything(corpus: CorpusRecord) -> Ids:
 
 
 @st.cache_data(show_spinner="Comparing words …", max_entries=32)
-def comparison(first: str, second: str, _first: Ids, _second: Ids) -> SelectionComparison:
-    """Compare two sets of sentences; ``first`` and ``second`` are the hashes of their ids."""
-    return service.compare(queries.store(), _first, _second)
+def distinctive_words(digest: str, _ids: Ids, _others: Ids) -> tuple[str, ...]:
+    """Return the words that are frequent in a set of sentences and rare in others; ``digest`` is that of its ids."""
+    return service.distinctive_words(queries.store(), _ids, _others)
 
 
 @st.cache_data(show_spinner="Measuring centrality …", max_entries=16)
