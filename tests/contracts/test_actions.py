@@ -207,7 +207,7 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         "cancel a pipeline": _cancel_pipeline,
         "retry a pipeline": _retry_pipeline,
         "cluster an article": _cluster_article,
-        "build a sample": lambda s: demo_samples.build_sample(s.store, demo_samples.SAMPLES[1]),
+        "build a sample": lambda s: demo_samples.import_sample(s.store),
         "change a role": lambda s: people.set_role(s.store, "val", Role.ADMIN, s.name),
         "change a role as if by an admin": lambda s: people.set_role(s.store, "val", Role.ADMIN, "ada"),
         "add an admin": lambda s: people.add(s.store, "new", Role.ADMIN, None, "ada"),

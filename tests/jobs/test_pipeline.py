@@ -1,6 +1,5 @@
 """What follows an import, and samples to try."""
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -11,14 +10,13 @@ from hypothesis import strategies as st
 
 from tests.jobs.helpers import write_articles
 from themescope.core.errors import DataError
-from themescope.core.readers.formats import preview
 from themescope.core.records.stored import ArticleRecord, JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.articles import sampled_articles
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services import pipeline
-from themescope.jobs.services.installation.demo import SAMPLES, build_sample
+from themescope.jobs.services.installation.demo import import_sample
 from themescope.jobs.services.pipeline import Choices, queue_pipeline, steps_of
 
 KINDS = ["embed", "find-themes", "project"]
@@ -166,31 +164,7 @@ def test_samples_are_whole_articles_in_order(sizes: list[int], most: int) -> Non
         assert found == articles
 
 
-PYTHON, DOCUMENTATION = SAMPLES[1], SAMPLES[2]
-
-
-@pytest.mark.parametrize("sample", SAMPLES, ids=[sample.name for sample in SAMPLES])
-def test_the_import_and_the_rest_are_queued(sqlite_store: Store, sample: object) -> None:
-    jobs = build_sample(sqlite_store, sample)  # type: ignore[arg-type]
+def test_the_import_and_the_rest_are_queued(sqlite_store: Store) -> None:
+    jobs = import_sample(sqlite_store)
     assert [job.kind for job in jobs] == ["import-corpus", "embed", "find-themes", "project"]
     assert [job.after for job in jobs] == [None, *(job.id for job in jobs[:-1])]
-
-
-def test_chapters_of_python_are_articles_with_sections(sqlite_store: Store) -> None:
-    (path,) = PYTHON.files(sqlite_store.settings.home)
-    found = preview(path, "markdown", dict(PYTHON.settings), n=200).articles
-    comparisons = next(article for article in found if article.title == "Comparisons")
-    assert "Value comparisons" in [section.title for section in comparisons.sections]
-    text = " ".join(p.text for section in comparisons.sections for p in section.paragraphs)
-    assert "have the same priority" in text and "__lt__()" in text and "::=" not in text
-    assert len(found) > 60
-
-
-def test_documents_of_this_project_are_prose(sqlite_store: Store) -> None:
-    files = DOCUMENTATION.files(sqlite_store.settings.home)
-    assert len(files) > 15 and not any(path.name.startswith("results-") for path in files)
-
-
-def test_an_installation_without_the_text_says_so(sqlite_store: Store) -> None:
-    with pytest.raises(DataError, match="is not part of this installation"):
-        build_sample(sqlite_store, dataclasses.replace(DOCUMENTATION, files=lambda home: []))

@@ -151,10 +151,3 @@ def test_an_action_is_done_and_its_error_stays(filled_store: Store, open_page: O
     at = chosen(open_page("home", corpus=CORPUS), "undo", undo)
     (told,) = (toast.value.replace("\\", "") for toast in at.toast)
     assert told == "You changed nothing in “Mine” that could be undone."
-
-
-def test_a_sample_is_built_from_the_dialog(filled_store: Store, open_page: Open) -> None:
-    at = chosen(open_page("home", corpus=CORPUS), "build sample python", "Build the sample “Python language reference”")
-    assert not at.exception and at.session_state["navigation_current"] == "jobs"
-    with filled_store.reading() as r:
-        assert any(job.args.get("corpus") == "Python language reference" for job in r.jobs.list())

@@ -69,7 +69,7 @@ def _demo(built: bool) -> None:
     elif demo.CORPUS in pipeline.working(store):
         page_link("jobs", "The demo is being built", icon=":material/autorenew:")
     elif st.button("Build the demo", icon=":material/play_arrow:") and follow(
-        lambda: demo.seed_demo(store) or demo.build_sample(store, demo.SAMPLES[0])
+        lambda: demo.seed_demo(store) or demo.import_sample(store)
     ):
         st.rerun()
 

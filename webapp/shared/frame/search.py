@@ -24,7 +24,6 @@ from themescope.core.types import Ids
 from themescope.db.access import Right
 from themescope.jobs.common.importing.columns import is_list
 from themescope.jobs.services import pipeline
-from themescope.jobs.services.installation import demo
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.search import (
     COUNTED,
@@ -39,7 +38,6 @@ from themescope.jobs.services.search import (
 )
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.components import draw_component, succeeds
-from themescope.webapp.shared.job_status import follow
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.navigation import is_open, offered, offered_cards, switch_page
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
@@ -265,11 +263,6 @@ def _actions(project: CorpusRecord | None) -> Iterator[Action]:
         yield from _of_results(project)
         if may(Right.LABEL):
             yield from _of_labels(project)
-    built = {corpus.name for corpus in projects.known()}
-    for sample in demo.SAMPLES[1:] if may(Right.MANAGE) else ():
-        if sample.name not in built:
-            build = partial(follow, partial(demo.build_sample, queries.store(), sample))
-            yield f"Build the sample “{sample.name}”", sample.about, Link("jobs", do=build)
 
 
 def _of_results(project: CorpusRecord) -> Iterator[Action]:
