@@ -1,4 +1,4 @@
-"""Inference on a corpus, or on a file without a store: `embed`, `similar`, `cluster`; and `name-themes`."""
+"""Inference on a corpus, or on a file without a store: `embed`, `similar` and `cluster`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ import numpy as np
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.paths import DEFAULT
 from themescope.core.readers.tables import KINDS, MOST_ROWS, Sheet, distinct_names, read_sheet
-from themescope.jobs.cli.arguments import MODEL_HELP, form_of, form_options, here, job_options, model_for
+from themescope.jobs.cli.arguments import MODEL_HELP, form_of, form_options, here, model_for
 from themescope.jobs.cli.shell import F, Shell, background, common, pairs, pass_shell, seed_option, table
 from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.importing.reading import call_apart
-from themescope.jobs.common.language_models.coding import ThemeMaterial, agreed_digest, amount, materials_of_run
-from themescope.jobs.common.language_models.requests import Endpoint
 from themescope.jobs.common.models import find_model
 from themescope.jobs.queue.runner import Bar
 from themescope.jobs.services.search import find_similar
@@ -283,51 +281,3 @@ _TABLE_FILES: dict[str, Callable[[Sequence[str], Rows], bytes]] = {
     ".jsonl": lambda header, rows: json_lines(header, rows).encode("utf-8"),
     ".xlsx": excel_bytes,
 }
-
-
-@click.command("name-themes")
-@click.argument("corpus")
-@click.option("--theme", "numbers", type=click.IntRange(min=1), multiple=True, help="Theme to name (repeatable).")
-@click.option("--send", is_flag=True, help="Send the texts; without it, they are only shown.")
-@job_options("name-themes", ["timeout", "parallel"])
-@background
-@common
-@pass_shell
-def name_themes(shell: Shell, corpus: str, numbers: tuple[int, ...], send: bool, **options: Any) -> None:
-    """Name the newest themes of CORPUS by the language model at LLM_URL.
-
-    Shows what would be sent, and where; nothing is sent without --send.
-    """
-    endpoint = Endpoint.of(shell.store.settings)
-    with shell.store.reading() as r:
-        record = r.corpora.by_name(corpus)
-        whole = r.runs.themes(record.id, whole=True)
-    if not whole:
-        raise DataError(f"“{corpus}” has no themes yet. Find them with `themescope cluster`.")
-    run = whole[-1]
-    chosen = [number - 1 for number in numbers]
-    if any(number >= len(run.found["themes"]) for number in chosen):
-        raise DataError(f"“{corpus}” has {len(run.config['themes'])} themes. Choose --theme among them.")
-    materials = materials_of_run(shell.store, run, chosen)
-    if not send:
-        sentences, characters = amount(materials)
-        about = {"sent": False, "endpoint": endpoint.url, "model": endpoint.model}
-        requests = [material.messages() for material in materials]
-        shell.show(
-            about | {"sentences": sentences, "characters": characters, "requests": requests},
-            _preview_text(endpoint, materials),
-        )
-        return
-    args = {"run": run.id, "numbers": chosen, "send": True, "texts": agreed_digest(materials), **options}
-    result = shell.run("name-themes", args | {"endpoint": endpoint.url, "model": endpoint.model})
-    shown = ("number", "before", "name", "state", "reason")
-    rows = [{key: row[key] for key in shown} | {"number": row["number"] + 1} for row in result.get("names", ())]
-    shell.show(result, table(rows) if rows else str(result.get("title", "")))
-
-
-def _preview_text(endpoint: Endpoint, materials: list[ThemeMaterial]) -> str:
-    sentences, characters = amount(materials)
-    blocks = ["\n".join(f"[{m['role']}] {m['content']}" for m in material.messages()) for material in materials]
-    what = f"{len(materials):,} requests with {sentences:,} sentences, {characters:,} characters in all"
-    where = f"{endpoint.url}, model {endpoint.model}"
-    return "\n\n".join([*blocks, f"Nothing was sent. With --send, {what}, go to {where}."])

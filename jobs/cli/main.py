@@ -39,10 +39,6 @@ COMMANDS = {
         "lists_of_sentences:cluster",
         "Find the themes of SOURCE: a file, written with a theme for each sentence to --out, or a corpus.",
     ),
-    "name-themes": (
-        "lists_of_sentences:name_themes",
-        "Name the newest themes of CORPUS by the language model at LLM_URL.",
-    ),
     "estimate": (
         "estimates:estimate",
         "Estimate the share of codes from the labels in LABELLINGS and the machine's predictions.",

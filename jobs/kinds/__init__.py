@@ -308,7 +308,7 @@ REGISTRY = Registry(
             summary="Asks a language model for names of themes, after a person agreed to send their texts.",
             factory="themescope.jobs.kinds.themes:name_themes",
             config="themescope.jobs.kinds.themes:NameThemesConfig",
-            pages=("themes", "code"),
+            pages=("themes",),
         ),
         JobCard(
             id="back-up",

@@ -36,7 +36,6 @@ from themescope.jobs.common.language_models.coding import (
     ThemeMaterial,
     agreed_digest,
     amount,
-    materials_of_partition,
     materials_of_run,
     prompt,
 )
@@ -274,9 +273,8 @@ class NameThemesConfig(JobConfig):
 
     TITLE = "Name themes by “{model}”"
 
-    run: int = option(0, "Id of the result of finding themes; 0: a labelling.", low=0)
-    labelling: str = option("", "Name of the labelling whose clusters get suggestions; empty: a result.")
-    numbers: tuple[int, ...] = option((), "Places of the themes from 0, or numbers of the clusters; empty: all.")
+    run: int = option(0, "Id of the result of finding themes.", low=0, required=True)
+    numbers: tuple[int, ...] = option((), "Places of the themes from 0; empty: all.")
     endpoint: str = option("", "Address that the texts are sent to, as it was shown.", required=True)
     model: str = option("", "Name of the language model, as it was shown.", required=True)
     texts: str = option("", "Digest of the texts that were shown.", required=True)
@@ -285,60 +283,31 @@ class NameThemesConfig(JobConfig):
     parallel: int = option(4, "Number of requests at the same time.", low=1, high=16)
 
     def validate(self) -> None:
-        """Check that there is a target, and the agreement."""
-        if bool(self.run) == bool(self.labelling):
-            raise ConfigError("Name either the result or the coding whose themes get names.")
+        """Check the agreement."""
         if not self.send:
             raise ConfigError(f"Nothing was sent: sending the texts to {self.endpoint} needs your agreement.")
 
 
 def name_themes(args: NameThemesConfig, context: JobContext) -> dict[str, Any]:
-    """Ask for every name, check the answers and store the names; suggestions for a labelling are only returned."""
+    """Ask for every name, check the answers and store the names."""
     endpoint = Endpoint.of(context.store.settings)
     check_endpoint(endpoint, args.endpoint, args.model)
-    target = _target(context.store, args)
-    if agreed_digest(target.materials) != args.texts:
-        raise DataError("The themes have changed since their texts were shown. Nothing was sent. Show them again.")
-    answers = _Answers(args, context, endpoint, target.materials)
-    names = answers.unique(answers.of_all(), target.others)
-    sentences, characters = amount(target.materials)
-    report: dict[str, Any] = {state.value: sum(name.state is state for name in names) for state in NameState}
-    report |= {"endpoint": endpoint.url, "model": endpoint.model, "sentences": sentences, "characters": characters}
-    if target.run is not None:
-        _store_names(context, target.run, target.materials, names, report)
-    about = {} if target.labelling_id is None else {"labelling_id": target.labelling_id}
-    return report | about | {"names": [_row(m, name) for m, name in zip(target.materials, names, strict=True)]}
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    materials: list[ThemeMaterial]
-    others: list[str]
-    """Names of the themes that are not asked about."""
-    run: RunRecord | None = None
-    labelling_id: int | None = None
-
-
-def _target(store: Store, args: NameThemesConfig) -> _Target:
-    """Return what is named; raise an error if it no longer exists."""
-    if args.labelling:
-        with store.reading() as r:
-            record = r.labellings.by_name(args.labelling)
-            partition = r.labellings.snapshot(record.id).partition
-            texts = {i: sentence.text for i, sentence in r.corpora.sentences_by_id(partition.ids).items()}
-        clusters = partition.clusters
-        numbers = [n for n in args.numbers or sorted(clusters) if n in clusters]
-        materials = materials_of_partition(partition, texts, numbers)
-        others = [c.name for n, c in clusters.items() if n not in numbers]
-        return _Target(materials, others, labelling_id=record.id)
-    with store.reading() as r:
-        found = r.runs.get(args.run)
-    themes = found.found.get("themes")
+    with context.store.reading() as r:
+        run = r.runs.get(args.run)
+    themes = run.found.get("themes")
     if themes is None or not all(0 <= n < len(themes) for n in args.numbers):
         raise DataError("This result does not have these themes.")
     numbers = list(args.numbers or range(len(themes)))
-    others = [theme["name"] for n, theme in enumerate(themes) if n not in numbers]
-    return _Target(materials_of_run(store, found, numbers), others, found)
+    materials = materials_of_run(context.store, run, numbers)
+    if agreed_digest(materials) != args.texts:
+        raise DataError("The themes have changed since their texts were shown. Nothing was sent. Show them again.")
+    answers = _Answers(args, context, endpoint, materials)
+    names = answers.unique(answers.of_all(), [theme["name"] for n, theme in enumerate(themes) if n not in numbers])
+    sentences, characters = amount(materials)
+    report: dict[str, Any] = {state.value: sum(name.state is state for name in names) for state in NameState}
+    report |= {"endpoint": endpoint.url, "model": endpoint.model, "sentences": sentences, "characters": characters}
+    _store_names(context, run, materials, names, report)
+    return report | {"names": [_row(m, name) for m, name in zip(materials, names, strict=True)]}
 
 
 class _Answers:

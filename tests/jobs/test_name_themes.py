@@ -10,22 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from tests.language_model_server import Request, Server, language_model_server
 from themescope.core.clustering.generated_names import NameState
 from themescope.core.errors import Cancelled, ConfigError, DataError
 from themescope.core.records.stored import RunRecord
 from themescope.core.types import Article, Paragraph, Section, Split
-from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.cli.main import main
-from themescope.jobs.common.language_models.coding import agreed_digest, materials_of_partition, materials_of_run
+from themescope.jobs.common.language_models.coding import agreed_digest, materials_of_run
 from themescope.jobs.common.language_models.requests import LONGEST_ANSWER, Endpoint
 from themescope.jobs.kinds.themes import restored
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.labelling import starts
 
 pytestmark = pytest.mark.usefixtures("short_pauses")
 KEY = "sk-never-shown"
@@ -102,20 +98,6 @@ def test_names_and_descriptions_are_stored(sqlite_store: Store, result: RunRecor
     assert themes[0]["description"] == "It is about the river." and themes[0]["default_name"] == "river · sea"
     with sqlite_store.reading() as r:
         assert restored(r.runs.get(result.id).config["themes"]) == result.config["themes"]
-
-
-def test_suggestions_say_for_which_labelling_they_are(
-    sqlite_store: Store, result: RunRecord, ask: Callable[..., Any]
-) -> None:
-    new = NewLabelling(int(result.config["corpus_id"]), "mine", "ada")
-    record = starts.begin(sqlite_store, new, starts.from_themes(result.id))
-    with sqlite_store.reading() as r:
-        partition = r.labellings.snapshot(record.id).partition
-        texts = {i: sentence.text for i, sentence in r.corpora.sentences_by_id(partition.ids).items()}
-    materials = materials_of_partition(partition, texts, sorted(partition.clusters))
-    with language_model_server(good) as server:
-        report = ask(server, run=0, labelling="mine", texts=agreed_digest(materials))
-    assert report["labelling_id"] == record.id and len(report["names"]) == 3
 
 
 def test_the_protocol(ask: Callable[..., Any]) -> None:
@@ -285,7 +267,6 @@ def test_without_a_server_the_job_ends(ask: Callable[..., Any]) -> None:
         ({"texts": "0" * 16}, DataError, "have changed since their texts were shown"),
         ({"endpoint": "http://127.0.0.1:9/v1/chat/completions"}, DataError, "another language model"),
         ({"model": "other"}, DataError, "another language model"),
-        ({"labelling": "both"}, ConfigError, "either the result or the coding"),
     ],
 )
 def test_nothing_is_sent_without_agreement(
@@ -319,26 +300,6 @@ def test_a_resumed_job_asks_only_for_what_is_missing(ask: Callable[..., Any]) ->
         ask(server, numbers=[0])
         ask(server)
     assert len(server.requests) == 3
-
-
-def test_the_command_shows_what_would_be_sent_and_sends_with_the_flag(
-    sqlite_store: Store, result: RunRecord, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def call(*args: str) -> tuple[int, str]:
-        done = CliRunner().invoke(main, ["name-themes", "L", *args])
-        return done.exit_code, done.output
-
-    assert call()[0] != 0 and "set LLM_URL" in call()[1]
-    with language_model_server(good) as server:
-        monkeypatch.setenv("LLM_URL", server.url)
-        monkeypatch.setenv("LLM_MODEL", "tiny")
-        code, shown = call()
-        assert code == 0 and server.requests == [] and "Nothing was sent. With --send, 3 requests" in shown
-        assert f"{server.url}/v1/chat/completions" in shown and "The cold river number 0" in shown
-        assert "has 3 themes" in call("--theme", "4")[1]
-        code, shown = call("--theme", "2", "--send")
-        assert code == 0 and "About the taxes" in shown and len(server.requests) == 1
-    assert [theme["name"] for theme in themes_of(sqlite_store, result)][1] == "About the taxes"
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,17 @@
-"""Names by a language model on Themes and Relabel: what is sent is shown, and nothing is sent without agreement."""
+"""Names of themes by a language model: what is sent is shown, and nothing is sent without agreement."""
 
 import json
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS
 from tests.webapp.test_themes import analysed
-from themescope.core.labelling import operations as op
-from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord, Sharing
+from themescope.core.records.stored import JobRecord, LabellingRecord, Sharing
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.common.language_models.coding import agreed_digest, materials_of_partition
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.coding import LEARN
 from themescope.webapp.shared.labelling.codebook_view import TITLE
 
 __all__ = ["analysed"]
@@ -81,37 +76,3 @@ def labelling(filled_store: Store) -> LabellingRecord:
         article = r.corpora.articles(corpus.id)[0]
     new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, False, article.id)
     return starts.begin(filled_store, new, starts.from_sections)
-
-
-@pytest.mark.usefixtures("model")
-def test_after_a_merge_only_its_cluster_is_to_be_named(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    session = LabellingSession(filled_store, labelling.id, "")
-    first, second, *others = sorted(session.partition.clusters)
-    assert others
-    session.do(op.merge(session.partition, [first, second], first))
-    at = opened(open_page("code", labelling="Danube", view=LEARN), f"code_naming_{labelling.id}")
-    assert next(box for box in at.multiselect if box.label == "Codes to name").value == [first]
-    next(box for box in at.checkbox if box.label.startswith("Send these texts")).check().run()
-    next(b for b in at.button if b.label == SEND).click().run()
-    (job,) = jobs(filled_store)
-    materials = materials_of_partition(session.partition, session.texts, [first])
-    assert (job.args["numbers"], job.args["texts"]) == ([first], agreed_digest(materials))
-
-    names = [{"number": first, "before": "", "name": "Rivers", "description": "", "state": "named", "reason": ""}]
-    with filled_store.writing() as w:
-        w.jobs.claim(job.id, "worker")
-        result = {"model": "tiny", "labelling_id": labelling.id, "names": names}
-        w.jobs.finish(job.id, "worker", JobStatus.DONE, result=result)
-        w.labellings.rename(labelling.id, "Upper Danube", "")
-    new = NewLabelling(labelling.corpus_id, "Danube", "", Sharing.SHARED, False, labelling.article_id)
-    other = starts.begin(filled_store, new, starts.from_sections)
-    at = opened(open_page("code", labelling="Danube", view=LEARN), f"code_naming_{other.id}")
-    assert not [b for b in at.button if b.label == "Use names"], "another labelling has the name now"
-    at = opened(open_page("code", labelling="Upper Danube", view=LEARN), f"code_naming_{labelling.id}")
-    next(b for b in at.button if b.label == "Use names").click().run()
-    session.sync()
-    assert session.partition.clusters[first].name == "Rivers" and session.steps[-1].summary == "1 code renamed"
-    assert next(box for box in at.multiselect if box.label == "Codes to name").value == []
-    assert session.undo() is not None and np.all(session.partition.clusters[first].name != "Rivers")

@@ -249,36 +249,6 @@ def materials_of_run(store: Store, run: RunRecord, numbers: Sequence[int] = ()) 
     ]
 
 
-def materials_of_partition(
-    partition: Partition, texts: Mapping[int, str], numbers: Sequence[int]
-) -> list[ThemeMaterial]:
-    """Return what is sent about the clusters ``numbers`` of a labelling, told apart from all its other clusters.
-
-    The sentences are those with the most key words of the cluster.
-    """
-    from themescope.core.clustering.naming import theme_words
-
-    known = sorted(partition.clusters)
-    placed = np.flatnonzero(np.isin(partition.numbers, known))
-    labels = np.searchsorted(known, partition.numbers[placed]).astype(np.int32)
-    written = [texts[int(i)] for i in partition.ids[placed]]
-    words = theme_words(written, labels, len(known))
-    found = []
-    for number in numbers:
-        phrases = words[known.index(number)]
-        sentences = _telling(partition.members(number), texts, phrases)
-        found.append(ThemeMaterial(number, partition.clusters[number].name, phrases, sentences))
-    return found
-
-
-def _telling(ids: Ids, texts: Mapping[int, str], phrases: Sequence[str]) -> tuple[str, ...]:
-    """Return the sentences with the most words of the phrases, each text once; the first of equals."""
-    words = {word for phrase in phrases for word in phrase.casefold().split()}
-    own = dict.fromkeys(texts[int(i)] for i in ids)
-    ranked = sorted(own, key=lambda text: -sum(word in text.casefold() for word in words))
-    return tuple(map(shortened, ranked[:SENTENCES]))
-
-
 def shortened(text: str) -> str:
     """Return a sentence in one line, cut to :data:`LONGEST_SENTENCE` characters."""
     flat = " ".join(text.split())

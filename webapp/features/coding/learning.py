@@ -1,4 +1,4 @@
-"""Training on a labelling with its measured effect, and names for its clusters by a language model."""
+"""Training on a labelling with its measured effect, and a metric that is learned from it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
-from themescope.core.clustering.generated_names import NameState
-from themescope.core.labelling import operations as op
 from themescope.core.labelling.learning import FINE_TUNING_SETTINGS, section_separation
 from themescope.core.labelling.partition import Partition
 from themescope.core.metrics.statistics import PairedTest, paired_test
@@ -20,20 +17,17 @@ from themescope.core.types import Split
 from themescope.db.access import Right
 from themescope.db.records import TripletSetRecord
 from themescope.jobs.common.labelled import judged_pairs
-from themescope.jobs.common.language_models.coding import materials_of_partition
 from themescope.jobs.common.models import built_on
 from themescope.jobs.kinds import triplets
 from themescope.jobs.services.labelling import metrics
 from themescope.jobs.services.labelling.metrics import LearnedMetric
 from themescope.jobs.services.search import MOST_WITH_VECTORS, models_for, vectors_of
-from themescope.webapp.features.coding import queries as cluster_queries
 from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import fine_tunable, nothing, one_model
 from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import compare_queries, triplet_queries
 from themescope.webapp.shared.results.triplet_queries import split_count
@@ -260,70 +254,6 @@ def fine_tuned_models(triplets: TripletSetRecord) -> list[tuple[ModelRecord, Mod
     """Return (base model, fine-tuned model) of every model trained on a set whose base model still exists."""
     after = [m for m in queries.models() if m.triplet_set_id == triplets.id]
     return [(before, m) for m in after[::-1] for before in built_on(queries.store(), m)]
-
-
-# --- naming -----------------------------------------------------------------------------------------------------------
-
-
-METHOD = "language model"
-"""Selection method of the step that takes over suggested names."""
-
-
-def show_naming(state: RelabelState) -> None:
-    """Draw suggestions that wait, and the form for new ones."""
-    folded = st.expander(
-        codebook_view.TITLE, icon=":material/auto_awesome:", key=f"code_naming_{state.record.id}", on_change="rerun"
-    )
-    if not folded.open:
-        return
-    with folded:
-        _suggestions(state)
-        model = codebook_view.endpoint()
-        if model is None or not state.partition.clusters:
-            return
-        clusters = state.partition.clusters
-        step = state.session.snapshot.step
-        chosen = st.multiselect(
-            "Codes to name",
-            sorted(clusters),
-            default=list(cluster_queries.stale_names(state)),
-            format_func=lambda number: clusters[number].name,
-            placeholder="all codes",
-            key=f"code_to_name_{state.record.id}_{step}",
-            help="Suggested: the codes of which more than a quarter of the units has changed since they were named.",
-        )
-        materials = materials_of_partition(state.partition, state.session.texts, chosen or sorted(clusters))
-        target = {"labelling": state.record.name, "numbers": chosen}
-        codebook_view.consent(target, materials, model, f"code_naming_{state.record.id}")
-
-
-def _suggestions(state: RelabelState) -> None:
-    job = cluster_queries.last_job("name-themes", state.record.id)
-    if job is None:
-        return
-    rows = [row for row in job.result.get("names", ()) if row["number"] in state.partition.clusters]
-    clusters = state.partition.clusters
-    fresh = [row for row in rows if row["name"] and row["name"] != clusters[row["number"]].name]
-    if not fresh:
-        return
-    frame = pd.DataFrame(
-        {
-            "Use": [row["state"] == NameState.NAMED for row in fresh],
-            "Code": [clusters[row["number"]].name for row in fresh],
-            "Suggestion": [row["name"] for row in fresh],
-            "Remark": [row["reason"] or row["description"] for row in fresh],
-        }
-    )
-    st.markdown(f"Suggestions by {plain(job.result['model'])}:")
-    edited = st.data_editor(
-        frame, hide_index=True, disabled=["Code", "Suggestion", "Remark"], key=f"code_suggested_names_{job.id}"
-    )
-    used = {row["number"]: row["name"] for row, use in zip(fresh, edited["Use"], strict=True) if use}
-    st.button("Use names", icon=":material/done_all:", disabled=not used, on_click=_use, args=(state, used))
-
-
-def _use(state: RelabelState, names: dict[int, str]) -> None:
-    state.apply(lambda partition: op.rename_all(partition, names), keep_selection=True, method=METHOD)
 
 
 # A metric that is learned from labels in seconds, and used in one step

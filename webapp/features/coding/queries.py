@@ -27,7 +27,7 @@ from themescope.core.labelling.partition import EntryKind, Partition
 from themescope.core.labelling.provenance import Source
 from themescope.core.labelling.suggestions import Centres, ClusterPair
 from themescope.core.readers.table import ROW
-from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord, MapRecord, ModelRecord
+from themescope.core.records.stored import LabellingRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
 from themescope.db.records import Presence
 from themescope.jobs.common.importing.columns import is_list, waves_of
@@ -268,12 +268,6 @@ def made_by(_partition: Partition, labelling_id: int, members: Members, step: in
         named = coder or (people.UNNAMED if source else "")
         names.append(named if source in ("", Source.HUMAN) else f"{named} ({source})")
     return names
-
-
-def last_job(kind: str, labelling_id: int) -> JobRecord | None:
-    """Return the last finished job of a kind for a labelling."""
-    done = (job for job in queries.jobs(limit=200) if job.kind == kind and job.status is JobStatus.DONE)
-    return next((job for job in done if job.result.get("labelling_id") == labelling_id), None)
 
 
 def changes_of(step_id: int) -> ChangeSet:

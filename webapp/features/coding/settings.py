@@ -175,8 +175,7 @@ def _suggesting_model(state: RelabelState) -> None:
 
 
 def show_learning(state: RelabelState) -> None:
-    """Draw what can be learned from a coding: names of its codes, a metric and a model."""
-    learning.show_naming(state)
+    """Draw what can be learned from a coding: a metric and a model."""
     learning.show_metric(state)
     learning.show(state.record)
 
