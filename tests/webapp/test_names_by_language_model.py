@@ -37,11 +37,6 @@ def jobs(store: Store) -> list[JobRecord]:
         return [job for job in r.jobs.list() if job.kind == "name-themes"]
 
 
-def opened(at: AppTest, key: str) -> AppTest:
-    at.session_state[key] = True
-    return at.run()
-
-
 @pytest.mark.usefixtures("model")
 def test_what_is_sent_is_shown_and_sent_only_after_agreement(analysed: Store, open_page: Open) -> None:
     at = open_page("themes", corpus="My list", view=TITLE)
