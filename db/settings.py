@@ -28,9 +28,6 @@
                                ``http://localhost:11434`` (default: none)
 ``LLM_MODEL``                  name of the language model at that endpoint
 ``LLM_API_KEY``                key that requests to that endpoint send (default: none)
-``THEMESCOPE_BACKUP_FOLDER``   folder in which a worker writes backups regularly (default: none)
-``THEMESCOPE_BACKUP_HOURS``    hours between two of these backups (default: 24)
-``THEMESCOPE_BACKUP_KEEP``     number of these backups that are kept (default: 7)
 =============================  ========================================================================================
 """
 
@@ -49,7 +46,6 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 from themescope.core.errors import ConfigError
 from themescope.core.paths import expand_home
 
-BACKUP_HOURS, BACKUPS_KEPT = 24, 7
 VECTOR_FILES_FROM = 50_000
 """Sentences from which vectors are stored in files: about 40 MB at 384 dimensions, several files."""
 SESSION_IDLE_H, SESSION_LIMIT_H = 12, 168
@@ -96,12 +92,6 @@ class Settings:
     """Name of the language model at that endpoint."""
     llm_key: str = field(default="", repr=False)
     """Key that requests to that endpoint send; empty for none."""
-    backup_folder: Path | None = None
-    """Folder in which a worker writes backups regularly; None for no such backups."""
-    backup_hours: int = BACKUP_HOURS
-    """Hours between two of these backups."""
-    backups_kept: int = BACKUPS_KEPT
-    """Number of these backups that are kept."""
 
     def __post_init__(self) -> None:
         if self.login not in LOGINS:
@@ -112,7 +102,6 @@ class Settings:
             raise ConfigError(f"THEMESCOPE_LOG_FORMAT must be {' or '.join(LOG_FORMATS)}, not {self.log_format!r}.")
         if self.status_address:
             host_and_port(self.status_address)
-        _check_backups(self)
         _check_language_model(self)
         if self.vectors_url:
             _check_scheme("VECTORS_URL", self.vectors_url, _FOLDERS)
@@ -147,9 +136,6 @@ class Settings:
             llm_url=given.get("LLM_URL", "").strip(),
             llm_model=given.get("LLM_MODEL", "").strip(),
             llm_key=given.get("LLM_API_KEY", "").strip(),
-            backup_folder=_folder("THEMESCOPE_BACKUP_FOLDER", given),
-            backup_hours=_count("THEMESCOPE_BACKUP_HOURS", given, BACKUP_HOURS, "hours"),
-            backups_kept=_count("THEMESCOPE_BACKUP_KEEP", given, BACKUPS_KEPT, "backups"),
         )
 
     @classmethod
@@ -231,18 +217,6 @@ def _folders(text: str) -> tuple[Path, ...]:
         if not folder.is_absolute():
             raise ConfigError(f"{str(folder)!r} is not an absolute path. {advice}")
     return folders
-
-
-def _folder(variable: str, environ: Mapping[str, str]) -> Path | None:
-    text = environ.get(variable, "").strip()
-    return expand_home(text, f"Correct {variable}.") if text else None
-
-
-def _check_backups(settings: Settings) -> None:
-    if settings.backup_folder is not None and not settings.backup_folder.is_absolute():
-        raise ConfigError(f"THEMESCOPE_BACKUP_FOLDER must be an absolute path, not {str(settings.backup_folder)!r}.")
-    if settings.backup_hours < 1 or settings.backups_kept < 1:
-        raise ConfigError("THEMESCOPE_BACKUP_HOURS and THEMESCOPE_BACKUP_KEEP must be at least 1.")
 
 
 def _check_language_model(settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""Write and restore backups while the store is in use, also regularly into ``THEMESCOPE_BACKUP_FOLDER``.
+"""Write and restore backups while the store is in use.
 
 A backup contains the database without sessions (``database.sqlite`` or ``database.dump``), and every artifact and every
 vector file on this machine that the database names. It contains no ``secrets.toml``, no ``signing-key`` and no
@@ -10,17 +10,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from themescope.core.errors import ArtifactError, ConfigError, DataError, ReadError, StoreError
+from themescope.core.errors import ArtifactError, DataError, ReadError, StoreError
 from themescope.core.paths import working_folder
-from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.engine import is_known, newest
 from themescope.db.files.artifacts import Artifacts, files_below
 from themescope.db.files.snapshots import POSTGRES, SQLITE, engine_of, is_empty, load_dump, open_snapshot
@@ -31,8 +29,6 @@ from themescope.jobs.common.files import check_new, size_text, whole
 from themescope.jobs.common.results import code_version
 
 DATABASES = {SQLITE: "database.sqlite", POSTGRES: "database.dump"}
-BACKUP_JOB = "back-up"
-"""Id of the job kind that writes backups."""
 ARTIFACTS, VECTORS = "artifacts/", "vectors/"
 _FILE = r"(?!\.{1,2}(?:/|$))[^/\\:\x00-\x1f\x7f]{1,200}"
 BACKUP = ArchiveFormat(
@@ -277,79 +273,10 @@ def _write_vectors(sink: _Sink, store: Store, name: str) -> None:
         sink.copy(VECTORS + name, stream, compressed=False)
 
 
-TITLE = "Back up the store"
-_NAME = re.compile(r"themescope-\d{8}-\d{6}\.zip", re.ASCII)
-_RETRY = timedelta(hours=1)
-"""Time after which a failed backup is tried again, if the next one is not due earlier."""
-_LEFTOVER_S = 86_400.0
-
-
-def is_due(settings: Settings, last: JobRecord | None, now: datetime) -> bool:
-    """Return whether a backup should be queued; ``last`` is the newest job of that kind."""
-    if settings.backup_folder is None:
-        return False
-    if last is None:
-        return True
-    interval = timedelta(hours=settings.backup_hours)
-    if last.status is JobStatus.FAILED:
-        interval = min(interval, _RETRY)
-    return last.status.ended and now - last.created >= interval
-
-
-def queue_if_due(store: Store) -> int | None:
-    """Queue a backup if one is due, and return the id of its job; only one of several workers does so."""
-    if store.settings.backup_folder is None:
-        return None
-    now = datetime.now(UTC)
-    with store.reading() as r:
-        due = is_due(store.settings, r.jobs.newest(BACKUP_JOB), now)
-    if not due:
-        return None
-    with store.writing() as w:
-        w.jobs.lock()
-        if not is_due(store.settings, w.jobs.newest(BACKUP_JOB), now):
-            return None
-        return w.jobs.add(BACKUP_JOB, TITLE, {}).id
-
-
-def write_regular(store: Store, progress: Progress) -> tuple[Backup, list[Path]]:
-    """Write a backup into the folder of backups, and remove older ones; return it, and what was removed.
-
-    Raises :class:`ConfigError` if no folder is set, and the errors of
-    :func:`~themescope.jobs.backups.write_backup`.
-    """
-    folder = store.settings.backup_folder
-    if folder is None:
-        raise ConfigError("No folder for backups is set. Set THEMESCOPE_BACKUP_FOLDER, and restart the workers.")
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"The folder of backups {folder} cannot be created: {error.strerror}.") from None
-    _remove_leftovers(folder)
-    made = write_backup(store, folder / f"themescope-{datetime.now(UTC):%Y%m%d-%H%M%S}.zip", progress)
-    old = regular_backups(folder)[: -store.settings.backups_kept]
-    for path in old:
-        path.unlink(missing_ok=True)
-    return made, old
-
-
-def regular_backups(folder: Path) -> list[Path]:
-    """Return the files of regular backups in a folder, oldest first."""
-    return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name)) if folder.is_dir() else []
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Remove unfinished files of backups whose process was killed; another one may be writing a newer backup."""
-    for path in folder.iterdir():
-        with suppress(FileNotFoundError):
-            if path.name.startswith(PARTIAL) and path.stat().st_mtime < time.time() - _LEFTOVER_S:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
 # Restore a backup into an empty data folder and an empty database
 
-_ALLOWED = frozenset({"secrets.toml", "lost+found"})
-"""Entries that an empty data folder may have: configuration, and what file systems make."""
+_ALLOWED = frozenset({"secrets.toml", "backups", "lost+found"})
+"""Entries that an empty data folder may have: configuration, backups, and what file systems make."""
 _MARK = ".restoring"
 _NAMES = {"sqlite": "SQLite", POSTGRES: "PostgreSQL"}
 
@@ -379,8 +306,6 @@ def restore_backup(settings: Settings, path: Path, progress: Progress = lambda s
                 _restore_database(settings, archive, about)
             progress(0.9)
             _compare(store, about)
-            with store.writing() as w:
-                w.jobs.cancel_all(BACKUP_JOB, "This store was restored from the backup that this job was writing.")
         finally:
             store.close()
     return about
@@ -410,11 +335,8 @@ def _check_target(settings: Settings, about: About) -> None:
 
 
 def _entries(settings: Settings) -> list[str]:
-    """Return what the data folder contains, except the folder of backups."""
-    allowed = set(_ALLOWED)
-    if settings.backup_folder is not None and settings.backup_folder.parent == settings.home:
-        allowed.add(settings.backup_folder.name)
-    return sorted({*os.listdir(settings.home)} - allowed - {_MARK}) if settings.home.is_dir() else []
+    """Return what the data folder contains, except what may be there."""
+    return sorted({*os.listdir(settings.home)} - _ALLOWED - {_MARK}) if settings.home.is_dir() else []
 
 
 @contextmanager
@@ -521,57 +443,3 @@ def _compare(store: Store, about: About) -> None:
             f"The restored database differs from the backup in {', '.join(differing)}. Empty the data folder and the "
             "database, and restore another backup."
         )
-
-
-# State of the regular backups, for pages and checks. It is read from the store, as workers may be elsewhere
-
-
-@dataclass(frozen=True)
-class BackupState:
-    """The last complete regular backup, and what is wrong."""
-
-    regular: bool
-    """Whether the settings name a folder for backups."""
-    every: timedelta
-    newest: JobRecord | None
-    """Last job that wrote a backup."""
-    failed: JobRecord | None
-    """Last attempt, if it failed."""
-
-    @property
-    def _result(self) -> dict[str, Any]:
-        return dict(self.newest.result) if self.newest is not None else {}
-
-    @property
-    def made(self) -> datetime | None:
-        """Return the moment that the last backup has saved."""
-        return datetime.fromisoformat(self._result["made"]) if self._result else None
-
-    @property
-    def summary(self) -> str:
-        """Return time, size and file of the last backup."""
-        if self.made is None:
-            return "none yet"
-        return f"{self.made:%Y-%m-%d %H:%M} UTC, {self._result['bytes'] / 1e6:,.1f} MB, {self._result['file']}"
-
-    @property
-    def problem(self) -> str:
-        """Return what is wrong, as a sentence; "" for nothing."""
-        if self.failed is not None:
-            return f"The last attempt failed: {self.failed.error}"
-        if problems := self._result.get("problems"):
-            return f"Files were missing or damaged ({len(problems)}): {problems[0]}"
-        return ""
-
-    def overdue(self, now: datetime) -> bool:
-        """Return whether the last backup is older than two intervals."""
-        return self.regular and (self.made is None or now - self.made > 2 * self.every)
-
-
-def backup_state(store: Store) -> BackupState:
-    """Return the state of the regular backups."""
-    with store.reading() as r:
-        last, newest = r.jobs.newest(BACKUP_JOB), r.jobs.newest(BACKUP_JOB, JobStatus.DONE)
-    failed = last if last is not None and last.status is JobStatus.FAILED else None
-    settings = store.settings
-    return BackupState(settings.backup_folder is not None, timedelta(hours=settings.backup_hours), newest, failed)

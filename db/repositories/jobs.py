@@ -23,7 +23,6 @@ from themescope.db.repositories.base import RecordRepository, Repository
 from themescope.db.sql import now
 
 _QUEUED, _RUNNING = JobStatus.QUEUED.value, JobStatus.RUNNING.value
-_ADVISORY_LOCK = 0x6A6F6273  # "jobs": an arbitrary number that nothing else in this database uses
 JOBS_KEPT = timedelta(days=400)
 """Time after which a job that has ended is deleted, with its arguments, result and curves."""
 _FORGET_WORKER_AFTER = timedelta(days=1)
@@ -72,11 +71,6 @@ class Jobs(RecordRepository[JobRecord]):
         """Return the newest job of a kind (with a status), or None."""
         query = self._select().where(t.job.c.kind == kind).order_by(t.job.c.id.desc()).limit(1)
         return next(iter(self._records(query if status is None else query.where(t.job.c.status == status.value))), None)
-
-    def lock(self) -> None:
-        """Keep others that call this waiting until the transaction ends; SQLite has one writer at a time anyway."""
-        if self.connection.dialect.name == "postgresql":
-            self.connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
 
     def counts(self) -> dict[JobStatus, int]:
         """Return the number of jobs in each status."""
@@ -184,12 +178,6 @@ class Jobs(RecordRepository[JobRecord]):
             return True
         same = t.job.c.id == id, t.job.c.owner == owner, t.job.c.status == status.value
         return self._row(sa.select(t.job.c.id).where(*same)) is not None
-
-    def cancel_all(self, kind: str, error: str) -> int:
-        """End the queued and running jobs of a kind, whoever owns them; return their number."""
-        return self._end(
-            sa.and_(t.job.c.kind == kind, t.job.c.status.in_([_QUEUED, _RUNNING])), JobStatus.CANCELLED, error
-        )
 
     def requeue(self, id: int, owner: str | None = None, *, interrupted: bool = False) -> bool:
         """Put a running job back into the queue; with ``owner``, only if that worker owns it.

@@ -310,13 +310,6 @@ REGISTRY = Registry(
             config="themescope.jobs.kinds.themes:NameThemesConfig",
             pages=("themes",),
         ),
-        JobCard(
-            id="back-up",
-            title="Back up the store",
-            summary="Writes a backup into the folder that the settings name, and removes the oldest ones there.",
-            factory="themescope.jobs.kinds.bundles:back_up",
-            config="themescope.jobs.kinds.bundles:BackUpConfig",
-        ),
     ],
     plugin_group="themescope.job_kinds",
 )

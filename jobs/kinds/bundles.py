@@ -23,7 +23,6 @@ from themescope.core.types import Article, Ids, Matrix
 from themescope.db.records import VectorBlock
 from themescope.db.repositories.corpus_edits import REMOVED_WAVES, WAVES
 from themescope.db.store import Store, Unit
-from themescope.jobs import backups
 from themescope.jobs.bundles.labellings import (
     LabellingDocument,
     export_document,
@@ -547,22 +546,3 @@ def _new_folder(target: Path) -> Path:
     if not target.is_dir():
         check_target(target)
     return target
-
-
-@dataclass(frozen=True)
-class BackUpConfig(JobConfig):
-    """Arguments of the job: none, as settings name the folder and the number of backups that are kept."""
-
-    TITLE = backups.TITLE
-
-
-def back_up(args: BackUpConfig, context: JobContext) -> dict[str, Any]:
-    """Write the backup, compare it with its digests, and remove the oldest ones."""
-    made, removed = backups.write_regular(context.store, lambda share: context.progress(share, 1.0))
-    return {
-        "file": str(made.path),
-        "bytes": made.bytes,
-        "made": made.about.made,
-        "problems": list(made.about.problems.values()),
-        "removed": [path.name for path in removed],
-    }

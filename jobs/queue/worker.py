@@ -14,7 +14,6 @@ from types import FrameType
 from themescope.core.errors import SchemaError, ThemescopeError
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
-from themescope.jobs.backups import queue_if_due
 from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.kinds.append_corpus import staged_name
 from themescope.jobs.kinds.import_corpus import remove_unfinished
@@ -39,7 +38,7 @@ On Windows, a new program would be another process, which whoever supervises the
 """
 
 CLEANUP_S = 60.0
-"""Seconds between two cleanups after killed jobs, and between two checks whether a backup is due."""
+"""Seconds between two cleanups after killed jobs."""
 
 CLEANUP_FILES_S = 3600.0
 """Seconds between two removals of the files of deleted models, or more until no job runs; the first is at the start."""
@@ -155,7 +154,6 @@ class Worker:
         if time.monotonic() - self._cleaned >= CLEANUP_S:
             self._cleaned = time.monotonic()
             remove_leftovers(self.store)
-            queue_if_due(self.store)
         if time.monotonic() - self._files_cleaned >= CLEANUP_FILES_S and self._no_job_runs():
             self._files_cleaned = time.monotonic()
             with self.store.writing() as w:

@@ -11,6 +11,7 @@ from tests.language_model_server import language_model_server
 from tests.webapp.hands import jobs_of, plain_words_of, press
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
+from themescope.jobs.queue import control
 from themescope.jobs.queue.runner import run_here
 from themescope.webapp.features.coding import REST
 
@@ -56,8 +57,9 @@ def test_prompt_and_estimate_are_shown_and_sent_only_after_agreement(
         assert args["send"] is True and args["instructions"] == ["Be careful."] and server.requests == []
         store = Store(replace(sqlite_store.settings, llm_url=server.url, llm_model="tiny"))
         run_here(store, "code-with-model", args, quiet=True)
-        with store.writing() as w:
-            w.jobs.cancel_all("code-with-model", "run above")
+        with store.reading() as r:
+            (queued,) = (job for job in r.jobs.list() if job.kind == "code-with-model" and not job.status.ended)
+        control.cancel(store, queued.id)
         shown = plain_words_of(coding())
     assert "**tiny** coded 24 units, 1 not (example of the prompt: 1)" in shown
 

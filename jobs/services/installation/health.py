@@ -15,7 +15,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NoAnswer
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import metadata
@@ -29,7 +28,6 @@ from themescope.db.files.vector_files import problems_of
 from themescope.db.passwords import signing_key
 from themescope.db.settings import Settings, checkout_home, host_and_port
 from themescope.db.store import Store
-from themescope.jobs.backups import backup_state
 
 logger = logging.getLogger(__name__)
 
@@ -195,7 +193,6 @@ def examine(vectors: bool = False) -> list[Examined]:
         ("vector files", partial(_vector_files, content=vectors)),
         ("worker", _worker),
         ("people", _people),
-        ("backups", _backups),
     ):
         checks += _guarded(name, lambda look_at=look_at: look_at(store))  # type: ignore[misc]
     return checks
@@ -335,17 +332,6 @@ def _worker(store: Store) -> Iterator[Examined]:
         yield Examined("worker", f"none running for {waiting} queued jobs; start one: themescope worker", problem=True)
     else:
         yield Examined("worker", "none running; start one: themescope worker", warning=True)
-
-
-def _backups(store: Store) -> Iterator[Examined]:
-    """Check that regular backups are made, if the settings name a folder for them."""
-    state = backup_state(store)
-    if not state.regular:
-        yield Examined("backups", "no regular ones; set THEMESCOPE_BACKUP_FOLDER, or use themescope backup")
-        return
-    late = state.overdue(datetime.now(UTC))
-    found = " ".join(part for part in (f"{state.summary}{' (overdue)' * late}.", state.problem) if part)
-    yield Examined("backups", found, warning=late or bool(state.problem))
 
 
 def _people(store: Store) -> Iterator[Examined]:

@@ -1,18 +1,13 @@
 """Jobs page: the queue, running jobs, and the jobs that have ended with their errors."""
 
-from datetime import UTC, datetime
-
 import streamlit as st
 
-from themescope.db.access import Right
-from themescope.jobs.backups import backup_state
 from themescope.webapp.features.jobs import JOB
 from themescope.webapp.shared import job_status as jobs
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import clickable, nothing
 from themescope.webapp.shared.job_status import workers
-from themescope.webapp.shared.people import may
-from themescope.webapp.shared.text import ago, duration, plain
+from themescope.webapp.shared.text import ago, duration
 
 _POLL_S = 2.0
 
@@ -28,19 +23,7 @@ def now() -> None:
     jobs.active(queries.active_jobs(), "curve")
 
 
-def backups() -> None:
-    """Draw the last regular backup and what is wrong."""
-    state = backup_state(queries.store())
-    late = state.overdue(datetime.now(UTC))
-    if state.regular or state.newest is not None:
-        st.caption(f":material/backup: Last backup: {plain(state.summary)}{' (overdue)' * late}")
-    if state.problem:
-        st.warning(f"Backup: {plain(state.problem)}", icon=":material/warning:")
-
-
 now()
-if may(Right.MANAGE):
-    backups()
 ended = [job for job in queries.jobs(limit=500) if job.status.ended]
 ended.sort(key=lambda job: job.ended or job.created, reverse=True)
 if ended:
