@@ -1,4 +1,4 @@
-"""Sentence encoders in the transformers format, and tables of word vectors distilled from them.
+"""Sentence encoders in the transformers format.
 
 The folder of a sentence encoder is what the package sentence-transformers writes: the transformer and its tokenizer,
 and in ``modules.json`` the steps that follow the transformer. Nothing is downloaded. The vector of a text is the mean
@@ -26,7 +26,6 @@ import numpy as np
 
 from themescope.core.errors import ArtifactError, ConfigError, MissingExtraError, ReadError
 from themescope.core.paths import LARGE_ENCODER_PARTS, expand_home, working_folder
-from themescope.core.text.word_vectors import WordVectors
 from themescope.core.types import Float32
 
 BASE_ENCODER = "all-minilm-l6-v2"
@@ -170,9 +169,6 @@ def weights_digest(folder: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-_BATCH, _DISTILLED_DIM = 512, 128
-
-
 _TOKENISING = Lock()
 """A tokenizer keeps the length of a batch, which a second thread must not change."""
 
@@ -284,27 +280,6 @@ def _without_progress_bars() -> Iterator[None]:
     finally:
         if shown:
             logging.enable_progress_bar()
-
-
-def distil_table(folder: Path, words: Sequence[str]) -> WordVectors:
-    """Return static vectors of ``words`` by the encoder in ``folder`` (Tulkens and van Dongen 2024, model2vec).
-
-    Words are encoded one by one. The vectors are reduced to 128 principal components and weighted by Zipf's law, so
-    ``words`` must be in order of falling frequency. Raises the errors of :func:`load_encoder`.
-    """
-    encoder = load_encoder(folder, "Distilling word vectors")
-    blocks = [encoder.encode(words[start : start + _BATCH]) for start in range(0, len(words), _BATCH)]
-    states = np.concatenate(blocks)
-    return WordVectors(words, states if min(states.shape) <= _DISTILLED_DIM else _reduced(states))
-
-
-def _reduced(states: Float32) -> Float32:
-    """Return the principal components of (n, dim) states with Zipf weights log(1 + rank)."""
-    centred = states - states.mean(axis=0)
-    _, directions = np.linalg.eigh(centred.T @ centred)
-    reduced = centred @ directions[:, ::-1][:, :_DISTILLED_DIM]
-    weights = np.log(2 + np.arange(len(states)))[:, None]
-    return np.asarray(reduced * weights / np.sqrt((reduced * weights).var()), np.float32)
 
 
 # The encoder all-mpnet-base-v2 (Apache-2.0), which five packages carry in parts

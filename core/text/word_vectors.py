@@ -270,12 +270,12 @@ def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
     Raises :class:`ConfigError` if the source is none of these, and :class:`ReadError` if the file is damaged.
     """
     if source.startswith(DISTILLED):
-        from themescope.core.text.encoders import distil_table, installed_encoder
+        from themescope.core.text.encoders import installed_encoder
 
         given = source.removeprefix(DISTILLED)
         folder = expand_home(given) if given else installed_encoder("Distilling word vectors")
         words = read_glove_package(min(limit or _DISTILLED_WORDS, _DISTILLED_WORDS)).words
-        return distil_table(folder, words)
+        return _distilled(folder, words)
     if source in REGISTRY:
         loaded: WordVectors = REGISTRY.get(source).resolve()(limit or 0)
         return loaded
@@ -287,6 +287,32 @@ def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
         f"a file (.txt, .vec, .bin, .safetensors), {DISTILLED}FOLDER of a sentence encoder, or {DISTILLED} alone for "
         "the installed one."
     )
+
+
+_BATCH, _DISTILLED_DIM = 512, 128
+
+
+def _distilled(folder: Path, words: Sequence[str]) -> WordVectors:
+    """Return static vectors of ``words`` by the encoder in ``folder`` (Tulkens and van Dongen 2024, model2vec).
+
+    Words are encoded one by one. The vectors are reduced to 128 principal components and weighted by Zipf's law, so
+    ``words`` must be in order of falling frequency. Raises the errors of :func:`load_encoder`.
+    """
+    from themescope.core.text.encoders import load_encoder
+
+    encoder = load_encoder(folder, "Distilling word vectors")
+    blocks = [encoder.encode(words[start : start + _BATCH]) for start in range(0, len(words), _BATCH)]
+    states = np.concatenate(blocks)
+    return WordVectors(words, states if min(states.shape) <= _DISTILLED_DIM else _reduced(states))
+
+
+def _reduced(states: Float32) -> Float32:
+    """Return the principal components of (n, dim) states with Zipf weights log(1 + rank)."""
+    centred = states - states.mean(axis=0)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    reduced = centred @ directions[:, ::-1][:, :_DISTILLED_DIM]
+    weights = np.log(2 + np.arange(len(states)))[:, None]
+    return np.asarray(reduced * weights / np.sqrt((reduced * weights).var()), np.float32)
 
 
 _VARIANT = re.compile(r"\.(fp16|fp32|float16|float32|int8)$")
