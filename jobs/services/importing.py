@@ -115,7 +115,8 @@ class Codings:
         counts = {
             "rows": sum(plan.rows for plan in plans),
             "clusters": len(plans[0].names),
-            "placed": len({id for plan in plans for id in plan.placed}),
+            "placed": len(placed := {id for plan in plans for id, codes in plan.placed.items() if codes}),
+            "without a label": len({id for plan in plans for id in plan.placed} - placed),
             "sentences": plans[0].sentences,
             "not found": sum(len(plan.missing) for plan in plans),
             "ambiguous": sum(len(plan.ambiguous) for plan in plans),

@@ -17,6 +17,7 @@ import numpy as np
 
 from themescope.core.errors import DataError, ReadError, StoreError
 from themescope.core.labelling.code_sets import code_names
+from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.provenance import Maker, Provenance, Source
 from themescope.core.readers.documents.packages import DAMAGE
 from themescope.core.readers.streams import excessive_size
@@ -61,7 +62,8 @@ HEADER = (
 )
 """Columns of the current state. Several codes are a JSON list in the column cluster, which imports read.
 
-The theme is that of which the cluster is a sub-theme; it is empty for a theme.
+The theme is that of which the cluster is a sub-theme, or a JSON list of those of several codes; it is empty for a
+theme.
 
 Source ("human", "machine" or "imported"), coder and probability are those of the label; empty for an unassigned one.
 """
@@ -119,11 +121,7 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
         others = code_makers_of(r, record, snapshot.partition, made)
         changed = {step.id: step.when.isoformat() for step in r.label_steps.list(labelling_id)}
     p, versions = snapshot.partition, snapshot.versions
-    themes = {None: ""} | {number: cluster.name for number, cluster in p.clusters.items()}
-    called = {
-        number: json.dumps(codes, ensure_ascii=False) for number, codes in code_names(p).items() if len(codes) > 1
-    }
-    names = {n: (called.get(n, cluster.name), themes[cluster.parent]) for n, cluster in p.clusters.items()}
+    names = {n: (_cell(codes), _cell(_themes(p, codes))) for n, codes in code_names(p).items()}
 
     def row(sentence: LocatedSentence, at: int) -> Row:
         number = int(p.numbers[at])
@@ -142,6 +140,17 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
         )
 
     return sentence_parts(store, p.ids, row)
+
+
+def _cell(listed: Sequence[str]) -> str:
+    """Return the cell of the codes of a sentence, or of their themes: a list in JSON if there are several."""
+    return json.dumps(listed, ensure_ascii=False) if len(listed) > 1 and any(listed) else "".join(listed)
+
+
+def _themes(p: Partition, codes: Iterable[str]) -> list[str]:
+    """Return the name of the theme of each code, "" for none."""
+    by_name = {cluster.name: p.clusters.get(cluster.parent or -1) for cluster in p.clusters.values()}
+    return [theme.name if (theme := by_name[code]) else "" for code in codes]
 
 
 def prediction_table(store: Store, labelling_id: int) -> tuple[tuple[str, ...], list[Row]]:
@@ -211,18 +220,20 @@ def doccano(store: Store, labelling_id: int) -> str:
 
 
 def _coded(store: Store, labelling_id: int) -> Iterator[tuple[LocatedSentence, list[str], dict[str, Any]]]:
-    """Yield the sentences of a labelling with their codes, and with note, mark, source, coder and probability."""
+    """Yield the sentences of a labelling with their codes, and with note, mark, maker and themes."""
     with store.reading() as r:
         p = r.labellings.snapshot(labelling_id).partition
         record = r.labellings.get(labelling_id)
         made = provenance_of(r, record, p)
         others = code_makers_of(r, record, p, made)
-    names = code_names(p)
+    listed = ((n, [*codes], _themes(p, codes)) for n, codes in code_names(p).items())
+    names = {n: (codes, {"theme": themes} if any(themes) else {}) for n, codes, themes in listed}
 
     def one(sentence: LocatedSentence, at: int) -> Row:
         about = dict(zip(_MADE, _made_cells(made, others, sentence.id, at), strict=True))
-        more = {"note": p.notes.get(sentence.id, ""), "uncertain": bool(p.uncertain[at]), **about}
-        return sentence, [*names[int(p.numbers[at])]], more
+        codes, themes = names[int(p.numbers[at])]
+        more = {"note": p.notes.get(sentence.id, ""), "uncertain": bool(p.uncertain[at]), **about, **themes}
+        return sentence, codes, more
 
     for part in sentence_parts(store, p.ids, one):
         yield from part

@@ -2,7 +2,9 @@
 
 Label Studio (JSON, JSON-MIN, CSV), doccano, Argilla, Potato, Prodigy, CATMA, QualCoder, MAXQDA and Taguette are
 recognised by the names and the form of their columns, not by the name of the file. What several annotators say of one
-text are several rows, with the name of the annotator; comments are notes.
+text are several rows, with the name of the annotator; comments are notes, and a part of a text that has a label is a
+row of its own, with the text before and after it. Of several questions, each label stands below its question, as in a
+taxonomy.
 """
 
 from __future__ import annotations
@@ -10,15 +12,16 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, starmap
+from itertools import chain, starmap, takewhile
 from typing import Any, NamedTuple
 
-from themescope.core.columns import as_text
+from themescope.core.columns import as_text, plain_value
 from themescope.core.errors import DataError
-from themescope.core.readers.tables import Sheet, one_line
+from themescope.core.readers.tables import ONLY, Sheet, one_line
 
 TEXTS = (
     "sentence", "text", "sentence_text", "sentence text", "segment", "coded segment", "coded text", "coded",
@@ -27,15 +30,16 @@ TEXTS = (
 )  # fmt: skip
 """Names of the column of the sentences, in small letters, those that decide first."""
 CLUSTERS = (
-    "cluster", "label", "theme", "topic", "class", "category", "cluster_name", "annotation", "label.responses", "code",
-    "codename", "code name", "codes", "tag", "tags", "tag path", "labels", "choice", "choices", "sentiment", "accept",
-    "kategorie", "thema", "catégorie", "categoría",
+    "cluster", "label", "code", "codename", "code name", "theme", "topic", "class", "category", "cluster_name",
+    "annotation", "label.responses", "codes", "tag", "tags", "tag path", "labels", "choice", "choices", "sentiment",
+    "accept", "cats", "kategorie", "thema", "catégorie", "categoría",
 )  # fmt: skip
 """Names of the column of the clusters, those that decide first."""
 _NO_CLUSTERS = re.compile(
     r"(?:.*[_.\s-])?(?:id|ids|guid|hash|status|state|date|time|at|on|by|users?|coder|author|annotators?|agent|score|"
     r"probability|confidence|weight|position|start|end|begin|beginning|anfang|ende|row|number|number of highlights|"
-    r"reason|url|document|file|path|metadata|vectors|metrics|lead_time|note|notes|comments?|colou?r|answer)",
+    r"reason|url|document|file|path|metadata|vectors|metrics|lead_time|note|notes|comments?|colou?r|answer|memo|total|"
+    r"sum|suggestions?|meta|farbe|dokumentname)",
     re.IGNORECASE,
 )
 """Names of columns that are about labels, but do not contain them."""
@@ -43,9 +47,10 @@ NOTHING = frozenset({"na", "n/a", "#n/a", "nan", "null", "<na>"})
 """Cells, in small letters, by which programs say that there is no label."""
 CODER = re.compile(r"(?:coder|rater|annotator|labell?er|judge|reviewer|person)[\s_.-]*\w{0,3}", re.IGNORECASE)
 """Name of a column with the labels of an annotator."""
-MARKS = "columns of marks, read as codes"
 _WHOLE = re.compile(r"-?\d+\.0+")
 _JOINED = re.compile(r"[^#\s][^#]*(?:#[^#\s][^#]*)+")
+_SEVERAL = frozenset({"codes", "labels", "tags", "choices", "themes", "topics", "categories", "kategorien", "themen"})
+"""Names of columns whose cells have labels with “;” or “|” between them."""
 _JOINING = frozenset({"id", "text", "label", "Comments"})
 """Columns of the CSV files of doccano, which joins labels by “#”."""
 
@@ -67,8 +72,9 @@ def is_about(name: str) -> bool:
     return bool(_NO_CLUSTERS.fullmatch(name.strip()))
 
 
-def labels_of(sheet: Sheet) -> Callable[[str], list[str]]:
-    """Return a function that divides the cells of the column of clusters into labels."""
+def labels_of(sheet: Sheet, column: str) -> Callable[[str], list[str]]:
+    """Return a function that divides the cells of a column of clusters into labels; levels are joined by “ > ”."""
+    several = re.compile(r"\s*[;|]\s*") if column.strip().lower() in _SEVERAL else None
     joined = {*sheet.columns} <= _JOINING
 
     def divided(cell: str) -> list[str]:
@@ -78,7 +84,9 @@ def labels_of(sheet: Sheet) -> Callable[[str], list[str]]:
             return cell.split("#")
         if _WHOLE.fullmatch(cell):
             return [cell.partition(".")[0]]
-        return [] if not cell or cell.lower() in NOTHING else [cell]
+        if not cell or cell.lower() in NOTHING:
+            return []
+        return [*filter(None, several.split(cell))] if several else [cell]
 
     return divided
 
@@ -100,32 +108,92 @@ def _strings(value: Any) -> Iterator[str]:
         yield from _strings(value[2])
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _strings(part)
+            yield from [LEVELS.join(part)] if _is_path(part) else _strings(part)
     elif isinstance(value, dict):
         keys = [key for key in ("choices", "labels", "label", "taxonomy", "value", "name", "text") if key in value]
-        yield from _strings(value[keys[0]] if keys else [])
+        sure = [name for name, number in value.items() if isinstance(number, int | float) and 0.5 < number <= 1]
+        yield from _strings(value[keys[0]]) if keys else sure if len(value) > 1 else []
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield f"{value:g}"
 
 
+def _is_path(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(part, str) for part in value)
+
+
+def paths(labels: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return label → its name and that of its theme, "" for none, where labels are those of a taxonomy.
+
+    Levels are divided by “>”, “::” or a backslash, or by a slash or a point if all labels have it, or several begin
+    alike. The topmost level is the theme, and further ones stand in the name.
+    """
+    listed = [*dict.fromkeys(labels)]
+    sign = next((sign for sign in _LEVELS if _divides(sign, listed)), None)
+    divided = {label: [part.strip() for part in sign.split(label)] if sign else [label] for label in listed}
+    names = {label: LEVELS.join(parts[1:]) or parts[0] for label, parts in divided.items()}
+    often = Counter([*names.values(), *{parts[0] for parts in divided.values() if len(parts) > 1}])
+    return {
+        label: (names[label] if often[names[label]] == 1 or len(parts) == 1 else f"{names[label]} ({parts[0]})",
+                parts[0] if len(parts) > 1 else "")
+        for label, parts in divided.items()
+    }  # fmt: skip
+
+
+def _divides(sign: re.Pattern[str], labels: Sequence[str]) -> bool:
+    divided = [parts for label in labels if len(parts := sign.split(label)) > 1]
+    if not divided or not all(all(map(str.strip, parts)) for parts in divided):
+        return False
+    tops = Counter(parts[0].strip() for parts in divided)
+    alike = max(tops.values()) > 1 or any(top in labels for top in tops)
+    return sign not in _WEAK or alike or len(divided) == len(labels) > 1
+
+
 class _Row(NamedTuple):
-    """What one annotator says of a text."""
+    """What one annotator says of a text, or of a part of it."""
 
     text: str
-    labels: Sequence[str]
+    labels: Mapping[str, Sequence[str]]
+    """Question → labels."""
     annotator: str = ""
     note: str = ""
     more: Mapping[str, str] = {}
-    """Cells of our own exports: sentence_id, source, probability and uncertain."""
+    """Cells of our own exports, such as sentence_id and theme."""
+    part: tuple[int, int] | None = None
+    """Begin and end of the part."""
+    why: str = ""
+    """Why there are no labels."""
 
 
-_OWN = ("sentence_id", "source", "probability", "uncertain")
-_RESPONSES = ".responses"
-_NOTES = re.compile(
-    r"(?:.*[_.\s-])?(?:notes?|comments?|remarks?|reasons?|explanations?|rationale|why|feedback)", re.IGNORECASE
+LEVELS = " > "
+_LEVELS = tuple(
+    re.compile(rf"\s*(?:{sign})\s*")
+    for sign in (
+        r"(?<=\s)>+(?=\s)|(?<![\d\s])>+(?![\d\s])|→",
+        ":{2,}",
+        r"\\",
+        r"(?<!\d)/(?!\d)",
+        r"(?<=[^\W\d]{2})\.(?=[^\W\d]{2})",
+    )
 )
+_WEAK = _LEVELS[3:]
+PLACE = ("text before", "text after")
+"""Columns with what stands around a part of a text."""
+LABELS = "labels"
+"""Place of entries of the account that are said before labels are imported."""
+_OWN = ("sentence_id", "source", "probability", "uncertain", "theme")
+_RESPONSES = ".responses"
+NOTES = re.compile(
+    r"(?:.*[_.:\s-])?(?:notes?|comments?|remarks?|memos?|kommentare?|bemerkung(?:en)?|commentaires?|comentarios?)", re.I
+)
+_NOTES = re.compile(rf"{NOTES.pattern}|(?:.*[_.\s-])?(?:reasons?|explanations?|rationale|why|feedback)", re.IGNORECASE)
 _LONGEST_LABEL = 80
 _WHO = ("user_id", "user", "annotator", "username", "completed_by")
+
+
+def list_of(cell: str) -> list[str]:
+    """Return the texts of a cell with a list in JSON; none for another one."""
+    value = _value(cell) if cell.startswith("[") else None
+    return [*map(str, value)] if isinstance(value, list) else []
 
 
 def note_of(cell: str) -> str:
@@ -144,10 +212,18 @@ def annotator_name(value: Any) -> str:
 
 
 def flat(sheet: Sheet) -> Sheet:
-    """Return a table of texts, labels, annotators and notes for objects of other programs; other tables unchanged."""
+    """Return a table of texts, labels, annotators and notes for objects of other programs; other tables unchanged.
+
+    Raises ``DataError`` for tasks that nobody has labelled.
+    """
     columns = {*sheet.columns}
+    if {"data", "completions"} <= columns:  # Label Studio before 1.0
+        sheet = replace(sheet, columns=tuple("annotations" if c == "completions" else c for c in sheet.columns))
+        columns = {*sheet.columns}
     if {"data", "annotations"} <= columns:
         return _made(sheet, _of_label_studio)
+    if "data" in columns and all(isinstance(_value(cell), dict) for cell in sheet.column("data")):
+        raise DataError("These are tasks of Label Studio without annotations. Export them with their annotations.")
     if {"fields", "responses"} <= columns:
         return _made(sheet, _of_argilla)
     if pairs := _pairs(sheet):
@@ -156,29 +232,86 @@ def flat(sheet: Sheet) -> Sheet:
         return _made(sheet, _of_potato)
     if {"text", "answer"} <= columns and columns & {"accept", "label", "spans"}:
         return _made(sheet, _of_prodigy)
-    first = [next((cell for row in sheet.rows if len(cell := row[place]) > 2), "") for place in range(len(columns))]
-    return _made(sheet, _of_lists) if any(_by_annotator(_value(cell)) for cell in first) else _of_marks(sheet)
+    if columns == {ONLY} and all(cell.startswith(_FAST) for cell in sheet.column(ONLY)):
+        return _made(sheet, _of_fast_text)
+    first = {name: _value(next(filter(lambda cell: len(cell) > 2, sheet.column(name)), "")) for name in sheet.columns}
+    listed = [name for name, value in first.items() if _by_annotator(value) or [*_spans(value)]]
+    return _made(sheet, partial(_of_lists, listed)) if listed else _of_marks(_of_levels(sheet))
+
+
+_LEVEL = re.compile(r"(?:.*[\W_])?(?:level|lvl|ebene|niveau|nivel|tier|stufe)[\W_]*(\d)", re.IGNORECASE)
+_CATEGORY = "category|kategorie|catégorie|categoría"
+_TOP = re.compile(rf"(?:parent|main|top|super|ober|haupt)[\W_]*(?:{_CATEGORY}|code|theme|thema|topic|label|tag)?", re.I)
+_BELOW = re.compile(rf"(?:sub|unter|sous)[\W_]*(?:{_CATEGORY}|code|theme|thema|thème|topic|label|class|tag)\w*", re.I)
+
+
+def _of_levels(sheet: Sheet) -> Sheet:
+    """Return a table with one column of labels for one with a column for each level of a taxonomy."""
+
+    def called(pattern: re.Pattern[str]) -> str:
+        return next((name for name in sheet.columns if pattern.fullmatch(name.strip())), "")
+
+    by = {found[1]: name for name in sheet.columns if (found := _LEVEL.fullmatch(name.strip()))}
+    levels, below = [by[number] for number in sorted(by)], called(_BELOW)
+    if len(levels) < 2:
+        category = called(re.compile(_CATEGORY, re.IGNORECASE))
+        above = called(_TOP) or category or (cluster_column(sheet, [below]) if below else "")
+        levels = [above, below or cluster_column(sheet, [above])]
+        pairs = {*zip(*map(sheet.column, levels), strict=True)} if all(levels) else set()
+        if not pairs or (above == category and not below and len({low for _, low in pairs}) < len(pairs)):
+            return sheet
+    if any(cell.startswith("[") for name in levels for cell in sheet.column(name)):
+        return sheet
+    cells = [LEVELS.join(filter(None, row)) for row in zip(*map(sheet.column, levels), strict=True)]
+    return _in_one(sheet, levels, cells, "columns of levels, read as themes and codes")
+
+
+def _in_one(sheet: Sheet, names: Collection[str], cells: Iterable[str], why: str) -> Sheet:
+    """Return a table with one column of labels instead of several columns, which is said."""
+    kept = [place for place, name in enumerate(sheet.columns) if name not in names]
+    rows = tuple((*(row[place] for place in kept), cell) for row, cell in zip(sheet.rows, cells, strict=True))
+    lines = {(number, kept.index(at)): text for (number, at), text in sheet.lines.items() if at in kept}
+    sheet.account.change(why, LABELS, ", ".join(names))
+    return replace(sheet, columns=(*(sheet.columns[place] for place in kept), "label"), rows=rows, lines=lines)
 
 
 def _made(sheet: Sheet, rows_of: Callable[[Mapping[str, Any]], Iterator[_Row]]) -> Sheet:
     """Return the table of the rows; columns without any value are left out. Raises ``DataError`` for a damaged row."""
-    rows: list[dict[str, str]] = []
-    numbers = []
+    found: list[tuple[int, _Row]] = []
     for number, cells in zip(sheet.numbers, sheet.rows, strict=True):
-        row = {n: found if (found := _value(c)) is not None else c for n, c in zip(sheet.columns, cells, strict=True)}
+        row = {n: c if (value := _value(c)) is None else value for n, c in zip(sheet.columns, cells, strict=True)}
         try:
-            listed = [*rows_of(row)]
+            found += ((number, one) for one in rows_of(row))
         except (TypeError, AttributeError, KeyError, ValueError):
             advice = "Export it again, or write a table with a text and a label in each row."
             raise DataError(f"Row {number:,} is not what another program exports. {advice}") from None
-        for text, labels, annotator, note, more in listed:
-            label = json.dumps([*labels], ensure_ascii=False)
-            rows.append({"text": one_line(text), "label": label, "note": note, "annotator": annotator, **more})
-            numbers.append(number)
-    known = ("text", "label", "note", "annotator", *_OWN)
+    several = len({question for _, one in found for question, labels in one.labels.items() if labels}) > 1
+    rows: list[dict[str, str]] = []
+    for _, one in found:
+        named = ((question if several else "", label) for question, given in one.labels.items() for label in given)
+        label = [*dict.fromkeys(LEVELS.join(filter(None, pair)) for pair in named)]
+        about = {"label": json.dumps(label, ensure_ascii=False), "note": one.note, "annotator": one.annotator}
+        begin, end = one.part or (0, len(one.text))
+        around = zip(PLACE, (one.text[:begin], one.text[end:]) if one.part else (), strict=False)
+        rows.append({"text": one_line(one.text[begin:end]), **about, **dict(around), **one.more})
+    for why, n in Counter(one.why for _, one in found if one.why).items():
+        sheet.account.skip(why, LABELS, f"{n:,}", n)
+    known = ("text", "label", "note", "annotator", *PLACE, *_OWN)
     names = tuple(name for name in known if name == "label" or any(row.get(name) for row in rows))
     made = tuple(tuple(row.get(name, "") for name in names) for row in rows)
-    return replace(sheet, columns=names, rows=made, numbers=tuple(numbers), lines={})
+    return replace(sheet, columns=names, rows=made, numbers=tuple(number for number, _ in found), lines={})
+
+
+def _spans(value: Any) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield begin, end and labels of the parts of a text in a value; nothing for another one."""
+    for one in value if isinstance(value, list) else ():
+        if isinstance(one, dict):
+            ends = [one.get(name, one.get(f"{name}_offset")) for name in ("start", "end")]
+        else:
+            ends = [*one[:2]] if isinstance(one, list) and len(one) == 3 else []
+        if [type(end) for end in ends] == [int, int]:
+            known = {k: v for k, v in one.items() if k not in ("text", "name")} if isinstance(one, dict) else one[2]
+            yield *ends, [*_strings(known if known != one else one)]
 
 
 def _of_label_studio(row: Mapping[str, Any]) -> Iterator[_Row]:
@@ -186,26 +319,31 @@ def _of_label_studio(row: Mapping[str, Any]) -> Iterator[_Row]:
     data = row["data"] if isinstance(row["data"], dict) else {}
     text = _text_of(data)
     known = _OWN if "sentence_id" in data else ()
-    own = {name: as_text(data[name]) for name in known if data.get(name) not in (None, "")}
-    made = [one for one in row["annotations"] or () if isinstance(one, dict) and not one.get("was_cancelled")]
+    own = {name: as_text(plain_value(data[name])) for name in known if data.get(name) not in (None, "")}
+    every = [one for one in row["annotations"] or () if isinstance(one, dict)]
+    made = [one for one in every if not one.get("was_cancelled")]
     if not made:
-        yield _Row(text, (), note=str(data.get("note") or "") if own else "", more=own)
+        why = SKIPPED if every else GUESSED if row.get("predictions") else ""
+        yield _Row(text, {}, note=str(data.get("note") or "") if own else "", more=own, why=why)
     for number, one in enumerate(made, 1):
         listed = (each for each in one.get("result") or () if isinstance(each, dict))
         results = [each for each in listed if isinstance(each.get("value"), dict)]
-        written = [each["value"] for each in results if _is_written(each)]
-        values = [each["value"] for each in results if not _is_written(each)]
-        spans = [value for value in values if isinstance(value.get("text"), str)]
-        notes = [note for value in written for note in _strings(value.get("text", ""))]
+        notes = [note for each in results if _is_written(each) for note in _strings(each["value"].get("text", ""))]
         note = "\n".join([*([str(data["note"])] if own and data.get("note") else []), *notes])
         who = annotator_name(one.get("completed_by")) or (str(data.get("coder") or "") if own else "")
         who = who or (f"annotator {number}" if len(made) > 1 else "")
-        if not spans or len(spans) < len(values):
-            labels = dict.fromkeys(label for value in values if value not in spans for label in _strings(value))
-            yield _Row(text, [*labels], who, note, own)
-            note = ""
-        for value in spans:
-            yield _Row(value["text"], [*_strings(value)], who, note)
+        labels: dict[str, list[str]] = {}
+        spans: list[_Row] = []
+        for each in results:
+            question, value = str(each.get("from_name", "")), each["value"]
+            if isinstance(value.get("text"), str):
+                about = {name: value[name] for name in value if name != "text"}
+                spans += (_Row(text, {question: given}, who, part=(a, b)) for a, b, given in _spans([about]))
+            elif not _is_written(each):
+                labels.setdefault(question, []).extend(_strings(value))
+        if labels or not spans or note:
+            yield _Row(text, labels, who, note, own)
+        yield from spans
 
 
 def _is_written(result: Mapping[str, Any]) -> bool:
@@ -217,7 +355,8 @@ def _of_argilla(row: Mapping[str, Any]) -> Iterator[_Row]:
     """Yield the text of a record with the responses of each user, in the forms of Argilla 1 and 2."""
     fields, responses = row["fields"] if isinstance(row["fields"], dict) else {"text": row["fields"]}, row["responses"]
     listed = responses.items() if isinstance(responses, dict) else [("", responses)]
-    yield from _answers(_text_of(fields), chain.from_iterable(starmap(_given, listed)))
+    why = GUESSED if row.get("suggestions") and not responses else ""
+    yield from _answers(_text_of(fields), chain.from_iterable(starmap(_given, listed)), why=why)
 
 
 def _of_pairs(pairs: Sequence[tuple[str, str]], row: Mapping[str, Any]) -> Iterator[_Row]:
@@ -251,9 +390,13 @@ def _pairs(sheet: Sheet) -> list[tuple[str, str]]:
     return [*(pair for pair in own if pair[1] in sheet.columns), *([(column, by)] if listed else [])]
 
 
-def _of_lists(row: Mapping[str, Any]) -> Iterator[_Row]:
-    """Yield a text with the labels of each annotator, of which columns have lists."""
-    found = [answer for name, value in row.items() if _by_annotator(value) for answer in _given(name, value)]
+def _of_lists(listed: Collection[str], row: Mapping[str, Any]) -> Iterator[_Row]:
+    """Yield a text with the labels of each annotator, or of each of its parts, of which columns have lists."""
+    whole = {name: row[name] for name in ("cats", "label") if name in row and name not in listed}
+    who = annotator_name(next((row[name] for name in (*_WHO, "annotation_approver") if row.get(name)), ""))
+    found: list[_Answer] = [(who, name, value) for name, value in whole.items()]
+    for name in listed:
+        found += _given(name, row[name]) if _by_annotator(row[name]) else [(who, name, row[name])]
     yield from _answers(_text_of(row), found, row)
 
 
@@ -288,7 +431,9 @@ def _text_of(row: Mapping[str, Any]) -> str:
     return next((texts[name] for name in TEXTS if name in texts), max(texts.values(), key=len, default=""))
 
 
-def _answers(text: str, found: Iterable[_Answer], row: Mapping[str, Any] | None = None) -> Iterator[_Row]:
+def _answers(
+    text: str, found: Iterable[_Answer], row: Mapping[str, Any] | None = None, why: str = ""
+) -> Iterator[_Row]:
     """Yield the answers of each annotator: labels, and notes where they are texts, or else the note of the ``row``."""
     common = (value for name, value in (row or {}).items() if _NOTES.fullmatch(name) and not _by_annotator(value))
     note = "\n".join(_strings(next(common, "")))
@@ -296,12 +441,16 @@ def _answers(text: str, found: Iterable[_Answer], row: Mapping[str, Any] | None 
     for who, question, value in found:
         by.setdefault(who, []).append((question, value))
     if not by:
-        yield _Row(text, ())
+        yield _Row(text, {}, why=why)
     for who, answers in by.items():
         notes = [str(value) for question, value in answers if _is_note(question, value)]
-        given = [value for question, value in answers if not _is_note(question, value)]
-        named = [value for value in given if not isinstance(value, int | float)]
-        yield _Row(text, [*dict.fromkeys(map(one_line, _strings(named or given)))], who, "\n".join(notes) or note)
+        given = [(question, value) for question, value in answers if not _is_note(question, value)]
+        parts = [_Row(text, {q: labels}, who, part=(a, b)) for q, value in given for a, b, labels in _spans(value)]
+        named = [(q, value) for q, value in given if not isinstance(value, int | float) and not [*_spans(value)]]
+        if named or not parts or notes:
+            labels = {q: [*map(one_line, _strings(value))] for q, value in named or (() if parts else given)}
+            yield _Row(text, labels, who, "\n".join(notes) or note)
+        yield from parts
 
 
 def _is_note(question: str, value: Any) -> bool:
@@ -310,19 +459,31 @@ def _is_note(question: str, value: Any) -> bool:
 
 def _of_potato(row: Mapping[str, Any]) -> Iterator[_Row]:
     """Yield an instance with the labels that were chosen of its schemes; what was written into boxes is a note."""
-    labels, notes = list[str](), list[str]()
+    text, labels, notes = str(row["displayed_text"]), dict[str, list[str]](), list[str]()
     schemes = row["label_annotations"] if isinstance(row["label_annotations"], dict) else {}
     for scheme, chosen in schemes.items():
         for label, value in chosen.items() if isinstance(chosen, dict) else ((str(chosen), True),):
             if str(value).strip().lower() in _NOT_CHOSEN:
                 continue
-            text = str(value).strip()
+            said = str(value).strip()
             written = "text" in label.lower() or _NOTES.fullmatch(scheme) or not (
-                text.lower() in _CHOSEN or _NUMBER.fullmatch(text) or text.lower() == label.lower()
+                said.lower() in _CHOSEN or _NUMBER.fullmatch(said) or said.lower() == label.lower()
             )  # fmt: skip
-            (notes if written else labels).append(text if written else label)
+            if written:
+                notes.append(said)
+            else:
+                labels.setdefault(scheme, []).append(label)
     who = annotator_name(next((row[name] for name in _WHO if row.get(name)), ""))
-    yield _Row(str(row["displayed_text"]), labels, who, "\n".join(notes))
+    spans = row.get("span_annotations")
+    parts = [
+        _Row(text, {scheme: [str(one.get("annotation") or one.get("label") or one.get("name"))]}, who, part=(a, b))
+        for scheme, listed in (spans.items() if isinstance(spans, dict) else ())
+        for one in listed
+        for a, b, _ in _spans([one])
+    ]
+    if labels or notes or not parts:
+        yield _Row(text, labels, who, "\n".join(notes))
+    yield from parts
 
 
 def _of_prodigy(row: Mapping[str, Any]) -> Iterator[_Row]:
@@ -330,47 +491,77 @@ def _of_prodigy(row: Mapping[str, Any]) -> Iterator[_Row]:
     names = {one["id"]: one.get("text", one["id"]) for one in row.get("options") or () if isinstance(one, dict)}
     accepted = row["answer"] == "accept"
     labels = [str(names.get(id, id)) for id in row.get("accept") or ()] or [*_strings(row.get("label") or [])]
-    spans = [one for one in row.get("spans") or () if isinstance(one, dict)] if accepted else []
     text, who = str(row["text"]), annotator_name(row.get("_annotator_id") or row.get("_session_id"))
+    given = (one for one in row.get("spans") or () if isinstance(one, dict))
+    spans = [_Row(text, {"": part}, who, part=(a, b)) for a, b, part in _spans([*given])] if accepted else []
     note = next((str(row[name]) for name in ("comment", "note") if row.get(name)), "")
     if labels or not spans:
-        yield _Row(text, labels if accepted else [], who, note)
-    for one in spans:
-        yield _Row(text[one.get("start", 0) : one.get("end")], [*_strings(one)], who)
+        yield _Row(text, {"": labels} if accepted else {}, who, note, why="" if accepted else SKIPPED)
+    yield from spans
 
 
-_CHOSEN = frozenset({"1", "1.0", "true", "yes", "x", "y", "t"})
-_NOT_CHOSEN = frozenset({"", "0", "0.0", "false", "no", "n", "f", "none"})
+_FAST, _REMARK = "__label__", "__comment__"
+
+
+def _of_fast_text(row: Mapping[str, Any]) -> Iterator[_Row]:
+    """Yield the text of a line of fastText, which begins with its labels; doccano writes comments at its end."""
+    text, *notes = str(row[ONLY]).split(_REMARK)
+    words = text.split()
+    labels = [word.removeprefix(_FAST) for word in words if word.startswith(_FAST)]
+    yield _Row(" ".join(words[len(labels) :]), {"": labels}, note="\n".join(map(str.strip, notes)))
+
+
+SKIPPED = "text that an annotator skipped or rejected, without a label"
+GUESSED = "text with suggestions of a program only, which are not read, without a label"
+_CHOSEN = frozenset(
+    {"1", "1.0", "true", "yes", "x", "y", "t", "on", "✓", "✔", "☑", "ja", "j", "wahr", "oui", "sí", "si"}
+)
+_NOT_CHOSEN = frozenset({"", "0", "0.0", "false", "no", "n", "f", "none", "off", "nein", "falsch", "non", "☐"})
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def _of_marks(sheet: Sheet) -> Sheet:
-    """Return a table with one column of labels for one in which every label has a column of marks, such as 0 and 1."""
+    """Return a table with one column of labels for one in which every label has a column of marks, such as 0 and 1.
+
+    Whole numbers are marks, too, if several columns have them and 0 or -1.
+    """
     used = {name for name in sheet.columns if name.strip().lower() in (*TEXTS, "sentence_id", "id")}
-    marked = [name for name in sheet.columns if name not in used and _is_marks(name, sheet.column(name))]
     found = cluster_column(sheet, [*used])
-    if not marked or found.strip().lower() in CLUSTERS or (len(marked) == 1 and found != marked[0]):
+    if found.strip().lower() in CLUSTERS:
         return sheet
-    begins = [{name[: name.rfind(sign) + 1] for name in marked} for sign in "_.:/|-"]
-    shared = next((next(iter(begin)) for begin in begins if len(begin) == 1 < len(marked) and "" not in begin), "")
-    places = {sheet.columns.index(name): name.removeprefix(shared).strip() or name for name in marked}
-    rest = [place for place in range(len(sheet.columns)) if place not in places]
-    rows = tuple(
-        (*(row[place] for place in rest),
-         json.dumps([name for place, name in places.items() if _is_chosen(name, row[place])], ensure_ascii=False))
-        for row in sheet.rows
-    )  # fmt: skip
-    sheet.account.change(MARKS, text=", ".join(marked), n=len(marked))
-    lines = {(number, rest.index(at)): text for (number, at), text in sheet.lines.items() if at in rest}
-    return replace(sheet, columns=(*(sheet.columns[place] for place in rest), "label"), rows=rows, lines=lines)
+    rest = [n for n in sheet.columns if n not in used and not is_about(n) and not CODER.fullmatch(n.strip())]
+    marked = [name for name in rest if _is_marks(name, sheet.column(name))]
+    counted = [name for name in rest if _is_counted({*sheet.column(name)})]
+    marked = counted if len(counted) > max(1, len(marked)) else marked
+    if not marked or (len(marked) == 1 and found != marked[0]):
+        return sheet
+    begin, end = _shared(marked), _shared([name[::-1] for name in marked])
+    called = {name: name[begin : len(name) - end].strip() or name for name in marked}
+    rows = zip(*map(sheet.column, marked), strict=True)
+    chosen = (
+        [label for (name, label), cell in zip(called.items(), row, strict=True) if _is_chosen(name, cell)]
+        for row in rows
+    )
+    cells = [json.dumps(labels, ensure_ascii=False) for labels in chosen]
+    return _in_one(sheet, marked, cells, "columns of marks, read as codes")
+
+
+def _shared(names: Sequence[str]) -> int:
+    """Return the length of the beginning that names share, which ends with a sign such as “_”."""
+    same = [*takewhile(lambda signs: len({*signs}) == 1, zip(*names, strict=False))] if len(names) > 1 else []
+    return max((place + 1 for place, signs in enumerate(same) if signs[0] in "_.:/|- "), default=0)
 
 
 def _is_marks(name: str, cells: Sequence[str]) -> bool:
-    label, values = name.rpartition(":")[2].strip(), {*cells}
-    chosen = {cell for cell in values if _is_chosen(label, cell)}
-    unchosen = all(cell.lower() in _NOT_CHOSEN for cell in values - chosen)
-    return bool(chosen) and unchosen and not is_about(name) and not CODER.fullmatch(name.strip())
+    label, values = name.rpartition(":")[2].strip().lower(), {cell.lower() for cell in cells}
+    chosen = {cell for cell in values if cell in _CHOSEN or cell == label != ""}
+    return (bool(chosen) or values - {""} == {"0"}) and values - chosen <= _NOT_CHOSEN
 
 
-def _is_chosen(label: str, cell: str) -> bool:
-    return cell.lower() in _CHOSEN or cell.lower() == label.lower() != ""
+def _is_counted(cells: Collection[str]) -> bool:
+    return all(cell == "-1" or cell.isdecimal() for cell in cells) and not {"0", "-1"}.isdisjoint(cells)
+
+
+def _is_chosen(name: str, cell: str) -> bool:
+    label, counted = name.rpartition(":")[2].strip().lower(), cell.isdecimal() and int(cell) > 0
+    return counted or cell.lower() in _CHOSEN or cell.lower() == label != ""

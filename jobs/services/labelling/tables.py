@@ -10,6 +10,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling.code_sets import coded
 from themescope.core.labelling.partition import Cluster, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
-from themescope.core.readers.tables import Sheet, likely_column, one_line, raw_cell
+from themescope.core.readers.tables import TEXT_NAMES, Sheet, likely_column, one_line, raw_cell
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.text.cleaning import comparable, folded_name
 from themescope.core.types import Sentence
@@ -28,22 +29,26 @@ from themescope.jobs.common.labelled import ANNOTATOR, MAKER
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.foreign_labels import (
     CODER,
-    MARKS,
+    LABELS,
+    NOTES,
     NOTHING,
+    PLACE,
     TEXTS,
     annotator_name,
     cluster_column,
     is_about,
     labels_of,
+    list_of,
     note_of,
+    paths,
 )
 
 _ID = ("sentence_id", "sentence id", "id")
 _THEME = ("theme",)
-_NOTE = ("note", "notes", "comment", "comments", "remark", "remarks", "memo", "kommentar", "commentaire", "comentario")
 _CODERS = (
     "coder", "annotator", "annotator_id", "annotator id", "annotation_agent", "completed_by", "rater", "labeler",
     "labeller", "worker_id", "workerid", "worker", "_annotator_id", "created by", "modified by", "kodierer", "codeur",
+    "bearbeitet von", "erstellt von", "excerpt creator",
 )  # fmt: skip
 _PERHAPS_CODERS = ("user", "user_id", "username", "user id", "author")
 """Names of columns of annotators, if the same text has rows of several of them; otherwise of those who wrote it."""
@@ -57,6 +62,10 @@ _NO_CODERS = frozenset({
 _NUMBER, _OUTLIER = re.compile(r"-?\d+"), "-1"
 EACH_OR_ALL = "give each of them a row, or assign all of them (--together, “Include duplicates”)"
 _NOT_FOUND = "no sentence has this text"
+_DECIMALS = re.compile(r"\d*\.\d+")
+_CHOOSE = "Choose another column (--cluster), or write the code of each row into one column."
+_SHORTEST = 8
+"""Characters by which the units in a text are found."""
 _SOURCE, _PROBABILITY, _UNCERTAIN = ("source",), ("probability",), ("uncertain",)
 _MARKS = {"true": True, "false": False, "1": True, "0": False, "": False}
 
@@ -77,6 +86,9 @@ class LabelColumns:
     probability: str = ""
     uncertain: str = ""
     """Whether the sentence is marked as uncertain: "true" or "false", as exports have it."""
+    before: str = ""
+    """What stands before the text, if that is a part of a longer one."""
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +161,14 @@ def likely_columns(sheet: Sheet) -> LabelColumns:
     if uncertain and not {cell.lower() for cell in sheet.column(uncertain)} <= _MARKS.keys():
         uncertain = ""
     coder = next((name for name in (named(_CODERS),) if name != cluster), "")
-    about = source, coder, named(_PROBABILITY), uncertain
-    return LabelColumns(cluster if cluster != text else "", id, text, named(_NOTE), theme, *about)
+    note = next((name for name in sheet.columns if NOTES.fullmatch(name.strip()) and name not in (cluster, text)), "")
+    about = source, coder, named(_PROBABILITY), uncertain, *map(named, [[name] for name in PLACE])
+    return LabelColumns(cluster if cluster != text else "", id, text, note, theme, *about)
 
 
 def _text_column(sheet: Sheet, cluster: str) -> str:
-    rest = [place for place, name in enumerate(sheet.columns) if name != cluster]
+    texts = [*TEXT_NAMES, "excerpt"]
+    rest = [at for at, n in enumerate(sheet.columns) if n != cluster and (n.lower() in texts or not is_about(n))]
     names, rows = [sheet.columns[place] for place in rest], [[row[place] for place in rest] for row in sheet.rows]
     found = likely_column(names, rows) if names else ""
     return found if any(any(map(str.isalpha, cell)) for cell in (sheet.column(found) if found else ())) else ""
@@ -188,23 +202,33 @@ def plans(
     _check(sheet, columns)
     with store.reading() as r:
         sentences = starts.sentences_of(r, corpus_id, article_id)
-    own = {"sentence_id", "cluster", "cluster_number"} <= {*sheet.columns}
+    own = "sentence_id" in sheet.columns or {"uncertain", "source", "coder"} <= {*sheet.columns}
     others = [] if chosen or own else _other_coders(sheet, columns)
     parts: dict[str, tuple[Sheet, LabelColumns]] = {"": (sheet, columns)}
     if others:
         parts = {name: (sheet, replace(columns, cluster=name, coder="")) for name in (columns.cluster, *others)}
     elif found := _by_coder(sheet, columns, sentences):
         parts = found
+    listed = [
+        x for name in (columns.cluster, *others) for cell in sheet.column(name) for x in labels_of(sheet, name)(cell)
+    ]
+    if not chosen and (number := next((one for one in listed if _DECIMALS.fullmatch(one) and float(one) % 1), "")):
+        raise DataError(f"The column {columns.cluster!r} has numbers such as {number}, not codes. {_CHOOSE}")
+    levels = {} if own or columns.theme else paths(listed)
     made = {
-        name: _Planner(sentences, about, together, several, name if others else "").plan(part)
+        name: _Planner(sentences, about, together, several, name if others else "", levels).plan(part)
         for name, (part, about) in parts.items()
     }
     names = tuple(dict.fromkeys(name for one in made.values() for name in one.names))
-    if not names:
-        raise DataError(f"No row of the column {columns.cluster!r} has a label. Choose another column.")
+    themes = {name: theme for one in made.values() for name, theme in one.themes.items()}
     remarks = [] if own else _not_read(sheet, columns, others)
+    if not names and (first := [one for plan in made.values() for one in plan.problems if one.cluster][:1]):
+        place = f"row {first[0].row:,}, {first[0].text[:60]!r}: {first[0].why}"
+        raise DataError(f"No row with a label matches a unit ({place}). Choose other columns, or the right project.")
+    if not names:
+        raise DataError(". ".join([f"No row of the column {columns.cluster!r} has a label", *remarks, _CHOOSE]))
     return tuple(
-        replace(one, names=(*one.names, *(n for n in names if n not in one.names)), coder=coder,
+        replace(one, names=(*one.names, *(n for n in names if n not in one.names)), coder=coder, themes=themes,
                 remarks=(*one.remarks, *(remarks if at == 0 else ())))
         for at, (coder, one) in enumerate(made.items())
     )  # fmt: skip
@@ -221,9 +245,9 @@ def differing(found: Sequence[Plan]) -> int:
 
 def _other_coders(sheet: Sheet, columns: LabelColumns) -> list[str]:
     """Return the columns with the labels of further annotators: of the same names, or called like the first."""
-    divided = labels_of(sheet)
 
     def labels(name: str) -> set[str]:
+        divided = labels_of(sheet, name)
         return {label for cell in sheet.column(name) for label in divided(cell)}
 
     def stem(name: str) -> str:
@@ -262,7 +286,7 @@ def _by_coder(
     rows = Counter(keys)
     if not any(len(by[key] - {""}) > 1 and rows[key] > equal.get(key, 1) for key in by):
         return {}
-    labels = labels_of(sheet)
+    labels = labels_of(sheet, columns.cluster)
     about = replace(columns, coder=coder)
     found: dict[str, tuple[Sheet, LabelColumns]] = {}
     for name in dict.fromkeys(cells):
@@ -279,10 +303,10 @@ def _by_coder(
 def _not_read(sheet: Sheet, columns: LabelColumns, others: Sequence[str]) -> list[str]:
     """Return what is not read of a table."""
     used = {*astuple(columns), *others, *_PERHAPS_CODERS}
-    left = [name for name in sheet.columns if name not in used and not is_about(name) and any(sheet.column(name))]
+    rest = (name for name in sheet.columns if name not in used and any(sheet.column(name)))
+    left = [name for name in rest if not is_about(name) or NOTES.fullmatch(name)]
     found = [f"not read: the columns {', '.join(f'“{name}”' for name in left)}"] if left else []
-    read = (one for one in sheet.account.entries if one.change and one.reason == MARKS)
-    found += [f"{one.reason}: {one.text}" for one in read]
+    found += [f"{one.reason}: {one.text}" for one in sheet.account.entries if one.place == LABELS]
     return found + [f"not read: {one.place}" for one in sheet.account.entries if one.reason.endswith(" sheet")]
 
 
@@ -342,17 +366,27 @@ def _check(sheet: Sheet, columns: LabelColumns) -> None:
         if name not in sheet.columns:
             raise UnknownNameError("column", name, sheet.columns)
     if not columns.cluster or not (columns.id or columns.text):
-        raise DataError("A table of labels needs a column of clusters, and one of sentences or their ids.")
+        raise DataError(
+            "A table of labels needs a column of codes, and one of units or their ids; this file has "
+            f"{', '.join(f'“{name}”' for name in sheet.columns[:20])}. Choose them (--cluster, --text, --id), or "
+            "export a table (CSV, JSON) with a text and its label in each row."
+        )
     if sheet.cut:
         raise DataError(f"The table has more than {len(sheet.rows):,} rows. Split it.")
 
 
 class _Planner:
     def __init__(
-        self, sentences: Sequence[Sentence], columns: LabelColumns, together: bool, several: bool, coder: str
+        self,
+        sentences: Sequence[Sentence],
+        columns: LabelColumns,
+        together: bool,
+        several: bool,
+        coder: str,
+        levels: Mapping[str, tuple[str, str]],
     ) -> None:
-        self._coder = coder
-        """Annotator of all rows."""
+        self._coder, self._levels = coder, levels
+        """Annotator of all rows, and label → its name and that of its theme."""
         self._columns, self._together, self._total = columns, together, len(sentences)
         self._several = several
         self._texts = {s.id: one_line(s.text) for s in sentences}
@@ -361,6 +395,10 @@ class _Planner:
         for id, text in self._texts.items():
             self._by_text.setdefault(text, []).append(id)
             self._by_form.setdefault(comparable(text), []).append(id)
+        self._openings: dict[str, dict[str, list[int]]] = {}
+        """First signs of a sentence → its signs without spaces → the sentences that have them."""
+        self._parts: set[str] = set()
+        """Those of which a part has a label."""
         self._queues: dict[str, deque[int]] = {}
         """Text of as many rows as sentences → sentences that wait for a row."""
         self._names: dict[str, int] = {}
@@ -373,8 +411,8 @@ class _Planner:
         """Name of a cluster → name of its theme, and the row that says so."""
 
     def plan(self, sheet: Sheet) -> Plan:
-        labels, column = labels_of(sheet), self._columns.cluster
-        found = [labels(cell) for cell in sheet.column(column)]
+        column = self._columns.cluster
+        found = [*map(labels_of(sheet, column), sheet.column(column))]
         numbers_only = all(_NUMBER.fullmatch(label) for labels in found for label in labels)
         nothing = Counter(cell for cell in sheet.column(column) if cell.lower() in NOTHING)
         self._queues = self._one_by_one(sheet)
@@ -384,30 +422,31 @@ class _Planner:
         ambiguous: list[RowProblem] = []
         contradicting: list[RowProblem] = []
         for number, cells, names in zip(sheet.numbers, sheet.rows, found, strict=True):
-            names = [name for name in names if not (numbers_only and name == _OUTLIER)]
+            names = [self._levels.get(n, (n, ""))[0] for n in names if not (numbers_only and n == _OUTLIER)]
             row = dict(zip(sheet.columns, cells, strict=True))
             if place_of_note is not None and (lines := sheet.lines.get((number, place_of_note))):
                 row[self._columns.note] = lines
             text = row.get(self._columns.text, "")
-            ids, why = self._meant(row.get(self._columns.id, ""), text)
+            around = row.get(self._columns.before, ""), row.get(self._columns.after, "")
+            inside = any(around) and not row.get(self._columns.id)
+            ids, why = self._meant(row.get(self._columns.id, ""), text) if not inside else self._inside(text, *around)
 
             def problem(why: str, at: int = number, text: str = text, names: Sequence[str] = names) -> RowProblem:
                 return RowProblem(at, text, why, ", ".join(names))
 
             if not ids:
                 missing.append(problem(why))
-            elif len(ids) > 1 and not self._together:
+            elif len({self._texts[id] for id in ids}) < len(ids) and not self._together:
                 ambiguous.append(problem(f"{len(ids)} sentences have this text: {EACH_OR_ALL}"))
             elif earlier := self._theme(number, names, row):
                 contradicting.append(problem(f"row {earlier} puts this cluster under another theme"))
-            elif earlier := self._place(number, ids, names, row):
+            elif earlier := self._place(number, ids, names, row, self._several or inside):
                 contradicting.append(problem(f"row {earlier} assigns this sentence to another cluster"))
         self._check_clusters()
         rows = len(sheet.rows) - len(missing) - len(ambiguous) - len(contradicting)
-        if not rows:
-            raise DataError("No row matches a sentence. Choose other columns, or the right project.")
         problems = (tuple(missing), tuple(ambiguous), tuple(contradicting))
         themes = {name: theme for name, (theme, _) in self._themes.items() if theme}
+        themes |= {name: theme for name, theme in self._levels.values() if theme and name in self._names}
         about = self._notes, themes, self._makers
         remarks = [f"{n:,} × “{cell}” is read as unassigned" for cell, n in nothing.items()]
         forms: dict[str, list[str]] = {}
@@ -417,6 +456,8 @@ class _Planner:
         remarks += [
             f"{names} look the same, but are different clusters; merge them if they mean the same" for names in alike
         ]
+        if parts := len(self._parts):
+            remarks.append(f"{parts:,} units have labels of a part of them")
         if numbers_only and (outliers := sum(names == [_OUTLIER] for names in found)):
             remarks.append(f"{outliers:,} × “{_OUTLIER}” is read as unassigned")
         counts = rows, self._total
@@ -444,23 +485,46 @@ class _Planner:
             return exact or self._by_form.get(form) or self._by_form.get(comparable(text)) or [], _NOT_FOUND
         return [], f"no sentence has the id {id[:20]!r}" if id else "the row has no sentence"
 
-    def _theme(self, number: int, names: Sequence[str], row: Mapping[str, str]) -> int:
-        """Remember the theme of the cluster of a row; return the number of an earlier row that differs, else 0.
+    def _inside(self, text: str, before: str, after: str) -> tuple[list[int], str]:
+        """Return the sentences of which a part of a text has half, otherwise the one of which it has most.
 
-        A row with several clusters says nothing about their themes.
+        The text is compared without spaces.
         """
-        if len(names) != 1:
-            return 0
-        (name,), theme = names, row.get(self._columns.theme, "")
-        known, earlier = self._themes.setdefault(name, (theme if theme != name else "", number))
-        return earlier if known != (theme if theme != name else "") else 0
+        if not self._openings:
+            for id, sentence in self._texts.items():
+                form = _flat(sentence)
+                self._openings.setdefault(form[:_SHORTEST], {}).setdefault(form, []).append(id)
+        begin, end = len(_flat(before)), len(_flat(before)) + len(_flat(text))
+        whole = _flat(before) + _flat(text) + _flat(after)
+        found: dict[str, int] = {}
+        for place, length in product(range(end), {len(one) for one in self._openings}):
+            for form in self._openings.get(whole[place : place + length], ()):
+                common = min(end, place + len(form)) - max(begin, place)
+                if common > 0 and whole.startswith(form, place):
+                    found[form] = max(common, found.get(form, 0))
+        forms = [form for form, common in found.items() if 2 * common >= len(form)] or sorted(found, key=found.get)[-1:]
+        self._parts.update(form for form in forms if found[form] < len(form))
+        return [id for form in forms for id in self._openings[form[:_SHORTEST]][form]], _NOT_FOUND
 
-    def _place(self, number: int, ids: list[int], names: Sequence[str], row: Mapping[str, str]) -> int:
+    def _theme(self, number: int, names: Sequence[str], row: Mapping[str, str]) -> int:
+        """Remember the themes of the clusters of a row; return the number of an earlier row that differs, else 0.
+
+        A row with several clusters has a list of their themes, or says nothing about them.
+        """
+        cell = row.get(self._columns.theme, "")
+        themes = list_of(cell) or [cell]
+        for name, theme in zip(names, themes, strict=False) if len(themes) == len(names) else ():
+            known, earlier = self._themes.setdefault(name, (theme if theme != name else "", number))
+            if known != (theme if theme != name else ""):
+                return earlier
+        return 0
+
+    def _place(self, number: int, ids: list[int], names: Sequence[str], row: Mapping[str, str], several: bool) -> int:
         """Assign the sentences of a row; return the number of an earlier row that contradicts it, else 0."""
         new = {name: len(self._names) + at for at, name in enumerate(name for name in names if name not in self._names)}
         places = frozenset(self._names.get(name, new.get(name, 0)) for name in names)
         other = next((id for id in ids if self._placed.get(id, places) != places), None)
-        if other is not None and not self._several:
+        if other is not None and not several:
             return self._by_row[other]
         self._names |= new
         note = note_of(row.get(self._columns.note, ""))
@@ -491,6 +555,10 @@ class _Planner:
                 f"The column {self._columns.cluster!r} has {len(self._names):,} clusters; the maximum is "
                 f"{starts.MOST_CLUSTERS}. Check that it is the right column."
             )
+
+
+def _flat(text: str) -> str:
+    return "".join(comparable(text).split())
 
 
 def _whole(text: str) -> int:

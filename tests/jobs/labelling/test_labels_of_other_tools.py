@@ -337,23 +337,153 @@ def test_disagreement_of_annotators_is_measured(sqlite_store: Store, tmp_path: P
     assert measured is not None and (measured.sentences, measured.observed) == (2, 0.5)
 
 
+BUS, TRAIN = "The bus is late.", "Trains are full."
+BOTH = "text,{}\nThe bus is late.,{}\nTrains are full.,{}\n"
+VEHICLE = {BUS: "vehicle", TRAIN: "vehicle, state"}
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("text,bus,train,delay\nThe bus is late.,1,0,1\nTrains are full.,0,1,0\nTickets cost too much.,0,0,0\n",
-         {TEXTS[0]: "bus, delay", TEXTS[1]: "train", TEXTS[3]: ""}),
-        ("text;topic_bus;topic_train\nThe bus is late.;x;\nTrains are full.;;x\n",
-         {TEXTS[0]: "bus", TEXTS[1]: "train"}),
-        ("text,place,late,full\nThe bus is late.,N,TRUE,FALSE\nTrains are full.,N,FALSE,TRUE\n",
-         {TEXTS[0]: "late", TEXTS[1]: "full"}),
-        ("text,late\nThe bus is late.,yes\nTrains are full.,no\n", {TEXTS[0]: "late", TEXTS[1]: ""}),
-        ("text,label\nThe bus is late.,1\nTrains are full.,0\n", {TEXTS[0]: "1", TEXTS[1]: "0"}),
+        (f"{BOTH.format('bus,train,delay', '1,0,1', '0,1,0')}Tickets cost too much.,0,0,0\n",
+         {BUS: "bus, delay", TRAIN: "train", TEXTS[3]: ""}),
+        ("text;topic_bus;topic_train\nThe bus is late.;x;\nTrains are full.;;x\n", {BUS: "bus", TRAIN: "train"}),
+        (BOTH.format("place,late,full", "N,TRUE,FALSE", "N,FALSE,TRUE"), {BUS: "late", TRAIN: "full"}),
+        (BOTH.format("late", "yes", "no"), {BUS: "late", TRAIN: ""}),
+        (BOTH.format("label", "1", "0"), {BUS: "1", TRAIN: "0"}),
+        (BOTH.format("bus,train", "✓,", ",✓"), {BUS: "bus", TRAIN: "train"}),
+        (BOTH.format("Bus,Zug", "ja,nein", "nein,ja"), {BUS: "Bus", TRAIN: "Zug"}),
+        (BOTH.format("bus,train,total", "2,0,2", "0,1,1"), {BUS: "bus", TRAIN: "train"}),
+        (BOTH.format("bus,train", "1,-1", "-1,1"), {BUS: "bus", TRAIN: "train"}),
+        (BOTH.format("Code: Bus Applied,Code: Train Applied", "True,False", "False,True"),
+         {BUS: "Bus", TRAIN: "Train"}),
+        (BOTH.format("codes", "bus; delay", "train"), {BUS: "bus, delay", TRAIN: "train"}),
     ],
 )  # fmt: skip
 def test_columns_of_marks_are_codes(sqlite_store: Store, tmp_path: Path, content: str, expected: object) -> None:
     plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / "a.csv", content)
     assert found == expected
     assert any("place" in remark for remark in plan.remarks) == ("place" in content)
+
+
+TRANSPORT = {"Bus": "Transport", "Train": "Transport"}
+PATHS = [BOTH.format("code", f"Transport{sign}Bus", f"Transport{sign}Train")
+         for sign in (" > ", ">", ">>", " → ", "/", " / ", "\\", "::", ".")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "themes"),
+    [
+        *((f"{n}.csv", content, TRANSPORT) for n, content in enumerate(PATHS)),
+        *(("b.csv", BOTH.format(names, "Transport,Bus", "Transport,Train"), TRANSPORT)
+          for names in ("category,subcategory", "parent code,code", "theme,sub-theme", "Level 1,Level 2",
+                        "Ebene 1,Ebene 2", "Category,Codename", "category,label", "theme,code",
+                        "Oberkategorie,Kategorie")),
+        ("c.csv", BOTH.format("bus.Bus,train.Train", "1,0", "0,1").replace("bus.", "Transport:::").replace(
+            "train.", "Transport:::"), {}),
+        ("d.csv", BOTH.format("a:::Bus,b:::Train", "1,0", "0,1"), {"Bus": "a", "Train": "b"}),
+        ("e.csv", BOTH.format("l1 level 1,l level 2,level 3", "Transport,Road,Bus", "Transport,Rail,Train"),
+         {"Road > Bus": "Transport", "Rail > Train": "Transport"}),
+        ("f.csv", BOTH.format("code", "Transport > Other", "Money > Other"),
+         {"Other (Transport)": "Transport", "Other (Money)": "Money"}),
+        ("g.json", json.dumps([
+            {"data": {"text": text}, "annotations": [
+                {"result": [{"type": "taxonomy", "value": {"taxonomy": [["Transport", name]]}}]}]}
+            for text, name in ((BUS, "Bus"), (TRAIN, "Train"))]), TRANSPORT),
+        ("h.json", json.dumps([{"text": BUS, "tax": [["Transport", "Bus"]], "annotator": 1},
+                               {"text": TRAIN, "tax": [["Transport", "Train"]], "annotator": 1}]), TRANSPORT),
+        ("i.json", json.dumps([{"data": {"text": text}, "annotations": [{"result": [
+            {**choices("Bus"), "from_name": "topic"}, {**choices(name), "from_name": "mood"}]}]}
+            for text, name in ((BUS, "bad"), (TRAIN, "Bus"))]),
+         {"Bus (topic)": "topic", "bad": "mood", "Bus (mood)": "mood"}),
+        *((f"k{n}.csv", BOTH.format("code", one, two), {}) for n, (one, two) in enumerate((
+            ("bus/tram", "train"), ("2024/01/02", "2024/01/03"), ("p>0.5", "n >10"), ("2.50.10", "2.50.20")))),
+    ],
+)  # fmt: skip
+def test_taxonomies_keep_their_levels(
+    sqlite_store: Store, tmp_path: Path, name: str, content: str, themes: dict[str, str]
+) -> None:
+    plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / name, content)
+    assert plan.themes == themes and {*found} == {BUS, TRAIN} and all(found.values())
+    (record,) = tables.begin(sqlite_store, NewLabelling(1, "L", "lea"), [plan], name)
+    kept = {row[7]: row[9] for row in files.rows(sqlite_store, record.id) if row[9] and row[7][0] != "["}
+    assert kept.items() <= themes.items() and bool(kept) == (bool(themes) and name != "i.json")
+
+
+PARTS = {
+    "doccano.jsonl": lines({"text": BUS, "label": [[4, 7, "vehicle"]]},
+                           {"text": TRAIN, "label": [[0, 6, "vehicle"], [11, 15, "state"]]}),
+    "doccano relations.jsonl": lines(
+        {"text": BUS, "entities": [{"id": 1, "label": "vehicle", "start_offset": 4, "end_offset": 7}], "relations": []},
+        {"text": TRAIN, "entities": [{"id": 1, "label": "vehicle", "start_offset": 0, "end_offset": 6},
+                                     {"id": 2, "label": "state", "start_offset": 11, "end_offset": 15}]}),
+    "argilla.json": json.dumps([
+        {"fields": {"text": text}, "responses": {"parts": [{"user_id": "a", "value": [
+            {"start": a, "end": b, "label": label} for a, b, label in parts]}]}}
+        for text, parts in ((BUS, [(4, 7, "vehicle")]), (TRAIN, [(0, 6, "vehicle"), (11, 15, "state")]))]),
+    "argilla.jsonl": lines(*(
+        {"text": text, "parts.responses": [[{"start": a, "end": b, "label": label} for a, b, label in parts]],
+         "parts.responses.users": ["a"], "parts.responses.status": ["submitted"]}
+        for text, parts in ((BUS, [(4, 7, "vehicle")]), (TRAIN, [(0, 6, "vehicle"), (11, 15, "state")])))),
+    "prodigy.jsonl": lines(
+        {"text": BUS, "spans": [{"start": 4, "end": 7, "label": "vehicle"}], "answer": "accept"},
+        {"text": TRAIN, "answer": "accept",
+         "spans": [{"start": 0, "end": 6, "label": "vehicle"}, {"start": 11, "end": 15, "label": "state"}]}),
+    "potato.jsonl": lines(*(
+        {"displayed_text": text, "label_annotations": {}, "span_annotations": {"parts": [
+            {"start": a, "end": b, "span": text[a:b], "annotation": label} for a, b, label in parts]}}
+        for text, parts in ((BUS, [(4, 7, "vehicle")]), (TRAIN, [(0, 6, "vehicle"), (11, 15, "state")])))),
+    "one document.json": json.dumps([{"data": {"text": f"{BUS}  {TRAIN} {TEXTS[2]}"}, "annotations": [{"result": [
+        {"type": "labels", "from_name": "l", "value": {"start": a, "end": b, "text": "", "labels": [label]}}
+        for a, b, label in ((0, 16, "vehicle"), (18, 24, "vehicle"), (29, 34, "state"))]}]}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_labels_of_parts_are_those_of_the_units_they_are_in(sqlite_store: Store, tmp_path: Path, name: str) -> None:
+    plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / name, PARTS[name])
+    assert found == VEHICLE and not plan.problems
+    assert f"{1 if 'document' in name else 2} units have labels of a part of them" in plan.remarks
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("a.json", json.dumps([{"fields": {"text": BUS}, "responses": {}, "suggestions": {"topic": {"value": "bus"}}}]),
+         "with suggestions of a program only, which are not read, without a label: 1"),
+        ("b.json", json.dumps([{"data": {"text": BUS}, "annotations": [], "predictions": [{"result": []}]}]),
+         "with suggestions of a program only, which are not read, without a label: 1"),
+        ("c.jsonl", lines({"text": BUS, "label": "bus", "answer": "reject"}), "skipped or rejected, without a label"),
+        ("d.json", json.dumps([{"id": 1, "data": {"text": BUS}}]), "tasks of Label Studio without annotations"),
+        ("e.csv", BOTH.format("bus,train", "0,0", "0,0"), "has a label. columns of marks, read as codes: bus, train"),
+        ("f.csv", BOTH.format("bus,train", "0.9,0.1", "0.2,0.8"), "has numbers such as 0.9, not codes"),
+        ("g.csv", BOTH.format("comment", "check", "why?"), "this file has “text”, “comment”. Choose them"),
+        ("h.csv", "instance_id,user_id,topic.bus\n1,ada,true\n2,ada,\n", "file has “instance_id”, “user_id”, “label”"),
+        ("i.ann", "T1\tvehicle 4 7\tbus\n", "export a table .CSV, JSON. with a text and its label in each row"),
+        ("j.csv", "text,label\nThe bus is late.,\nElsewhere,bus\n", "row 3, 'Elsewhere': no sentence has this text"),
+    ],
+)  # fmt: skip
+def test_nothing_placed_is_no_success(sqlite_store: Store, tmp_path: Path, name: str, content: str, why: str) -> None:
+    with pytest.raises(DataError, match=why):
+        planned(sqlite_store, corpus_of(sqlite_store), tmp_path / name, content)
+
+
+def test_what_has_no_label_is_counted_with_its_reason(sqlite_store: Store, tmp_path: Path) -> None:
+    corpus_of(sqlite_store)
+    records = [
+        {"fields": {"text": BUS}, "responses": {"topic": [{"value": "bus", "user_id": "a"}]}},
+        {"fields": {"text": TRAIN}, "responses": {}, "suggestions": {"topic": {"value": "train"}}},
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(records))
+    told = call_json("labels", "import", tmp_path / "a.json", "--corpus", "study")
+    assert (told["placed"], told["without a label"], told["clusters"]) == (1, 1, 1)
+    assert told["remarks"] == ["text with suggestions of a program only, which are not read, without a label: 1"]
+
+
+def test_lines_of_fast_text(sqlite_store: Store, tmp_path: Path) -> None:
+    content = "__label__bus The bus is late. \n__label__train __label__full Trains are full. __comment__check\n"
+    plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / "doccano.txt", content)
+    assert found == {BUS: "bus", TRAIN: "train, full"} and [*plan.notes.values()] == ["check"]
 
 
 @pytest.mark.parametrize(
@@ -389,10 +519,11 @@ def test_damaged_exports_are_refused_with_the_row(tmp_path: Path, line: str) -> 
 def test_what_is_exported_comes_back_with_its_coders(sqlite_store: Store, tmp_path: Path, kind: str) -> None:
     corpus_of(sqlite_store, *TEXTS, "Same.", "Same.")
     table = cells(
-        ("text", "label", "coder", "source", "probability", "note"),
-        (TEXTS[0], '["bus", "delay"]', "ada", "human", "", "check"),
-        (TEXTS[1], "train", "bea", "human", "", ""), (TEXTS[2], "ferry", "model", "machine", "0.75", ""),
-        ("Same.", "bus", "ada", "human", "", ""), ("Same.", "train", "bea", "human", "", ""),
+        ("text", "label", "coder", "source", "probability", "note", "theme"),
+        (TEXTS[0], '["bus / tram", "late > 5"]', "ada", "human", "", "check", '["Wheels", ""]'),
+        (TEXTS[1], "train; rail", "bea", "human", "", "", "Wheels"),
+        (TEXTS[2], "ferry", "model", "machine", "0.75", "", ""),
+        ("Same.", "bus / tram", "ada", "human", "", "", "Wheels"), ("Same.", "bus / taxi", "bea", "human", "", "", ""),
     )  # fmt: skip
     (tmp_path / "a.csv").write_text(table)
     call_json("labels", "import", tmp_path / "a.csv", "--corpus", "study", "--name", "L")
@@ -401,8 +532,11 @@ def test_what_is_exported_comes_back_with_its_coders(sqlite_store: Store, tmp_pa
     call_json("labels", "export", "L", out, *foreign)
     call_json("labels", "import", out, "--corpus", "study", "--name", "again")
     first, again = (files.rows(sqlite_store, record.id) for record in labellings(sqlite_store))
-    wanted = [files.HEADER.index(name) for name in ("sentence", "cluster", "note", "source", "coder", "probability")]
+    wanted = [files.HEADER.index(name) for name in ("sentence", "cluster", "theme", "note", *_MAKERS)]
     assert [[row[at] for at in wanted] for row in first] == [[row[at] for at in wanted] for row in again]
+
+
+_MAKERS = ("source", "coder", "probability")
 
 
 def labellings(store: Store) -> list[LabellingRecord]:
