@@ -1,25 +1,31 @@
-"""Make the lists of `benchmarks.list_themes` and `benchmarks.repeated_texts`, of seven kinds.
+"""Make the lists of `benchmarks.list_themes` and `benchmarks.repeated_texts`, of eleven kinds.
 
     python -m benchmarks.lists LISTS.json --claims FOLDER --newsgroups FOLDER --reuters FOLDER --articles FILES…
-        [--split test] [--seed 0]
+        --similar FILES… --papers FILE [--split test] [--seed 0] [--whole 3000]
 
 Written is a JSON list of [kind, sentences, codes] with different sentences in random order: claims and evidence by
 motion (IBM Debater, *.tsv.gz); messages of newsgroups, their sentences and subjects (*.jsonl.xz); titles of documents
-of Reuters-21578 with a single topic (*.sgm.gz); and sentences of Wikipedia articles (JSON lines). A list has a uniform
-number of codes, and of each a uniform number of sentences, or all if there are fewer. Motions, groups and topics are of
-the validation or test half by the hash of `benchmarks.theme_counts`, articles by the split of their titles.
+of Reuters-21578 with a single topic (*.sgm.gz); sentences of papers by paper (ScisummNet), of Wikipedia articles by
+article, of similar articles by article and by heading, and of articles by article and heading (JSON lines). A list has
+a uniform number of codes, and of each a uniform number of sentences, or all if there are fewer. With ``--whole``, there
+is one list of each kind with so many random rows of all codes. Motions, groups, topics and papers are of the validation
+or test half by the hash of `benchmarks.theme_counts`, articles by the split of their titles. In kinds of ``TWO_LEVELS``
+the part of a code before the first point is a coarser code.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks.theme_counts import bucket
 from themescope.core.protocols import SILENT
@@ -30,8 +36,12 @@ from themescope.core.types import Article, Split, split_of_title
 
 KINDS = {"motions": (2, 29, 10, 40, 15, 30), "messages": (3, 10, 30, 90, 8, 8), "sentences": (3, 10, 30, 90, 8, 8),
          "titles": (3, 13, 15, 60, 8, 8), "subjects": (3, 10, 30, 90, 6, 6), "evidence": (3, 12, 10, 40, 6, 6),
-         "of articles": (4, 40, 8, 40, 8, 8)}  # fmt: skip
+         "of articles": (4, 40, 8, 40, 8, 8), "papers": (4, 20, 10, 40, 6, 6),
+         "articles and headings": (0, 0, 8, 15, 4, 4)}  # fmt: skip
 """Kind → fewest and most codes, fewest and most sentences of a code, number of validation and of test lists."""
+SIMILAR = 8
+"""Number of lists of sentences of similar articles by article, and by heading."""
+TWO_LEVELS = ("messages", "sentences", "subjects", "articles and headings")
 SHORTEST, LONGEST, TOKENS = 80, 1_000, range(5, 51)  # characters of a message, and words of a sentence
 MARKS = re.compile(r"\[REF\d*\]|^(?:re\s*:\s*)+| ?\([^()]*\)$", re.I)  # references, replies, and numbers of documents
 SPLITTER = SentenceSplitter("en")
@@ -66,13 +76,53 @@ def found(args: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
         (["evidence"], READERS.build("table", claims | {"text": "Evidence"}), [args.claims / "evidence.tsv.gz"]),
         (["messages", "sentences", "subjects"], READERS.build("newsgroups"), args.newsgroups.glob("*.jsonl.xz")),
         (["titles"], OneTopic(ReutersSgmlConfig()), args.reuters.glob("*.sgm.gz")),
-        (["of articles"], READERS.build("jsonl"), args.articles),
+        (["of articles", "articles and headings"], READERS.build("jsonl"), args.articles),
     ):
         for article in (article for file in sorted(files) for article in reader.read(file, SILENT)):
             code = article.topic or article.title
             half = Split.TEST if bucket(code) else Split.VALIDATION
             if args.split is (split_of_title(code) if "of articles" in kinds else half):
-                yield from ((kind, code, texts_of(article, kind)) for kind in kinds)
+                yield from ((kind, code, texts_of(article, kind)) for kind in kinds if kind != "articles and headings")
+                if "of articles" in kinds and len(parts := by_heading(article)) >= 3:
+                    title = code.replace(".", "")
+                    yield from (("articles and headings", f"{title}.{heading}", own) for heading, own in parts.items())
+    with lzma.open(args.papers, "rt", encoding="utf-8") as lines:
+        for paper in map(json.loads, lines):
+            if args.split is (Split.TEST if bucket(paper["id"]) else Split.VALIDATION):
+                sentences = [s for section in paper["sections"] for s in section["sentences"]]
+                yield "papers", paper["title"], [s for s in sentences if len(s.split()) in TOKENS]
+
+
+def by_heading(article: Article) -> dict[str, list[str]]:
+    """Return heading → sentences of an article, without its lead and headings of few sentences."""
+    fewest, found = KINDS["articles and headings"][2], dict[str, list[str]]()
+    for section in article.sections:
+        own = [s for part in section.paragraphs for s in SPLITTER.split(part.text) if len(s.split()) in TOKENS]
+        found.setdefault(section.title.casefold(), []).extend(own)
+    return {heading: own for heading, own in found.items() if heading and len(own) >= fewest}
+
+
+def similar(articles: Sequence[Article], random: np.random.Generator) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield lists of articles with similar words: of the nearest ones by article, and of 60 by common headings."""
+    parts = [by_heading(article) for article in articles]
+    texts = [" ".join(s for own in sections.values() for s in own) for sections in parts]
+    x = TfidfVectorizer(stop_words="english", min_df=3, max_df=0.1, sublinear_tf=True).fit_transform(texts)
+    for first in random.permutation(np.flatnonzero([len(sections) >= 2 for sections in parts])):
+        near = np.argsort(-(x @ x[[first]].T).toarray().ravel(), kind="stable")[:60].tolist()
+        pools: list[dict[str, list[str]]] = [{}, {}]
+        nearest = int(random.integers(5, 10))
+        for place, article in enumerate(near):
+            for heading, own in parts[article].items():
+                if place < nearest:
+                    pools[0].setdefault(articles[article].title, []).extend(own)
+                pools[1].setdefault(heading, []).extend(random.permutation(own)[:6].tolist())
+        for kind, pool, most in zip(("similar articles", "headings"), pools, (30, 60), strict=True):
+            chosen = [c for c in pool if len(set(pool[c])) >= (10 if kind == "similar articles" else 20)][:8]
+            sizes = random.integers(most // 3, most + 1, len(chosen))
+            rows = {t: c for c, n in zip(chosen, sizes, strict=True) for t in random.permutation(pool[c])[:n].tolist()}
+            if len(chosen) >= 3:
+                order = random.permutation(sorted(rows)).tolist()
+                yield kind, order, [rows[text] for text in order]
 
 
 def by_code(given: Iterable[tuple[str, str, list[str]]]) -> dict[str, dict[str, list[str]]]:
@@ -89,6 +139,9 @@ def drawn(kind: str, pool: Mapping[str, list[str]], random: np.random.Generator)
     """Return a list: its kind, texts and their codes."""
     low, high, fewest, most, *_ = KINDS[kind]
     names = random.permutation(sorted(pool))[: random.integers(low, min(high, len(pool)) + 1)].tolist()
+    if kind == "articles and headings":
+        titles = random.permutation(sorted({name.partition(".")[0] for name in pool}))[: random.integers(4, 8)].tolist()
+        names = [name for name in sorted(pool) if name.partition(".")[0] in titles]
     rows = [(t, name) for name in names for t in random.permutation(pool[name])[: random.integers(fewest, most + 1)]]
     texts, codes = np.transpose(random.permutation(rows)).tolist()
     return kind, texts, codes
@@ -98,13 +151,22 @@ def main() -> None:
     """Write the lists."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lists", type=Path)
-    for name in ("--claims", "--newsgroups", "--reuters", "--articles"):
-        parser.add_argument(name, type=Path, required=True, nargs="+" if name == "--articles" else None)
+    for name in ("--claims", "--newsgroups", "--reuters", "--papers", "--articles", "--similar"):
+        parser.add_argument(name, type=Path, required=True, nargs="+" if name in ("--articles", "--similar") else None)
     parser.add_argument("--split", type=Split, default=Split.TEST, choices=(Split.VALIDATION, Split.TEST))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--whole", type=int, default=0)
     args = parser.parse_args()
     pools, random, count = by_code(found(args)), np.random.default_rng(args.seed), 4 + (args.split is Split.TEST)
-    lists = [drawn(kind, pools[kind], random) for kind in KINDS for _ in range(KINDS[kind][count])]
+    if args.whole:
+        rows = {kind: [(t, c) for c in sorted(pool) for t in pool[c]] for kind, pool in pools.items()}
+        some = {kind: [own[i] for i in random.permutation(len(own))[: args.whole]] for kind, own in rows.items()}
+        lists = [(kind, [text for text, _ in own], [code for _, code in own]) for kind, own in some.items()]
+    else:
+        lists = [drawn(kind, pools[kind], random) for kind in KINDS for _ in range(KINDS[kind][count])]
+        read = (article for file in sorted(args.similar) for article in READERS.build("jsonl").read(file, SILENT))
+        near = similar([article for article in read if split_of_title(article.title) is args.split], random)
+        lists += sorted(islice(near, 2 * SIMILAR), key=lambda one: one[0])
     args.lists.write_text(json.dumps(lists, ensure_ascii=False), encoding="utf-8")
 
 

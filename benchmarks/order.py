@@ -35,7 +35,7 @@ def themes_by_way(article: SectionArticle, model: SentenceModel, k: int, seed: i
     for positions in (None, np.arange(n), np.random.default_rng(seed).permutation(n)):
         yield find_themes(texts, plain, config, seed, SILENT, model.calibration, positions)
     yield find_themes(texts, context, config, seed, SILENT, model.calibration, None, plain)
-    found = suited(model, texts, config, seed, SILENT, plain)
+    found = suited(model, texts, plain)
     yield find_themes(texts, found.vectors, config, seed, SILENT, found.calibration, None, found.plain)
 
 

@@ -58,6 +58,9 @@ class PairCalibration(Config):
         1.0, "Mean cosine above which long sentences in which nobody speaks are those of an article.",
         low=-1.0, high=1.0,
     )  # fmt: skip
+    before: int = option(
+        0, "Number of first columns that are vectors from before fine-tuning, beside those of the model alone.", low=0
+    )
     shared: float = option(
         2.0, "Weight of shared words for finding themes, against 1 for the vectors.", low=0.0, high=1_000.0
     )

@@ -6,7 +6,8 @@ tree, or branches of Ward's tree. Sentences outside of all regions join the one 
 grouping is taken, that of the largest silhouette (Rousseeuw 1987) by cosine distance. Where none is clear, the
 silhouette prefers a few large groups; then the leaves are taken, which divide such lists better, with a minimum size in
 proportion to the list, so that their number does not grow with it. A given number of groups are the branches of Ward's
-tree (docs/experiments.md, section 29).
+tree, on the vectors of two models side by side also of that by the latter alone, if its branches are clearer
+(docs/experiments.md, section 29).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibratio
 from themescope.core.config import config_from_dict
 from themescope.core.models.artifact import read_json, write_json
 from themescope.core.projection.maps import UmapConfig, laid_out
-from themescope.core.protocols import Report
+from themescope.core.protocols import SILENT, Report
 from themescope.core.tasks.theme_counts import silhouette
 from themescope.core.types import Labels, Matrix
 
@@ -38,6 +39,8 @@ _BRANCHES, _EACH = 60, 6
 """Maximum number of branches, and least number of sentences for each."""
 _NEARLY = 0.9
 """Share of the largest silhouette from which a grouping is nearly as clear."""
+_CLEARER = 0.005
+"""Least difference of the silhouettes by which the branches by the latter model alone are clearer."""
 _WORDS, _SPEAKING = 15, 0.1
 """Least median of words of a sentence of an article, and largest share of them that have one of the words below."""
 _SPEAKER = re.compile(r"\b(?:I|we|you|my|our|your|me)\b", re.IGNORECASE)
@@ -100,6 +103,11 @@ def dense_groups(x: Matrix, calibration: PairCalibration, seed: int, report: Rep
         best = "leaf", leaf
         near = sorted(near, key=lambda number: abs(number - int(found[best].max()) - 1))[:3]
     labels = cut_tree(tree, k).ravel().astype(np.int32) if k else found[best]
+    if k and calibration.before:
+        own = np.asarray(unit_rows(unit[:, calibration.before :]), np.float32)
+        alone = linkage(laid_out(own, UmapConfig(min_dist=0.0), seed, SILENT, _DIMENSIONS), "ward")
+        other = cut_tree(alone, k).ravel().astype(np.int32)
+        labels = other if silhouette(unit, other, k) > silhouette(unit, labels, k) + _CLEARER else labels
     number = int(labels.max()) + 1
     return DenseGroups(labels, number, f"{number} themes: {told}", (min(near), max(near)))
 

@@ -83,6 +83,18 @@ def test_a_given_number_of_groups_is_that_of_branches() -> None:
     assert len(find_themes(texts, x, replace(config, k=5), 0, SILENT, LISTS).themes) == 5
 
 
+def test_a_given_number_of_groups_is_that_of_the_clearer_vectors() -> None:
+    """Where vectors from before fine-tuning, here places on a ring, blur the groups, the others alone decide."""
+    tuned, truth = planted((40, 40, 40), noise=1.2)
+    angles = np.random.default_rng(1).uniform(0, 2 * np.pi, len(truth))
+    ring = 0.7 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    x = np.hstack([ring, tuned / np.linalg.norm(tuned, axis=1, keepdims=True)]).astype(np.float32)
+    both, alone = (dense_groups(x, replace(LISTS, before=before), 0, SILENT, 3) for before in (0, 2))
+    assert both is not None and alone is not None and both.k == alone.k == 3
+    ari = AdjustedRandIndex(MetricConfig())
+    assert ari.score(truth, alone.labels) > max(0.95, ari.score(truth, both.labels))
+
+
 def test_a_running_text_and_a_chosen_way_are_for_the_clusterer() -> None:
     x, _ = planted((50, 40, 30), noise=0.5)
     texts, config = [f"Sentence {i}." for i in range(len(x))], ThemesConfig(sample=20, subsamples=1)
