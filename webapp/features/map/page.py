@@ -105,8 +105,10 @@ def draw(corpus: CorpusRecord) -> None:
         ]
     )
     if models:
-        with st.expander("Options"):
-            new_map_form(corpus)
+        options = st.expander("Options", key="map_options", on_change="rerun")
+        if options.open:
+            with options:
+                new_map_form(corpus)
     elsewhere = selections.from_address(state.STORED) or selections.offered(corpus.id, keep=True)
     if elsewhere is not None and elsewhere.corpus_id == corpus.id:
         selection_panel.show(Panel(elsewhere, "map_drawer", state.STORED))
