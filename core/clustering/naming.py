@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
@@ -26,8 +26,11 @@ from scipy import sparse
 
 from themescope.core.clustering.unspaced_words import split, unspaced_words
 from themescope.core.text.languages import (
+    GENERIC_NOUNS,
+    NAMING_WORDS,
     SMART_STOP_WORDS,
     STRAIGHT_QUOTES,
+    WordKinds,
     frequent,
     language_shares,
     sampled,
@@ -45,8 +48,23 @@ _NEAR = 12
 """Number of ranked words for each one that is shown: those before may belong to phrases, or be related to others."""
 _COVERED = 0.3
 """Weight of a phrase, as a share of the weight of its first-ranked word, from which it is shown instead of the word."""
+_WHOLE = 0.7
+"""Share of the sentences with a pair of words in which a longer phrase is, from which the pair is no name."""
+_SHARES = 0.25, 0.12
+"""Share of the sentences with its most frequent word that a phrase is in, at least: one of three words, of two."""
 _CONTEXTS = 3
 """Minimum number of different words before and after a phrase, counted together."""
+_LIFT = 1.5
+"""How much more frequent a word is in a cluster than in the others, at least, to tell it from them."""
+_WEAK = 0.35, 0.5
+"""Least weight of the second word, and of further ones, as a share of that of the first."""
+_SHORT, _FEW_WORDS = 60, 12
+"""Most bytes, and number of words that are too many, of a text that is a name."""
+_OFTEN = 0.08
+"""Share of the sentences of a cluster that a further word is in, at least, unless the first is in few."""
+_SAYS_LITTLE = SMART_STOP_WORDS | GENERIC_NOUNS | NAMING_WORDS
+_GENERIC = 0.3
+"""Factor of the weights of nouns without a subject, as "way"."""
 
 
 @dataclass(slots=True)
@@ -54,36 +72,71 @@ class _Occurrences:
     sentences: int = 0
     before: set[str] = field(default_factory=set)
     after: set[str] = field(default_factory=set)
+    proper: int = 0
+    """How often each of its words has a capital letter and small ones, not at the start of a text."""
+    plural: bool = False
+    """Whether a word before the last one, and before no link, ends in -s, as verbs do and parts of nouns rarely."""
 
 
 def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) -> list[tuple[str, ...]]:
-    """Return up to ``words`` words or phrases for each of ``k`` clusters of ``texts``, best first.
+    """Return up to ``words`` phrases for each of ``k`` clusters of ``texts``, best first.
 
-    Stop words are those of English and of the languages that are detected in the texts.
+    They are noun phrases that tell a cluster from the others. Where one or none does, verbs and adjectives may follow
+    it, or follow the best noun that the clusters share. Stop words are those of English and of the languages that are
+    detected in the texts.
     """
-    languages = frozenset(("en", *frequent(language_shares(sampled(texts, _DETECTED)))))
-    reader = WordReader.of(texts, stop_words(languages), languages)
+    found = frequent(language_shares(sampled(texts, _DETECTED)))
+    languages = frozenset(("en", *found))
+    reader = WordReader.of(texts, stop_words(languages) - NAMING_WORDS, languages)
     counts: list[Counter[str]] = [Counter() for _ in range(k)]
+    kinds = WordKinds(found[0])
     for text, label in zip(texts, labels.tolist(), strict=True):
-        counts[label].update({word.key for word in reader.words(text) if word.key})
+        tokens = reader.words(text)
+        counts[label].update({word.key for word in tokens if word.key})
+        kinds.read([token.written for token in tokens], [token.key for token in tokens])
     everywhere = sum(counts, Counter())
     mean = everywhere.total() / k
+    sizes = np.bincount(labels, minlength=k)
     weights = [
-        {word: count * float(np.log1p(mean / everywhere[word])) for word, count in found.items()} for found in counts
+        {
+            word: count * float(np.log1p(mean / everywhere[word])) * (_GENERIC if word in GENERIC_NOUNS else 1.0)
+            for word, count in own.items()
+        }
+        for own in counts
     ]
     ranked = [sorted(of, key=lambda word: (-of[word], word))[: _NEAR * words] for of in weights]
     phrases, forms = _phrases(texts, labels, [frozenset(near) for near in ranked], reader)
-    return [
-        tuple(_form(forms[name]) for name in _picked(ranked[c], counts[c], weights[c], phrases[c], words))
-        for c in range(k)
-    ]
+    names: list[list[Phrase]] = []
+    for c, own in enumerate(counts):
+        others = len(texts) - int(sizes[c])
+        telling = {
+            word for word in ranked[c]
+            if own[word] * (others + 1) >= _LIFT * (everywhere[word] - own[word] + 0.5) * sizes[c]
+        }  # fmt: skip
+        known = _noun_phrases(phrases[c], own, weights[c], kinds)
+        names.append(_picked(ranked[c], own, weights[c], known, words, kinds, telling, _OFTEN * sizes[c], names))
+
+    def form(name: Phrase) -> str:
+        written, first = _form(forms[name]), _form(forms.get(name[:1], Counter()))
+        # The first word of a text has lost its capital letter.
+        return first + written[len(first) :] if written.startswith(first.lower()) and name[1:] else written
+
+    return [tuple(map(form, own)) for own in names]
 
 
-def theme_names(words: Sequence[Sequence[str]]) -> list[str]:
-    """Return a unique name for each cluster, made of its words."""
+def theme_names(words: Sequence[Sequence[str]], texts: Sequence[Sequence[str]] = ()) -> list[str]:
+    """Return a unique name for each cluster, made of its words.
+
+    Given the ``texts`` of each cluster, most central first, the first one is its name if it is short and the words
+    alone say nothing, such as "Don't know".
+    """
     names: list[str] = []
     for number, found in enumerate(words):
         wanted = " · ".join(found) or f"theme {number + 1}"
+        central = next(iter(texts[number]), "") if texts else ""
+        short = 0 < len(central.encode()) <= _SHORT and len(central.split()) < _FEW_WORDS
+        if short and _SAYS_LITTLE.issuperset(" ".join(found).casefold().split()):
+            wanted = central
         names.append(wanted if wanted not in names else f"{wanted} ({number + 1})")
     return names
 
@@ -99,11 +152,17 @@ def _phrases(
         for phrase, start, end in _spans(tokens, reader.links):
             if near[label].isdisjoint(phrase):
                 continue
-            written = joined(tokens[start:end])
+            inside = tokens[start:end]
+            written = joined(inside)
             # A first word has lost its capital letter, so it counts less.
             forms.setdefault(phrase, Counter())[written] += 2 if start else 1
             occurrences = found[label].setdefault(phrase, _Occurrences())
             occurrences.sentences += phrase not in seen
+            occurrences.proper += start > 0 and all(_CAPITALISED.match(one.written) for one in inside if one.key)
+            occurrences.plural |= any(
+                one.key and other.key and one.written.islower() and one.key != one.written
+                for one, other in pairwise(inside)
+            )
             occurrences.before.add(tokens[start - 1].written.lower() if start else "")
             occurrences.after.add(tokens[end].written.lower() if end < len(tokens) else "")
             seen.add(phrase)
@@ -127,38 +186,92 @@ def _spans(tokens: Sequence[NameWord], linking: frozenset[str]) -> Iterator[tupl
                     break
             else:
                 links += 1
-                if links > _MOST_LINKS or token.written not in linking:
+                after_link = links > 1 or token.written != "the"
+                if links > _MOST_LINKS or token.written not in linking or not after_link:
                     break
+
+
+def _noun_phrases(
+    found: Mapping[Phrase, _Occurrences], counts: Counter[str], weights: Mapping[str, float], kinds: WordKinds
+) -> dict[Phrase, float]:
+    """Return the weights of phrases that are nouns with what describes them, and no halves of longer ones."""
+    usual = {
+        phrase
+        for phrase, own in found.items()
+        if len(phrase) > 1 and own.sentences > 1 and len(own.before) + len(own.after) >= _CONTEXTS
+        if not any(related(a, b) for i, a in enumerate(phrase) for b in phrase[:i])
+    }
+    halves = {
+        half
+        for phrase in usual if len(phrase) > 2
+        for half in (phrase[:-1], phrase[1:])
+        if half in usual and found[phrase].sentences >= _WHOLE * found[half].sentences
+    }  # fmt: skip
+
+    def accepted(phrase: Phrase, own: _Occurrences) -> bool:
+        short = len(phrase) == 2 or {phrase[:-1], phrase[1:]} <= halves
+        often = own.sentences >= _SHARES[short] * max(counts[word] for word in phrase)
+        return often and (2 * own.proper > own.sentences or (not own.plural and kinds.nominal(phrase, own.before)))
+
+    return {
+        phrase: sum(weights[word] * found[phrase].sentences / counts[word] for word in phrase)
+        for phrase in usual - halves
+        if accepted(phrase, found[phrase])
+    }
 
 
 def _picked(
     ranked: Sequence[str],
     counts: Counter[str],
-    weights: dict[str, float],
-    phrases: dict[Phrase, _Occurrences],
+    weights: Mapping[str, float],
+    phrases: Mapping[Phrase, float],
     words: int,
+    kinds: WordKinds,
+    telling: Collection[str],
+    least: float,
+    taken: Sequence[Sequence[Phrase]],
 ) -> list[Phrase]:
-    """Return words or phrases without related words, in order of their first-ranked word."""
-    usual = {
-        phrase: sum(weights[word] * found.sentences / counts[word] for word in phrase)
-        for phrase, found in phrases.items()
-        if len(phrase) > 1 and found.sentences > 1 and len(found.before) + len(found.after) >= _CONTEXTS
-        if not any(related(a, b) for i, a in enumerate(phrase) for b in phrase[:i])
-    }
+    """Return words and ``phrases`` without related words, in order of their first-ranked word.
+
+    Words that are not ``telling``, that are in less than ``least`` sentences, or a second phrase of a name that is
+    ``taken``, are used where nothing else is left.
+    """
     names: list[Phrase] = []
-    for word in ranked:
-        if len(names) == words:
-            break
-        used = [other for name in names for other in name]
-        if any(related(word, other) for other in used):
-            continue
-        fitting = [
-            (weight, len(phrase), phrase)
-            for phrase, weight in usual.items()
-            if word in phrase and not any(related(own, other) for own in phrase for other in used)
-        ]
-        weight, _, phrase = max(fitting, default=(0.0, 1, (word,)))
-        names.append(phrase if weight >= _COVERED * weights[word] else (word,))
+    english = kinds.language == "en"
+
+    def fill(
+        candidates: Iterable[str], most: int, alone: Callable[[str], bool], longer: Mapping[Phrase, float]
+    ) -> None:
+        for word in candidates:
+            used = [other for name in names for other in name]
+            if len(names) >= most or any(related(word, other) for other in used):
+                continue
+            fitting = [
+                (weight, len(phrase), phrase)
+                for phrase, weight in longer.items()
+                if word in phrase and weight >= _COVERED * weights[word]
+                if not any(related(own, other) for own in phrase for other in used)
+            ]
+            *_, phrase = max(fitting, default=(0.0, 1, (word,)))
+            if len(phrase) == 1 and not alone(word):
+                continue
+            if names:
+                lead = max(names[0], key=weights.__getitem__)
+                weak = weights[word] < _WEAK[len(names) > 1] * weights[lead]
+                twin = any(phrase in other and not set(names).isdisjoint(other) for other in taken)
+                if weak or twin or counts[word] < min(least, counts[lead] / 2):
+                    continue
+            names.append(phrase)
+
+    fill(filter(telling.__contains__, ranked), words, kinds.noun, phrases)
+    # What one does with a thing, as in "new card · activate".
+    verb = next((word for word in ranked[:1] if english and word in telling and kinds.action(word)), "")
+    if names and verb and not any(related(verb, word) for name in names for word in name):
+        names[1:] = [(verb,), *names[1 : words - 1]]
+    fill(ranked, 1, kinds.noun, phrases)
+    if english:
+        fill(filter(telling.__contains__, ranked), 2, lambda word: word not in _SAYS_LITTLE, {})
+    fill(ranked, 1, lambda word: True, {})
     return names
 
 
@@ -170,7 +283,7 @@ def related(one: str, other: str) -> bool:
 
 
 def _form(written: Counter[str]) -> str:
-    return min(written, key=lambda form: (-written[form], form.islower(), form))
+    return min(written, key=lambda form: (-written[form], form.islower(), form), default="")
 
 
 # --- level names ------------------------------------------------------------------------------------------------------
@@ -320,10 +433,12 @@ def _with_pair(column: int, ranked: Sequence[int], weights: Mapping[int, float],
 # Words of texts as names of clusters need them: no fragments of words, no function words, no remains of markup
 
 _LINKS = {
-    "en": "of the in for to and a 's", "de": "der des und von", "fr": "de du des la le les et à", "ja": "の ・",
-    "nl": "van de het en", "es": "de la del el los las y en", "it": "di del della dei e", "pt": "de da do das dos e",
+    "en": "of the and 's", "de": "der des von und", "fr": "de du des d' la le les à", "ja": "の ・",
+    "nl": "van de het en", "es": "de la del los las y", "it": "di del della dei e", "pt": "de da do das dos e",
 }  # fmt: skip
 """Words that a phrase may have between two others, by language."""
+_CAPITALISED = regex.compile(r"\p{Lu}(?:.*\p{Ll}|\p{Lu}{1,2}$)")
+"""A name or a short abbreviation, not a word of a text in capitals."""
 _ELIDING = frozenset(("ca", "fr", "it"))
 """Languages that write short words before an apostrophe, as in "l'eau"."""
 _REMAINS = frozenset(("ref", "rrb", "lrb", "nbsp", "quot"))

@@ -376,9 +376,10 @@ def described(
     found = theme_words(texts, labels, k, words)
     sizes = np.bincount(labels, different.counts, k).astype(int).tolist()
     rows = [list(_central(texts, own, np.flatnonzero(labels == c), central)) for c in range(k)]
+    listed = [[texts[row] for row in chosen] for chosen in rows]
     themes = tuple(
         Theme(name, own_words, size, tuple(different.rows[chosen].tolist()))
-        for name, own_words, size, chosen in zip(theme_names(found), found, sizes, rows, strict=True)
+        for name, own_words, size, chosen in zip(theme_names(found, listed), found, sizes, rows, strict=True)
     )
     return themes, (own - other).astype(np.float32)
 

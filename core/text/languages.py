@@ -1,4 +1,4 @@
-"""Languages of sentences: detection, names, and stop words.
+"""Languages of sentences: detection, names, stop words, and kinds of words.
 
 Detection is that of py3langid (Lui and Baldwin 2012, langid.py): naive Bayes over byte n-grams, for 139 languages, from
 a model of its wheel that is read without pickle. It works offline and reads about 19,000 short sentences per second.
@@ -258,3 +258,139 @@ STOP_WORDS = SMART_STOP_WORDS | frozenset(_NEWSWIRE.split())
 
 Entries with an apostrophe or a full stop are left out, because tokens of ROUGE contain neither.
 """
+
+
+# Kinds of words, by light rules, for names of themes
+
+_VERBS = """
+    accept add affect agree apply argue avoid begin benefit born bring build buy call change check choose claim continue
+    create deal decide deny depend deserve die eat encourage enjoy ensure exist explain fail fall feel find forget gave
+    gotten happen hear hold hope improve include increase kill lead learn leave live lose love make meet move offer
+    occur pay play prevent produce promote protect prove put raise read recognize reduce rely remain remove require
+    respond save seek sell send serve set show speak spend start stay stop suffer suggest support suppose talk teach
+    throw treat turn understand undermine wait watch win wonder work write accepted based became began broke built
+    chose done drew fell felt found grew held kept knew led left lost made meant met paid ran rose sat sold spent stood
+    taught thought threw told won wrote billion hundred million thousand
+"""
+_QUALITIES = """
+    alive aware back bad big common difficult distinct early easy effective foreign front full general good great hard
+    high huge important individual inherent large late local long low main major minor modern natural new old open own
+    physical poor potential present public ready real recent short short-term side significant similar simple single
+    small special strong top true unable unlike whole wide wrong young actually ago always earlier never really today
+    yesterday faire dire voir prendre hacer decir tener
+    没有 可以 通常 表示 认为 提供 进行 使用 开始 成为 包括 需要 可能 已经 这些 一些 许多 场合 場合 必要
+"""
+_GENERIC = """
+    amount area aspect bit case day example fact form group idea individual kind level lot man matter member number part
+    people person piece place point problem question reason result side sort term thing time type use way woman year
+    billion hundred million thousand pct percent mln dlr 月 日 年 人
+    january february march april june july august september october november december
+"""
+_NEEDED = """
+    amount back bill bottom computer cry detail fire front full interest mill move name part show side system top
+"""
+_WORDS_BESIDE = """
+    to i you we they he she who can cannot could will would shall should may might must do does did don't doesn't didn't
+    can't couldn't won't wouldn't shouldn't not never please je tu nous vous ils elles yo nosotros ellos
+"""
+_EMPTY = (SMART_STOP_WORDS - {"changes", "course", "help", "novel", "second", "value"}) | frozenset(_VERBS.split())
+"""English words that are mostly verbs or function words."""
+_NO_NOUNS = _EMPTY | frozenset(_QUALITIES.split())
+GENERIC_NOUNS = frozenset(_GENERIC.split())
+"""Nouns that say little about a subject."""
+NAMING_WORDS = frozenset(_NEEDED.split())
+"""Stop words of scikit-learn that may be parts of names."""
+_ARTICLES = {
+    "en": "a an the this these those my your our their its his her no any some every each",
+    "fr": "le la les un une des du au aux ce cet cette ces son sa ses leur leurs mon ma mes notre nos votre",
+    "es": "el la los las un una unos unas del al este esta estos estas su sus mi mis",
+    "it": "il lo la i gli le un una uno della dei del", "pt": "o a os as um uma da do das dos", "nl": "de het een",
+}  # fmt: skip
+"""Articles and the like, before which a verb ends and after which a noun begins, by language."""
+_PREPOSITIONS = frozenset(
+    ("of", "for", "with", "from", "without", "about", "in", "on", "at", "by", "pour", "avec", "con")
+)
+_BEFORE_VERB, _DEGREES = frozenset(_WORDS_BESIDE.split()), frozenset(("very", "more", "most", "so", "too", "less"))
+_AFTER_NOUN = frozenset(
+    ("of", "is", "are", "was", "were", "has", "had", "can", "will", "would", "should", "must", "est")
+)
+_HEAD_FIRST = frozenset(("ca", "es", "fr", "it", "pt", "ro"))
+"""Languages in which an adjective mostly follows its noun."""
+_INFLECTION = re.compile(r"(\w{2,}?)(?:ing|ed)")
+_ENDINGS = {
+    "en": (r"(?:tion|sion|ment|ness|ity|ism|ist|ship|ance|ence|hood|dom|logy|er|or)$",
+           r"(?:ly|...ed|...ing|ous|ful|less|able|ible|ive|ize|ify|ish|ary|ic|(?<!ni|im|it|iv|os|aw)al)$"),
+    "fr": (r"(?:tion|sion|ment|té|isme|iste|ance|ence|eur|age|ure|ie)$",
+           r"(?:[^i]er|ir|ant|ée?|ent|ait|if|ive|eux|euse|el|elle|al|ale|aux|ique|able)$"),
+    "es": (r"(?:ción|sión|miento|dad|ismo|ista|ancia|encia|dor|aje|ura|ía)$",
+           r"(?:ar|er|ir|ando|iendo|[aiu]d[oa]|aron|ieron|aba|os[oa]|iv[oa]|able|ible|ic[oa]|al|mente)$"),
+}  # fmt: skip
+"""Ends of nouns, and of verbs, adjectives and adverbs."""
+
+
+class WordKinds:
+    """Nouns and verbs of a list, told by the words beside them, by their ends, and in German by capitals."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self._articles = frozenset(_ARTICLES.get(language, "").split())
+        self._nouns, self._verbs, self._others = Counter[str](), Counter[str](), Counter[str]()
+
+    def read(self, written: Sequence[str], keys: Sequence[str]) -> None:
+        """Count the contexts of the words of a text, as written and by key; a function word has the key ""."""
+        for i, key in enumerate(keys):
+            if not key:
+                continue
+            opens, closes = not i or not keys[i - 1], i + 1 == len(keys) or not keys[i + 1]
+            before = written[i - 1].lower() if i and opens else ""
+            after = written[i + 1].lower() if i + 1 < len(keys) and closes else ""
+            introduced = before in self._articles or (before in _PREPOSITIONS and not key.endswith("ing"))
+            if self.language == "de" and i:
+                (self._nouns if written[i][0].isupper() else self._others)[key] += 2
+            elif before in _BEFORE_VERB:
+                self._verbs[key] += 1 if before != "to" else 0.5  # type: ignore[assignment]
+            elif before in _DEGREES:
+                self._others[key] += 1
+            elif (introduced and (closes or self.language in _HEAD_FIRST)) or after in _AFTER_NOUN:
+                self._nouns[key] += 1
+            elif after in self._articles:
+                self._verbs[key] += not introduced
+
+    def noun(self, word: str) -> bool:
+        """Return whether a word, by its key, is no verb, adjective or adverb."""
+        return (
+            word not in _NO_NOUNS
+            and not (self.language == "en" and _verb_of(word) in _EMPTY)
+            and self._nouns[word] + self._leaning(word) >= self._verbs[word] + self._others[word]
+        )
+
+    def verb(self, word: str) -> bool:
+        """Return whether a word is rather a verb than a noun or an adjective."""
+        if word in _EMPTY or (self.language == "en" and _verb_of(word) in _EMPTY):
+            return True
+        return self._verbs[word] > self._nouns[word] + self._others[word] + max(0, self._leaning(word))
+
+    def action(self, word: str) -> bool:
+        """Return whether a word is an English verb in its plain form that says what is done."""
+        return self.verb(word) and word not in _EMPTY and not word.endswith(("ed", "ing"))
+
+    def nominal(self, phrase: Sequence[str], before: Collection[str]) -> bool:
+        """Return whether a phrase is a noun with what describes it; ``before`` are words that occur before it."""
+        first, *inner, last = phrase
+        if self.language in _HEAD_FIRST:
+            return self.noun(first) and not any(map(self.verb, (*inner, last)))
+        describes = first.endswith(("ed", "ing")) or not self.verb(first) or not self._articles.isdisjoint(before)
+        ends = self.noun(last) or (last.endswith("ing") and self.noun(first) and not self.verb(last))
+        return ends and describes and not any(map(self.verb, inner))
+
+    def _leaning(self, word: str) -> int:
+        """Return 1 if the end of a word is that of nouns, -1 if it is that of other words."""
+        nominal, other = _ENDINGS.get(self.language, ("$^", "$^"))
+        return 1 if re.search(nominal, word) else -1 if re.search(other, word) else 0
+
+
+def _verb_of(word: str) -> str:
+    """Return an English verb without -ing or -ed: "using" → "use", "stopped" → "stop"."""
+    found = _INFLECTION.fullmatch(word)
+    forms = (found[1], f"{found[1]}e", found[1][:-1]) if found else ()
+    return next((form for form in forms if form in _EMPTY), word)

@@ -6,7 +6,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.clustering.naming import NameWord, WordReader, joined, level_names, theme_words
+from themescope.core.clustering.naming import NameWord, WordReader, joined, level_names, theme_names, theme_words
 from themescope.core.clustering.unspaced_words import split, unspaced_words
 
 TEXTS = [
@@ -56,6 +56,47 @@ def test_any_texts_have_names(rows: list[tuple[str, int]]) -> None:
     names = level_names([text for text, _ in rows], [labels, labels // 2])
     assert [len(level) for level in names] == [labels.max(initial=-1) + 1, (labels // 2).max(initial=-1) + 1]
     assert all(isinstance(name, str) for level in names for name in level)
+
+
+def named(*groups: list[str]) -> list[tuple[str, ...]]:
+    labels = np.repeat(np.arange(len(groups), dtype=np.int32), [len(group) for group in groups])
+    return theme_words([text for group in groups for text in group], labels, len(groups))
+
+
+def test_a_name_is_no_verb_adjective_or_clause() -> None:
+    welfare, crime = named(
+        ["Welfare creates dependence", "Welfare creates poverty", "Does welfare make people lazy?", "welfare is bad",
+         "They say that welfare creates new dependence", "The state should reduce welfare"],
+        ["Prison reduces crime", "More police would reduce crime", "Crime is caused by individual poverty",
+         "Individual police officers reduced the crime here", "We need to use the police", "They accepted crime"],
+    )  # fmt: skip
+    assert welfare[0] == "welfare" and crime[0] == "crime"
+    words = {word for name in (welfare, crime) for phrase in name for word in phrase.split()}
+    assert words.isdisjoint(["creates", "reduce", "reduces", "reduced", "use", "accepted", "individual", "bad", "lazy"])
+
+
+def test_phrases_are_whole() -> None:
+    pipeline, other = named(
+        ["The Keystone XL Pipeline leaks", "We fight the Keystone XL Pipeline", "No Keystone XL Pipeline here",
+         "Oil flows in the Keystone XL Pipeline", "A pipeline costs money"],
+        ["The Milky Way is a galaxy", "We see the Milky Way", "Stars of the Milky Way shine", "Our Milky Way is old"],
+    )  # fmt: skip
+    assert pipeline[0] == "Keystone XL Pipeline" and other[0] == "Milky Way"
+
+
+def test_the_noun_that_all_share_names_a_theme_of_verbs() -> None:
+    lost, stolen = named(
+        ["I lost my card", "My card got lost", "Lost the card yesterday", "The card is lost"],
+        ["Block my card", "Can you block the card?", "Please block this card now", "I want to block a card"],
+    )  # fmt: skip
+    assert lost[:2] == ("card", "lost") and stolen[:2] == ("card", "block")
+
+
+def test_a_short_central_text_is_the_name_where_words_say_nothing() -> None:
+    texts = [["Don't know", "I know nothing"], ["A bank", "Banks"]]
+    assert theme_names([["know"], ["bank"]], texts) == ["Don't know", "bank"]
+    assert theme_names([[], ["bank"]], [["I really do not know that at all " * 2], ["A bank"]]) == ["theme 1", "bank"]
+    assert theme_names([["know"], ["bank"]]) == ["know", "bank"]
 
 
 STOP = frozenset(["i", "it", "is", "we", "they", "the", "to", "and", "us", "in", "of"])
