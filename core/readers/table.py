@@ -272,7 +272,7 @@ def choose(path: Path, table: FileTable, config: TableConfig) -> tuple[TableChoi
     if not first:
         raise ReadError(path, "this table has no rows.")
     values = [row for _, row in first]
-    text = table.columns.index(config.text or likely_column(table.columns, values))
+    text = table.columns.index(config.text or table.text or likely_column(table.columns, values))
     title, section = (table.columns.index(n) if n else -1 for n in (config.title, config.section))
     texts = [as_text(row[text]) for row in values]
     if 2 * sum(map(_is_list, texts)) > len(texts):  # one such cell may be a text like any other
@@ -341,7 +341,7 @@ def recognises(head: FileHead) -> bool:
         return head.suffix == ".json"
     if not isinstance(record, dict) or any(key in record for key in _STRUCTURE):
         return False
-    return any(
+    return head.suffix == ".json" or any(
         key in TEXT_NAMES or " " in value
         for key, value in record.items()
         if isinstance(value, str) or (isinstance(value, list) and key in TEXT_NAMES)

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import unescape
 from itertools import chain, islice
@@ -41,6 +41,7 @@ from themescope.core.readers.dialects import (
     rows_of,
     swallows,
 )
+from themescope.core.readers.documents.turns import joined_pieces, messages_of
 from themescope.core.readers.encodings import ENCODINGS, guesses
 from themescope.core.readers.jsonl import json_lines
 from themescope.core.readers.streams import LINE_LIMIT, FileHead, check_file, encoding_of, head, lines, whole_text
@@ -108,6 +109,8 @@ class FileTable:
     rows: Iterator[Row]
     types: Mapping[str, str] = field(default_factory=dict)
     """Types that the file declares for columns, see :data:`themescope.core.columns.DECLARED`."""
+    text: str = ""
+    """Column of the texts, if the format has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +220,7 @@ def open_tables(
                 last = before + number
                 yield last, tuple(values[place] if place >= 0 else None for place in places)
 
-    return FileTable(first.columns, rows(), first.types)
+    return FileTable(first.columns, rows(), first.types, first.text)
 
 
 def _lines(source: _Source) -> FileTable:
@@ -440,7 +443,12 @@ def _json(source: _Source) -> FileTable:
         ) from None
     except (ValueError, RecursionError):
         raise ReadError(path, "a value is nested too deeply, or a number is too long.", advice="Correct it.") from None
-    if isinstance(value, dict):
+    if isinstance(value, dict) and isinstance(value.get("chats"), dict):  # all chats of an account of Telegram
+        for key in value.keys() - {"chats"}:
+            source.account.skip("part of an account beside its chats", key, as_text(plain_value(value[key])))
+        chats = (chat for chat in value["chats"].get("list", ()) if isinstance(chat, dict))
+        value = [{**each, "chat": chat.get("name")} for chat in chats for each in chat.get("messages", ())]
+    elif isinstance(value, dict):
         lists = {key: part for key, part in value.items() if isinstance(part, list) and part}
         if len(lists) > 1:
             problem = f"this JSON object has several lists that may be the rows ({', '.join(list(lists)[:5])})."
@@ -452,7 +460,9 @@ def _json(source: _Source) -> FileTable:
     if value and all(pair[0][0] == inner[0][0][0] and isinstance(pair[0][1], dict) for pair in inner):
         value = [pair[0][1] for pair in inner]  # each in an object of its own, such as {"tweet": {…}}
     rows = list(enumerate(value, 1))
-    return _of_objects(source, rows, iter(rows))
+    chat = messages_of(rows, source.account)
+    found = _of_objects(source, chat or rows, iter(chat or rows))
+    return replace(found, text="text") if chat else found
 
 
 def _of_objects(source: _Source, known: Iterable[tuple[int, Any]], found: Iterator[tuple[int, Any]]) -> FileTable:
@@ -479,14 +489,10 @@ def _shallow(source: _Source, rows: Iterable[tuple[int, list[Any]]]) -> Iterator
     path = source.path
 
     def value_of(value: Any) -> Value:
-        if isinstance(value, list) and any(isinstance(piece, dict) for piece in value):
-            pieces: list[Any] = [
-                piece.get("text") if isinstance(piece, dict) and "type" in piece else piece for piece in value
-            ]
-            if all(isinstance(piece, str) for piece in pieces):
-                source.account.change("text with links or marks joined from its pieces")
-                return "".join(pieces)
-        return plain_value(value)
+        if (text := joined_pieces(value)) is not None:
+            source.account.change("text with links or marks joined from its pieces")
+            return text
+        return None if value == [] or value == {} else plain_value(value)
 
     for number, row in rows:
         try:
@@ -554,7 +560,7 @@ TEXT_NAMES = ("text", "sentence", "sentences", "claim", "claims", "content", "bo
                "message", "description", "answer", "abstract", "tweet", "utterance")  # fmt: skip
 """Usual names of the column of the texts, in lower case."""
 _ADDRESS = re.compile(
-    r"(?:https?://|www\.)\S*|[^\s@]+@[^\s@]+|(?=\S*\d)[\w:{}.+/-]{6,}|Mozilla/\d.*", re.IGNORECASE | re.ASCII
+    r"(?:https?://|www\.)\S*|[^\s@]+@[^\s@]+|(?=\S*\d)[\w:{}.+/@-]{6,}|Mozilla/\d.*", re.IGNORECASE | re.ASCII
 )
 """Addresses, ids, and names of browsers."""
 _NAMED, _RIVAL = 4, 1 / 3

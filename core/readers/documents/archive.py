@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -23,6 +25,8 @@ _DATASET = (".parquet", ".arrow")
 _MOST_FILES = 10_000
 _UTF8 = 0x800
 """Flag of a file whose name is UTF-8."""
+_ID = re.compile(rb'(?<=["@])[UW][A-Z0-9]{6,}(?=["|>])')
+"""Id of a person in the messages of Slack."""
 _OF_NAMES = ("cp850", "cp852", "cp866", "cp932", "gb18030", "big5", "cp949")
 """Encodings of names in archives that Windows has made."""
 _LEAST = 0.02
@@ -63,12 +67,18 @@ class Archive(BaseReader):
         if len(names) > _MOST_FILES:
             raise ReadError(path, f"this ZIP file has more than {_MOST_FILES:,} files.")
         problems: list[str] = []
+        people = _people_of_slack(package)
         with tempfile.TemporaryDirectory() as folder:
             for number, stored in enumerate(names):
                 name = meant.get(stored, stored)
+                if people and "/" not in stored:
+                    text = package.read(stored).decode("utf-8", "replace")
+                    self.account.skip("list of people or channels of Slack", name, text)
+                    continue
                 file = Path(folder) / str(number) / _short(PurePosixPath(name).name)
                 file.parent.mkdir()
-                file.write_bytes(package.read(stored))
+                data = package.read(stored)
+                file.write_bytes(_ID.sub(lambda id: people.get(id[0], id[0]), data) if people else data)
                 try:
                     id = detect(file)
                     if id == "zip":
@@ -96,6 +106,18 @@ class Archive(BaseReader):
         uncertain = "uncertain, read as cp437; choose it (name_encoding) if they are wrong"
         self.account.notes["encoding of the names of files"] = encoding or uncertain
         return dict(zip(old, data.decode(encoding or "cp437", "replace").split("\n"), strict=True))
+
+
+def _people_of_slack(package: Package) -> dict[bytes, bytes]:
+    """Return id → name, both as in its JSON, of the people in an export of Slack; none for other archives."""
+    if not {"users.json", "channels.json"} <= {*package.names}:
+        return {}
+    try:
+        listed = json.loads(package.read("users.json"))
+        names = {one["id"]: one.get("real_name") or one.get("name") or one["id"] for one in listed}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return {}
+    return {id.encode(): json.dumps(str(name))[1:-1].encode() for id, name in names.items()}
 
 
 def _account_of(reader: object, name: str) -> ReadAccount:

@@ -18,6 +18,7 @@ from themescope.core.readers.documents.turns import Layout, Turn
 from themescope.core.readers.encodings import ENCODINGS
 from themescope.core.readers.plain_text import text_lines
 from themescope.core.readers.streams import FileHead
+from themescope.core.readers.streams import head as first_bytes
 
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]]*\Z")
 _CUE_TIME = re.compile(r"((?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3})\s*-->\s*(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3}.*\Z")
@@ -25,9 +26,13 @@ _SUBTITLES = re.compile(r"\ufeff?(?:WEBVTT\b|\s*(?:\d+\s*\n)?\d{1,2}:\d{2}:\d{2}
 _VOICE = re.compile(r"<v(?:\.[\w.]*)?\s+([^>]*)>")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.]*>|\{\\[^{}]*\}")
 _TABLE = re.compile(r"start\tend\ttext\n\d")
+_SCALAR = r'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+|\{[^{}]*\})'
 _JSON = re.compile(
-    r'\s*\{(?:\s*"(?:text|language)"\s*:\s*"(?:[^"\\]|\\.)*"\s*,)*\s*"segments"\s*:\s*\[\s*\{[^\[\]{}]*"(?:start|end)"'
+    rf'\s*\{{(?:\s*"\w+"\s*:\s*{_SCALAR}\s*,)*\s*"(?:segments|transcription)"\s*:\s*\[\s*\{{\s*"'
+    r'|\s*\[\s*\{(?=[^{}]*"start"\s*:\s*\d+\.\d)(?=[^{}]*"end"\s*:\s*\d+\.\d)(?=[^{}]*"text"\s*:)'
 )
+_MOST_TEXT = 4_000_000
+"""Characters of a transcript that may stand before its segments."""
 _DASH = re.compile(r"[-–—]\s*(?=\S)")
 _WRAPPED = 45
 """Characters from which on a line was wrapped if its turn goes on."""
@@ -128,10 +133,9 @@ class Subtitles(DocumentReader):
         cues = _segments(path, text) or list(self._cues(text))
         layout = Layout(cue.text for cue in cues)
         if layout.found:
-            cues = [
-                Turn(turn.speaker or cues[index].speaker, cues[index].time, turn.text)
-                for index, _, turn in layout.turns([cue.text for cue in cues], [cue.time for cue in cues], self.account)
-            ]
+            texts, times = [cue.text for cue in cues], [cue.time for cue in cues]
+            turns = [(index, turn) for index, begins, turn in layout.turns(texts, times, self.account, alone=True)]
+            cues = [Turn(turn.speaker or cues[index].speaker, times[index], turn.text) for index, turn in turns]
         yield Document("", self._blocks(cues))
 
     def _cues(self, text: str) -> Iterator[Turn]:
@@ -179,8 +183,10 @@ def _segments(path: Path, text: str) -> list[Turn]:
     if not _JSON.match(text):
         return []
     try:
-        listed = json.loads(text).get("segments", [])
-        given = [(one.get("speaker") or "", float(one["start"]), str(one["text"])) for one in listed]
+        found = json.loads(text)
+        found = {"segments": found} if isinstance(found, list) else found
+        given = [(one.get("speaker") or "", float(one["start"]), str(one["text"])) for one in found.get("segments", ())]
+        given += [("", one["offsets"]["from"] / 1000, str(one["text"])) for one in found.get("transcription", ())]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ReadError(path, f"its segments are damaged ({error}).", advice="Save the transcript again.") from None
     return [Turn(str(speaker), _clock(start), said.strip()) for speaker, start, said in given]
@@ -208,4 +214,6 @@ def _plain(text: str) -> str:
 def are_subtitles(head: FileHead) -> bool:
     """Return whether a text begins with a cue of SRT, is WebVTT, or has the segments of Whisper."""
     text = head.text.replace("\r\n", "\n")
+    if re.match(r'\s*\{\s*"(?:text|task|language)"\s*:', text) and '"segments"' not in text:
+        text = first_bytes(head.path, _MOST_TEXT).decode("utf-8", "replace")
     return bool(_SUBTITLES.match(text) or _TABLE.match(text) or _JSON.match(text))

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 from themescope.core.readers.account import ReadAccount
 from themescope.core.types import Value
@@ -30,11 +32,19 @@ _WHEN = (
 _DATED = re.compile(_DATE)
 _SPAN = rf"{_WHEN}(?:\s*(?:-|–|-->)\s*{_WHEN})?"
 _STAMPED = re.compile(rf"(?:\[({_SPAN})\]|\(({_SPAN})\)|({_SPAN})(?=[\s,،:]|\Z))\s*(?:[-–—:,،]\s+)?(.*)", re.DOTALL)
-_NICK = re.compile(r"<([^\s<>:/|=][^\n<>:/|=]{0,39})>\s*(.*)", re.DOTALL)
+_NICK = re.compile(r"<([^\s<>:/=\"'][^\n<>:/=\"']{0,39})>\s*(.*)", re.DOTALL)
+_ACTION = re.compile(r"\* ?([^\s<>*]{1,40}) (\S.*)", re.DOTALL)
+_EVENT = re.compile(r"(?:={2,}|\*{3}|-!-|-->|<--|→|←|⇒|⇐|--)\s")
+"""What logs of IRC write before joins, parts and topics."""
 _COLON = r"(?:\s*(?:\*\*)?[:：](?:\*\*)?(?:\s+|\Z)|\s*：|(?<=[\u3040-\u9fff\uac00-\ud7af]):(?!/))"
 _SENDER = re.compile(rf"(?:\*\*)?(\S[^\n:：]{{0,59}}?)(?:\s*[\[(]({_SPAN})[\])])?{_COLON}(.*)", re.DOTALL)
+_SENDER_OF_CHAT = re.compile(r"(\S(?:[^\n:]|:(?=\S)){0,59}?)():\s(.*)", re.DOTALL)
+"""A sender in a line with a date: the name may have colons, marks and quotation marks."""
+_FROM_PROGRAM = re.compile(r":\s\u200e(?![^\W\d_a-z]{4,}:)")
+"""What iOS writes before messages of the program and files, but not before polls."""
 _TABBED = re.compile(r"(\S[^\n\t]{0,59}?)\s*\t+(.*)", re.DOTALL)
 _FROM = re.compile(r"From\s+(.+?)(?:\s+to\s+.+)?\Z")
+_NAME_TIME_TEXT = re.compile(rf"(?:\*\*)?([^\s*\[][^\n*\[\]]{{0,59}}?)(?:\*\*)?\s+\[({_SPAN})\]:?\s+(\S.*)", re.DOTALL)
 _NAME_AND_TIME = re.compile(rf"(\S.{{0,59}}?),?(\s+)[\[(]?({_SPAN})[\])]?\s*:?\s*\Z")
 _INSIDE = re.compile(rf"(?=\[{_SPAN}\] ?[^\W\d_][^\n:<>\[\]{{}}|=,;!?/\\\"“”]{{0,39}}?:\s)")
 _STAMP_INSIDE = re.compile(rf" ?\[{_CLOCK}(?:\s?{_HALF})?\]")
@@ -56,16 +66,20 @@ _NOTICE = re.compile(
 )
 """What programs write into a transcript of a meeting."""
 _EMPTY = re.compile(
-    r"<[^<>]*(?:omitted|attached|ausgeschlossen|weggelassen|angehängt|omiti|adjunt|omis\b|joint|omesso|allegat|weggelaten|"
-    r"utelämnad|udeladt|pominięt|опущен|省略)[^<>]*>|(?:image|video|audio|gif|sticker|document|contact card) omitted|"
-    r"(?:Bild|Video|Audio|GIF|Sticker|Dokument|Kontaktkarte) weggelassen|null|\S.{0,80}\.\w{2,5} "
-    r"\((?:file attached|Datei angehängt|archivo adjunto|fichier joint|file allegato|arquivo anexado)\)|"
-    r"(?:You deleted this message|This message was deleted|Du hast diese Nachricht gelöscht|Diese Nachricht wurde "
+    r"<[^<>\n]{3,60}>|null|(?:image|video|audio|gif|sticker|document|contact card) omitted|"
+    r"\S*\.\w{2,5} \([^()\n]{4,25}\)|(?:Bild|Video|Audio|GIF|Sticker|Dokument|Kontaktkarte) weggelassen|"
+    r".{1,80}\.\w{2,5} \((?:file attached|Datei angehängt|archivo adjunto|fichier joint|file allegato|arquivo anexado)"
+    r"\)|(?:You deleted this message|This message was deleted|Du hast diese Nachricht gelöscht|Diese Nachricht wurde "
     r"gelöscht|Se eliminó este mensaje|Eliminaste este mensaje|Ce message a été supprimé|Vous avez supprimé ce "
     r"message|Questo messaggio è stato eliminato|Mensagem apagada|Dit bericht is verwijderd)\.?",
     re.IGNORECASE,
 )
 """What chats write in the place of a file, or of a message that was deleted."""
+_SECURED = re.compile(
+    r"end-to-end.encrypt|Ende-zu-Ende-verschlüsselt|cifrad[oa]s? de extremo a extremo|chiffré\w* de bout en bout|"
+    r"crittografi\w+ end-to-end|criptografia de ponta a ponta|end-to-end.versleuteld", re.IGNORECASE,
+)  # fmt: skip
+"""What chats write at their beginning, in some languages in the name of the group."""
 EMPTY, PROGRAM, PREAMBLE = "file or deleted message", "message of the program", "line before the first turn"
 _FIELDS = frozenset({
     "author", "authors", "byline", "copyright", "date", "dateline", "from", "headline", "id", "keywords", "language",
@@ -119,23 +133,35 @@ def _head_of(line: str) -> _Head | None:
     rest = stamped[4].strip() if stamped else line
     if nick := _NICK.match(rest):
         return _Head(nick[1].strip(), time, nick[2], rest)
-    if found := _SENDER.match(rest):
+    of_chat = bool(time and _DATED.search(time))
+    if found := _SENDER.match(rest) or (of_chat and _SENDER_OF_CHAT.match(rest)) or None:
         name, text, own = " ".join(found[1].split()), found[3], time or found[2] or ""
         if sent := _FROM.match(name) if stamped else _BRACKETED.fullmatch(name):
             name = sent[1]
         if _is_name(name):
             return _Head(name, own, text, rest)
         short = len(_ABOUT.sub("", name).split()) <= _MOST_WORDS_STAMPED
-        if short and not _QUOTE.search(name) and (stamped or not (name[0].islower() or _STOP.search(name))):
+        if (
+            short
+            and (of_chat or not _QUOTE.search(name))
+            and (stamped or not (name[0].islower() or _STOP.search(name)))
+        ):
             return _Head(name, own, text, rest, sure=False)
     if stamped and (tabbed := _TABBED.match(rest)) and _is_name(tabbed[1]):
         return _Head(tabbed[1], time, tabbed[2], rest)
     if stamped:
         return _Head(rest, time, "", rest, alone=True) if _is_name_alone(rest) else _Head("", time, rest, rest)
+    if (between := _NAME_TIME_TEXT.match(line)) and _is_name_alone(between[1]):
+        return _Head(between[1], between[2], between[3], line)
     ended = _NAME_AND_TIME.match(line) if len(line) <= _LONGEST else None
     if ended and (_is_name_alone(ended[1]) or (len(ended[2]) > 1 and _is_name(ended[1]))):
         return _Head(ended[1], ended[3], "", ended[1], alone=True)
     return None
+
+
+def _unstamped(line: str) -> str:
+    found = _STAMPED.match(line.strip())
+    return found[4] if found else line.strip()
 
 
 def _is_name(text: str) -> bool:
@@ -194,7 +220,8 @@ class Layout:
         told = (head for head in heads if head.speaker and (head.sure or head.time))
         names = Counter(head.speaker for head in told if head.alone == self._alone or not head.time)
         sure = Counter({head.speaker: names[head.speaker] for head in heads if head.sure and head.speaker in names})
-        nicks = 0 if any("</" in text for text in texts) else sum(bool(_NICK.match(text.strip())) for text in texts)
+        tags = sum("</" in text for text in texts)
+        nicks = 0 if 20 * tags > len(texts) else sum(bool(_NICK.match(_unstamped(text))) for text in texts)
         often = {name for name, count in names.items() if count > 1}
         repeated = sum(count for name, count in sure.items() if count > 1)
         by_name = len(texts) >= 3 and len(sure) > 1 and any(count > 1 for count in sure.values()) and (
@@ -202,6 +229,8 @@ class Layout:
         )  # fmt: skip
         by_name = by_name and 2 * len({*map(str.lower, sure)} & _FIELDS) < len(sure)
         marked = max(len(timed), nicks)
+        self._nicks = 2 * nicks > len(texts)
+        """Whether it is a log of IRC, with names in angle brackets."""
         self.found = by_name or (marked > 1 and marked >= 0.2 * len(texts))
         self._names_beside_times = bool(named)
         repeat = bool(often) or all(map(_is_name_alone, names))
@@ -234,6 +263,10 @@ class Layout:
     def turn(self, line: str) -> tuple[Turn, bool] | None:
         """Return the turn that a line begins, and whether somebody begins to speak; None if it goes on."""
         head = _head_of(line)
+        if self._nicks and _EVENT.match(rest := _unstamped(line)):
+            return Turn("", "", rest), True
+        if self._nicks and (said := _ACTION.match(rest)) and said[1] in self.speakers:
+            return Turn(said[1], head.time if head else "", said[2]), True
         if head is None or (self._all_timed and not head.time):
             told = _NOTICE.fullmatch(line.strip()[:_LONGEST])
             return (Turn("", "", line.strip()), True) if told and told[1] in self.speakers else None
@@ -246,32 +279,40 @@ class Layout:
         sentence = head.speaker[0].islower() and not (self._lower and len(head.speaker.split()) == 1)
         return None if sentence or not (head.sure or self._every) else (Turn("", "", line.strip()), True)
 
-    def _empty(self, turn: Turn, new: bool) -> str:
+    def _empty(self, turn: Turn, new: bool, line: str) -> str:
         """Return why a turn is nothing that a person says, "" if it is: files, deletions, what a program writes."""
+        if self._nicks and not turn.speaker and _EVENT.match(turn.text):
+            return PROGRAM
         nobody = new and not turn.speaker
         if nobody and (self._chat and not _COLONS.search(turn.text) if turn.time else _NOTICE.fullmatch(turn.text)):
             return PROGRAM
-        return EMPTY if self._chat and _EMPTY.fullmatch(turn.text.translate(_MARKS).strip()) else ""
+        if self._chat and _EMPTY.fullmatch(turn.text.translate(_MARKS).strip()):
+            return EMPTY
+        return PROGRAM if self._chat and (_FROM_PROGRAM.search(line[:_LONGEST]) or _SECURED.search(turn.text)) else ""
 
     def turns(
-        self, lines: Sequence[str], places: Sequence[str], account: ReadAccount
+        self, lines: Sequence[str], places: Sequence[str], account: ReadAccount, alone: bool = False
     ) -> Iterator[tuple[int, bool, Turn]]:
         """Yield the index of each line with text, whether it begins a turn, and what it adds to it.
 
         A line with several turns gives several. Times inside a text, and turns without one, are listed as left out.
+        ``alone``: if almost every line has a name, one without belongs to nobody, and not to the turn before it.
         """
         speaker = time = ""
-        unknown, begun = False, not self._all_timed
+        unknown, begun, reason = False, not self._all_timed, ""
         silent: tuple[str, str] | None = None
         for index, line in enumerate(lines):
             for part in divided(line):
-                found = self.turn(part)
+                found = self.turn(part) or ((Turn("", "", part.strip()), True) if alone and self._every else None)
                 text = part
                 begun = begun or (found is not None and bool(found[0].speaker))
                 if not begun and part == line and not (found and found[0].time):
                     account.skip(PREAMBLE, places[index], part.strip())
                     continue
-                if found is not None and (reason := self._empty(*found)):
+                reason = self._empty(*found, part) if found is not None else reason
+                if found is not None and reason:
+                    speaker, time = found[0].speaker, found[0].time
+                if reason == PROGRAM or (found is not None and reason):
                     account.skip(reason, places[index], part.strip())
                     continue
                 if found is not None:
@@ -293,3 +334,63 @@ class Layout:
                     silent = None
         if silent is not None:
             account.skip("turn without text", *silent)
+
+
+# --- messages in JSON -------------------------------------------------------------------------------------------------
+
+_SUBTYPES = ("_join", "_leave", "_topic", "_purpose", "_name", "_archive", "_unarchive", "bot_add", "bot_remove")
+"""Ends of the subtypes of messages that Slack writes itself."""
+_MARKED = re.compile(r"<([@#!]?)([^<>|\s][^<>|]*)(?:\|([^<>]*))?>")
+"""A mention, a channel or a link of Slack, with its label."""
+_MESSAGE_COLUMNS = {
+    "text": ("text", "content"), SPEAKER: ("from", "actor", "username", "user"), TIME: ("date", "timestamp"),
+    "reply to": ("reply_to_message_id", "thread_ts"),
+}  # fmt: skip
+
+
+def joined_pieces(value: Any) -> str | None:
+    """Return the text of a list of texts, links and marks, as Telegram has it; None for other values."""
+    if not isinstance(value, list) or not any(isinstance(piece, dict) for piece in value):
+        return None
+    pieces = [piece.get("text") if isinstance(piece, dict) and "type" in piece else piece for piece in value]
+    return "".join(pieces) if all(isinstance(piece, str) for piece in pieces) else None
+
+
+def messages_of(rows: Sequence[tuple[int, Any]], account: ReadAccount) -> list[tuple[int, dict[str, Any]]]:
+    """Return the messages of a chat of Telegram, Slack or Discord, with the same columns; none of other lists."""
+    found = []
+    for number, row in rows:
+        rest: dict[str, Any] = dict(row) if isinstance(row, dict) else {}
+        author, ts = rest.get("author"), str(rest.pop("ts", ""))
+        known = isinstance(author, dict) and {"content", "timestamp"} <= rest.keys()
+        if not known and not (rest.get("type") in ("message", "service") and (ts or "date" in rest)):
+            return []
+        message = {
+            column: next((rest.pop(key) for key in keys if rest.get(key)), None)
+            for column, keys in _MESSAGE_COLUMNS.items()
+        }
+        profile = author if known else rest.get("user_profile") or {}
+        message[SPEAKER] = (
+            profile.get("real_name") or profile.get("nickname") or profile.get("name") or message[SPEAKER]
+        )
+        if ts:
+            with suppress(ValueError, OverflowError, OSError):
+                message[TIME] = datetime.fromtimestamp(float(ts), UTC).isoformat(timespec="seconds")
+            message["text"] = _MARKED.sub(_unmarked, str(message["text"] or ""))
+            message["reply to"] = message["reply to"] if message["reply to"] != ts else None
+        text = joined_pieces(message["text"]) or message["text"] or ""
+        if (joined_pieces(rest.get("text_entities")) or "") == text:
+            rest.pop("text_entities", None)
+        if rest.get("type") == "service" or str(rest.get("subtype")).endswith(_SUBTYPES):
+            account.skip(
+                PROGRAM,
+                f"row {number:,}",
+                " ".join(str(value) for value in [*message.values(), *rest.values()] if value),
+            )
+        else:
+            found.append((number, message | rest))
+    return found
+
+
+def _unmarked(found: re.Match[str]) -> str:
+    return f"{found[1].strip('!')}{found[3] or found[2]}"

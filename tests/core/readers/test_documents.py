@@ -270,7 +270,7 @@ SENDERS = {
     # text: speaker of each turn, None where it cannot be told
     f"1/5/24, 3:04\u202fPM - Ada: late\n1/5/24, 3:05\u202fPM - {PHONE}: full\n1/6/24, 9:02\u202fAM - {LONG}\n"
     "1/6/24, 9:04\u202fAM - Ada: POLL:\nOPTION: seats\nOPTION: fares\n": ["Ada", PHONE, *["Ada"] * 3],
-    f"\u200e[31.12.23, 22:15:31] Ada: spät\n\u200e[31.12.23, 22:16:00] ~\u202fBea: \u200eBild\n"
+    f"\u200e[31.12.23, 22:15:31] Ada: spät\n\u200e[31.12.23, 22:16:00] ~\u202fBea: Bild\n"
     f"[31.12.23, 22:17:00] \u202a{PHONE}\u202c: Ja.\n[31.12.23, 22:18:00] \u200eAda hat „Bus: neu“ gewählt.\n"
     "[31.12.23, 22:19:00] Cem (Arbeit) 🚲!: Gut.\n": ["Ada", "~ Bea", PHONE, None, "Cem (Arbeit) 🚲!"],
     "\u200f٣١\u200f/١٢\u200f/٢٠٢٣، ١٠:١٥ م - أحمد: متأخر\n\u200f٣١\u200f/١٢\u200f/٢٠٢٣، ١٠:١٦ م - سارة: نعم\n"
@@ -296,6 +296,16 @@ SENDERS = {
     "I: How?\nJan van der Berg: By bus.\nI: And?\nThe reason for it: rain.\nI: So.\nB: I walk.\nI: Why?\nB: Far.\n": [
         "I", "Jan van der Berg", "I", None, "I", "B", "I", "B",
     ],
+    "[3/1/24, 10:00:00] ~\u202fKen:): hi\n[3/1/24, 10:01:00] ~\u202f\"Bo\" 14:30😘: yes\n"
+    "[3/1/24, 10:02:00] Ada: http://a.org: no\n": ["~ Ken:)", '~ "Bo" 14:30😘', "Ada"],
+    "[3/1/24, 10:00:00] Ada: Late.\n[3/1/24, 10:01:00] Bea: \u200eimage omitted\nSee the stop.\n"
+    "[3/1/24, 10:02:00] Ada: Full.\n": ["Ada", "Bea", "Ada"],
+    "**Ada** [00:00:01] I walk.\n\n**Bea** [00:00:04] By bus.\n\n**Ada** [00:00:09] So.\n": ["Ada", "Bea", "Ada"],
+    "[09:14] <|Ada-> hi\n[09:15] <bo> no </b>\n=== vi [~vi@x.org]  has joined #bus\n[09:16] * bo waves\n"
+    "=== split: a -> b\n[09:17] <cem> yes\n[09:18] <|Ada-> ok\n[09:19] <bo> so\n"
+    + "".join(f"[09:2{n}] <bo> {n}\n" for n in range(10)) + "".join(f"[09:3{n}] <cem> {n}\n" for n in range(10)): [
+        "|Ada-", "bo", "bo", "cem", "|Ada-", "bo", *["bo"] * 10, *["cem"] * 10,
+    ],
     "10:15:30 From Ada Lee to Everyone : hi\n10:15:40 From Bea : yes\n": ["Ada Lee", "Bea"],
 }  # fmt: skip
 
@@ -317,7 +327,7 @@ def test_a_name_and_a_time_above_a_text_in_one_paragraph_are_columns(tmp_path):
     assert account.skipped == {"message of the program": 1}
 
 
-@pytest.mark.parametrize("name", ["a.json", "a.tsv", "x.json"])
+@pytest.mark.parametrize("name", ["a.json", "a.tsv", "x.json", "cpp.json", "list.json", "long.json"])
 def test_segments_of_whisper_are_joined_to_sentences(tmp_path, name):
     said = [(0.0, "The bus"), (1.5, "is late."), (3661.25, "It is full.")]
     if name == "a.tsv":
@@ -330,17 +340,84 @@ def test_segments_of_whisper_are_joined_to_sentences(tmp_path, name):
             {"id": i, "start": start, "end": start + 1, "text": f" {part}", **own}
             for i, (start, part) in enumerate(said)
         ]
-        whole = {} if name == "x.json" else {"text": 'The "bus" is late.'}
-        text = json.dumps(whole | {"segments": segments, "language": "en"})
+        whole = {} if name == "x.json" else {"task": "transcribe", "duration": 9.5, "text": 'The "bus" is late.'}
+        if name == "long.json":
+            whole["text"] = "word " * 20_000
+        text = json.dumps(segments if name == "list.json" else whole | {"segments": segments, "language": "en"})
+        if name == "cpp.json":
+            own = [{"offsets": {"from": int(1000 * start), "to": 9}, "text": f" {part}"} for start, part in said]
+            text = json.dumps({"systeminfo": "x", "model": {"type": "base"}, "transcription": own})
     (article,), account = read(write(tmp_path, name, text.encode()))
     who = "SPEAKER_00" if name == "x.json" else None
     assert turns(article) == [(who, "00:00:00.000", "The bus is late."), (who, "01:01:01.250", "It is full.")]
     assert not account.skipped and not account.changed
 
 
+def test_a_cue_without_a_name_among_cues_with_names_belongs_to_nobody(tmp_path):
+    cues = ["Ada Lee: How do you", "Ada Lee: get to work?", "yeah.", "Bea: By bus.", "Bea: It is late.", "Ada Lee: So."]
+    text = "WEBVTT\n\n" + "\n\n".join(f"{n}\n00:0{n}.000 --> 00:0{n}.900\n{cue}" for n, cue in enumerate(cues, 1))
+    (article,), account = read(write(tmp_path, "zoom.vtt", text.encode()))
+    assert [who for who, _, _ in turns(article)] == ["Ada Lee", None, "Bea", "Bea", "Ada Lee"]
+    assert account.changed == {"turn whose speaker is not known": 1}
+
+
+def message(number, text, **more):
+    entities = [part if isinstance(part, dict) else {"type": "plain", "text": part} for part in text]
+    own = {"text": text if len(text) > 1 else "".join(text), "text_entities": entities}
+    return {"id": number, "type": "message", "date": f"2024-01-01T10:0{number}:00", **own, **more}
+
+
+TELEGRAM = [
+    {"id": 1, "type": "service", "date": "2024-01-01T10:00:00", "actor": "Ada", "action": "create_group", "text": ""},
+    message(1, ["So ", {"type": "bold", "text": "late"}, "."], **{"from": "Ada", "file": "(File not included.)"}),
+    message(2, ["Full."], **{"from": "Bea", "reply_to_message_id": 2}),
+    message(3, [], **{"from": "Bea", "photo": "(File not included. Change the settings to save it, please.)"}),
+]
+SLACK = [
+    {"type": "message", "subtype": "channel_join", "user": "U0BMQB6JE", "text": "<@U0BMQB6JE> is here", "ts": "1.1"},
+    {"type": "message", "user": "U0BMQB6JE", "text": "So late.", "ts": "1704103260.000200", "attachments": [{"a": 1}]},
+    {
+        "type": "message",
+        "user": "U0BMYT2FL",
+        "text": "<@U0BMQB6JE>: see <http://a.org|the stop> &amp; go.",
+        "ts": "1704103320.000300",
+        "thread_ts": "1704103260.000200",
+    },
+]
+DISCORD = [
+    {"type": kind, "timestamp": f"2024-01-01T10:0{n}:00", "content": text, "author": {"id": str(n), "name": name}}
+    for n, (kind, text, name) in enumerate([("Default", "So late.", "Ada"), ("Reply", "Full.", "Bea")], 1)
+]
+PEOPLE = [{"id": "U0BMQB6JE", "name": "a", "real_name": "Ada"}, {"id": "U0BMYT2FL", "name": "Bea", "real_name": ""}]
+ALL_CHATS = {"contacts": {"list": [1]}, "chats": {"list": [{"name": "Bus", "messages": TELEGRAM}]}}
+DAY = {"users.json": json.dumps(PEOPLE), "channels.json": "[]", "bus/2024-01-01.json": json.dumps(SLACK)}
+CHATS = {
+    "Telegram": ("a.json", json.dumps({"name": "Bus", "messages": TELEGRAM}).encode(), "Full."),
+    "Telegram, all chats": ("a.json", json.dumps(ALL_CHATS, indent=1).encode(), "Full."),
+    "Slack": ("a.zip", made(DAY), "@Ada: see the stop & go."),
+    "Discord": ("a.json", json.dumps({"guild": {}, "messages": DISCORD}).encode(), "Full."),
+}
+
+
+@pytest.mark.parametrize("name", CHATS)
+def test_messages_in_json_have_speakers_times_and_replies(name, tmp_path):
+    file, data, second = CHATS[name]
+    (article,), account = read(write(tmp_path, file, data))
+    (one, two), columns = turns(article), article.sentence_values
+    assert (one[0], two[0], one[2].endswith("late."), two[2]) == ("Ada", "Bea", True, second)
+    assert one[1].startswith("2024-01-01T10:01:00") and two[1].startswith("2024-01-01T10:02:00")
+    assert name == "Discord" or columns["reply to"] == [None, {"Slack": "1704103260.000200"}.get(name, 2)]
+    assert "text_entities" not in columns
+    assert account.skipped["message of the program"] == (name != "Discord") and account.skipped["no text"] == (
+        "Tele" in name
+    )
+
+
 def test_what_nobody_said_in_a_chat_is_listed(tmp_path):
     text = (
         "Chat of the bus users\n1/5/24, 3:04 PM - Ada: Late.\n1/5/24, 3:05 PM - Bea: <Media omitted>\n"
+        "1/5/24, 3:05 PM - Bus users: Messages and calls are end-to-end encrypted.\n"
+        "1/5/24, 3:05 PM - Bea: \u200eYou joined using this group's invite link\n1/5/24, 3:05 PM - Bea: <Médias omis>\n"
         "1/5/24, 3:06 PM - Bea: This message was deleted\n1/5/24, 3:07 PM - Cem joined using this group's link\n"
         "1/5/24, 3:08 PM - Bea: IMG-20240105-WA0001.jpg (file attached)\n1/5/24, 3:09 PM - Ada: Full.\nAs always.\n"
     )
@@ -350,7 +427,7 @@ def test_what_nobody_said_in_a_chat_is_listed(tmp_path):
         ("Ada", "Full."),
         ("Ada", "As always."),
     ]
-    found = {"line before the first turn": 1, "file or deleted message": 3, "message of the program": 1}
+    found = {"line before the first turn": 1, "file or deleted message": 4, "message of the program": 3}
     assert account.skipped == found and not account.changed
 
 
