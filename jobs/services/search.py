@@ -6,14 +6,15 @@ compares all vectors. An unknown id is an ``UnknownNameError``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, reduce
 from pathlib import Path
 from threading import Lock, Timer
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -143,22 +144,59 @@ def vectors_of(store: Store, model_id: int, ids: Ids) -> Matrix:
     return vectors
 
 
-def sentences_with_words(store: Store, corpus_id: int, text: str) -> Ids:
-    """Return the ascending ids of the sentences of a corpus with all words of ``text``, ignoring case.
+class Term(NamedTuple):
+    """A part of a query: a word or a part of one, or words that occur whole and one after the other."""
 
-    The longest word selects the candidates whose texts are read.
+    text: str
+    whole: bool = False
+
+
+Query = Sequence[Sequence[Term]]
+"""Alternatives; all terms of one of them occur."""
+_TERM = re.compile(r'["“”„«»]([^"“”„«»]*)["“”„«»]?|([^\s"“”„«»]+)')
+_MOST_TERMS = 8
+
+
+def parsed(text: str) -> Query:
+    """Return what a person searches for: all words, with OR between alternatives, whole words in quotation marks."""
+    found: list[list[Term]] = [[]]
+    for quoted, word in _TERM.findall(clean(clean_text(text)))[: 2 * _MOST_TERMS]:
+        term = Term(word or " ".join(quoted.split()), not word)
+        if word == "OR":
+            found.append([])
+        elif term.text and term not in found[-1] and sum(map(len, found)) < _MOST_TERMS:
+            found[-1].append(term)
+    return [terms for terms in found if terms]
+
+
+def parts_of(query: Query) -> list[str]:
+    """Return the texts of the terms, to highlight them."""
+    return [term.text for terms in query for term in terms]
+
+
+def holds(text: str, query: Query) -> bool:
+    """Return whether a text is what a query looks for; an empty one looks for everything.
+
+    Case, and kinds of quotation marks and dashes do not matter.
     """
-    words = set(_words(text))
-    if not words:
-        return np.empty(0, dtype=np.int64)
+    seen = comparable(text)
+
+    def occurs(term: Term) -> bool:
+        wanted = comparable(term.text)
+        return wanted in seen and (not term.whole or bool(re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", seen)))
+
+    return not query or any(all(map(occurs, terms)) for terms in query)
+
+
+def sentences_for(store: Store, corpus_id: int, query: Query) -> Ids:
+    """Return the ascending ids of the sentences of a corpus that a query looks for."""
     with store.reading() as r:
-        ids = r.corpora.sentences_with(corpus_id, max(words, key=lambda word: (len(word), word)))
-        known = r.corpora.sentences_by_id(ids)
-    return np.array([i for i in ids.tolist() if words.issubset(_words(known[i].text))], dtype=np.int64)
-
-
-def _words(text: str) -> Sequence[str]:
-    return [token for token in tokenize(comparable(text)) if any(letter.isalnum() for letter in token)]
+        parts = [[r.corpora.sentences_with(corpus_id, term.text) for term in terms] for terms in query]
+        found = reduce(np.union1d, [reduce(np.intersect1d, of) for of in parts], np.empty(0, np.int64))
+        if any(term.whole for terms in query for term in terms):
+            known = r.corpora.sentences_by_id(found)
+            found = np.array([i for i in found.tolist() if holds(known[i].text, query)], np.int64)
+    return found
 
 
 def nearest(
@@ -213,9 +251,13 @@ def find(
     return SearchResult([Match(known[i], None) for i in page.tolist()], len(ids), offset, model_id=None)
 
 
+def _words(text: str) -> list[str]:
+    return [token for token in tokenize(text) if any(letter.isalnum() for letter in token)]
+
+
 def _ids(store: Store, corpus_id: int, text: str, method: SearchMethod) -> Ids:
     if method is SearchMethod.WORDS:
-        return sentences_with_words(store, corpus_id, text)
+        return sentences_for(store, corpus_id, [[Term(word, True) for word in _words(text)]])
     with store.reading() as r:
         return r.corpora.sentences_with(corpus_id, text)
 
@@ -265,7 +307,6 @@ COUNTED = 1_000
 """Number up to which results are counted."""
 FEWEST_LETTERS = 2
 """Minimum length of a word that sentences and titles are searched for."""
-_MOST_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,31 +336,19 @@ class HitGroup:
     """Number of those in the corpus that was searched first."""
 
 
-def words_of(text: str) -> list[str]:
-    """Return the different words of a query, at most eight."""
-    return list(dict.fromkeys(clean(clean_text(text)).split()))[:_MOST_WORDS]
-
-
-def holds_all(text: str, words: Sequence[str]) -> bool:
-    """Return whether a text contains all words, ignoring case."""
-    folded = text.casefold()
-    return all(word.casefold() in folded for word in words)
-
-
 def find_everything(store: Store, text: str, corpus_id: int = 0) -> list[HitGroup]:
-    """Return the results by kind for the words of ``text``, those of the corpus ``corpus_id`` first.
+    """Return the results by kind of a search, see :func:`parsed`, those of the corpus ``corpus_id`` first.
 
-    A result contains all the words; of one corpus, texts that contain them one after the other come first. Kinds
-    without results are left out.
+    Of one corpus, texts that contain the words one after the other come first. Kinds without results are left out.
     """
-    words = words_of(text)
-    if not words:
+    query = parsed(text)
+    if not query:
         return []
     found = [
-        _projects(store, words),
-        *_texts(store, words, corpus_id),
-        _themes(store, words),
-        _everything_models(store, words),
+        _projects(store, query),
+        *_texts(store, query, corpus_id),
+        _themes(store, query),
+        _everything_models(store, query),
     ]
     return [group for group in found if group.results]
 
@@ -329,19 +358,19 @@ def group_of(kind: str, results: Sequence[Result], shown: int = SHOWN) -> HitGro
     return HitGroup(kind, list(results[:shown]), min(len(results), COUNTED + 1))
 
 
-def _projects(store: Store, words: Sequence[str]) -> HitGroup:
+def _projects(store: Store, query: Query) -> HitGroup:
     with store.reading() as r:
-        found = [c for c in r.corpora.list() if holds_all(c.name, words)]
+        found = [c for c in r.corpora.list() if holds(c.name, query)]
     return group_of("Projects", [Result(c.name, f"{c.sentences:,} units", c.name) for c in found])
 
 
-def _everything_models(store: Store, words: Sequence[str]) -> HitGroup:
+def _everything_models(store: Store, query: Query) -> HitGroup:
     with store.reading() as r:
-        found = [m for m in r.models.list() if holds_all(f"{m.name} {m.method}", words)]
+        found = [m for m in r.models.list() if holds(f"{m.name} {m.method}", query)]
     return group_of("Models", [Result(m.name, m.method) for m in reversed(found)])
 
 
-def _themes(store: Store, words: Sequence[str]) -> HitGroup:
+def _themes(store: Store, query: Query) -> HitGroup:
     with store.reading() as r:
         corpora = {c.id: c.name for c in r.corpora.list()}
         runs = r.runs.themes(whole=True)
@@ -349,24 +378,23 @@ def _themes(store: Store, words: Sequence[str]) -> HitGroup:
     for run in reversed(runs):
         project = corpora[run.found["corpus_id"]]
         for theme in run.found["themes"]:
-            if holds_all(theme["name"], words):
+            if holds(theme["name"], query):
                 size = f"{int(theme['size']):,} units of {project}"
                 found.setdefault((project, theme["name"]), Result(theme["name"], size, project))
     return group_of("Themes", list(found.values()))
 
 
-def _texts(store: Store, words: Sequence[str], corpus_id: int) -> list[HitGroup]:
+def _texts(store: Store, query: Query, corpus_id: int) -> list[HitGroup]:
     """Return the matching articles and sentences; none for a query whose words have one letter each."""
-    if max(map(len, words)) < FEWEST_LETTERS:
+    if max(map(len, parts_of(query))) < FEWEST_LETTERS:
         return []
-    phrase = " ".join(words)
     with store.reading() as r:
         corpora = {c.id: c for c in r.corpora.list()}
         titles, titles_here = _here_first(
-            r.text_search.articles, words, corpus_id, corpora, lambda article: holds_all(article.title, [phrase])
+            r.text_search.articles, query, corpus_id, corpora, lambda article: str(article.title)
         )
         sentences, here = _here_first(
-            r.text_search.sentences, words, corpus_id, corpora, lambda sentence: holds_all(sentence.text, [phrase])
+            r.text_search.sentences, query, corpus_id, corpora, lambda sentence: str(sentence.text)
         )
         owners = r.corpora.articles_by_id([sentence.article_id for sentence in sentences[:SHOWN]])
     articles = [_article(article, corpora) for article in titles[:SHOWN]]
@@ -375,14 +403,25 @@ def _texts(store: Store, words: Sequence[str], corpus_id: int) -> list[HitGroup]
 
 
 def _here_first(
-    search: Callable[..., list[Any]], words: Sequence[str], corpus_id: int, corpora: dict[int, CorpusRecord],
-    is_best: Callable[[Any], bool],
+    search: Callable[..., list[Any]], query: Query, corpus_id: int, corpora: dict[int, CorpusRecord],
+    text_of: Callable[[Any], str],
 ) -> tuple[list[Any], int]:  # fmt: skip
     """Return up to ``COUNTED`` + 1 rows, those of one corpus first, of them the best; and the number of those."""
-    most = COUNTED + 1
-    here = search(words, corpus_id, Where.HERE, most) if corpus_id in corpora else []
+    most, parts = COUNTED + 1, [[term.text for term in terms] for terms in query]
+    whole = any(term.whole for terms in query for term in terms)  # which the database does not know
+
+    def rows(where: Where, limit: int) -> list[Any]:
+        found = search(parts, corpus_id, where, None if whole else limit)
+        return [row for row in found if holds(text_of(row), query)][:limit] if whole else found
+
+    here = rows(Where.HERE, most) if corpus_id in corpora else []
     others = len(here) < most and any(id != corpus_id for id in corpora)
-    elsewhere = search(words, corpus_id, Where.ELSEWHERE, most - len(here)) if others else []
+    elsewhere = rows(Where.ELSEWHERE, most - len(here)) if others else []
+    phrases = [comparable(" ".join(terms)) for terms in parts]
+
+    def is_best(row: Any) -> bool:
+        return any(phrase in comparable(text_of(row)) for phrase in phrases)
+
     return [row for rows in (here, elsewhere) for row in sorted(rows, key=lambda row: not is_best(row))], len(here)
 
 

@@ -33,7 +33,7 @@ def filled(store: Store) -> Store:
 def sentences(store: Store, *words: str, where: Where = Where.HERE, limit: int = 10) -> list[str]:
     with store.reading() as r:
         corpus = r.corpora.by_name("Rivers")
-        return [s.text for s in r.text_search.sentences(words, corpus.id, where, limit)]
+        return [s.text for s in r.text_search.sentences([words], corpus.id, where, limit)]
 
 
 def test_all_words_must_occur_whatever_their_case(filled: Store) -> None:
@@ -59,8 +59,8 @@ def test_rows_are_limited_and_titles_found(filled: Store) -> None:
     assert len(sentences(filled, "e", limit=2)) == 2
     with filled.reading() as r:
         corpus = r.corpora.by_name("Rivers")
-        here = r.text_search.articles(["danube"], corpus.id, Where.HERE, 10)
-        elsewhere = r.text_search.articles(["danube"], corpus.id, Where.ELSEWHERE, 10)
+        here = r.text_search.articles([["danube"]], corpus.id, Where.HERE, 10)
+        elsewhere = r.text_search.articles([["danube"]], corpus.id, Where.ELSEWHERE, 10)
     assert [a.corpus_id for a in here] == [corpus.id] and len(elsewhere) == 1
 
 

@@ -202,7 +202,15 @@ def name_is_typed(page: Page, labelled: App, by: str) -> None:
             partition = r.labellings.snapshot(r.labellings.by_name(LABELLING).id).partition
         return {number: (c.name, c.parent) for number, c in partition.clusters.items()}, partition.numbers.tolist()
 
-    page.locator(".panes .unit").first.click()
+    second = page.locator(".panes .unit").nth(1)
+    place = second.evaluate("one => [one.offsetTop, one.offsetHeight]")
+    second.locator(".text").click()  # reads it, in the pane beside, and neither ticks it nor moves a row
+    expect(page.locator(".panes .details .whole")).to_contain_text(
+        second.locator(".text").inner_text().strip("… ")[-20:]
+    )
+    assert page.locator(".panes .unit[aria-selected=true]").count() == 0
+    assert second.evaluate("one => [one.offsetTop, one.offsetHeight]") == place
+    page.locator(".panes .unit .tick").first.click()
     expect(page.locator(".panes .unit[aria-selected=true]")).to_have_count(1)
     (names, numbers), count = clusters(), steps(labelled)
     if by == "key":
@@ -233,7 +241,7 @@ def shortcuts_can_be_switched_off(page: Page, labelled: App) -> None:
     page.locator(".st-key-frame-menu").get_by_role("button").first.click()
     page.get_by_role("checkbox", name="Shortcuts of a single key").uncheck()
     page.keyboard.press("Escape")
-    page.locator(".panes .unit").nth(2).click()
+    page.locator(".panes .unit .tick").nth(2).click()
     selected = page.locator(".panes .unit[aria-selected=true]")
     expect(selected).to_have_count(1)
     before = steps(labelled)

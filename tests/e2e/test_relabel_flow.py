@@ -96,7 +96,7 @@ def open_code(page: Page, number: int) -> None:
 
 def pick(page: Page, *texts: str) -> None:
     for text in texts:
-        page.locator(".panes .unit", has_text=text).click()
+        page.locator(".panes .unit", has_text=text).locator(".tick").click()
 
 
 def menu_of_coding(page: Page, name: str) -> None:

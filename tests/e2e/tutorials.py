@@ -96,7 +96,7 @@ class Reader:
 
     def click_unit(self, place: str) -> None:
         """Click a unit of the list."""
-        self.page.locator(".panes .unit").nth(int(place) - 1).click()
+        self.page.locator(".panes .unit .tick").nth(int(place) - 1).click()
 
     def choose_in_menu(self, name: str) -> None:
         """Choose from the menu of a coding, or of a page."""

@@ -103,7 +103,7 @@ def test_a_removed_wave_is_out_of_everything_and_undo_brings_all_of_it_back(stor
         listed = r.runs.get(run.id)
         assert listed.config["sentences"] == sum(theme["size"] for theme in listed.config["themes"]) == 180
         assert not {id for theme in listed.config["themes"] for id in theme["central"]} & {*wave.tolist()}
-        assert r.text_search.sentences(["vaccine"], corpus.id, Where.HERE, 5) == []
+        assert r.text_search.sentences([["vaccine"]], corpus.id, Where.HERE, 5) == []
     found = search.find_similar(store, corpus.id, "the vaccine and the epidemic", limit=10)
     assert len(found.items) == 10 and not np.isin([match.sentence.id for match in found.items], wave).any()
     undone = corpus_edits.undo(store, corpus.id, edit.id, "ann")

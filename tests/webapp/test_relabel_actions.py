@@ -173,6 +173,12 @@ def test_filters_and_orders(filled_store: Store, labelling: LabellingRecord, sta
     assert sentences.ordered(state, every, sentences.LEAST_CERTAIN)[0] == sentence
     words = state.session.texts[sentence][:12]
     assert sentence in sentences.in_view(state, sentences.ALL, words).tolist()
+    assert sentence in sentences.in_view(state, sentences.ALL, f"nonsense OR {words}").tolist()
+    (suggested, *_) = [name for name in sentences.filters(state) if name.startswith(sentences.SUGGESTED)]
+    wanted, rows = suggested.removeprefix(sentences.SUGGESTED), sentences.in_view(state, suggested)
+    assert len(rows) and {
+        state.partition.clusters[state.suggestion_for(row) or 0].name for row in state.partition.rows(rows).tolist()
+    } == {wanted}
 
 
 def test_keys_give_and_take_codes_where_several_are_allowed(state: RelabelState) -> None:

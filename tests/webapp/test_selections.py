@@ -136,7 +136,7 @@ def test_viewers_read_and_export_only(kept: int, filled_store: Store, open_page:
 
 
 def test_long_lists_are_sent_in_groups_that_the_browser_asks_for(filled_store: Store) -> None:
-    found = unit_list.of_sentences(_read(filled_store), np.arange(72), mark="x")
+    found = unit_list.of_sentences(_read(filled_store), np.arange(72), search="x OR y")
     first = unit_list.view_data(found)
     assert first["total"] == 72 and list(first["groups"]) == ["0"] and len(first["groups"]["0"]) == 40
     sent = unit_list.Sent(first["list"], (1, 7))

@@ -13,6 +13,7 @@ import streamlit as st
 from themescope.core.labelling.operations import digest_of_ids
 from themescope.core.types import Ids
 from themescope.jobs.services import selections
+from themescope.jobs.services.search import parsed, parts_of
 from themescope.jobs.services.selections import SelectedSentences
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import ASSETS, draw_component
@@ -36,8 +37,8 @@ class Units:
     """Identifies what the rows show besides the texts of the units."""
     name: str = ""
     """Identifies the list; that of another name begins at the top. Without a name, other units are another list."""
-    mark: str = ""
-    """Text that is highlighted in the units."""
+    search: str = ""
+    """What was searched for: its words are highlighted, and rows of one line begin shortly before them."""
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class Sent:
 
 
 def of_sentences(
-    found: SelectedSentences, rows: npt.NDArray[np.intp], notes: Sequence[str] = (), mark: str = ""
+    found: SelectedSentences, rows: npt.NDArray[np.intp], notes: Sequence[str] = (), search: str = ""
 ) -> Units:
     """Return the list of some rows of selected sentences; a note stands at the end of each, such as a similarity."""
 
@@ -74,7 +75,7 @@ def of_sentences(
         ]
 
     themes = digest_of_ids(found.themes[rows].astype(np.int64))
-    return Units(found.ids[rows], part, themes[:8], mark=mark)
+    return Units(found.ids[rows], part, themes[:8], search=search)
 
 
 def show(units: Units, key: str, height: int, focus: int = -1, on_pick: Callable[[int], None] | None = None) -> None:
@@ -123,7 +124,7 @@ def view_data(units: Units, sent: Sent | None = None) -> dict[str, Any]:
         "label": count(len(units.ids), "unit"),
         "total": len(units.ids),
         "per": PER_GROUP,
-        "mark": units.mark,
+        "marks": parts_of(parsed(units.search)),
         "empty": "No units.",
         "groups": {str(n): [row["id"] for row in rows] for n, rows in groups.items()},
         "rows": {str(row["id"]): row for rows in groups.values() for row in rows},

@@ -25,6 +25,7 @@ from themescope.core.metrics.matching import match_clusters
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling.agreement import names_of
 from themescope.jobs.services.labelling.starts import labels_on
+from themescope.jobs.services.search import holds, parsed
 from themescope.webapp.features.coding import (
     CLUSTER,
     NEEDS_MODEL,
@@ -102,7 +103,7 @@ def show_sort(state: RelabelState, _: str) -> None:
 def show_filters(state: RelabelState) -> None:
     """Draw search and order of the table."""
     st.text_input(
-        "Search", key=SEARCH, icon=":material/search:", placeholder="Words in the units", width=220,
+        "Search", key=SEARCH, icon=":material/search:", placeholder="rent OR \"new flats\"", width=220,
         bind="query-params", label_visibility="collapsed",
     )  # fmt: skip
     menu(orders(state), ORDER, "Order")
@@ -120,9 +121,7 @@ def show_table(state: RelabelState, name: str) -> None:
         return
     of = count(len(state.partition.ids), "unit").partition(" ")
     about = f" {of[2]}" if len(ids) == len(state.partition.ids) else f" of {' '.join(of[::2])}"
-    _draw(
-        state, ids, f"table {name} {search} {order}", {"title": "", "of": len(ids), "about": about}, True, search or ""
-    )
+    _draw(state, ids, f"table {name} {search} {order}", {"title": "", "of": len(ids), "about": about}, True, search)
 
 
 def least_certain(state: RelabelState, ids: Ids) -> tuple[Ids, str]:
@@ -136,7 +135,7 @@ def least_certain(state: RelabelState, ids: Ids) -> tuple[Ids, str]:
     return ids[order], "least certain first"
 
 
-def _draw(state: RelabelState, ids: Ids, name: str, head: dict[str, Any], with_codes: bool, mark: str = "") -> None:
+def _draw(state: RelabelState, ids: Ids, name: str, head: dict[str, Any], with_codes: bool, search: str = "") -> None:
     sent = state.sent
     if state.focused not in ids:
         state.focused = int(ids[min(state.focused_at, len(ids) - 1)]) if len(ids) else None
@@ -146,18 +145,18 @@ def _draw(state: RelabelState, ids: Ids, name: str, head: dict[str, Any], with_c
         if isinstance(event, Mapping) and is_int(event.get("id")):
             state.focused = event["id"]
 
-    data = panes_data(state, ids, name, head, with_codes, mark)
+    data = panes_data(state, ids, name, head, with_codes, search)
     draw(state, "panes", data, *SCRIPTS, events={"groups": sent.request, "focus": focus})
 
 
 def panes_data(
-    state: RelabelState, ids: Ids, name: str, head: dict[str, Any], with_codes: bool, mark: str = ""
+    state: RelabelState, ids: Ids, name: str, head: dict[str, Any], with_codes: bool, search: str = ""
 ) -> dict[str, Any]:
     """Return what the browser needs to draw the panes."""
     shades, p = tones(st.context.theme.type), state.partition
     was = p.numbers[p.rows(ids)].tolist()
     of = f"{state.session.snapshot.step} {state.model_id}"
-    units = Units(ids, partial(_rows, state, ids, with_codes, shades), of, name, mark)
+    units = Units(ids, partial(_rows, state, ids, with_codes, shades), of, name, search)
     sort = state.cluster is not None
     in_bar = [
         {"kind": one.kind, "label": one.label, "key": one.key, "first": one.in_bar}
@@ -294,6 +293,8 @@ ALL = "All units"
 DIFFERS_FROM_MODEL = "Differs from model"
 DIFFERS_FROM_SECTIONS = "Differs from sections"
 OUTLIERS = "Outliers"
+SUGGESTED = "Suggested: "
+"""Beginning of the name of the filter of the units for which a code is suggested."""
 IN_ORDER, LEAST_CERTAIN, BY_CODE, MEANING = "In order", "Least certain first", "By code", "By meaning of the search"
 TOP_K = 50
 """Units that a search by meaning shows."""
@@ -344,6 +345,16 @@ def _differs_from_people(state: RelabelState) -> Ids:
     return kept
 
 
+def _suggested(state: RelabelState, code: str) -> Ids:
+    """Return units without a code for which the model suggests it, the clearest ones first."""
+    found, p = state.suggestions, state.partition
+    if found is None:
+        return NONE_SELECTED
+    numbers = [number for number, cluster in p.clusters.items() if cluster.name == code]
+    rows = np.flatnonzero(np.isin(found.best, numbers) & (found.best != p.numbers))
+    return p.ids[rows[np.argsort(-found.margin[rows], kind="stable")]]
+
+
 def _in_selection(state: RelabelState) -> Ids:
     found = selections.from_address(SELECTION_ID)
     return NONE_SELECTED if found is None else _in_reading_order(state, found.ids)
@@ -377,14 +388,19 @@ _HIDDEN_WHEN_BLIND = {DIFFERS_FROM_MODEL, DIFFERS_FROM_SECTIONS, DIFFERS_FROM_PE
 
 
 def filters(state: RelabelState) -> list[str]:
-    """Return the names of the filters; in blind mode only those that reveal nobody else's opinion.
+    """Return the names of the filters; in blind mode only those that reveal nobody else's opinion, nor a model's.
 
     That of a selection is offered where the address names one.
     """
     hidden = set(_HIDDEN_WHEN_BLIND) if state.record.blind else set()
     if SELECTION_ID not in st.query_params:
         hidden.add(SELECTION)
-    return [name for name in FILTERS if name not in hidden]
+    offered = [name for name in FILTERS if name not in hidden]
+    if state.record.blind or (found := state.suggestions) is None:
+        return offered
+    best = {*found.best[found.best != state.partition.numbers].tolist()}
+    named = [code.cluster.name for code in codes(state.partition) if code.cluster.number in best]
+    return [*offered, *(f"{SUGGESTED}{name}" for name in named)]
 
 
 def orders(state: RelabelState) -> list[str]:
@@ -393,17 +409,20 @@ def orders(state: RelabelState) -> list[str]:
 
 
 def in_view(state: RelabelState, name: str, search: str = "", order: str = IN_ORDER) -> Ids:
-    """Return the ids of the units of a filter that have the words of a search, or the nearest ones by its meaning.
+    """Return the ids of the units of a filter that a search looks for, or the nearest ones by its meaning.
 
     Raises
     ------
     ThemescopeError
         If the model cannot search.
     """
-    found = FILTERS[name](state) if name in FILTERS else FILTERS[ALL](state)
+    if name.startswith(SUGGESTED) and not state.record.blind:
+        found = _suggested(state, name.removeprefix(SUGGESTED))
+    else:
+        found = FILTERS[name if name in FILTERS else ALL](state)
     if not search.strip():
         return found
-    return _nearest(state, found, search.strip()) if order == MEANING else _with_substring(state, found, search)
+    return _nearest(state, found, search.strip()) if order == MEANING else _with_words(state, found, search)
 
 
 def ordered(state: RelabelState, ids: Ids, order: str) -> Ids:
@@ -417,10 +436,9 @@ def ordered(state: RelabelState, ids: Ids, order: str) -> Ids:
     return ids
 
 
-def _with_substring(state: RelabelState, ids: Ids, search: str) -> Ids:
-    texts, wanted = state.texts, search.strip().casefold()
-    hits = [wanted in texts.sentences[texts.row[int(i)]].text.casefold() for i in ids]
-    kept: Ids = ids[np.array(hits, dtype=bool)]
+def _with_words(state: RelabelState, ids: Ids, search: str) -> Ids:
+    texts, query = state.texts, parsed(search)
+    kept: Ids = ids[np.array([holds(texts.sentences[texts.row[i]].text, query) for i in ids.tolist()], bool)]
     return kept
 
 

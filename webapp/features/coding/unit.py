@@ -29,6 +29,7 @@ from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 from themescope.db.records import ItemRecord, TaskRecord
 from themescope.jobs.common.labelled import provenance_of
+from themescope.jobs.services.search import holds, parsed
 from themescope.jobs.services.tasks import work
 from themescope.jobs.services.tasks.samples import places_of
 from themescope.webapp.features.coding import (
@@ -168,9 +169,8 @@ def _queue(state: RelabelState, name: str, task: Task | None) -> UnitQueue:
     elif name == SELECTED and selection is not None:
         found = every[np.isin(every, selection.ids)]
     elif name == SEARCHED:
-        wanted = search.casefold()
-        hits = [wanted in sentence.text.casefold() for sentence in state.texts.sentences] if wanted else []
-        found = every[np.array(hits, bool)] if hits else every[:0]
+        query = parsed(search)
+        found = every[np.array([bool(query) and holds(one.text, query) for one in state.texts.sentences], bool)]
     elif name.startswith(CODE):
         of = [number for number, one in code_clusters(partition).items() if one.name == name.removeprefix(CODE)]
         found = every[np.isin(every, partition.ids[has_code(partition, *of)])]
@@ -245,7 +245,7 @@ def show(state: RelabelState, name: str) -> None:
     task = codebook_view.of_labelling(state.record)
     if name == SEARCHED:
         st.text_input(
-            "Search", key=SEARCH, bind="query-params", icon=":material/search:", placeholder="Words of the units",
+            "Search", key=SEARCH, bind="query-params", icon=":material/search:", placeholder="rent OR \"new flats\"",
             label_visibility="collapsed", width=280,
         )  # fmt: skip
     if task is not None and task.record.closed is not None:

@@ -61,7 +61,7 @@ NO_SEARCH = MapHits(np.empty(0, dtype=np.intp), None, searched=False)
 
 
 def by_text(scene: Scene, corpus: CorpusRecord, text: str, match: str) -> MapHits:
-    """Return the sentences that contain ``text``, or all its words; case is ignored."""
+    """Return the sentences that a search looks for; case is ignored."""
     wanted = " ".join(text.split())
     if not wanted:
         return NOTHING_FOUND
@@ -71,9 +71,10 @@ def by_text(scene: Scene, corpus: CorpusRecord, text: str, match: str) -> MapHit
 
 @st.cache_data(show_spinner="Searching …", max_entries=32, hash_funcs=queries.HASHES)
 def _containing(corpus: CorpusRecord, text: str, whole_words: bool) -> Ids:
+    query = search.parsed(text)
     if whole_words:
-        return search.sentences_with_words(queries.store(), corpus.id, text)
-    return queries.sentence_ids_with(corpus.id, text)
+        query = [[search.Term(term.text, True) for term in terms] for terms in query]
+    return search.sentences_for(queries.store(), corpus.id, query)
 
 
 # ---------------------------------------------------------------- by meaning

@@ -15,9 +15,19 @@ function make(tag, name = "", text = "", attributes = {}) {
   return element;
 }
 
-/** Appends a text with marks on every occurrence of some words, in any case. @param {Element} parent @param {string} text @param {string[]} words */
-function highlight(parent, text, words) {
-  const lower = text.toLowerCase(), wanted = words.map((word) => word.toLowerCase()).filter(Boolean);
+/**
+ * Appends a text with marks on every occurrence of some words, in any case. Where the first one comes after ``far``
+ * letters, the text begins shortly before it.
+ * @param {Element} parent @param {string} text @param {string[]} words @param {number} [far]
+ */
+function highlight(parent, text, words, far = Infinity) {
+  const wanted = words.map((word) => word.toLowerCase()).filter(Boolean);
+  const first = Math.min(...wanted.map((word) => text.toLowerCase().indexOf(word)).filter((place) => place >= 0));
+  if (first > far && first < Infinity) {
+    const word = text.lastIndexOf(" ", first - far / 2);
+    text = `…${text.slice(word < 0 ? first : word)}`;
+  }
+  const lower = text.toLowerCase();
   let from = 0;
   while (from < text.length) {
     let [at, length] = [-1, 0];

@@ -76,12 +76,11 @@ class Search {
     if (data.number === this.number && data.groups && this.answered !== this.number) this.draw(data);
   }
 
-  draw({ number, groups, marked, by_meaning: byMeaning, problem }) {
+  draw({ number, groups, marks, by_meaning: byMeaning, problem }) {
     this.answered = number;
     this.options = [];
     this.way.hidden = !byMeaning;
-    const words = marked ? this.asked.split(/\s+/) : [];
-    this.list.replaceChildren(...groups.map((group) => this.group(group, words)));
+    this.list.replaceChildren(...groups.map((group) => this.group(group, marks)));
     this.list.hidden = !this.options.length;
     this.input.setAttribute("aria-expanded", String(this.options.length > 0));
     this.activate(this.options.length ? 0 : -1);
@@ -101,8 +100,7 @@ class Search {
     const place = this.options.length;
     const option = make("div", "", "", { id: `search-result-${place}`, role: "option", "aria-selected": "false", "data-item": "" });
     const text = make("span", "text", "", { dir: "auto" });
-    const at = Math.min(...words.map((word) => title.toLowerCase().indexOf(word.toLowerCase())).filter((place) => place >= 0));
-    highlight(text, at > FAR && at < Infinity ? `… ${title.slice(at - FAR / 2)}` : title, words);
+    highlight(text, title, words, FAR);
     option.append(make("span", "icon", icon, { "aria-hidden": "true" }), text, make("small", "", detail));
     option.onclick = () => this.open(place);
     option.onpointermove = () => this.activate(place);

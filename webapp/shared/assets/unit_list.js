@@ -2,6 +2,7 @@
 // rows; a group that comes into view and is not here is requested. Where units can be selected, a bar says what can be
 // done with them; what is pushed to the queue names the units that are on the screen and where they are shown.
 const ROW_HEIGHT = 26; // pixels, for rows that were not drawn yet
+const LEAD = 40; // letters before a word that was searched for, from which a row of one line begins near the word
 const WALK = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -1e9, End: 1e9 };
 
 class UnitList {
@@ -76,7 +77,7 @@ class UnitList {
   }
 
   fill(block, number) {
-    const rows = this.groups.get(number), wanted = rows ? `${this.digest} ${this.data.mark}` : "";
+    const rows = this.groups.get(number), wanted = rows ? `${this.digest} ${this.data.marks}` : "";
     if (block.dataset.filled === wanted) return;
     block.dataset.filled = wanted;
     const size = Math.min(this.data.per, this.ids.length - number * this.data.per);
@@ -94,7 +95,7 @@ class UnitList {
     }
     const words = make("span", "text"), line = make("span", "line");
     if (mark) words.append(make("b", "mark", mark));
-    highlight(words, text, [this.data.mark]);
+    highlight(words, text, this.data.marks, this.data.select ? LEAD : Infinity);
     line.append(words);
     if (note) line.append(make("span", "note", note));
     if (tag) {
@@ -171,6 +172,12 @@ class UnitList {
     else if (below > 0) this.box.scrollTop += Math.min(below, at.top - box.top);
   }
 
+  // The text of a unit whose row is here.
+  textOf(id) {
+    const place = this.place.get(id) ?? -1, { per } = this.data;
+    return this.groups.get(Math.floor(place / per))?.[place % per]?.text;
+  }
+
   step(by) {
     let place = this.at;
     const end = Math.max(0, Math.min(this.ids.length - 1, place + by));
@@ -204,7 +211,8 @@ class UnitList {
     if (!item) return;
     const place = this.place.get(Number(item.dataset.id));
     this.box.focus({ preventScroll: true });
-    if (this.data.select) this.toggle(place, event.shiftKey);
+    const ticks = event.target.closest(".tick") || event.shiftKey || event.ctrlKey || event.metaKey;
+    if (this.data.select && ticks) this.toggle(place, event.shiftKey);
     this.goTo(place);
     if (!this.data.select && this.send) this.send("pick", { digest: this.digest, id: this.ids[place] });
   }

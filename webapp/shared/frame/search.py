@@ -6,13 +6,12 @@ The component of the header draws the button, the dialog and its keys. While som
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from themescope.core.columns import ColumnType
@@ -20,7 +19,6 @@ from themescope.core.errors import DataError, ThemescopeError
 from themescope.core.labelling.operations import Origin
 from themescope.core.paths import default_models
 from themescope.core.records.stored import CorpusRecord, LabellingRecord, ModelRecord
-from themescope.core.types import Ids
 from themescope.db.access import Right
 from themescope.jobs.common.importing.columns import is_list
 from themescope.jobs.services import pipeline
@@ -28,13 +26,16 @@ from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.search import (
     COUNTED,
     HitGroup,
+    Query,
     Result,
     find_everything,
     find_similar,
     group_of,
-    holds_all,
+    holds,
+    parsed,
+    parts_of,
     preload,
-    words_of,
+    sentences_for,
 )
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.components import draw_component, succeeds
@@ -100,7 +101,7 @@ def _theme_view(result: Result) -> dict[str, str]:
     return {}
 
 
-def codes(words: Sequence[str], corpus: CorpusRecord | None) -> tuple[HitGroup, list[Link]]:
+def codes(words: Query, corpus: CorpusRecord | None) -> tuple[HitGroup, list[Link]]:
     """Return the codes of the codings of a project that this person sees, by name, those of their own coding first."""
     known = compare_queries.labellings(corpus.id) if corpus is not None else []
     known = sorted((one for one in known if "run_id" not in one.origin), key=compare_queries.precedence)
@@ -108,24 +109,24 @@ def codes(words: Sequence[str], corpus: CorpusRecord | None) -> tuple[HitGroup, 
     with queries.store().reading() as r:
         named = [(code.name, one.name) for one in known[:_CODINGS] for code in r.labellings.clusters(one.id).values()]
     for code, coding in named:
-        if holds_all(code, words):
+        if holds(code, words):
             found.setdefault(code, (Result(code, coding), Link("codebook", {"labelling": coding})))
     group = group_of("Codes", [result for result, _ in found.values()])
     return group, [link for _, link in found.values()][: len(group.results)]
 
 
-def pages(words: Sequence[str]) -> tuple[HitGroup, list[Link]]:
+def pages(words: Query) -> tuple[HitGroup, list[Link]]:
     """Return the pages whose title or summary contains the words."""
     cards = offered_cards()
-    found = [card for card in cards if holds_all(f"{card.title} {card.summary}", words)]
-    found.sort(key=lambda card: not holds_all(card.title, words))
+    found = [card for card in cards if holds(f"{card.title} {card.summary}", words)]
+    found.sort(key=lambda card: not holds(card.title, words))
     group = group_of("Pages", [Result(card.title, card.summary) for card in found])
     return group, [Link(card.id) for card in found[: len(group.results)]]
 
 
-def documentation(words: Sequence[str]) -> tuple[HitGroup, list[Link]]:
+def documentation(words: Query) -> tuple[HitGroup, list[Link]]:
     """Return the sections of the documentation whose heading contains the words."""
-    found = [(title, page, address) for title, page, address in _headings() if holds_all(title, words)]
+    found = [(title, page, address) for title, page, address in _headings() if holds(title, words)]
     found.sort(key=lambda heading: len(heading[0]))
     group = group_of("Documentation", [Result(title, page) for title, page, _ in found])
     return group, [Link(address=DOCUMENTATION + address) for _, _, address in found[: len(group.results)]]
@@ -183,7 +184,7 @@ class Listed:
 
 def by_words(text: str, corpus: CorpusRecord | None) -> list[Listed]:
     """Return everything that contains the words of a text; texts of ``corpus`` come first."""
-    words = words_of(text)
+    words = parsed(text)
     if not words:
         return []
     stored = find_everything(queries.store(), text, corpus.id if corpus else 0)
@@ -192,7 +193,7 @@ def by_words(text: str, corpus: CorpusRecord | None) -> list[Listed]:
         origin = Origin("search", (f"search “{text.strip()}”", "all words"))
         select = Link(
             selections.PAGE, {CORPUS: corpus.name},
-            do=lambda: selections.offer(corpus.id, sentence_ids(text, corpus), origin),
+            do=lambda: selections.offer(corpus.id, sentences_for(queries.store(), corpus.id, words), origin),
         )  # fmt: skip
         every = Result(f"Select the units with “{text.strip()}”", "On the map")
         found.append(Listed(group_of("Actions", [every]), [select]))
@@ -200,18 +201,12 @@ def by_words(text: str, corpus: CorpusRecord | None) -> list[Listed]:
     return [*found, *(listed for listed in others if listed.links)]
 
 
-def sentence_ids(text: str, corpus: CorpusRecord) -> Ids:
-    """Return the ascending ids of the sentences of a corpus that contain all words of a text."""
-    parts = [queries.sentence_ids_with(corpus.id, word) for word in words_of(text)]
-    return reduce(np.intersect1d, parts) if parts else np.empty(0, np.int64)
-
-
 def by_meaning(text: str, corpus: CorpusRecord, model: ModelRecord) -> list[Listed]:
     """Return the sentences of a corpus nearest to a text.
 
     Raises ``ThemescopeError`` if the model cannot embed the text, for example because it knows none of its words.
     """
-    if not words_of(text):
+    if not parsed(text):
         return []
     matches = find_similar(queries.store(), corpus.id, text, model.id, _NEAREST).items
     results = [
@@ -246,10 +241,10 @@ Action = tuple[str, str, Link]
 """Title, what it does, and what is opened or called."""
 
 
-def matching(words: Sequence[str], project: CorpusRecord | None) -> Listed:
+def matching(words: Query, project: CorpusRecord | None) -> Listed:
     """Return the actions that contain all words, those of the open page first; without words, all of them."""
     known = [one for one in _actions(project) if not one[2].page or offered(one[2].page)]
-    found = [one for one in known if holds_all(f"{one[0]} {one[1]}", words)]
+    found = [one for one in known if holds(f"{one[0]} {one[1]}", words)]
     found.sort(key=lambda one: not one[2].page or not is_open(one[2].page))
     group: HitGroup = group_of("Actions", [Result(title, about) for title, about, _ in found], _SHOWN)
     return Listed(group, [link for _, _, link in found[:_SHOWN]])
@@ -344,11 +339,11 @@ def _answer(text: str, meaning: bool, number: object) -> dict[str, Any]:
         except ThemescopeError as error:
             problem = str(error)
     else:
-        acts = matching(words_of(text), project)
+        acts = matching(parsed(text), project)
         found = [*([acts] if acts.links else []), *by_words(text, project)]
     st.session_state[_LISTED] = number, [link for one in found for link in one.links]
     groups = [one.data() for one in found]
-    more = {"by_meaning": model is not None, "marked": not meaning, "problem": problem}
+    more = {"by_meaning": model is not None, "marks": [] if meaning else parts_of(parsed(text)), "problem": problem}
     return {"number": number, "groups": groups, **more}
 
 

@@ -40,8 +40,9 @@ class Panes extends CodingView {
     this.book.append(this.title, codes);
     this.codes = new CodeList(codes, (code) => this.assign(code.number));
     this.codes.title.remove(); // the codebook has its own
+    this.whole = make("p", "whole", "", { dir: "auto", tabindex: "0" });
     this.about = make("div", "about");
-    this.right.append(this.book, this.about);
+    this.right.append(this.whole, this.book, this.about);
     this.menu = make("div", "menu", "", { role: "menu", popover: "auto" });
     root.append(this.left, this.middle, this.right, foot, this.menu);
     this.rows.addEventListener("keydown", (event) => this.keyInClusters(event));
@@ -101,8 +102,9 @@ class Panes extends CodingView {
     this.list.act("assign", { cluster }, !this.data.several);
   }
 
-  // The server is told of the focus once it has stopped moving.
+  // The server is told of the focus once it has stopped moving; its text is here.
   tell(id) {
+    if (id !== this.data.details?.id) this.whole.replaceChildren(this.list.textOf(id) ?? "");
     if (id !== undefined && id !== this.data.focused) this.trigger("focus", { id });
   }
 
@@ -274,15 +276,12 @@ class Panes extends CodingView {
 
   drawDetails() {
     const { details } = this.data;
+    this.whole.replaceChildren();
     if (!details) return this.about.replaceChildren();
-    const parts = [];
-    if (details.before || details.after) {
-      const text = make("p", "whole", "", { dir: "auto" });
-      if (details.before) text.append(make("span", "context", details.before + " "));
-      text.append(make("span", "", details.text));
-      if (details.after) text.append(make("span", "context", " " + details.after));
-      parts.push(text);
+    for (const [name, text] of [["context", details.before], ["", details.text], ["context", details.after]]) {
+      if (text) this.whole.append(make("span", name, text), " ");
     }
+    const parts = [];
     for (const fact of details.facts) parts.push(make("p", "fact", fact, { dir: "auto" }));
     if (details.map) parts.push(make("h3", "", this.data.words.map), this.map(details.map));
     if (details.nearest.length) {
