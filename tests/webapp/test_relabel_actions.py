@@ -192,7 +192,7 @@ def test_keys_give_and_take_codes_where_several_are_allowed(state: RelabelState)
     assert held() == {1, 2}
     state.cluster = 2
     shown = sentences.panes_data(state, state.partition.ids, "", {}, True)
-    names = {row["id"]: row["tag"]["name"] for rows in shown["list"]["groups"].values() for row in rows}
+    names = {row["id"]: row["tag"]["name"] for row in shown["list"]["rows"].values()}
     assert names[first] == " + ".join(state.partition.clusters[number].name for number in (1, 2))
     assert [one["number"] for one in shown["clusters"]] == [*range(1, len(shown["clusters"])), -1]
     send(state, on(state, [first], "assign", 2, cluster=1))
