@@ -68,11 +68,14 @@ def test_cards_show_values_as_cells_do(value: object, format: str, said: str) ->
 
 def test_tables_are_cards_too_and_the_same_table_twice_is_no_error() -> None:
     def page() -> None:
+        import pandas as pd
+
         from themescope.webapp.shared.components import clickable_table, draw_table
 
         for _ in range(2):
             draw_table({"Name": ["Ada", None], "Labels": [1_200, 3]})
-        clickable_table({"Project": ["A"], "Score": [0.5]}, "projects", lambda row: None)
+        coloured = pd.DataFrame({"Project": ["A"], "Score": [0.5]}).style.map(lambda _: "color: red")
+        clickable_table(coloured, "projects", lambda row: None)
 
     at = AppTest.from_function(page).run()
     assert not at.exception and len(at.dataframe) == 3

@@ -155,15 +155,15 @@ def draw_table(
 ) -> None:
     """Draw a table; whole numbers have thousands separators, and more than ten rows scroll.
 
-    Phones show cards in its place, except for a single column or cells with colours. A click on a card calls
-    ``on_click`` with the number of the row.
+    Phones show cards in its place, except for a single column. A click on a card calls ``on_click`` with the number of
+    the row.
     """
     found = columns if isinstance(columns, Styler | pd.DataFrame) else pd.DataFrame(columns)
     frame: pd.DataFrame = found.data if isinstance(found, Styler) else found  # type: ignore[attr-defined]
     config: dict[str, Any] = {str(name): _COUNTED for name, kind in frame.dtypes.items() if kind.kind in "iu"}
     config |= column_config
     st.dataframe(found, hide_index=True, column_config=config, **options)
-    if not isinstance(found, Styler) and len(frame.columns) > 1:
+    if len(frame.columns) > 1:
         _draw_cards(frame, config, options.get("key", ""), on_click)
 
 
