@@ -109,7 +109,7 @@ def _known(schema: Any, most: int) -> tuple[list[str], dict[str, str], dict[str,
     found: dict[str, str] = {}
     for name in names:
         kind = schema.field(schema.names.index(name)).type
-        if pa.types.is_dictionary(kind) or pa.types.is_boolean(kind) or name in classes:
+        if pa.types.is_dictionary(kind) or pa.types.is_boolean(kind) or (name in classes and pa.types.is_integer(kind)):
             found[name] = ColumnType.CATEGORY
         elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
             found[name] = STRING
@@ -136,9 +136,9 @@ def _python(block: Any, classes: Mapping[str, Sequence[str]]) -> list[list[Any]]
         if pa.types.is_timestamp(kind):
             column = column.cast(pa.timestamp("us", kind.tz), safe=False)
         values: list[Any] = column.to_pylist()
-        if name in classes and pa.types.is_integer(kind):
+        if name in classes:
             known = dict(enumerate(classes[name]))
-            values = [known.get(value) for value in values]
+            values = [[*map(known.get, value)] if isinstance(value, list) else known.get(value) for value in values]
         columns.append(values)
     return columns
 
@@ -147,9 +147,13 @@ def class_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
     """Return column → names of its classes, as the package datasets records them; empty if nothing is recorded."""
     try:
         features = json.loads(metadata.get(FEATURES, b"{}"))["info"]["features"]
+        inner = {  # of a list of labels
+            name: feature[0] if isinstance(feature, list) else feature.get("feature", feature)
+            for name, feature in features.items()
+        }
         return {
             name: [str(known) for known in feature["names"]]
-            for name, feature in features.items()
+            for name, feature in inner.items()
             if isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

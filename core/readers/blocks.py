@@ -20,6 +20,7 @@ from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.documents.turns import Layout, lines_of
 from themescope.core.readers.outline import BaseReader, Outline, title_of
 from themescope.core.readers.streams import check_article
+from themescope.core.text.cleaning import one_line
 from themescope.core.types import Article, Value
 
 PARAGRAPH, HEADING, TITLE, LIST, TABLE = "paragraph", "heading", "title", "list item", "table cell"
@@ -107,7 +108,7 @@ class DocumentReader(BaseReader, ABC):
             kept = {block.kind for block in blocks} & _OPTIONAL.keys()
             if kept:
                 self.account.notes["text"] = f"only in {' and '.join(sorted(_OPTIONAL[kind] for kind in kept))}"
-        blocks = [block._replace(text=" ".join(block.text.split())) for block in self._by_turns(blocks, kept)]
+        blocks = [block._replace(text=one_line(block.text)) for block in self._by_turns(blocks, kept)]
         outline, titled = Outline("", document.url, path.name), ""
         rows: list[Mapping[str, Value]] = []
         for block in blocks:

@@ -26,6 +26,7 @@ from themescope.core.protocols import Report
 from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.outline import BasePiecewiseReader, BaseReader, Outline
 from themescope.core.readers.streams import FileHead, lines
+from themescope.core.text.cleaning import one_line
 from themescope.core.types import PARTS, Article, Value
 
 _KEYS = frozenset({"title", "url", "source", "topic", "part", "sections"})
@@ -250,11 +251,11 @@ def _record(record: Any, source: str, headings: bool) -> SummaryRecord:
         heading = _text(section, "title", "").strip()
         if heading:
             outline.heading(heading, 2)
-        sentences = tuple(clean for s in _list(section, "sentences", str) if (clean := " ".join(s.split())))
+        sentences = tuple(clean for s in _list(section, "sentences", str) if (clean := one_line(s)))
         outline.paragraph(" ".join(sentences), sentences)
         left_out += [(f"key “{key}” of a section", text) for key, text in _others(section, ("title", "sentences"))]
     for block in _BREAK.split(_text(record, "text", "")):
-        text = " ".join(block.split())
+        text = one_line(block)
         numbered = _NUMBERED.match(text)
         if numbered and headings:
             outline.heading(text, 2)

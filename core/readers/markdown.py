@@ -162,7 +162,7 @@ class _State:
         elif kind == "Html":
             self._html.append(text)
         elif kind in ("SoftBreak", "HardBreak"):
-            (self._picture if self._images else self._pieces).append(" ")
+            (self._picture if self._images else self._pieces).append("\n")
         elif kind in ("Text", "Code", "InlineMath", "DisplayMath"):
             (self._picture if self._images else self._pieces).append(text)
         elif kind == "InlineHtml" and text.lower().startswith("<br"):

@@ -23,6 +23,7 @@ from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.encodings import ENCODINGS
 from themescope.core.readers.outline import BaseReader, Outline, title_of
 from themescope.core.readers.streams import FileHead, check_article, encoding_of, lines
+from themescope.core.text.cleaning import UNSPACED
 from themescope.core.types import Article
 
 BLOCK, LINE = "block", "line"
@@ -31,8 +32,7 @@ _ENDS = re.compile("[\u0085\u2028\u2029\v]")
 """Ends of lines besides those of files."""
 _SENTENCE = re.compile(r"[.!?…。！？।]['\"”’»」)]*(?:\s|$)")
 _STOPS = '.!?…:;"”’»」』)。！？।؟۔։။'
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
-"""Thai, Lao, Burmese, Khmer, Japanese and Chinese, which are written without spaces."""
+_UNSPACED, _ENDING = re.compile(UNSPACED), re.compile("[。！？]")
 _HEADING = re.compile(r"(?:(?:\d{1,2}\.)+\d{0,2}|[IVX]{1,5}\.)\s+\S|[^a-z]*[A-Z][^a-z]*$")
 _PAGE_NUMBER = re.compile(r"\W*(?:page|seite|p\.|s\.)?\W*\d{1,4}(?:\s*(?:/|of|von)\s*\d{1,4})?\W*", re.IGNORECASE)
 _TURN = re.compile(r"[\[(]?\d{1,2}:\d\d|\W{0,2}[A-Z\d][\w.]{0,20}(?: [A-Z\d][\w.]{0,20})?:\s")
@@ -252,11 +252,12 @@ def paragraphs_of(sample: Sequence[str]) -> str:
     longest = lengths[-1]
     even = len(lengths) > 2 and lengths[-2] >= _FULL * longest
     prose = sum(bool(_SENTENCE.search(line)) for line in filled) >= 0.3 * len(lengths)
-    wrapped = going_on = 0
+    wrapped, going_on, sentences = 0, 0, any(map(_ENDING.search, filled))
     for one, two in pairs:
         ends = one[-1] in _STOPS
-        word = 1 if _UNSPACED.match(two) else 1 + len(two.split(maxsplit=1)[0])
-        wrapped += even and not ends and len(one) + word > longest
+        unspaced = _UNSPACED.match(two)
+        word = 1 if unspaced else 1 + len(two.split(maxsplit=1)[0])
+        wrapped += even and not ends and len(one) + word > longest and bool(sentences or not unspaced)
         going_on += (prose or one[-1] in ",-‐\u00ad") and not ends and two[0].islower()
     return BLOCK if wrapped >= _WRAPPED * len(pairs) or going_on >= _GOING_ON * len(pairs) else LINE
 

@@ -14,6 +14,7 @@ from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentR
 from themescope.core.readers.encodings import ENCODINGS
 from themescope.core.readers.plain_text import text_lines
 from themescope.core.readers.streams import FileHead
+from themescope.core.text.cleaning import one_line
 from themescope.core.types import Value
 
 _TAG = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}-(?: (.*)|$)")
@@ -65,7 +66,7 @@ class _Reference:
 
     def add(self, name: str, value: str) -> None:
         """Add a value of a tag or a name."""
-        if value := " ".join(value.split()):
+        if value := one_line(value):
             self.fields.setdefault(_NAMES.get(name.upper(), name), []).append(value)
 
 
@@ -111,7 +112,7 @@ def _paragraphs(lines: list[str]) -> Iterator[Block]:
     waiting: list[str] = []
     for number, line in enumerate([*lines, ""], 1):
         if waiting and not (wrapped and line.strip()):
-            yield Block(PARAGRAPH, " ".join(waiting), place=f"line {number - len(waiting):,}")
+            yield Block(PARAGRAPH, "\n".join(waiting), place=f"line {number - len(waiting):,}")
             waiting = []
         waiting += [line] if line.strip() else []
 
@@ -123,7 +124,7 @@ def _of_tags(lines: Iterable[str]) -> Iterator[_Reference]:
         found = _TAG.match(line)
         begins = found is not None and found[1] in ("TY", "PMID", "ER")
         if found is None and line.strip():
-            value += " " + line
+            value += "\n" + line
             continue
         if tag:
             reference.add(tag, value)

@@ -30,12 +30,13 @@ from themescope.core.readers.tables import (
     Row,
     TableForm,
     is_delimited,
+    is_json,
     likely_column,
     open_table,
     open_tables,
 )
 from themescope.core.readers.workbooks import is_sheet
-from themescope.core.text.cleaning import clean
+from themescope.core.text.cleaning import clean, one_line
 from themescope.core.types import PARTS, Article, Value
 
 AUTO, SENTENCES, DOCUMENTS = "auto", "sentences", "documents"
@@ -51,6 +52,8 @@ _REMOVED = frozenset({"[deleted]", "[removed]"})
 """What Reddit writes instead of a text."""
 _CODE = re.compile(r"-\d{1,4}")
 """A code of a missing answer, such as -99."""
+_SAYS = re.compile(r"[^\s\d.,:;+/%()\[\]'\"-]")
+"""A sign of a text that is not only numbers."""
 _STRUCTURE = ("sections", "paragraphs")
 
 SAMPLE = b"""\
@@ -275,23 +278,16 @@ def choose(path: Path, table: FileTable, config: TableConfig) -> tuple[TableChoi
     text = table.columns.index(config.text or table.text or likely_column(table.columns, values))
     title, section = (table.columns.index(n) if n else -1 for n in (config.title, config.section))
     texts = [as_text(row[text]) for row in values]
-    if 2 * sum(map(_is_list, texts)) > len(texts):  # one such cell may be a text like any other
-        problem = f"“{table.columns[text]}” is a list of texts in most rows."
-        raise ReadError(path, problem, advice="Write one text in each row, or choose another column.")
+    if 2 * sum(map(is_json, texts)) > len(texts):  # one such cell may be a text like any other
+        problem = f"“{table.columns[text]}” is a list of texts or an object in most rows, not a text."
+        raise ReadError(path, problem, advice="Write one text in each row, or choose another column (--text-column).")
+    if not config.text and not any(map(_SAYS.search, texts)):
+        problem = f"no column has texts; “{table.columns[text]}” has numbers."
+        raise ReadError(path, problem, advice="Choose the column of the texts (--text-column).")
     lengths = [len(one) for one in texts]
     long = sum(lengths) > _DOCUMENT_CHARACTERS * len(lengths)
     documents = config.rows == DOCUMENTS or (config.rows == AUTO and long and section < 0)
     return TableChoice(table.columns, text, title, section, documents), chain(first, table.rows)
-
-
-def _is_list(text: str) -> bool:
-    if not text.startswith("["):
-        return False
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(found, list) and all(isinstance(part, str) for part in found)
 
 
 def _nothing(text: str) -> str:
@@ -310,7 +306,7 @@ def _clean(value: Value) -> str:
 
 
 def _line(value: Value) -> str:
-    return " ".join(_clean(value).split())
+    return one_line(_clean(value))
 
 
 def recognises(head: FileHead) -> bool:

@@ -53,6 +53,7 @@ from themescope.core.readers.workbooks import (
     sheet_names,
     sheets_of,
 )
+from themescope.core.text import cleaning
 from themescope.core.text.cleaning import clean
 from themescope.core.types import Value
 
@@ -122,6 +123,7 @@ class _Source:
     form: TableForm
     account: ReadAccount
     every_column: bool
+    objects: bool
 
 
 def kind_of(path: Path) -> str:
@@ -184,15 +186,18 @@ def open_table(
     every_column: bool = False,
     form: TableForm | None = None,
     account: ReadAccount | None = None,
+    objects: bool = False,
 ) -> FileTable:
     """Open the table of a file; rows without any value are left out and counted in ``account``.
 
     The columns of JSON lines are the keys of the first rows, or with ``every_column`` of all of them, for which the
-    file is read once more. Raises :class:`ReadError`, also while rows are read, for what is damaged or ambiguous.
+    file is read once more. Columns of objects, such as translations and messages of a chat, become one for each key,
+    see :func:`_fields`; with ``objects`` they stay, as JSON. Raises :class:`ReadError`, also while rows are read, for
+    what is damaged or ambiguous.
     """
     check_file(path)
     form = TableForm() if form is None else form
-    source = _Source(path, report, form, ReadAccount() if account is None else account, every_column)
+    source = _Source(path, report, form, ReadAccount() if account is None else account, every_column, objects)
     return _OPENERS["txt" if form.lines else kind_of(path)](source)
 
 
@@ -467,7 +472,8 @@ def _json(source: _Source) -> FileTable:
 
 def _of_objects(source: _Source, known: Iterable[tuple[int, Any]], found: Iterator[tuple[int, Any]]) -> FileTable:
     def mapping(value: Any) -> Mapping[str, Any]:
-        return value if isinstance(value, dict) else {ONLY: value}
+        row = value if isinstance(value, dict) else {ONLY: value}
+        return row if source.objects else dict(_fields(row))
 
     keys = list(islice(dict.fromkeys(key for _, value in known for key in mapping(value)), _MOST_CELLS))
     first = next(found, None)
@@ -479,6 +485,33 @@ def _of_objects(source: _Source, known: Iterable[tuple[int, Any]], found: Iterat
         )
     cells = ((number, [mapping(value).get(key) for key in keys]) for number, value in chain([first], found))
     return FileTable(_names(keys), _filled(source, _shallow(source, cells), len(keys)))
+
+
+_WORDS = frozenset({"tokens", "words"})
+_TURNS = (("role", "content"), ("from", "value"))
+"""Keys of who says something in a chat, and what."""
+
+
+def _fields(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield keys and values; of objects each key, of the messages of a chat each role, and words as a text."""
+    for name, value in row.items():
+        who, what = next(
+            (two for two in _TURNS if isinstance(value, list) and all(map(partial(_has, two), value))), ("", "")
+        )
+        if isinstance(value, dict) and not any(isinstance(part, list | dict) for part in value.values()):
+            yield from ((f"{name}.{key}", part) for key, part in value.items())
+        elif value and who:
+            said = [(str(turn[who]), turn[what]) for turn in value]
+            for role in dict.fromkeys(role for role, _ in said):
+                yield f"{name}.{role}", "\n\n".join(text for by, text in said if by == role)
+        elif isinstance(value, list) and name.lower() in _WORDS and all(isinstance(word, str) for word in value):
+            yield name, cleaning.one_line("\n".join(value))
+        else:
+            yield name, value
+
+
+def _has(keys: Sequence[str], turn: Any) -> bool:
+    return isinstance(turn, dict) and all(isinstance(turn.get(key), str) for key in keys)
 
 
 def _shallow(source: _Source, rows: Iterable[tuple[int, list[Any]]]) -> Iterator[tuple[int, list[Any]]]:
@@ -545,7 +578,13 @@ def _arrow_table(read: Callable[[Path, Report, int], ArrowTable], source: _Sourc
     if not columns:
         raise ReadError(source.path, "this file has no columns.")
     known = {c: found.types[name] for c, name in zip(columns, found.names, strict=True) if name in found.types}
-    return FileTable(columns, _filled(source, enumerate(found.rows, 1), len(columns)), known)
+    first = list(islice(found.rows, SAMPLE_ROWS))
+    rows = enumerate(chain(first, found.rows), 1)
+    if not any(isinstance(value, list | dict) for row in first for value in row):
+        return FileTable(columns, _filled(source, rows, len(columns)), known)
+    named = ((number, dict(zip(columns, row, strict=True))) for number, row in rows)
+    made = _of_objects(source, [(0, dict(zip(columns, row, strict=True))) for row in first], named)
+    return replace(made, types={c: kind for c, kind in known.items() if c in made.columns})
 
 
 _OPENERS: Mapping[str, Callable[[_Source], FileTable]] = {
@@ -576,7 +615,7 @@ def likely_columns(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> lis
 
     def letters(place: int, name: str) -> tuple[int, bool]:
         different = {row[place].strip() for row in rows[:SAMPLE_ROWS] if isinstance(row[place], str)}
-        texts = [text for text in different if not _ADDRESS.fullmatch(text) and not any(f.reads(text) for f in DATES)]
+        texts = [t for t in different if not (_ADDRESS.fullmatch(t) or _is_data(t) or any(f.reads(t) for f in DATES))]
         weight = _NAMED if name.lower() in TEXT_NAMES else 1
         several = 2 * sum(" " in text for text in texts) > len(texts)
         return weight * sum(1 for text in texts for ch in text if ch.isalpha()), several
@@ -584,6 +623,19 @@ def likely_columns(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> lis
     found = {name: letters(place, name) for place, name in enumerate(columns)}
     first, *others = sorted(columns, key=lambda name: -found[name][0])
     return [first, *(name for name in others if found[name][1] and found[name][0] >= _RIVAL * found[first][0])]
+
+
+def _is_data(text: str) -> bool:
+    """Return whether a text is JSON, but no list of texts with several words."""
+    return is_json(text) and not (text.startswith('["') and " " in text.replace('", "', ""))
+
+
+def is_json(text: str) -> bool:
+    """Return whether a text is a list or an object in JSON."""
+    try:
+        return text.startswith(("[", "{")) and isinstance(json.loads(text), list | dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def likely_column(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -624,7 +676,7 @@ class Sheet:
 
 
 def read_sheet(path: Path, most: int = MOST_ROWS, form: TableForm | None = None, keep_lines: bool = False) -> Sheet:
-    """Read the first ``most`` rows of a file; ``keep_lines``: also :attr:`Sheet.lines`.
+    """Read the first ``most`` rows of a file; ``keep_lines``: also :attr:`Sheet.lines`, and objects as JSON.
 
     Raises :class:`ReadError` if the file is too large, damaged, ambiguous, or in another format.
     """
@@ -633,7 +685,7 @@ def read_sheet(path: Path, most: int = MOST_ROWS, form: TableForm | None = None,
     if path.stat().st_size > MOST_BYTES:
         raise ReadError(path, f"this file is larger than {MOST_BYTES // 1_000_000} MB.", advice="Split it.")
     account = ReadAccount()
-    table = open_table(path, form=form, account=account)
+    table = open_table(path, form=form, account=account, objects=keep_lines)
     lines: dict[tuple[int, int], str] = {}
 
     def cell(number: int, place: int, value: Value) -> str:
@@ -681,4 +733,4 @@ def _is_found(path: Path) -> bool:
 
 def one_line(text: str) -> str:
     """Return the normalised text of a cell: see :func:`themescope.core.text.cleaning.clean`, with single spaces."""
-    return " ".join(clean(text).split())
+    return cleaning.one_line(clean(text))

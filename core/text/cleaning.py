@@ -12,6 +12,10 @@ import unicodedata
 _UNSEEN = re.compile("[\u0000\u00ad\u200b\u2060\ufeff]")
 """NUL, soft hyphen, zero-width space, word joiner, byte order mark. Joiners of scripts and emoji (U+200C/D) stay."""
 
+UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]"
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese, which are written without spaces."""
+_GOING_ON = re.compile(rf"(?<={UNSPACED})[ \t\r]*\n\s*(?={UNSPACED})")
+
 SIGNS = {
     **dict.fromkeys("‘’‚‛′‹›`´", "'"), **dict.fromkeys("“”„‟″«»〝〞", '"'), **dict.fromkeys("‐‑‒–—―−", "-")
 }  # fmt: skip
@@ -25,6 +29,11 @@ def clean(text: str) -> str:
     if text.isascii() and "\0" not in text:
         return text
     return unicodedata.normalize("NFC", _UNSEEN.sub("", text))
+
+
+def one_line(text: str) -> str:
+    """Return a text with single spaces, and without one where the next line of a script without spaces goes on."""
+    return " ".join((text if text.isascii() else _GOING_ON.sub("", text)).split())
 
 
 def comparable(text: str) -> str:

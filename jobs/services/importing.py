@@ -308,7 +308,7 @@ def _sheet(path: Path) -> tuple[Sheet, bool]:
     if zipfile.is_zipfile(path) and not is_sheet(path):
         sheet = files.read_labels(path)
         return sheet, "label" in sheet.columns and len({*sheet.column("annotator")}) > 1
-    plain = read_sheet(path, 100)
+    plain = read_sheet(path, 100, keep_lines=True)
     return files.read_labels(path), files.as_labels(plain).columns != plain.columns
 
 

@@ -101,7 +101,7 @@ class Transcript(DocumentReader):
         places = [f"line {number:,}" for number in range(1, len(lines) + 1)]
         for number, begins, turn in layout.turns(lines, places, self.account):
             if waiting and (begins or len(lines[number - 1].strip()) < least):
-                yield Block(PARAGRAPH, " ".join(waiting), 0, place, values)
+                yield Block(PARAGRAPH, "\n".join(waiting), 0, place, values)
                 waiting = []
             if waiting:
                 self.account.notes["lines"] = "wrapped lines were joined"
@@ -109,7 +109,7 @@ class Transcript(DocumentReader):
                 place, values = places[number], turn.values
             waiting.append(turn.text)
         if waiting:
-            yield Block(PARAGRAPH, " ".join(waiting), 0, place, values)
+            yield Block(PARAGRAPH, "\n".join(waiting), 0, place, values)
 
 
 def recognises(head: FileHead) -> bool:
@@ -155,7 +155,7 @@ class Subtitles(DocumentReader):
                 for line in spoken:
                     yield Turn(_voice(line), begin, _plain(_DASH.sub("", line, count=1)))
             elif spoken:
-                yield Turn(_voice(" ".join(spoken)), begin, _plain(" ".join(spoken)))
+                yield Turn(_voice(" ".join(spoken)), begin, _plain("\n".join(spoken)))
 
     def _blocks(self, cues: list[Turn]) -> Iterator[Block]:
         ends = sum(bool(_END.search(cue.text)) for cue in cues)
@@ -198,7 +198,7 @@ def _clock(seconds: float) -> str:
 
 
 def _joined(cues: list[Turn]) -> Block:
-    return Block(PARAGRAPH, " ".join(cue.text for cue in cues), 0, cues[0].time, cues[0].values)
+    return Block(PARAGRAPH, "\n".join(cue.text for cue in cues), 0, cues[0].time, cues[0].values)
 
 
 def _voice(text: str) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
+from themescope.core.readers.formats import detect
 from themescope.core.readers.plain_text import BLOCK, LINE, paragraphs_of
 from themescope.core.text.cleaning import clean
 
@@ -75,3 +76,32 @@ def test_words_pages_and_headings(tmp_path: Path) -> None:
 def test_clean_text_stays_clean(text: str) -> None:
     assert clean(clean(text)) == clean(text)
     assert clean("trans\u00adport\ufeff cafe\u0301") == "transport café"
+
+
+ZH = "公交车今天早上又晚点了很久，我们都在车站等着，天气也很冷。火车同样非常拥挤，没有座位可以坐下来休息。"
+JA = "バスが今朝も大幅に遅れて、私たちは駅でずっと待っていた。電車も満員で、座ることができなかった。"
+
+
+def wrapped(text, width=12):
+    return "\n".join(text[at : at + width] for at in range(0, len(text), width))
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("a.txt", "{}\n"), ("a.md", "# 标题\n\n{}\n"), ("a.csv", 'id,text\n1,"{}"\n2,"{}"\n'),
+     ("a.html", "<html><meta charset=utf-8><body><p>{}</p></body></html>"), ("a.ris", "TY  - JOUR\nAB  - {}\nER  - \n"),
+     ("a.srt", "1\n00:00:01,000 --> 00:00:04,000\n{}\n\n")],
+)  # fmt: skip
+@pytest.mark.parametrize("text", [ZH, JA])
+def test_wrapped_lines_of_scripts_without_spaces_are_joined_without_one(tmp_path, name, form, text):
+    path = tmp_path / name
+    path.write_text(form.format(*[wrapped(text)] * 2), encoding="utf-8")
+    found = [*REGISTRY.build(detect(path), {}).read(path, SILENT)]
+    assert text in [one.text for article in found for section in article.sections for one in section.paragraphs]
+
+
+def test_short_answers_without_a_full_stop_stay_apart(tmp_path):
+    answers = ["价格太贵了，希望能便宜一点", "公交车总是晚点，早上特别挤", "没有座位，老人很不方便", "希望增加班次"]
+    (tmp_path / "a.txt").write_text("\n".join(answers), encoding="utf-8")
+    (article,) = REGISTRY.build("plain", {}).read(tmp_path / "a.txt", SILENT)
+    assert [one.text for one in article.sections[0].paragraphs] == answers

@@ -222,6 +222,54 @@ def test_saved_datasets_are_read_with_names_of_classes(claims: Any, tmp_path: Pa
     assert preview(tmp_path / "claims").articles == (article,)
 
 
+SAID = ["The bus is late today.", "Trains are full again.", "The ferry was cancelled."]
+NESTED: dict[str, tuple[list[Any], str, list[str]]] = {
+    "Translation": ([{"en": text, "de": f"Heute: {text}"} for text in SAID], "column.en", SAID),
+    "nested": ([{"title": "x", "body": text} for text in SAID], "", SAID),
+    "messages": (
+        [[{"role": "user", "content": text}, {"role": "assistant", "content": f"Really? {text}"}] for text in SAID],
+        "column.user", SAID,
+    ),
+    "conversations": ([[{"from": "human", "value": text}, {"from": "gpt", "value": "Y"}] for text in SAID], "", SAID),
+    "tokens": ([text.split() for text in SAID], "", SAID),
+    "words in Japanese": ([["電車", "が", "遅れ", "た。"]], "", ["電車が遅れた。"]),
+    "sentences": ([[text, text] for text in SAID], "", []),
+    "numbers": ([[101, 7], [102], []], "", []),
+    "vectors": ([[0.5, 0.25], [0.125, 0.5]], "", []),
+    "whole numbers": ([1, 2, 3], "", []),
+    "answers": ([{"text": [text], "answer_start": [0]} for text in SAID], "", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["parquet", "json", "disk"])
+@pytest.mark.parametrize("name", NESTED)
+def test_values_of_several_parts_are_texts_of_their_own_or_refused(tmp_path: Path, name: str, form: str) -> None:
+    datasets = pytest.importorskip("datasets")
+    values, text, expected = NESTED[name]
+    column = "tokens" if name in ("tokens", "words in Japanese") else "column"
+    made = datasets.Dataset.from_dict({column: values, "n": [*range(len(values))]})
+    {"parquet": made.to_parquet, "json": made.to_json, "disk": made.save_to_disk}[form](tmp_path / f"a.{form}")
+    path = tmp_path / f"a.{'jsonl' if form == 'json' else form}"
+    (tmp_path / f"a.{form}").rename(path)
+    if not expected:
+        with pytest.raises(ReadError, match=r"is a list of texts or an object in most rows|has numbers"):
+            [*REGISTRY.build("table", {}).read(path, SILENT)]
+        return
+    (article,) = REGISTRY.build("table", {"text": text} if text else {}).read(path, SILENT)
+    assert [one.text for section in article.sections for one in section.paragraphs] == expected
+    assert not any("{" in str(value) for values in article.sentence_values.values() for value in values)
+
+
+def test_lists_of_classes_have_their_names(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    kinds = datasets.Sequence(datasets.ClassLabel(names=["bus", "train"]))
+    features = datasets.Features({"text": datasets.Value("string"), "kinds": kinds})
+    rows = {"text": SAID, "kinds": [[0, 1], [1], []]}
+    datasets.Dataset.from_dict(rows, features=features).to_parquet(tmp_path / "a.parquet")
+    (article,) = REGISTRY.build("table", {}).read(tmp_path / "a.parquet", SILENT)
+    assert article.sentence_values["kinds"] == ['["bus", "train"]', '["train"]', "[]"]
+
+
 def test_splits_become_parts_and_a_column(claims: Any, store: Store, tmp_path: Path) -> None:
     import datasets
 

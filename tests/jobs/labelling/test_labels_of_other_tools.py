@@ -15,7 +15,6 @@ from tests.jobs.helpers import only_plan
 from tests.jobs.test_cli import call, call_json
 from themescope.core.errors import DataError
 from themescope.core.labelling.agreement import agreement_on_codes
-from themescope.core.readers.tables import read_sheet
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import NewLabelling
@@ -46,7 +45,7 @@ def corpus_of(store: Store, *texts: str) -> int:
 def planned(store: Store, corpus: int, path: Path, content: str | bytes) -> tuple[tables.Plan, dict[str, str]]:
     """Plan an import; return also text → name of its cluster."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    sheet = files.as_labels(read_sheet(path))
+    sheet = files.read_labels(path)
     plan = only_plan(store, corpus, None, sheet, tables.likely_columns(sheet))
     with store.reading() as r:
         found = r.corpora.sentences_by_id([*plan.placed])
