@@ -81,6 +81,8 @@ def main() -> None:
     # The application needs it. If two threads import pandas at the same time, one may find it half initialised.
     importlib.import_module("themescope.webapp.routes.sign_in")
     _limit_arenas()
+    # Without it, uvicorn would believe any process of this machine what it says about the address of a client.
+    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
     search.keep_models_apart()
     threading.Thread(target=preload, daemon=True).start()
     flags = sys.argv[1:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
 import os
 import pickle
@@ -12,7 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, is_dataclass
+from enum import Enum
 from functools import lru_cache
 from itertools import chain, islice
 from multiprocessing import get_context, parent_process
@@ -62,15 +65,46 @@ class Failure:
         text = f"{type(error).__name__}: {error}" if defect else str(error)
         return cls(_pickled(error), text, traceback.format_exc(), defect)
 
-    def exception(self) -> Exception:
+    def exception(self, restore: Callable[[bytes], Any] = pickle.loads) -> Exception:
         """Return the exception, or one with the same message."""
-        error: Exception
-        if self.error:
-            error = pickle.loads(self.error)
-        else:
-            error = RuntimeError(self.message) if self.defect else ExecutorError(self.message)
+        error: Exception = RuntimeError(self.message) if self.defect else ExecutorError(self.message)
+        with suppress(pickle.UnpicklingError):  # of a kind that is not restored from a process that is not trusted
+            error = restore(self.error) if self.error else error
         error.add_note(self.details)
         return error
+
+
+class _Data(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a class of data; nothing else can be named."""
+        if name in _PLAIN.get(module, ()):
+            return super().find_class(module, name)
+        found = super().find_class(module, name) if module.startswith("themescope.") or module == "builtins" else None
+        own = isinstance(found, type) and found.__module__ == module
+        if own and (is_dataclass(found) or issubclass(found, Enum | tuple | Exception)):
+            return found
+        raise pickle.UnpicklingError(f"{module}.{name} is no data.")
+
+
+_PLAIN = {
+    "builtins": ("complex", "dict", "float", "frozenset", "int", "list", "set", "str"),
+    "collections": ("Counter", "OrderedDict", "defaultdict", "deque"),
+    "datetime": ("date", "datetime", "time", "timedelta", "timezone"),
+    "decimal": ("Decimal",),
+    "numpy": ("dtype", "ndarray"),
+    "numpy._core.multiarray": ("_reconstruct", "scalar"),
+    "numpy._core.numeric": ("_frombuffer",),
+    "pathlib": ("Path", "PosixPath", "WindowsPath"),
+    "themescope.core.errors": ("_unpickled",),
+}
+
+
+def data_of(answer: bytes) -> Any:
+    """Return what a process has sent that read a foreign file, which may have taken it over: data and errors only.
+
+    Raises ``pickle.UnpicklingError`` where anything else is named, such as a function to call.
+    """
+    return _Data(io.BytesIO(answer)).load()
 
 
 def _pickled(error: Exception) -> bytes:

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import pickle
 import re
 import sys
 import threading
@@ -17,12 +18,13 @@ import psutil
 import pytest
 
 from tests.jobs import readings
-from themescope.core.errors import Cancelled, ReadError
+from themescope.core.errors import Cancelled, ExecutorError, ReadError
 from themescope.core.protocols import SILENT, NullReport, Report
 from themescope.core.readers.formats import preview, sample
 from themescope.jobs.common.importing import reading
 from themescope.jobs.common.importing.reading import call_apart, each_apart, preview_of, read_files, time_limit
 from themescope.jobs.common.models import language_of_file
+from themescope.jobs.executors.base import Failure
 
 
 @pytest.fixture(autouse=True)
@@ -271,3 +273,37 @@ def test_an_answer_that_is_too_large_for_its_file_is_refused(tmp_path: Path) -> 
     (tmp_path / "a.txt").write_text("a")
     with pytest.raises(ReadError, match=r"^a\.txt: its text is larger than 67 MB, which is implausible"):
         call_apart(tmp_path / "a.txt", bytes, 100 << 20)
+
+
+class Order:
+    """What a file that has taken the reading process over lets it answer: an order to the process that asked."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.mark),)
+
+
+def hostile(mark: Path) -> Order:
+    return Order(mark)
+
+
+def hostile_items(mark: Path, report: Report) -> Generator[Order, None, None]:
+    yield Order(mark)
+
+
+def hostile_failure(mark: Path) -> Failure:
+    return Failure(pickle.dumps(Order(mark)), "It is bad.", "", defect=False)
+
+
+def test_what_a_reading_process_answers_is_data(tmp_path: Path) -> None:
+    path, mark = tmp_path / "a.txt", tmp_path / "taken-over"
+    path.touch()
+    with pytest.raises(ReadError, match="sent something else than its content"):
+        call_apart(path, hostile, mark)
+    with pytest.raises(ReadError, match="sent something else than its content"):
+        list(read_files([path], partial(hostile_items, mark), SILENT))
+    with pytest.raises(ExecutorError, match=r"^It is bad\."):
+        call_apart(path, hostile_failure, mark)
+    assert not mark.exists()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,11 +23,13 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit import runtime
 from streamlit.errors import StreamlitDuplicateElementKey
+from streamlit.runtime.state.session_state import Serialized, Value, WStates
 
 from themescope.core.errors import ThemescopeError
 from themescope.webapp.shared.text import plain
 
 T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
 
 _MIME = {
     ".bib": "text/plain",
@@ -142,6 +146,12 @@ def changes(old: Any, new: Any) -> Any:
     return [new]
 
 
+def message(key: str, event: str) -> dict[str, Any]:
+    """Return what a component has sent with an event, for callbacks; a message of another form is none."""
+    found = (st.session_state.get(key) or {}).get(event)
+    return found if isinstance(found, dict) else {}
+
+
 Columns = Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame | Styler
 """A table: values by the title of their column, or its rows."""
 
@@ -177,8 +187,14 @@ def _draw_cards(
     data = {"columns": names, "rows": rows, "total": len(frame), "clickable": on_click is not None}
     widget = f"{_CARDS_KEY}-{key or hash((*names, *map(tuple, rows)))}"
     call: dict[str, Any] = {"data": data, "key": widget}
+
+    def choose() -> None:
+        row = message(widget, "row").get("row")
+        if on_click is not None and isinstance(row, int) and 0 <= row < len(frame):
+            on_click(row)
+
     if on_click is not None:
-        call["on_row_change"] = lambda: on_click(int(st.session_state[widget]["row"]))
+        call["on_row_change"] = choose
     with suppress(StreamlitDuplicateElementKey):  # the same table twice: phones show the second one as it is
         draw_component("table_cards", **call)
 
@@ -203,8 +219,8 @@ def clickable_table(columns: Columns, key: str, on_click: Callable[[int], None],
 
     def choose() -> None:
         cells = st.session_state[key]["selection"]["cells"]
-        if cells:
-            on_click(cells[0][0])
+        if cells and isinstance(row := cells[0][0], int) and row >= 0:
+            on_click(row)
 
     draw_table(columns, on_click=on_click, key=key, on_select=choose, selection_mode="single-cell", **options)
 
@@ -305,6 +321,39 @@ def _keep_download(content: bytes, mime: str, file: str) -> None:
         files.add(content, mime, name, file_name=file, is_for_static_download=True)
 
 
+# --- forged values ---------------------------------------------------------------------------------------------------
+
+
+_read_value = WStates.__getitem__
+
+
+def _genuine_value(states: WStates, key: str) -> Any:
+    """Return the value of a widget; what its part of a page cannot have sent counts as none, with a line in the log.
+
+    Streamlit passes on values of another kind, and fails at those that it cannot read, in this and all later runs.
+    """
+    held, widget = states.states.get(key), states.widget_metadata.get(key)
+    if not isinstance(held, Serialized) or widget is None:
+        return _read_value(states, key)
+    try:
+        kind = held.value.WhichOneof("value")
+        if kind not in (None, widget.value_type):
+            raise TypeError
+        if kind == "json_value" and not isinstance(json.loads(held.value.json_value), dict):  # of components, all ours
+            raise TypeError
+        value = _read_value(states, key)
+        if not isinstance(value, float) or math.isfinite(value):
+            return value
+    except Exception:  # of whatever kind: the value comes from outside
+        pass
+    _LOG.warning("A browser sent a value of another kind for a widget (%s); it is ignored.", widget.value_type)
+    states.states[key] = Value(widget.deserializer(None))
+    return _read_value(states, key)
+
+
+WStates.__getitem__ = _genuine_value  # type: ignore[method-assign]
+
+
 # --- action keys ------------------------------------------------------------------------------------------------------
 
 
@@ -360,7 +409,7 @@ def action_keys(
         },
         key=widget,
         on_actions_change=lambda: dispatch_actions(
-            state, url_key, handlers, (st.session_state.get(widget) or {}).get("actions")
+            state, url_key, handlers, message(widget, "actions")
         ),
     )  # fmt: skip
 

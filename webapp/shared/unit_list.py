@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from themescope.jobs.services import selections
 from themescope.jobs.services.search import parsed, parts_of
 from themescope.jobs.services.selections import SelectedSentences
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import ASSETS, draw_component
+from themescope.webapp.shared.components import ASSETS, draw_component, message
 from themescope.webapp.shared.text import count, shorten
 
 PER_GROUP = 40
@@ -49,11 +49,11 @@ class Sent:
     groups: tuple[int, ...] = ()
     picked: bool = False
 
-    def request(self, event: Any) -> None:
+    def request(self, event: Mapping[str, Any]) -> None:
         """Note the groups that the browser requests."""
-        found = event if isinstance(event, dict) else {}
-        wanted = [n for n in found.get("wanted", []) if isinstance(n, int) and n >= 0]
-        self.list, self.groups = str(found.get("list", "")), tuple(wanted[:_GROUPS])
+        wanted = event.get("wanted")
+        numbers = [n for n in wanted if isinstance(n, int) and n >= 0] if isinstance(wanted, list) else []
+        self.list, self.groups = str(event.get("list", "")), tuple(numbers[:_GROUPS])
 
 
 def of_sentences(
@@ -90,11 +90,8 @@ def _draw(units: Units, key: str, height: int, focus: int, on_pick: Callable[[in
         st.rerun()
     widget = f"{key}-list"
 
-    def event(name: str) -> Any:
-        return (st.session_state.get(widget) or {}).get(name)
-
     def pick() -> None:
-        chosen = (event("pick") or {}).get("id")
+        chosen = message(widget, "pick").get("id")
         if on_pick is not None and isinstance(chosen, int) and chosen in units.ids:
             on_pick(chosen)
             sent.picked = True
@@ -105,7 +102,7 @@ def _draw(units: Units, key: str, height: int, focus: int, on_pick: Callable[[in
         *SCRIPTS,
         data=view_data(units, sent) | {"height": height, "focus": focus},
         key=widget,
-        on_groups_change=lambda: sent.request(event("groups")),
+        on_groups_change=lambda: sent.request(message(widget, "groups")),
         on_pick_change=pick,
     )
 

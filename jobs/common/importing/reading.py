@@ -29,7 +29,7 @@ from themescope.core.protocols import NullReport, Report
 from themescope.core.readers.dataset_folders import files_below
 from themescope.core.readers.formats import Preview, preview
 from themescope.core.readers.streams import FileHead, packing_of
-from themescope.jobs.executors.base import POLL_S, Failure, end_with_parent
+from themescope.jobs.executors.base import POLL_S, Failure, data_of, end_with_parent
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -141,9 +141,9 @@ def call_apart(path: Path, function: Callable[..., R], *args: Any, among: Sequen
         ) from None
     if done.returncode:
         raise _ended(path, done.returncode, limits)
-    found = pickle.loads(done.stdout)
+    found = _sent_by(path, done.stdout)
     if isinstance(found, Failure):
-        raise found.exception()
+        raise found.exception(data_of)
     result: R = found
     return result
 
@@ -225,7 +225,7 @@ def _read_apart(
         while True:
             _wait(receiver, report, path, progress)
             try:
-                kind, value = receiver.recv()
+                kind, value = _sent_by(path, receiver.recv_bytes())
             except (EOFError, ConnectionError):
                 process.join()
                 raise _ended(path, process.exitcode, limits) from None
@@ -239,7 +239,7 @@ def _read_apart(
             elif kind == "memory":
                 raise limits.too_large(path)
             elif kind == "failed":
-                raise value.exception()
+                raise value.exception(data_of)
             else:
                 result: R = value
                 return result
@@ -248,6 +248,14 @@ def _read_apart(
         process.join()
         process.close()
         receiver.close()
+
+
+def _sent_by(path: Path, answer: bytes) -> Any:
+    try:
+        return data_of(answer)
+    except Exception:  # of whatever kind: a file that takes a process over may let it write anything
+        problem = "the process that read it sent something else than its content."
+        raise ReadError(path, problem, advice="It may be an attack: open it nowhere else.") from None
 
 
 def _wait(receiver: Connection, report: Report, path: Path, progress: tuple[float, float, str]) -> None:

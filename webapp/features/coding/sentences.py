@@ -141,8 +141,8 @@ def _draw(state: RelabelState, ids: Ids, name: str, head: dict[str, Any], with_c
         state.focused = int(ids[min(state.focused_at, len(ids) - 1)]) if len(ids) else None
     state.focused_at = int(np.flatnonzero(ids == state.focused)[0]) if state.focused is not None else 0
 
-    def focus(event: Any) -> None:
-        if isinstance(event, Mapping) and is_int(event.get("id")):
+    def focus(event: Mapping[str, Any]) -> None:
+        if is_int(event.get("id")):
             state.focused = event["id"]
 
     data = panes_data(state, ids, name, head, with_codes, search)

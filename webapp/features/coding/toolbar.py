@@ -16,7 +16,7 @@ from themescope.webapp.features.coding import CODE_KEYS, queries
 from themescope.webapp.features.coding.actions import Handler, actions_of, dispatch
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import people
-from themescope.webapp.shared.components import Known, draw_component
+from themescope.webapp.shared.components import Known, draw_component, message
 from themescope.webapp.shared.figures import Tones
 from themescope.webapp.shared.results.compare_queries import TABLE
 from themescope.webapp.shared.text import ago, count, plain, shorten
@@ -49,15 +49,15 @@ def draw(
 
     def on(kind: str, act: Callable[[Any], None]) -> Callable[[], None]:
         def take() -> None:
-            message = (st.session_state.get(key) or {}).get(kind)
-            if isinstance(message, Mapping) and isinstance(has := message.get("has"), Mapping):
+            sent = message(key, kind)
+            if isinstance(has := sent.get("has"), Mapping):
                 for view, one in state.known.items():
                     one.note(has.get(view))
-            act(message)
+            act(sent)
 
         return take
 
-    handlers = {"actions": lambda message: dispatch(state, message, handle), **events}
+    handlers = {"actions": lambda sent: dispatch(state, sent, handle), **events}
     callbacks = {f"on_{kind}_change": on(kind, act) for kind, act in handlers.items()}
     draw_component(
         name, ASSETS, "actions.js", "coding.js", *scripts, data=known.since(data) | {"view": key}, key=key, **callbacks

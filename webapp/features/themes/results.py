@@ -31,7 +31,7 @@ from themescope.webapp.features import themes as state
 from themescope.webapp.map_view.scene import MANY
 from themescope.webapp.shared import queries, unit_list
 from themescope.webapp.shared.choose import grouped, model_label, model_notes, open_tab, segment
-from themescope.webapp.shared.components import draw_component, draw_table, toast_error
+from themescope.webapp.shared.components import draw_component, draw_table, message, toast_error
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.forms import table_files
 from themescope.webapp.shared.frame import header
@@ -234,7 +234,7 @@ def _related(shown: Shown) -> list[str]:
 
 def _act(analysis: Analysis) -> None:
     """Do what somebody chose on a card; a callback."""
-    event = (st.session_state.get(_CARDS) or {}).get("act") or {}
+    event = message(_CARDS, "act")
     kind, place, value = event.get("kind"), event.get("place"), str(event.get("value") or "").strip()
     if event.get("digest") != analysis.run.digest or not isinstance(place, int):
         return

@@ -13,7 +13,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       pair.append(make("span", "name", data.columns[place + 1]), make("span", "", value));
       box.append(pair);
     });
-    if (data.clickable) box.onclick = () => setTriggerValue("row", row);
+    if (data.clickable) box.onclick = () => setTriggerValue("row", { row });
     item.append(box);
     return item;
   }

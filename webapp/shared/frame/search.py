@@ -38,7 +38,7 @@ from themescope.jobs.services.search import (
     sentences_for,
 )
 from themescope.webapp.shared import projects, queries
-from themescope.webapp.shared.components import draw_component, succeeds
+from themescope.webapp.shared.components import draw_component, message, succeeds
 from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.navigation import is_open, offered, offered_cards, switch_page
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
@@ -311,19 +311,19 @@ def dialog() -> None:
     asked = st.session_state.pop(_ASKED, None)
     data: dict[str, Any] = {"label": "Search", "way": "By meaning, in this project"}
     data["find"] = st.session_state.pop(SOUGHT, st.query_params.get(FIND))
-    if asked is not None:
+    if asked:
         data |= _answer(str(asked.get("text") or ""), bool(asked.get("meaning")), asked.get("number"))
     draw_component("search", data=data, key=BOX, width="content", on_query_change=_typed, on_open_change=_choose)
 
 
 def _typed() -> None:
     """Keep the query of the dialog for the answer; a callback."""
-    st.session_state[_ASKED] = (st.session_state.get(BOX) or {}).get("query")
+    st.session_state[_ASKED] = message(BOX, "query")
 
 
 def _choose() -> None:
     """Keep what was chosen of an answer; a callback."""
-    st.session_state[_CHOSEN] = (st.session_state.get(BOX) or {}).get("open")
+    st.session_state[_CHOSEN] = message(BOX, "open")
 
 
 def _answer(text: str, meaning: bool, number: object) -> dict[str, Any]:
