@@ -51,6 +51,8 @@ class OpenDocument(DocumentReader):
 
 def _blocks(package: Package) -> Iterator[Block]:
     content, styles = package.xml("content.xml"), package.xml("styles.xml")
+    if content is None:
+        raise package.without("content.xml")
     parents = {
         attribute(value, "name"): attribute(value, "parent-style-name")
         for root in (content, styles)

@@ -55,6 +55,10 @@ class Package:
     def _damaged(self) -> ReadError:
         return ReadError(self._path, "the file is damaged or encrypted.", advice="Save it again without a password.")
 
+    def without(self, name: str) -> ReadError:
+        """Return the error for a document that lacks the part with its text."""
+        return ReadError(self._path, f"its part {name} is missing, so nothing can be read.", advice="Save it again.")
+
     def read(self, name: str) -> bytes:
         """Return the bytes of a part, none if there is no such part."""
         if name not in self.names:
@@ -97,8 +101,16 @@ def names_in(head: FileHead) -> list[str]:
 
 
 def media_type(head: FileHead) -> bytes:
-    """Return the beginning of the part that says what a document is, empty if it is not the first part."""
-    return head.data[38:138] if head.data[30:].startswith(b"mimetype") else b""
+    """Return the beginning of the part that says what a document is, empty without such a part."""
+    if head.data[8:10] == b"\0\0" and head.data[30:].startswith(b"mimetype"):
+        return head.data[38:138]
+    if "mimetype" not in names_in(head):
+        return b""
+    try:  # some programs compress it, or write it later
+        with zipfile.ZipFile(io.BytesIO(whole_bytes(head.path))) as parts, parts.open("mimetype") as part:
+            return part.read(100)
+    except DAMAGE:
+        return b""
 
 
 def local(tag: str) -> str:

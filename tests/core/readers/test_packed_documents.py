@@ -13,6 +13,7 @@ from tests.core.readers.test_documents import listed, read
 from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
+from themescope.core.readers.documents.open_document import made_of as odt_of
 from themescope.core.readers.documents.packages import made
 from themescope.core.readers.formats import preview
 
@@ -272,3 +273,20 @@ def test_encrypted_documents_and_presentations_are_refused_with_what_to_do(name,
     articles, account = read(write(tmp_path, "b.zip", packed.getvalue()))
     (reason,) = listed(account, "file that cannot be read")
     assert texts(articles) == ["The bus is late."] and re.search(problem, reason)
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_document_is_what_its_media_type_says_however_it_is_packed(packing, tmp_path):
+    kind, body = "application/vnd.oasis.opendocument.text", odt_of("<text:p>The bus is late.</text:p>")
+    with zipfile.ZipFile(io.BytesIO(body)) as parts:
+        content = parts.read("content.xml")
+    for name in ("a.odt", "a.zip"):
+        with zipfile.ZipFile(tmp_path / name, "w", packing) as archive:
+            archive.writestr("mimetype", kind)
+            archive.writestr("content.xml", content)
+        articles, _ = read(tmp_path / name)
+        assert texts(articles) == ["The bus is late."]
+    with zipfile.ZipFile(tmp_path / "empty.odt", "w", packing) as archive:
+        archive.writestr("mimetype", kind)
+    with pytest.raises(ReadError, match=r"its part content\.xml is missing"):
+        read(tmp_path / "empty.odt")
