@@ -19,16 +19,17 @@ from themescope.core.readers.streams import FileHead
 from themescope.core.registry import resolve
 from themescope.core.types import Article
 
+_UNPACK, _AS_TABLE = "Unpack it first.", "Export it as CSV or Excel, with the labels of its values."
+_IMAGE = ("an image", "Save what it says as text, or as a PDF with text.")
 _BINARIES = {
-    b"PK\x03\x04": "a damaged ZIP archive (or a document packed as one)",
-    b"7z\xbc\xaf": "a 7-Zip archive",
-    b"\x28\xb5\x2f\xfd": "a Zstandard archive",
-    b"PAR1": "a Parquet table",
-    b"SQLite format 3": "an SQLite database",
-    b"\x89PNG": "an image",
-    b"\xff\xd8\xff": "an image",
-    b"Rar!": "a RAR archive",
-}
+    b"PK\x03\x04": ("a damaged ZIP archive (or a document packed as one)", "Save it again."),
+    b"7z\xbc\xaf": ("a 7-Zip archive", _UNPACK), b"\x28\xb5\x2f\xfd": ("a Zstandard archive", _UNPACK),
+    b"Rar!": ("a RAR archive", _UNPACK), b"SQLite format 3": ("an SQLite database", "Export its table as CSV."),
+    b"$FL": ("an SPSS file (.sav)", _AS_TABLE), b"<stata_dta>": ("a Stata file (.dta)", _AS_TABLE),
+    b"\x89PNG": _IMAGE, b"\xff\xd8\xff": _IMAGE,
+    b"ID3": ("a recording", "Transcribe it first."), b"RIFF": ("a recording", "Transcribe it first."),
+}  # fmt: skip
+"""Beginning of a file → what it is, and what to do."""
 _OLE = b"\xd0\xcf\x11\xe0"
 _OLD = {
     "EncryptedPackage": (
@@ -76,9 +77,9 @@ def detect(path: Path) -> str:
         if resolve(card.detector)(head):
             return card.id
     known = "Supported formats: " + ", ".join(card.title for card in REGISTRY) + "."
-    for magic, name in _BINARIES.items():
+    for magic, (name, advice) in _BINARIES.items():
         if head.data.startswith(magic):
-            raise ReadError(head.path, f"this is {name}, which no reader supports.", "byte 0", known)
+            raise ReadError(head.path, f"this is {name}, which no reader supports.", "byte 0", advice)
     if head.binary_at is not None:
         raise ReadError(head.path, "this is binary data, which no reader supports.", f"byte {head.binary_at:,}", known)
     if _XML.match(head.text) and head.suffix not in (".md", ".markdown"):

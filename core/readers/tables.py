@@ -596,12 +596,13 @@ _OPENERS: Mapping[str, Callable[[_Source], FileTable]] = {
 # --- columns ----------------------------------------------------------------------------------------------------------
 
 TEXT_NAMES = ("text", "sentence", "sentences", "claim", "claims", "content", "body", "comment", "comments", "review",
-               "message", "description", "answer", "abstract", "tweet", "utterance")  # fmt: skip
+               "message", "description", "answer", "abstract", "tweet", "selftext", "utterance")  # fmt: skip
 """Usual names of the column of the texts, in lower case."""
 _ADDRESS = re.compile(
-    r"(?:https?://|www\.)\S*|[^\s@]+@[^\s@]+|(?=\S*\d)[\w:{}.+/@-]{6,}|Mozilla/\d.*", re.IGNORECASE | re.ASCII
+    r"(?:https?://|www\.)\S*|[^\s@]+@[^\s@]+|(?=\S*\d)[\w:{}.+/@-]{6,}|Mozilla/\d.*|(?:\[\{|\{\").*",
+    re.IGNORECASE | re.ASCII | re.DOTALL,
 )
-"""Addresses, ids, and names of browsers."""
+"""Addresses, ids, names of browsers, and JSON."""
 _NAMED, _RIVAL = 4, 1 / 3
 """Weight of the letters of a column called so, and the part of the most letters from which another column may be it."""
 

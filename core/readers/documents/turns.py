@@ -62,7 +62,8 @@ _NAME = re.compile(
 _TITLE = re.compile(r"[^\W\d_a-z]\w{0,4}\.")
 """A word with a stop inside a name, such as “Dr.”."""
 _NOTICE = re.compile(
-    r"(.+) (?:(?:started|stopped) (?:the )?(?:transcription|recording)|(?:joined|left) the meeting)\.?"
+    r"(.+) (?:(?:started|stopped) (?:the )?(?:transcription|recording)|(?:joined|left) the meeting)\.?|"
+    r"Transcribed by https://otter\.ai"
 )
 """What programs write into a transcript of a meeting."""
 _EMPTY = re.compile(
@@ -269,7 +270,7 @@ class Layout:
             return Turn(said[1], head.time if head else "", said[2]), True
         if head is None or (self._all_timed and not head.time):
             told = _NOTICE.fullmatch(line.strip()[:_LONGEST])
-            return (Turn("", "", line.strip()), True) if told and told[1] in self.speakers else None
+            return (Turn("", "", line.strip()), True) if told and {None, *self.speakers} & {told[1]} else None
         known = head.speaker in self.speakers and (head.alone == self._alone or not head.time)
         if known:
             return Turn(head.speaker, head.time, head.text), True
@@ -343,7 +344,7 @@ _SUBTYPES = ("_join", "_leave", "_topic", "_purpose", "_name", "_archive", "_una
 _MARKED = re.compile(r"<([@#!]?)([^<>|\s][^<>|]*)(?:\|([^<>]*))?>")
 """A mention, a channel or a link of Slack, with its label."""
 _MESSAGE_COLUMNS = {
-    "text": ("text", "content"), SPEAKER: ("from", "actor", "username", "user"), TIME: ("date", "timestamp"),
+    "text": ("text", "content"), SPEAKER: ("from", "actor", "user", "username"), TIME: ("date", "timestamp"),
     "reply to": ("reply_to_message_id", "thread_ts"),
 }  # fmt: skip
 

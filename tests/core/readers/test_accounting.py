@@ -501,6 +501,41 @@ def joined_by(end: str):
     return lambda parts: end.join(kind + text for kind, text in parts).encode()
 
 
+MESSAGES = {
+    "text": {"from": "Ada", "text": "{}"},
+    "pieces": {"from": "Ada", "text": ["a ", {"type": "bold", "text": "{}"}], "text_entities": []},
+    "twice": {"from": "Ada", "text": "{}", "text_entities": [{"type": "plain", "text": "{}"}]},
+    "from": {"from": "{}", "text": "Begin."},
+    "service": {"type": "service", "actor": "Ada", "action": "{}"},
+    "photo": {"from": "Ada", "text": "", "photo": "{}"},
+    "username": {"user": "Ada", "username": "{}", "text": "Begin."},
+}
+
+
+def filled_in(value, text):
+    """Return JSON values with a text in the place of braces."""
+    if isinstance(value, dict):
+        return {key: filled_in(part, text) for key, part in value.items()}
+    return [filled_in(part, text) for part in value] if isinstance(value, list) else value.replace("{}", text)
+
+
+def telegram(parts: Parts) -> bytes:
+    sent = {"type": "message", "date": "2024-01-01T10:00:00"}
+    return json.dumps({"messages": [sent | filled_in(MESSAGES[kind], text) for kind, text in parts]}).encode()
+
+
+def slack(parts: Parts) -> bytes:
+    """An archive with a day of messages, and the people in them."""
+    forms = {"text": "{}", "link": "see <http://x.org|{}>", "join": "{}"}
+    sent = [
+        {"type": "message", "ts": f"{n}.5", "user": "U0BMQB6JE", "text": forms[kind].format(text)}
+        | ({"subtype": "channel_join"} if kind == "join" else {})
+        for n, (kind, text) in enumerate(parts)
+    ]
+    people = json.dumps([{"id": "U0BMQB6JE", "name": "Ada"}])
+    return made({"users.json": people, "channels.json": "[]", "bus/1.json": json.dumps(sent)})
+
+
 SPEAKERS = ["", "Ada: ", "Bea: ", "[00:01] ", "[00:02] Ada: ", "12:30 Bea: "]
 REFERENCES = {"AB": "TI  - Bea\nAB  - {}\n", "more": "AB  - Ada\n      {}\n", "TI": "TI  - {}\n", "XX": "XX  - {}\n"}
 TABLE_KINDS = ["answer", "answer", "place"]
@@ -549,6 +584,8 @@ FORMATS = {
         ["", "*** START OF THE PROJECT GUTENBERG EBOOK *** ", "*** END OF THE PROJECT GUTENBERG EBOOK *** "],
         joined_by("\n"),
     ),
+    "Telegram": Format("table", "a.json", [*MESSAGES], telegram),
+    "Slack": Format("zip", "a.zip", ["text", "link", "join"], slack),
     "Nexis": Format("word", "a.docx", [*NEXIS], nexis),
     "Factiva": Format(
         "references",

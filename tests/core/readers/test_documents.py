@@ -232,7 +232,10 @@ TALKS = {
         ("Ada", "10:01", "the bus was late"),
         ("Bea", "10:02", "i walk"),
     ],
-    "Ada  0:03\nHello there.\n\nBea  0:07\nFine.\n": [("Ada", "0:03", "Hello there."), ("Bea", "0:07", "Fine.")],
+    "Ada  0:03\nHello there.\n\nBea  0:07\nFine.\n\nTranscribed by https://otter.ai\n": [
+        ("Ada", "0:03", "Hello there."),
+        ("Bea", "0:07", "Fine."),
+    ],
     "<Ada> the bus\n<Bea> is late\n": [("Ada", None, "the bus"), ("Bea", None, "is late")],
     "A: Why?\nB: So. Note: this.\nA: I see.\nB: Yes.\n": [
         ("A", None, "Why?"),

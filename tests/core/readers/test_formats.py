@@ -219,6 +219,9 @@ def test_decompression_bombs_are_refused(tmp_path, monkeypatch):
         (b"PK\x03\x04" + b"x" * 50, "ZIP"),
         (b"\xd0\xcf\x11\xe0" + "WordDocument".encode("utf-16-le"), "old Word document.*Save it as"),
         (b"<rss></rss>", "XML with the root element <rss>.*Export it as"),
+        (b"$FL2@(#) SPSS DATA FILE", "SPSS file.*Export it as CSV"),
+        (b"\x28\xb5\x2f\xfd\x04", "Zstandard archive.*Unpack it"),
+        (b"ID3\x04\x00\x00", "recording.*Transcribe it"),
         (bytes(range(256)), "binary"),
     ],
 )

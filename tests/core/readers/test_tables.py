@@ -79,6 +79,19 @@ WRITTEN = {
         "answer|ua",
         2,
     ),
+    "posts of Reddit": (
+        "a.jsonl",
+        '{"id": "a", "title": "A long title of a post without a meaning", "selftext": "The bus is late."}\n'
+        '{"id": "b", "title": "Another title of a post like that one", "selftext": "Full."}\n',
+        "id|title|selftext",
+        2,
+    ),
+    "texts beside lists of objects": (
+        "a.json",
+        '[{"a": [{"fallback": "a long one in JSON", "n": 1}], "b": "Late bus."}, {"a": [], "b": "Full."}]',
+        "a|b",
+        2,
+    ),
     "JSON array": ("a.json", '[{"id": 1, "text": "The bus is late."},\n {"id": 2, "text": "Full."}]', "id|text", 2),
     "JSON object": ("a.json", '{"made": "x", "rows": [{"text": "The bus is late."}]}', "text", 1),
 }
