@@ -102,7 +102,7 @@ def _add() -> None:
         password = st.text_input(
             "Initial password", type="password", help="Required only where others can reach the pages."
         )
-        st.caption("To add a user who signs in through an organisation: themescope people add E-MAIL --oidc")
+        st.caption("To add a user who signs in through an organisation: `themescope people add E-MAIL --oidc`")
         if st.form_submit_button("Add", icon=":material/person_add:"):
             _try(
                 lambda: members.add(

@@ -539,21 +539,21 @@ def _sample(corpus: CorpusRecord, number: int) -> SampleForm:
     by, allocation, where = None, Allocation.PROPORTIONAL, None
     given: tuple[tuple[str, int], ...] = ()
     if columns:
-        first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
-        strata = first.selectbox(
+        left, right = st.columns(2)
+        strata = left.selectbox(
             "Strata", list(columns), index=None, placeholder="none", key=_key("strata"),
             help="Draws from each value of the column, also from missing ones.",
         )  # fmt: skip
         by = _column_key(columns[strata]) if strata else None
         if by is not None:
-            chosen = second.selectbox(
+            chosen = left.selectbox(
                 "Of each value", list(Allocation), format_func=_ALLOCATIONS.__getitem__, key=_key("allocation")
             )
             allocation = chosen or allocation
             if allocation is Allocation.GIVEN:
                 given = _numbers(columns[str(strata)])
-        only = third.selectbox("Only where", list(columns), index=None, placeholder="all", key=_key("where"))
-        values = fourth.multiselect("is", columns[only].categories, key=_key(f"values_{only}")) if only else []
+        only = right.selectbox("Only where", list(columns), index=None, placeholder="all", key=_key("where"))
+        values = right.multiselect("is", columns[only].categories, key=_key(f"values_{only}")) if only else []
         where = (_column_key(columns[only]), tuple(values)) if only and values else None
     new_only = outside = False
     if queries.read(lambda r: bool(samples_of(r, corpus.id))):
@@ -595,20 +595,20 @@ def _column_key(column: ColumnRecord) -> ColumnKey:
 def _plan(corpus: CorpusRecord, names: tuple[str, ...], everybody: bool, random: bool) -> DistributionPlan:
     """Choose how the units are divided."""
     share, several = (100, len(names)) if everybody else (20, 2)
-    left, middle, right, last = st.columns(4, vertical_alignment="bottom")
+    first, second, third, last = st.columns(4, vertical_alignment="bottom")
     if len(names) > 1 and not everybody:
-        share = left.number_input(
+        share = third.number_input(
             "Overlap (%)", 0, 100, 20, 10, key=_key("share"),
             help="Share of the items that several people code. The reliability of people is estimated from them.",
         )  # fmt: skip
-        several = middle.number_input("People on each of them", 2, len(names), 2, key=_key("several"))
+        several = last.number_input("People on each of them", 2, len(names), 2, key=_key("several"))
     orders = [Order.GIVEN, Order.RANDOM, *([Order.UNCERTAIN] if compare_queries.analyses(corpus.id) else [])]
-    order = right.selectbox(
+    order = first.selectbox(
         "Order", orders, int(random), format_func=lambda one: one.value.capitalize(),
         key=_key("order_sample" if random else "order"),
         help="“Most uncertain first” needs themes to begin with.",
     )  # fmt: skip
-    seed = last.number_input("Seed", 0, 1_000_000, 0, key=_key("seed"))
+    seed = second.number_input("Seed", 0, 1_000_000, 0, key=_key("seed"))
     share = share if len(names) > 1 else 0
     return DistributionPlan(names, share / 100, max(int(several), 2), order or Order.GIVEN, int(seed), _quotas(names))
 
@@ -616,7 +616,7 @@ def _plan(corpus: CorpusRecord, names: tuple[str, ...], everybody: bool, random:
 def _quotas(names: tuple[str, ...]) -> dict[str, int]:
     """Choose the maximum number of items of each person; without one, there is no limit."""
     found: dict[str, int] = {}
-    columns = st.columns(4)
+    columns = st.columns(4) if names else []
     for place, name in enumerate(names):
         limit = columns[place % 4].number_input(
             f"Most for {plain(name or UNNAMED)}", 0, 100_000, value=None, placeholder="no limit",

@@ -25,7 +25,7 @@ def show(panel: Panel) -> None:
             heading = f"**{plain(panel.heading or count(len(panel.selection), 'unit'))}**"
             groups = _summary(panel)
             st.markdown(
-                heading + (f" :gray[· {plain(groups)}]" if groups else ""), width="stretch",
+                heading + (f" :small[:gray[· {plain(groups)}]]" if groups else ""), width="stretch",
             )  # fmt: skip
             if panel.on_clear is not None:
                 st.button(panel.clear, on_click=panel.on_clear, type="tertiary", key=f"{panel.key}-clear")
