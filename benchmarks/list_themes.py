@@ -1,6 +1,6 @@
 """Themes of lists, beside BERTopic, EVoC, UMAP with HDBSCAN, and k-means by silhouette on the same vectors.
 
-    python -m benchmarks.list_themes LISTS.json --record RECORD.json [--rows 300] [--most 3] [--ways find_themes …]
+    python -m benchmarks.list_themes LISTS.json --record RECORD.json [--rows 300 1000] [--kinds …] [--most 3] [--ways …]
     python -m benchmarks.list_themes --record RECORD.json
 
 LISTS is a JSON list of [kind, sentences, codes] (`benchmarks.lists`), of which the first ``--most`` of each kind are
@@ -153,20 +153,23 @@ def run(args: argparse.Namespace, record: Scores) -> None:
     for kind, texts, codes in json.loads(args.lists.read_text(encoding="utf-8")):
         count[kind] += 1
         numbered.append((count[kind], kind, texts, codes))
-    for number, kind, every, all_codes in sorted(numbered, key=lambda one: one[0]):
-        rows = np.sort(np.random.default_rng([number, 0]).permutation(len(every))[: args.rows])
-        texts, codes = [every[row] for row in rows], [all_codes[row] for row in rows]
-        digest = hashlib.blake2b("\n".join(texts).encode(), digest_size=8).hexdigest()
-        if number > args.most or any(one["texts"] == digest for one in record["lists"]):
+    for number, kind, every, codes in sorted(numbered, key=lambda one: one[0]):
+        order = np.random.default_rng([number, 0]).permutation(len(every))[: max(args.rows)]
+        cuts = [np.sort(order[:rows]) for rows in dict.fromkeys(min(rows, len(order)) for rows in args.rows)]
+        digests = [
+            hashlib.blake2b("\n".join(every[i] for i in cut).encode(), digest_size=8).hexdigest() for cut in cuts
+        ]
+        known = {one["texts"] for one in record["lists"]}
+        if number > args.most or (args.kinds and kind not in args.kinds) or known.issuperset(digests):
             continue
-        kept = args.vectors / f"{digest}.npy" if args.vectors else None
-        x = np.load(kept) if kept and kept.is_file() else np.asarray(vectors_of(model, texts), np.float32)
-        if kept:
-            np.save(kept, x)
-        scores = measured(model, x, kind, texts, codes, set(args.ways))
-        record["lists"].append({"kind": kind, "number": number, "rows": len(texts), "texts": digest} | scores)
-        args.record.write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
-        print(kind, number, len(texts), scores["k"], scores["ways"][OURS], flush=True)
+        x = np.asarray(vectors_of(model, [every[row] for row in order]), np.float32)[np.argsort(order)]
+        for cut, digest in zip(cuts, digests, strict=True):
+            texts, truth = [every[row] for row in cut], [codes[row] for row in cut]
+            own = x[np.searchsorted(np.sort(order), cut)]
+            scores = measured(model, own, kind, texts, truth, set(args.ways))
+            record["lists"].append({"kind": kind, "number": number, "rows": len(texts), "texts": digest} | scores)
+            args.record.write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
+            print(kind, number, len(texts), scores["k"], scores["ways"][OURS], flush=True)
 
 
 def tables(lists: Sequence[Scores]) -> None:
@@ -217,10 +220,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lists", type=Path, nargs="?")
     parser.add_argument("--record", type=Path, required=True)
-    parser.add_argument("--rows", type=int, default=300)
+    parser.add_argument("--rows", type=int, nargs="+", default=[300])
+    parser.add_argument("--kinds", nargs="*", default=[])
     parser.add_argument("--most", type=int, default=100)
     parser.add_argument("--ways", nargs="*", default=[], choices=(OURS, GIVEN))
-    parser.add_argument("--vectors", type=Path, help="folder that keeps vectors for the next run")
     args = parser.parse_args()
     used = [name for name in ("themescope", "umap-learn", "scikit-learn", "bertopic", "evoc") if find_spec_of(name)]
     record: Scores = {

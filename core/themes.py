@@ -74,7 +74,7 @@ class Themes(FoundThemes):
     vectors: Matrix
     """(m, dim) vectors of the different texts, in the order of :class:`.DistinctTexts`."""
     clusterer: str
-    """Clusterer that found the themes, unless they are dense groups."""
+    """Clusterer that found the themes, unless they are groups of a layout."""
     encoder: EncoderLike | None = None
     """The model of the vectors; None where saved themes were loaded without one."""
     index: Any = None
@@ -249,16 +249,18 @@ class Themes(FoundThemes):
         from scipy.cluster.hierarchy import cut_tree
 
         if self.by_density and not isinstance(self.encoder, SentenceModel):
-            raise DataError("Dense groups depend on their model. Load the themes with it: Themes.load(folder, model).")
+            raise DataError(
+                "Themes of a list depend on their model. Load the themes with it: Themes.load(folder, model)."
+            )
         compared = np.sort(np.random.default_rng(seed).permutation(self.usual)[:COMPARED])
         x, found = self._features()[compared], self.level(self.suggested)
         first, k = (len({*one.different_labels[compared].tolist()}) for one in (found, self))
-        own, wanted = len(self.coarser), 0 if self.reason else first
+        own = len(self.coarser)
 
         def regroup(rows: Index, number: int) -> Labels:
             part, every = x[rows], np.arange(len(rows))
             if isinstance(self.encoder, SentenceModel) and self.by_density:
-                dense = dense_groups(part, self.encoder.calibration, number, SILENT, wanted)
+                dense = dense_groups(part, self.encoder.calibration, number, SILENT, first)
                 groups = np.zeros(len(rows), np.int32) if dense is None else dense.labels
             else:
                 groups = CLUSTERERS.build(self.clusterer).fit_predict(part, min(first, len(rows)), number)

@@ -50,7 +50,7 @@ class PairCalibration(Config):
     removed: ClassVar[frozenset[str]] = frozenset({"distinct"})
 
     clear: float | None = option(
-        None, "Silhouette above which the clearest grouping of a list by density is taken. Empty: lists are divided by "
+        None, "Silhouette above which the clearest number of groups of a list is taken. Empty: lists are divided by "
         "Iclust.",
         low=-1.0, high=1.0,
     )  # fmt: skip

@@ -68,7 +68,7 @@ class ThemesConfig(Config):
     )  # fmt: skip
     density: bool = option(
         True,
-        "Find the themes of a list by density where the model is calibrated for it; otherwise by the clusterer.",
+        "Find the themes of a list in a layout where the model is calibrated for it; otherwise by the clusterer.",
     )
     words: int = option(3, "Number of words in the name of a theme.", low=1, high=8)
     central: int = option(5, "Number of central sentences of each theme in the result.", low=1, high=50)
@@ -116,7 +116,7 @@ class FoundThemes:
     """Reason for this number of themes; empty if it was given."""
     interval: tuple[int, int]
     """90 % interval of the suggested number of themes, also where another number was given. With ``by_density``, the
-    numbers of themes of groupings that are nearly as clear, or for lists without clear ones, of neighbouring sizes."""
+    numbers of themes that are nearly as clear, or for lists without clear ones, those of nine of ten such lists."""
     compared: int
     """Number of texts that were clustered; the others were assigned to the nearest theme."""
     shared: float
@@ -126,7 +126,7 @@ class FoundThemes:
     context: bool
     """Whether the sentences were encoded in their context, see :meth:`themescope.SentenceModel.in_context`."""
     by_density: bool
-    """Whether the themes are dense groups, see :mod:`themescope.core.tasks.density`."""
+    """Whether the themes are groups of a layout, see :mod:`themescope.core.tasks.density`."""
     distinct: int
     """Number of different texts."""
     usual: Ids

@@ -191,7 +191,7 @@ def test_a_list_of_the_default_model_keeps_its_encoder(tmp_path: Path) -> None:
     if found.by_density:
         assert found.stability(samples=2).shape == (len(found.themes),)
         Themes.load(tmp_path, Subjects())
-        with pytest.raises(DataError, match="Dense groups depend on their model"):
+        with pytest.raises(DataError, match="Themes of a list depend on their model"):
             Themes.load(tmp_path, Subjects()).stability()
 
 

@@ -174,7 +174,7 @@ def _data(r: Unit, corpus: CorpusRecord, long: bool) -> list[Block]:
 
 _EDITED = {EditKind.WAVE: "wave removed", EditKind.ARTICLES: "documents removed", EditKind.TEXT: "text corrected"}
 """Edits without the names of what was removed."""
-_DENSITY = "as dense groups (UMAP, McInnes et al. 2018; HDBSCAN, Campello et al. 2013)"
+_DENSITY = "as groups of a layout (UMAP, McInnes et al. 2018; Ward 1963; before 0.3.1 HDBSCAN, Campello et al. 2013)"
 
 
 # --- themes -----------------------------------------------------------------------------------------------------------

@@ -378,7 +378,7 @@ def _show_settings(shown: Shown) -> None:
         for card in CLUSTERERS
         if "needs-k" in card.tags and not card.tags & {"no-vectors", "tables-only"}
     }
-    way = second.selectbox("Method", list(ways), format_func=ways.__getitem__, help="Suggested: by density for lists.")
+    way = second.selectbox("Method", list(ways), format_func=ways.__getitem__, help="Suggested: a tree for lists.")
     k = third.number_input(
         "Number of themes", 2, 500, settings.get("k") or None, placeholder="suggested", key="themes_number",
     )  # fmt: skip

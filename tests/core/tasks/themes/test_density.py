@@ -35,7 +35,7 @@ def test_groups_of_different_sizes_are_found_and_counted() -> None:
 def test_groups_that_run_into_each_other_are_said_to_do_so() -> None:
     x, _ = planted((60, 60, 60), noise=3.0)
     found = dense_groups(x, LISTS, 0, SILENT)
-    assert found is None or ("No grouping is clear" in found.reason and found.labels.min() >= 0)
+    assert found is None or ("No grouping is clear" in found.reason and (found.k, found.interval) == (6, (3, 9)))
 
 
 def test_an_article_is_told_from_a_list_by_its_vectors_and_its_words() -> None:
@@ -47,12 +47,10 @@ def test_an_article_is_told_from_a_list_by_its_vectors_and_its_words() -> None:
         assert not is_article([answer] * 120, alike, LISTS), "answers to one question are on one subject, too"
 
 
-@pytest.mark.parametrize("rows", [300, 2_000])
-def test_the_number_of_unclear_themes_does_not_grow_with_the_list(rows: int) -> None:
-    random = np.random.default_rng(0)
-    x = np.cumsum(random.normal(size=(rows, 8)) * 0.02, axis=0) + random.normal(size=(rows, 8))
-    found = dense_groups(x.astype(np.float32), LISTS, 0, SILENT)
-    assert found is not None and found.k <= 25
+def test_the_number_of_unclear_themes_hardly_grows_with_the_list() -> None:
+    x = np.random.default_rng(0).normal(size=(2_000, 24)).astype(np.float32)
+    found = [dense_groups(part, LISTS, 0, SILENT) for part in (x[:300], x)]
+    assert [one.k for one in found if one is not None] == [7, 9]
 
 
 def test_where_there_is_no_density() -> None:
@@ -79,6 +77,7 @@ def test_a_given_number_of_groups_is_that_of_branches() -> None:
     x, truth = planted((50, 40, 30), noise=0.5)
     texts, config = [f"Sentence {i}." for i in range(len(x))], ThemesConfig(sample=20, subsamples=1)
     given = find_themes(texts, x, replace(config, k=3), 0, SILENT, LISTS)
+    assert np.array_equal(given.labels, find_themes(texts, x, config, 0, SILENT, LISTS).labels), "as if suggested"
     assert given.by_density and AdjustedRandIndex(MetricConfig()).score(truth, given.labels) == 1.0
     assert len(find_themes(texts, x, replace(config, k=5), 0, SILENT, LISTS).themes) == 5
 
