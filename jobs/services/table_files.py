@@ -140,6 +140,14 @@ def excel_sheets(sheets: Mapping[str, Table]) -> bytes:
 
     book = openpyxl.Workbook(write_only=True)
 
+    def as_text(sheet: Any, text: str) -> Any:
+        written = WriteOnlyCell(sheet, value=text)
+        written.data_type = "s"  # never a formula, nor an error
+        return written
+
+    def printable(value: str) -> str:
+        return _UNPRINTABLE.sub("", safe_cell(value))
+
     def cell(sheet: Any, value: Any, share: bool) -> Any:
         if isinstance(value, date) and value.year < _EXCEL_FROM:
             return value.isoformat()
@@ -151,9 +159,8 @@ def excel_sheets(sheets: Mapping[str, Table]) -> bytes:
             return written
         if not isinstance(value, str):
             return value
-        written = WriteOnlyCell(sheet, value=_UNPRINTABLE.sub("", safe_cell(value)))
-        written.data_type = "s"  # never a formula
-        return written
+        text = printable(value)
+        return text if text[:1] not in ("=", "#") else as_text(sheet, text)
 
     for place, (title, rows) in enumerate(sheets.items()):
         sheet = book.create_sheet(title)
@@ -163,7 +170,7 @@ def excel_sheets(sheets: Mapping[str, Table]) -> bytes:
             longest = max(len(str(row[at])) for row in rows[:_MEASURED])
             width = _TEXT_WIDTH if name == _TEXT else min(max(longest + 2, _WIDTHS[0]), _WIDTHS[1])
             sheet.column_dimensions[get_column_letter(at + 1)].width = width
-        heads = [cell(sheet, str(name), False) for name in rows[0]]
+        heads = [as_text(sheet, printable(str(name))) for name in rows[0]]
         for head in heads:
             head.font = Font(bold=True)
         sheet.append(heads)

@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import openpyxl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -317,3 +318,12 @@ def test_a_workbook_of_themescope_needs_no_choice_of_a_sheet(tmp_path: Path) -> 
     (tmp_path / "a.xlsx").write_bytes(excel_sheets(sheets | {"summary": [["fact", "value"], ["n", 1]]}))
     found = read_sheet(tmp_path / "a.xlsx")
     assert found.rows == (("Late.", "a"),) and found.account.skipped == {"other sheet": 2}
+
+
+def test_no_cell_of_a_workbook_is_a_formula_or_an_error():
+    rows = [["=a", "b"], ["=1+1", "#N/A"], ["'=1", "#REF!"], ["plain", 2]]
+    book = openpyxl.load_workbook(io.BytesIO(excel_sheets({"t": rows})))
+    assert [[(cell.value, cell.data_type) for cell in row] for row in book.active.iter_rows()] == [
+        [("'=a", "s"), ("b", "s")], [("'=1+1", "s"), ("#N/A", "s")], [("''=1", "s"), ("#REF!", "s")],
+        [("plain", "s"), (2, "n")],
+    ]  # fmt: skip
