@@ -168,13 +168,13 @@ def run(args: argparse.Namespace, record: Scores) -> None:
             own = x[np.searchsorted(np.sort(order), cut)]
             scores = measured(model, own, kind, texts, truth, set(args.ways))
             record["lists"].append({"kind": kind, "number": number, "rows": len(texts), "texts": digest} | scores)
-            args.record.write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
+            args.record.write_text(json.dumps(record) + "\n", encoding="utf-8")
             print(kind, number, len(texts), scores["k"], scores["ways"][OURS], flush=True)
 
 
 def tables(lists: Sequence[Scores]) -> None:
     """Print the tables of a record."""
-    whole = [one for one in lists if len(one["ways"]) > 2]
+    whole = [one for one in lists if len(one["ways"]) > 2 and one["kind"] != TWO_LEVELS[-1]]  # too many codes
     kinds = list(dict.fromkeys(one["kind"] for one in whole))
     numbers = [sum(one["kind"] == kind for one in whole) for kind in kinds]
     head = [f"{kind} ({number})" for kind, number in zip(kinds, numbers, strict=True)]
@@ -195,13 +195,11 @@ def tables(lists: Sequence[Scores]) -> None:
             gain = bootstrap_mean(apart * weight, seed=0)
             gains.append(f"{gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]")
         print(f"| {way} | {' | '.join(cells)} | {', '.join(gains)} |")
-    print("\n| list | " + " | ".join(sizes := ("300", "1,000", "3,000")) + " |\n|---" + "|--:" * len(sizes) + "|")
-    for kind in dict.fromkeys(one["kind"] for one in lists):
-        own = [{one["rows"]: one for one in lists if one["kind"] == kind and one["number"] == 1}]
-        if len(own[0]) > 1:
-            cells = [f"{rows:,}: {one['ways'][OURS][2]} of {one['k']} ({one['ways'][OURS][0]:.3f})" for rows, one in
-                     sorted(own[0].items())]  # fmt: skip
-            print(f"| {kind} | {' | '.join(cells)} |")
+    print("\n| list | rows: themes of codes (AMI) |\n|---|---|")
+    for kind in dict.fromkeys(one["kind"] for one in lists if one not in whole):
+        own = [one for one in lists if one not in whole and one["kind"] == kind and one["number"] == 1]
+        sizes = [f"{one['rows']:,}: {one['ways'][OURS][2]} of {one['k']} ({one['ways'][OURS][0]:.3f})" for one in own]
+        print(f"| {kind} | {' · '.join(sizes)} |")
     print("\n| list | coarse; fine codes | levels: themes, AMI with the coarse and the fine codes |\n|---|---|---|")
     for one in lists:
         if "levels" in one and one["coarse"] > 1:
