@@ -24,8 +24,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from tests.core.estimates.studies import Study
-from themescope.core.estimates.regression import regression
-from themescope.core.estimates.shares import CodedUnits, composition, difference, share
+from themescope.core.estimates.shares import CodedUnits, composition, difference, regression, share
 from themescope.core.metrics.coding_agreement import alternative_annotator_test, coding_of
 from themescope.core.types import Estimate, Floats
 

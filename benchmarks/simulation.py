@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from themescope.core.protocols import SILENT
-from themescope.core.tasks.clustering import cluster_items
+from themescope.core.tasks.scb import cluster_items
 from themescope.core.text.splitting import SentenceSplitter
 from themescope.core.types import Shard
 from themescope.db.settings import Settings

@@ -76,11 +76,11 @@ def prepare(address: str, demo: bool) -> Path:
     from themescope.db.store import Store
     from themescope.jobs.services.accounts.people import check_sharing
     from themescope.jobs.services.installation.demo import seed_demo
-    from themescope.webapp.routes import organisation
+    from themescope.webapp.routes import sign_in
 
     store = Store(Settings.from_environment())
     store.migrate()
-    oidc = organisation.is_configured()
+    oidc = sign_in.is_configured()
     if oidc and find_spec("authlib") is None:
         raise MissingExtraError("Sign-in with an identity provider", "authlib", "oidc")
     if store.settings.login == "always" or not is_loopback(address):

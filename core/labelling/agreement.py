@@ -21,8 +21,7 @@ from themescope.core.metrics.coding_agreement import (
     Categories,
     alternative_annotator_test,
 )
-from themescope.core.metrics.matching import match_clusters
-from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
+from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig, match_clusters
 from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Estimate, Floats, Ids, Labels

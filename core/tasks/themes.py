@@ -18,7 +18,7 @@ from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibratio
 from themescope.core.clustering.repeats import DistinctTexts, distinct_texts
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError
-from themescope.core.metrics.matching import same_clusters
+from themescope.core.metrics.partition import same_clusters
 from themescope.core.models.composite.hybrid import concatenate_with_tfidf, position_rows
 from themescope.core.protocols import Report, SubReport
 from themescope.core.tasks.density import dense_groups, is_article
@@ -391,7 +391,7 @@ def continued(themes: FoundThemes, old: Labels) -> tuple[FoundThemes, dict[int, 
     both. It gets the same place, where there are so many themes; the others keep their order. Returned is also
     place → earlier theme.
     """
-    from themescope.core.metrics.matching import UNASSIGNED, match_clusters
+    from themescope.core.metrics.partition import UNASSIGNED, match_clusters
 
     k, common = len(themes.themes), old != UNASSIGNED
     sizes, old_sizes = np.bincount(themes.labels[common], minlength=k), np.bincount(old[common])

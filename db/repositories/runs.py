@@ -13,7 +13,7 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from themescope.core.errors import ConflictError, DataError, DuplicateNameError, UnknownNameError
-from themescope.core.metrics.matching import same_clusters
+from themescope.core.metrics.partition import same_clusters
 from themescope.core.records.stored import Json, MapRecord, ModelRecord, RunRecord, ScoreRecord
 from themescope.core.types import BenchmarkItem, Ids, Labels, Split
 from themescope.db import tables as t

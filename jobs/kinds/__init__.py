@@ -239,8 +239,8 @@ REGISTRY = Registry(
             id="reproduce",
             title="Reproduce the tables of a paper",
             summary="Runs the experiments of a paper's tables, except those whose results are stored already.",
-            factory="themescope.jobs.papers.job:run",
-            config="themescope.jobs.papers.job:ReproduceConfig",
+            factory="themescope.jobs.papers.tables:run",
+            config="themescope.jobs.papers.tables:ReproduceConfig",
             tags=frozenset({"runs-others"}),
         ),
         JobCard(

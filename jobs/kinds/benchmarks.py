@@ -119,7 +119,7 @@ class _Work:
 
     def cluster(self, items: Sequence[BenchmarkItem]) -> list[Labels]:
         """Return the labels of every item, with as many clusters as the article has sections."""
-        from themescope.core.tasks.clustering import cluster_items
+        from themescope.core.tasks.scb import cluster_items
 
         pairs = ((item.truth, x) for item, x in self._matrices(items))
         report = self.context.part(0.5, 0.97, "Clustering")
@@ -143,7 +143,7 @@ class _Work:
 
     def keep(self, items: Sequence[BenchmarkItem], labels: Sequence[Labels], seconds: float) -> RunRecord:
         """Score and store the labels."""
-        from themescope.core.tasks.clustering import score_labels
+        from themescope.core.tasks.scb import score_labels
 
         scores = score_labels([item.truth for item in items], labels)
         records = _score_records([item.article_id for item in items], scores)

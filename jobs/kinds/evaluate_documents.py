@@ -21,9 +21,9 @@ from themescope.core.types import Matrix, Shard
 from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.labelled import text_digest, topic_task_of, vectors_of_articles
 from themescope.jobs.common.models import find_model
 from themescope.jobs.common.results import article_means, find_run, run_result, total, tree_digest, work_digest
-from themescope.jobs.common.topic_labels import text_digest, topic_task_of, vectors_of_articles
 from themescope.jobs.common.vectors import method_of, model_workers, stacked
 from themescope.jobs.kinds import REGISTRY as KINDS
 

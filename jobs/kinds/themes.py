@@ -23,7 +23,7 @@ from themescope.core.clustering.generated_names import GeneratedName, NameState,
 from themescope.core.config import config_from_dict, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.metrics.matching import same_clusters
+from themescope.core.metrics.partition import same_clusters
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from themescope.core.types import Labels, Sentence, Split
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST

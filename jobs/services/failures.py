@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.matching import UNASSIGNED, match_clusters
+from themescope.core.metrics.partition import UNASSIGNED, match_clusters
 from themescope.core.records.stored import CorpusRecord, LabellingRecord, RunRecord, Sharing
 from themescope.core.types import Ids, Split
 from themescope.db.records import NewLabelling, TripletSetRecord

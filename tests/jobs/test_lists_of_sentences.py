@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from tests.homes import CopyHome, MakeHome
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
-from themescope.core.metrics.matching import same_clusters
+from themescope.core.metrics.partition import same_clusters
 from themescope.core.types import Split
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main

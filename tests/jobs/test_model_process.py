@@ -15,7 +15,7 @@ from themescope.core.errors import ThemescopeError, UnknownNameError
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services import search
-from themescope.jobs.services.model_process import ModelProcess
+from themescope.jobs.services.search import ModelProcess
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_ends_when_it_is_not_used() -> None:
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="reads /proc")
 def test_ends_with_a_killed_parent() -> None:
     script = (
-        "import os; from themescope.jobs.services.model_process import ModelProcess\n"
+        "import os; from themescope.jobs.services.search import ModelProcess\n"
         "print(ModelProcess().call(os.getpid), flush=True); os.kill(os.getpid(), 9)"
     )
     done = subprocess.run(

@@ -13,7 +13,7 @@ from PIL import Image
 from tests.webapp.test_map_view import canvas_of, scene_of
 from themescope.core.projection.geometry import inside
 from themescope.webapp.features.map import controls
-from themescope.webapp.map_view import alternatives, component, geometry, levels
+from themescope.webapp.map_view import component, geometry, levels
 from themescope.webapp.map_view.events import handle
 from themescope.webapp.map_view.geometry import UNITS
 from themescope.webapp.map_view.levels import Levels, density, levels_of
@@ -160,14 +160,12 @@ def test_without_webgl_there_is_a_picture_with_a_description(large: component.Ca
     shown = component.view_data(large, state)["picture"]
     assert "120,000 units" in shown["alt"] and "Largest groups: c" in shown["alt"]
     image = Image.open(io.BytesIO(base64.b64decode(shown["source"].partition(",")[2])))
-    assert image.size == (alternatives.WIDTH, alternatives.HEIGHT) and len(image.getcolors(1_000_000) or ()) > 10
+    assert image.size == (component.WIDTH, component.HEIGHT) and len(image.getcolors(1_000_000) or ()) > 10
 
 
 def test_an_empty_picture_is_paper() -> None:
-    png = alternatives.map_png(
-        np.empty((0, 2), np.uint16), np.empty(0, np.int64), ["#ff0000"], "#123456", [0, 0, 9, 9], 4
-    )
-    assert Image.open(io.BytesIO(png)).getcolors() == [(alternatives.WIDTH * alternatives.HEIGHT, (0x12, 0x34, 0x56))]
+    png = component.map_png(np.empty((0, 2), np.uint16), np.empty(0, np.int64), ["#ff0000"], "#123456", [0, 0, 9, 9], 4)
+    assert Image.open(io.BytesIO(png)).getcolors() == [(component.WIDTH * component.HEIGHT, (0x12, 0x34, 0x56))]
 
 
 def test_files_of_large_maps_have_a_sample(large: component.Canvas) -> None:

@@ -13,8 +13,7 @@ from tests.core.projection.test_geometry import crossed
 from themescope.core.records.stored import ArticleRecord
 from themescope.webapp.features import map as map_page
 from themescope.webapp.map_view import component, parts
-from themescope.webapp.map_view.alternatives import outline_of
-from themescope.webapp.map_view.component import Canvas
+from themescope.webapp.map_view.component import Canvas, outline_of
 from themescope.webapp.map_view.events import handle
 from themescope.webapp.map_view.geometry import UNITS, Grid
 from themescope.webapp.map_view.parts import ADD, CATEGORY, REPLACE, SHAPE, SUBTRACT, MapPart, part_of

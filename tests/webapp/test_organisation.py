@@ -23,7 +23,7 @@ from themescope.core.records.stored import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
-from themescope.webapp.routes import organisation
+from themescope.webapp.routes import sign_in
 from themescope.webapp.routes.middleware import REFUSED
 from themescope.webapp.shared.people import form_token
 
@@ -145,7 +145,7 @@ def test_an_identity_provider_is_set_up_by_a_file(settings: Settings) -> None:
     files = {"": False, "[other]\nx = 1\n": False, "[auth": False, '[auth]\nclient_id = "x"\n': True}
     for text, found in files.items():
         settings.secrets_file.write_text(text, encoding="utf-8")
-        assert organisation.is_configured() is found
+        assert sign_in.is_configured() is found
 
 
 def test_only_the_key_of_the_provider_signs(by_organisation: Store) -> None:
@@ -154,7 +154,7 @@ def test_only_the_key_of_the_provider_signs(by_organisation: Store) -> None:
     from joserfc.jwk import OctKey, RSAKey
 
     own, ours = RSAKey.generate_key(2048), OctKey.import_key("secret" * 8)
-    client = organisation._client()
+    client = sign_in._client()
     client.server_metadata |= {
         "_loaded_at": time.time(), "issuer": "it", "jwks": {"keys": [own.as_dict(private=False)]},
         "id_token_signing_alg_values_supported": ["none", "HS256", "RS256"],
@@ -193,4 +193,4 @@ def test_only_the_key_of_the_provider_signs(by_organisation: Store) -> None:
 )
 def test_what_an_organisation_vouches_for(user: dict[str, object], name: str) -> None:
     """Many providers let people choose their ``preferred_username``, so it says nothing of who they are."""
-    assert organisation.vouched(user) == name
+    assert sign_in.vouched(user) == name

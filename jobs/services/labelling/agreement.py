@@ -29,7 +29,7 @@ from themescope.core.labelling.consensus import (
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import Cluster, Entry, EntryKey, EntryKind, Partition, free_name, start
 from themescope.core.labelling.provenance import Source
-from themescope.core.metrics.matching import match_clusters
+from themescope.core.metrics.partition import match_clusters
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Floats, Ids, Labels, Sentence

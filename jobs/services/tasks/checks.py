@@ -11,7 +11,7 @@ import numpy as np
 
 from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.task_items import Drift, drifts, items_of, share_right
-from themescope.core.metrics.matching import match_clusters
+from themescope.core.metrics.partition import match_clusters
 from themescope.core.types import Estimate, Ids, Labels
 from themescope.db.records import ItemRecord, NewItem, Reason, TaskRecord
 from themescope.db.store import Store, Unit

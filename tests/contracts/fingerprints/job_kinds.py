@@ -144,7 +144,7 @@ def summarised() -> Fingerprint:
 
 
 def clustered() -> Fingerprint:
-    from themescope.core.tasks.clustering import cluster_items, score_labels
+    from themescope.core.tasks.scb import cluster_items, score_labels
 
     config = CLUSTERERS.configure("random")
     truths = [np.arange(12, dtype=np.int32) // size for size in (3, 4, 5)]

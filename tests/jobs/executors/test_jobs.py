@@ -54,7 +54,7 @@ def small_shards() -> Iterator[None]:
         patch.setattr("themescope.jobs.common.importing.import_shards.SHARD_CHARACTERS", 20_000)
         patch.setattr("themescope.jobs.common.vectors.BATCH_SENTENCES", 500)
         patch.setattr("themescope.jobs.common.vectors.MANY_SENTENCES", 0)
-        patch.setattr("themescope.core.tasks.clustering.CHUNK", 8)
+        patch.setattr("themescope.core.tasks.scb.CHUNK", 8)
         yield
 
 

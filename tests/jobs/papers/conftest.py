@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import themescope.jobs.papers.job  # noqa: F401 -- before the tiny paper is added, because the help text of a setting lists the papers
+import themescope.jobs.papers.tables  # noqa: F401 -- before the tiny paper is added, because the help text of a setting lists the papers
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
 from tests.jobs.papers.tiny_paper import KNOWN

@@ -140,7 +140,7 @@ def test_three_random_cells_are_computed_again(
     ]
     for table, row, metric in random.sample(cells, 3):
         cut = replace(declared, tables=(replace(table, rows=(table.row(row),), claims=()),))
-        monkeypatch.setattr("themescope.jobs.papers.job.paper", lambda _, cut=cut: cut)
+        monkeypatch.setattr("themescope.jobs.papers.tables.paper", lambda _, cut=cut: cut)
         args = {"paper": declared.id, "profile": records["profile"], "data": str(SHARED), "seeds": 1}
         run_here(sqlite_store, "reproduce", args, quiet=True)
         with sqlite_store.reading() as r:

@@ -84,7 +84,7 @@ def _packed(documents: list[dict[str, Any]]) -> bytes:
 
 
 def test_the_tables_of_sjh17(sqlite_store: Store, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("themescope.jobs.papers.job.paper", lambda _: CUT)
+    monkeypatch.setattr("themescope.jobs.papers.tables.paper", lambda _: CUT)
     args = {"paper": "sjh17", "data": str(data), "document": str(tmp_path / "results.md"), "replace": True}
     first = resume_here(sqlite_store, "reproduce", args, quiet=True)
     assert (first["rows"], first["rows_not_measured"]) == (11, 1)

@@ -20,7 +20,7 @@ from themescope.core.labelling.agreement import (
     pair_alpha,
 )
 from themescope.core.labelling.code_sets import CodeSet
-from themescope.core.metrics.matching import match_clusters
+from themescope.core.metrics.partition import match_clusters
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.jobs.services.labelling import agreement

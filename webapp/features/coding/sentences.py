@@ -21,7 +21,7 @@ from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.hierarchy import total_sizes, with_sub_themes
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED
 from themescope.core.labelling.suggestions import neighbours, usual_limit
-from themescope.core.metrics.matching import match_clusters
+from themescope.core.metrics.partition import match_clusters
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling.agreement import names_of
 from themescope.jobs.services.labelling.starts import labels_on

@@ -15,7 +15,7 @@ import streamlit as st
 
 from themescope.core.labelling.operations import Origin
 from themescope.core.metrics import REGISTRY as METRICS
-from themescope.core.metrics.matching import UNASSIGNED, Matching, match_clusters
+from themescope.core.metrics.partition import UNASSIGNED, Matching, match_clusters
 from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.records import BenchmarkRecord

@@ -14,9 +14,16 @@ from themescope.core.columns import ColumnType
 from themescope.core.errors import DataError
 from themescope.core.estimates.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
 from themescope.core.estimates.planner import plan
-from themescope.core.estimates.regression import Coefficient, regression
 from themescope.core.estimates.report import REFERENCES, count_text, estimates, paragraphs
-from themescope.core.estimates.shares import TOO_FEW, ShareEstimate, composition, difference, share
+from themescope.core.estimates.shares import (
+    TOO_FEW,
+    Coefficient,
+    ShareEstimate,
+    composition,
+    difference,
+    regression,
+    share,
+)
 from themescope.core.labelling.markup import cited, latex_text, markdown
 from themescope.core.metrics.crosstabs import PERIODS, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord

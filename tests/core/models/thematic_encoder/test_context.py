@@ -12,8 +12,7 @@ from tests.tiny_encoder import NEEDS_ENCODER, write_encoder
 from themescope.core.errors import ArtifactError, ConfigError, DataError
 from themescope.core.models import artifact
 from themescope.core.models.artifact import built_on, load_model, save_model
-from themescope.core.models.thematic_encoder.context import ContextEncoder, ContextEncoderConfig
-from themescope.core.models.thematic_encoder.model import ThematicEncoder
+from themescope.core.models.thematic_encoder.model import ContextEncoder, ContextEncoderConfig, ThematicEncoder
 from themescope.core.types import Corpus, Split
 
 pytestmark = NEEDS_ENCODER

@@ -12,8 +12,7 @@ from themescope.core.errors import Cancelled, DataError
 from themescope.core.models import REGISTRY
 from themescope.core.models.device import native_bf16
 from themescope.core.models.triplet_network.config import TripletNetConfig
-from themescope.core.models.triplet_network.contrastive import ContrastiveNet, ContrastiveNetConfig
-from themescope.core.models.triplet_network.model import TripletNet
+from themescope.core.models.triplet_network.model import ContrastiveNet, ContrastiveNetConfig, TripletNet
 from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
 from themescope.core.models.triplet_network.training import train
 from themescope.core.protocols import SILENT, NullReport

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import themescope
 from themescope.core.clustering.pairs import PairCalibration
 from themescope.core.errors import ConfigError
-from themescope.core.metrics.matching import UNASSIGNED, same_clusters
+from themescope.core.metrics.partition import UNASSIGNED, same_clusters
 from themescope.core.protocols import SILENT
 from themescope.core.tasks.theme_counts import Curves
 from themescope.core.tasks.themes import FEWEST, FoundThemes, Theme, ThemesConfig, continued, find_themes
