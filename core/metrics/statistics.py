@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -170,42 +170,6 @@ def _exact(differences: Floats, approximate: float) -> float:
     return float(wilcoxon(values, method="exact").pvalue)
 
 
-def t_ps(differences: npt.ArrayLike) -> Floats:
-    """Return (p,) two-sided p of Student's t that the columns of (n, p) ``differences`` have mean 0.
-
-    p is 1 for a single difference or if all are 0, and 0 if all are equal and not 0.
-    """
-    from scipy.special import stdtr
-
-    values = np.asarray(differences, dtype=np.float64)
-    n = len(values)
-    if n < 2:
-        return np.ones(values.shape[1])
-    means, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = 2 * stdtr(n - 1, -np.abs(means / error))
-    return np.where(error > 0.0, found, np.where(means == 0.0, 1.0, 0.0))
-
-
-def bootstrap_ps(means: npt.ArrayLike, resampled: npt.ArrayLike) -> Floats:
-    """Return (p,) two-sided p of mean differences (p,) from their (b, p) bootstrap resamples.
-
-    p is the share of resamples at least as far from the mean as 0 (Efron and Tibshirani 1993, chapter 16), including
-    the observed one, so that it is at least 1 / (b + 1).
-    """
-    centre, draws = np.asarray(means, dtype=np.float64), np.asarray(resampled, dtype=np.float64)
-    beyond = (np.abs(draws - centre) >= np.abs(centre) - 1e-12).sum(axis=0)
-    return np.asarray((beyond + 1) / (len(draws) + 1))
-
-
-def discordant_ps(only_first: npt.ArrayLike, only_second: npt.ArrayLike) -> Floats:
-    """Return (p,) exact two-sided p of McNemar's test from the numbers of items on which only one method is better."""
-    from scipy.stats import binom
-
-    b, c = np.asarray(only_first), np.asarray(only_second)
-    return np.asarray(np.minimum(1.0, 2 * binom.cdf(np.minimum(b, c), b + c, 0.5)))
-
-
 def holm(ps: Sequence[float] | Floats) -> list[float]:
     """Return the p-values of a family of comparisons, corrected by Holm 1979, in the given order."""
     corrected, largest = [0.0] * len(ps), 0.0
@@ -237,87 +201,6 @@ FEWEST_ARTICLES = 6
 """Minimum number of articles for a test over articles: with five, no result of Wilcoxon's test is below .05."""
 _PAIRS = 200  # number of pairs with resamples in memory at once
 Indices = npt.NDArray[np.intp]
-
-
-@dataclass(frozen=True, slots=True)
-class Paired:
-    """Input of a test: p pairs of methods, ``first`` and ``second`` as column numbers."""
-
-    first: Indices
-    second: Indices
-    differences: Floats
-    """(n, p) difference of the two methods on each article."""
-    means: Floats
-    """(p,) mean difference."""
-    resampled: Floats
-    """(b, p) mean difference over articles drawn with replacement."""
-
-
-@dataclass(frozen=True, slots=True)
-class SignificanceTest:
-    """A significance test with its title and description."""
-
-    id: str
-    title: str
-    summary: str
-    source: str
-    ps: Callable[[Paired], Floats]
-    """Function that returns the (p,) two-sided p of the pairs."""
-    over_articles: bool = True
-    """Whether an article is one observation; otherwise single items are."""
-
-
-WILCOXON = SignificanceTest(
-    "wilcoxon",
-    "Wilcoxon",
-    "Signed ranks of the differences per article: tests whether one method is better on a typical article.",
-    "Wilcoxon's signed-rank test (Wilcoxon 1945)",
-    lambda paired: signed_rank_ps(paired.differences),
-)
-T = SignificanceTest(
-    "t",
-    "Paired t",
-    "Mean difference per article over its standard error: tests whether the mean is better.",
-    "the paired t-test (Student 1908)",
-    lambda paired: t_ps(paired.differences),
-)
-BOOTSTRAP = SignificanceTest(
-    "bootstrap",
-    "Bootstrap",
-    "Means of resampled articles: tests whether the mean is better, without assuming a distribution.",
-    "a bootstrap test over articles (Efron and Tibshirani 1993)",
-    lambda paired: bootstrap_ps(paired.means, paired.resampled),
-)
-TESTS = (WILCOXON, T, BOOTSTRAP)
-
-
-def mcnemar_test(correct: npt.ArrayLike) -> SignificanceTest:
-    """Return McNemar's test over single triplets; (n, m) ``correct`` is 1, 0 or ½ (undecided) for each method."""
-    right = np.asarray(correct, dtype=np.float32)
-
-    def ps(paired: Paired) -> Floats:
-        ahead = [
-            ((right[:, a] > right[:, b]).sum(), (right[:, a] < right[:, b]).sum())
-            for a, b in zip(paired.first, paired.second, strict=True)
-        ]
-        b, c = np.array(ahead).reshape(-1, 2).T
-        return discordant_ps(b, c)
-
-    return replace(MCNEMAR, ps=ps)
-
-
-def _without_items(paired: Paired) -> Floats:
-    raise DataError("McNemar's test compares single items. Build it with mcnemar_test.")
-
-
-MCNEMAR = SignificanceTest(
-    "mcnemar",
-    "McNemar",
-    "Triplets that only one of two methods gets right. Assumes independent triplets, but those of one article are not.",
-    "McNemar's exact test over single triplets (McNemar 1947)",
-    _without_items,
-    over_articles=False,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,12 +263,13 @@ class Family:
 
 def compare_all(
     values: npt.ArrayLike,
-    test: SignificanceTest,
     sizes: npt.ArrayLike | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Family:
     """Compare m methods by their (n, m) scores of the same articles, weighted with ``sizes`` (n,) in the means.
+
+    The test of a pair is Wilcoxon's signed-rank test of its differences, an article being one observation.
 
     Intervals are percentiles of a bootstrap over articles; for a single article both ends are its mean. A test over
     fewer articles than :data:`FEWEST_ARTICLES` is not run. Raises :class:`themescope.core.errors.DataError` without
@@ -400,10 +284,8 @@ def compare_all(
     ps = [np.empty(0)]
     for start in range(0, len(first), _PAIRS):
         a, b = first[start : start + _PAIRS], second[start : start + _PAIRS]
-        paired = Paired(a, b, table[:, a] - table[:, b], means[a] - means[b], draws[:, a] - draws[:, b])
-        differences += _estimates(paired.means, paired.resampled, n)
-        enough = n >= FEWEST_ARTICLES or not test.over_articles
-        ps.append(test.ps(paired) if enough else np.full(len(a), np.nan))
+        differences += _estimates(means[a] - means[b], draws[:, a] - draws[:, b], n)
+        ps.append(signed_rank_ps(table[:, a] - table[:, b]) if n >= FEWEST_ARTICLES else np.full(len(a), np.nan))
     found = np.concatenate(ps)
     corrected = np.array(holm(found)) if np.isfinite(found).all() else found
     return Family(tuple(_estimates(means, draws, n)), first, second, tuple(differences), found, corrected)

@@ -12,9 +12,7 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.compared import SEVERAL, add_comparison
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL, SET
 from tests.webapp.hands import jobs_of
-from themescope.core.labelling import markup
 from themescope.core.metrics import statistics
-from themescope.core.metrics.statistics import TESTS
 from themescope.core.records.stored import ScoreRecord
 from themescope.db.store import Store
 from themescope.webapp.features.compare import exports, method_table
@@ -100,7 +98,7 @@ def test_matched_clusters_have_one_number_on_both_sides(compared: Store) -> None
     assert partition_pair.match_partitions(left, compare_queries.Division(ids[:0], first[:0]), sentences, {}) is None
 
 
-def test_a_comparison_leaves_as_csv_latex_and_a_paragraph(compared: Store, open_page: Open) -> None:
+def test_a_comparison_leaves_as_csv(compared: Store, open_page: Open) -> None:
     open_page("compare", benchmark=SEVERAL)
     with compared.reading() as r:
         benchmark = r.benchmarks.by_name(SEVERAL)
@@ -110,26 +108,14 @@ def test_a_comparison_leaves_as_csv_latex_and_a_paragraph(compared: Store, open_
         compare_queries.NO_VECTORS, "1", "a")]  # fmt: skip
     assert float(rows[0]["ami"]) == pytest.approx(0.66) and rows[0]["last_place_ami"] == "3"
     assert found.family is not None
-    pairs = list(csv.DictReader(io.StringIO(exports.comparisons_csv(found.family, found.names, found.test))))
+    pairs = list(csv.DictReader(io.StringIO(exports.comparisons_csv(found.family, found.names))))
     assert len(pairs) == 3 and float(pairs[0]["difference"]) == pytest.approx(0.35)
-    table = exports.latex(found)
-    assert r"\textbf{.660} $\pm$ .010$^{\mathrm{a}}$" in table and table.count(r"\\") == 4
-    said = exports.paragraph(found)
-    for part in (
-        "3 articles",
-        "min sections 5",
-        "3 comparisons",
-        "Holm 1979",
-        "several seeds (up to 2)",
-    ):
-        assert part in said
-    assert markup.latex(r"50 % & a_b \ ~") == r"50 \% \& a\_b \textbackslash{} \textasciitilde{}"
 
 
 def _comparison(benchmark: object) -> exports.Comparison:
     methods = compare_queries.methods(benchmark)  # type: ignore[arg-type]
     means = compare_queries.means(methods, ["ami"])
-    return method_table.compared(benchmark, methods, means, "ami", TESTS[0])  # type: ignore[arg-type]
+    return method_table.compared(benchmark, methods, means, "ami")  # type: ignore[arg-type]
 
 
 def test_intervals_are_in_the_cells_and_a_click_compares_with_the_best(compared: Store, open_page: Open) -> None:
@@ -179,14 +165,10 @@ def test_triplet_accuracy_is_tested_over_articles_and_over_triplets(compared: St
     at = open_page("compare", tab="Triplet accuracy", triplets=SET)
     table = at.dataframe[0].value
     assert list(table["Model"]) == [MODEL, "net seed 1", "net seed 2"]
-    assert list(table["Group"]) == ["", "a", "b"]
-    assert list(table["Rank"]) == ["–", "1", "2"] and table["Triplet accuracy"][0] == ".750 [.600, .900]"
+    assert list(table["Group"]) == ["", "a", "a"], "three articles cannot tell them apart"
+    assert list(table["Rank"]) == ["–", "1–2", "1–2"] and table["Triplet accuracy"][0] == ".750 [.600, .900]"
     at.session_state[COMPARISONS] = True
     assert list(at.run().dataframe[1].value["Difference"]) == [".467 [.200, .600]"]
-    for test in ("wilcoxon", "mcnemar"):
-        at = open_page("compare", tab="Triplet accuracy", triplets=SET, **{"triplet_test": test})
-        at.session_state[COMPARISONS] = True
-        assert not at.run().error and float(at.dataframe[1].value["p"][0]) >= 0.125
 
 
 def test_a_view_is_saved_opened_and_forgotten(compared: Store, open_page: Open) -> None:

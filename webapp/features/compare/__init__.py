@@ -21,7 +21,6 @@ BENCHMARK = KEYS.url("benchmark", record="benchmark")
 MODELS = KEYS.url("models", kind=list)
 CLUSTERERS = KEYS.url("clusterers", kind=list)
 METRIC = KEYS.url("metric")
-TEST = KEYS.url("test")
 FIRST = KEYS.url("first")
 SECOND = KEYS.url("second")
 ARTICLE = KEYS.url("article")
@@ -30,7 +29,6 @@ RIGHT = KEYS.url("right")
 SENTENCES = KEYS.url("sentences")
 TRIPLETS = KEYS.url("triplets", record="triplet set")
 SPLIT = KEYS.url("split")
-TRIPLET_TEST = KEYS.url("triplet_test")
 
 
 def show(choices: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ from pandas.io.formats.style import Styler
 from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.metrics import REGISTRY as METRICS
-from themescope.core.metrics.statistics import BOOTSTRAP, MCNEMAR, TESTS, WILCOXON, Family, SignificanceTest
+from themescope.core.metrics.statistics import Family
 from themescope.core.records.stored import CorpusRecord, ModelRecord, ScoreRecord
 from themescope.core.types import Split
 from themescope.db.access import Right
@@ -37,7 +37,7 @@ from themescope.webapp.shared.text import count, p_text, plain, score, with_half
 BEST = "background-color: rgba(31, 143, 136, 0.25)"
 FLOOR = "color: light-dark(#5b656d, #a3abb2)"
 _SPLITS = (Split.TEST, Split.VALIDATION, Split.TRAIN)
-_TRIPLET_TESTS = (BOOTSTRAP, WILCOXON, MCNEMAR)
+_TEST = "**Wilcoxon**: signed ranks of the differences per article: whether one method is better on a typical article."
 
 
 def compared(
@@ -45,14 +45,13 @@ def compared(
     found: Sequence[Method],
     means: Sequence[Mapping[str, ScoreRecord]],
     metric: str,
-    test: SignificanceTest,
 ) -> Comparison:
     """Rank and test methods by one metric."""
     order = sorted(range(len(found)), key=lambda i: _value(means[i], metric), reverse=True)
     rows, ordered = [found[i] for i in order], [means[i] for i in order]
     present = sorted({m for row in means for m in row}, key=_place)
-    scores, family = compare_queries.family(rows, metric, test) or (None, None)
-    return Comparison(data, rows, ordered, present, metric, test, scores, family)
+    scores, family = compare_queries.family(rows, metric) or (None, None)
+    return Comparison(data, rows, ordered, present, metric, scores, family)
 
 
 def _value(row: Mapping[str, ScoreRecord], metric: str) -> float:
@@ -117,15 +116,8 @@ def choose_comparison(
         models = compare.several("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), compare.MODELS)
         clusterers = compare.several("Clusterers", list(dict.fromkeys(m.clusterer for m in found)), compare.CLUSTERERS)
         metric = choose.by_name("Rank by", present, compare.METRIC, metric_title)
-        test = _choose_test(TESTS, compare.TEST)
     kept = [i for i, m in enumerate(found) if (m.floor or m.model in models) and m.clusterer in clusterers]
-    return benchmark, compared(benchmark, [found[i] for i in kept], [means[i] for i in kept], metric, test)
-
-
-def _choose_test(tests: Sequence[SignificanceTest], param: str) -> SignificanceTest:
-    about = "  \n".join(f"**{test.title}**: {test.summary}" for test in tests)
-    chosen = choose.segment("Paired test", {test.id: test.title for test in tests}, param, help=about)
-    return next(test for test in tests if test.id == chosen)
+    return benchmark, compared(benchmark, [found[i] for i in kept], [means[i] for i in kept], metric)
 
 
 # --- triplet accuracy of models ---------------------------------------------------------------------------------------
@@ -148,16 +140,14 @@ def triplets(sets: Sequence[TripletSetRecord]) -> None:
     if not splits:
         st.info("No model has been evaluated on this set yet.", icon=":material/info:")
         return
-    with row.popover("Options", icon=":material/tune:"):
-        split = Split(choose.segment("Split", splits, compare.SPLIT))
-        test = _choose_test(_TRIPLET_TESTS, compare.TRIPLET_TEST)
+    split = Split(next(iter(splits)))
+    if len(splits) > 1:
+        with row.popover("Options", icon=":material/tune:"):
+            split = Split(choose.segment("Split", splits, compare.SPLIT))
     means = queries.mean_scores(e.run.id for e in every)
     found = [e for e in every if e.split is split and means.get(e.run.id)]
     methods = compare_queries.accuracy_methods(found)
-    if test is MCNEMAR:
-        measured = compare_queries.article_scores(methods, ACCURACY).measured
-        test = compare_queries.by_triplets([e for e, has in zip(found, measured, strict=True) if has])
-    comparison = compared(chosen, methods, [means[e.run.id] for e in found], ACCURACY, test)
+    comparison = compared(chosen, methods, [means[e.run.id] for e in found], ACCURACY)
     _table(comparison, row)
     _folded(comparison)
 
@@ -196,9 +186,6 @@ def _table(found: Comparison, row: DeltaGenerator) -> None:
     if more.open:
         with more:
             download("CSV", lambda: exports.as_csv(found), "themescope-comparison.csv")
-            download("LaTeX table", lambda: exports.latex(found), "themescope-comparison.tex")
-            st.caption("Methods paragraph")
-            st.code(exports.paragraph(found), language=None, wrap_lines=True)
     styled, config = _frame(found)
 
     def choose_row(at: int) -> None:
@@ -246,7 +233,7 @@ def _frame(found: Comparison) -> tuple[Styler, dict[str, Any]]:
 def _sentence(found: Comparison) -> str:
     """Return what the table shows."""
     tested = (
-        f"rank and group by {metric_title(found.metric)} ({found.test.title} test over articles, "
+        f"rank and group by {metric_title(found.metric)} (Wilcoxon's signed-rank test over articles, "
         f"{count(len(found.family.ps), 'comparison')} corrected by Holm)"
         if found.family is not None and found.tested
         else "no tests, which need two methods with scores for each article"
@@ -289,7 +276,7 @@ def _folded(found: Comparison) -> None:
             listed = [f"**{plain(m.title)}**: {plain(m.summary)}" for m in known] or [
                 "Share of triplets whose pivot is nearer to the positive than to the negative; chance is .500."
             ]
-            st.markdown("  \n".join([*listed, f"**{found.test.title}**: {found.test.summary}"]))
+            st.markdown("  \n".join([*listed, _TEST]))
             _seeds(found)
 
 
@@ -305,7 +292,7 @@ def _pairs(found: Comparison, family: Family) -> None:
         },
         column_config=dict.fromkeys(("Difference", "p", "Corrected p"), st.column_config.TextColumn(alignment="right")),
     )
-    write = partial(exports.comparisons_csv, family, found.names, found.test)
+    write = partial(exports.comparisons_csv, family, found.names)
     download("CSV", write, "themescope-comparisons.csv")
 
 

@@ -18,8 +18,7 @@ import numpy.typing as npt
 import streamlit as st
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
-from themescope.core.metrics.statistics import Family, SignificanceTest, bootstrap_mean, compare_all, mcnemar_test
-from themescope.core.metrics.triplets import correctness
+from themescope.core.metrics.statistics import Family, SignificanceTest, bootstrap_mean, compare_all
 from themescope.core.records.stored import (
     ArticleRecord,
     CorpusRecord,
@@ -36,7 +35,6 @@ from themescope.jobs.common.models import SCORE, corpus_shares
 from themescope.jobs.services.themes import theme_arrays
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import UNNAMED, current_person
-from themescope.webapp.shared.results import triplet_queries
 from themescope.webapp.shared.results.triplet_queries import Evaluation
 from themescope.webapp.shared.text import distinct, words
 
@@ -193,12 +191,12 @@ def _at(articles: Ids, known: Ids, values: npt.NDArray[Any]) -> npt.NDArray[Any]
 
 
 @st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
-def family(found: Sequence[Method], metric: str, test: SignificanceTest) -> tuple[ArticleScores, Family] | None:
+def family(found: Sequence[Method], metric: str) -> tuple[ArticleScores, Family] | None:
     """Return the comparisons of methods with scores of single articles; None if there are none."""
     scores = article_scores(found, metric)
     if not len(scores.articles):
         return None
-    return scores, compare_all(scores.values, test, scores.sizes if (scores.sizes > 1).any() else None)
+    return scores, compare_all(scores.values, scores.sizes if (scores.sizes > 1).any() else None)
 
 
 # ---------------------------------------------------------------- triplets
@@ -207,17 +205,6 @@ def family(found: Sequence[Method], metric: str, test: SignificanceTest) -> tupl
 def accuracy_methods(found: Sequence[Evaluation]) -> list[Method]:
     """Return the evaluations on one split of a triplet set as rows of a comparison."""
     return [Method(e.name, e.model.name, "", (e.run,), False, 0) for e in found]
-
-
-def by_triplets(found: Sequence[Evaluation]) -> SignificanceTest:
-    """Return McNemar's tests over the common triplets of all evaluations."""
-    margins = [triplet_queries.margins(e) for e in found]
-    shared = reduce(np.intersect1d, (ids for ids, _ in margins))
-    right = []
-    for ids, values in margins:
-        order = np.argsort(ids)
-        right.append(correctness(values[order[np.searchsorted(ids, shared, sorter=order)]]))
-    return mcnemar_test(np.stack(right, axis=1))
 
 
 # Partitions of sentences: sections, clusterings, themes and labellings

@@ -5,17 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.statistics import (
-    bootstrap_ps,
-    compare_all,
-    discordant_ps,
-    holm,
-    mcnemar_test,
-    paired_test,
-    signed_rank_p,
-    signed_rank_ps,
-    t_ps,
-)
+from themescope.core.metrics.statistics import holm, paired_test, signed_rank_p, signed_rank_ps
 
 
 def test_a_clear_difference_is_found_and_its_sign_is_kept() -> None:
@@ -73,29 +63,16 @@ def test_whole_tables_are_tested_as_single_columns(n: int) -> None:
     rng = np.random.default_rng(n)
     table = np.round(rng.normal(0.1, 1, size=(n, 5)), 1)  # rounded: with ties and zeros
     table[:, 4] = rng.normal(size=n)
-    ranks, means = signed_rank_ps(table), t_ps(table)
+    ranks = signed_rank_ps(table)
     for column, values in enumerate(table.T):
         used = values[values != 0]
         exact = n <= 50 and len(set(np.abs(used))) == len(used)
         wanted = stats.wilcoxon(used, method="exact" if exact else "asymptotic").pvalue
         assert ranks[column] == pytest.approx(wanted)
-        assert means[column] == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
 
 
-def test_columns_that_never_differ_or_always_in_the_same_way() -> None:
-    table = np.array([[0.0, 0.5], [0.0, 0.5], [0.0, 0.5]])
-    assert t_ps(table).tolist() == [1.0, 0.0]
-    assert t_ps(table[:1]).tolist() == [1.0, 1.0]
-    assert signed_rank_ps(table)[0] == 1.0
-    assert bootstrap_ps([0.0, 0.5], np.tile([0.0, 0.5], (99, 1))).tolist() == [1.0, 0.01]
-
-
-def test_mcnemar_by_hand() -> None:
-    first, second = np.array([1, 1, 1, 1, 0, 0.5, 1, 0]), np.array([0, 0, 0, 0.5, 1, 0.5, 1, 0])
-    correct = np.stack([first, second], axis=1)
-    found = compare_all(correct, mcnemar_test(correct))
-    assert found.ps == pytest.approx([2 * (1 + 5) / 2**5])
-    assert discordant_ps(0, 0) == 1.0
+def test_a_column_that_never_differs_is_not_significant() -> None:
+    assert signed_rank_ps(np.zeros((3, 2))).tolist() == [1.0, 1.0]
 
 
 def test_holm_against_its_definition() -> None:
