@@ -1,7 +1,7 @@
 """Probability that two sentences belong together given everybody's labels, and what follows from it.
 
-From the reliabilities of :mod:`themescope.core.labelling.consensus` follow the consensus of all labellings, the
-sentences that people dispute, and how much another person's labels of a sentence are expected to tell.
+From the reliabilities of :mod:`themescope.core.labelling.consensus` follow the consensus of all labellings, and the
+sentences that people dispute.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def _of_sentences(profiles: Profiles, labels: Labels, means: Floats, best: float
     return Consensus(spread(labels, MISSING), spread(certainty, 0.0), best)
 
 
-# --- whom to ask about what -------------------------------------------------------------------------------------------
+# --- what people dispute --------------------------------------------------------------------------------------------
 
 
 def disputed(found: CoAssignment) -> Floats:
@@ -269,39 +269,6 @@ def disputed(found: CoAssignment) -> Floats:
             no |= known & ~same
         bits[part] = np.where(yes & no, _entropy(p), 0.0) @ sizes
     return _spread(found.profiles, bits / max(float(sizes.sum()) - 1.0, 1.0))
-
-
-def expected_information(
-    model: RaterModel, found: CoAssignment, rater: int | None = None, partners: npt.NDArray[np.bool_] | None = None
-) -> Floats:
-    """Return the (n,) bits that a person's label of each sentence is expected to tell about its pairs.
-
-    A label judges the pairs with the sentences that the same person labels: ``partners`` (n,), by default all. Pairs
-    are taken as independent, so that the sum is an upper bound; it orders sentences. ``rater`` is a position in the
-    model, for somebody who has not labelled them yet; by default the mean person.
-    """
-    inverse, sizes = found.profiles.inverse, found.profiles.sizes
-    if partners is not None:
-        sizes = np.bincount(inverse[partners & (inverse >= 0)], minlength=len(sizes)).astype(np.float64)
-    bits = np.zeros(len(sizes))
-    for part, p in found.chunks():
-        bits[part] = judgement_information(model, p, rater) @ sizes
-    told = _spread(found.profiles, bits)
-    if partners is None:
-        partners = inverse >= 0
-    own = judgement_information(model, found.pairs(np.arange(len(inverse)), np.arange(len(inverse))), rater)
-    # A sentence is not compared with itself.
-    return np.asarray(np.maximum(told - np.where(partners & (inverse >= 0), own, 0.0), 0.0))
-
-
-def judgement_information(model: RaterModel, probabilities: Floats, rater: int | None = None) -> Floats:
-    """Return the bits that a judgement of each pair tells: its mutual information with the truth, of the same shape."""
-    s, c = model.rates.sensitivity, model.rates.specificity
-    sensitivity = float(s.mean() if rater is None else s[rater])
-    specificity = float(c.mean() if rater is None else c[rater])
-    together = probabilities * sensitivity + (1 - probabilities) * (1 - specificity)
-    noise = probabilities * _entropy(np.array(sensitivity)) + (1 - probabilities) * _entropy(np.array(specificity))
-    return np.asarray(_entropy(together) - noise)
 
 
 def _entropy(p: Floats) -> Floats:

@@ -137,7 +137,7 @@ class Tasks(NamedRepository[TaskRecord]):
         return len(new)
 
     def add_member(self, task_id: int, person: str) -> None:
-        """Add a person, who gets items by reassignment or routing."""
+        """Add a person, who gets items by reassignment."""
         self._check_maker(task_id)
         if person not in {member.person for member in self.members(task_id)}:
             self.connection.execute(t.task_member.insert().values(task_id=task_id, person=person))

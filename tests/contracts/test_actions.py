@@ -39,7 +39,7 @@ from themescope.jobs.services.accounts import people
 from themescope.jobs.services.installation import demo as demo_samples
 from themescope.jobs.services.labelling import files, metrics, starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import checks, work
+from themescope.jobs.services.tasks import work
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import new_token
 
@@ -142,12 +142,6 @@ def _reopen_item(s: Scene) -> None:
     s.write(lambda w: w.tasks.reopen(_item(s, s.name)))
 
 
-def _send(s: Scene) -> None:
-    with s.store.reading() as r:
-        task, article = _task(r), r.corpora.articles(s.corpus)[1].id
-    checks.send(s.store, task, "ada", [checks.Routed((article, 0, 1), 1, 1.0)])
-
-
 def in_store(change: Callable[[Unit, Scene], object]) -> Do:
     """An action that writes by repositories."""
     return lambda s: s.write(lambda w: change(w, s))
@@ -198,7 +192,6 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         "close a task": in_store(lambda w, s: w.tasks.close(_task(w), True)),
         "delete a task": in_store(lambda w, s: w.tasks.delete(_task(w))),
         "make a task": _make_task,
-        "send items to a third person": _send,
         "import the history of others": lambda s: files.import_lines(s.store, s.corpus, [*s.lines], "imported"),
         "queue a job": lambda s: control.enqueue(s.store, "embed", {"corpus": "x", "model": "y"}),
         "cancel a job": lambda s: control.cancel(s.store, s.job),

@@ -1,11 +1,10 @@
-"""Checks of the people of a task: gold items, agreement with the others over time, and where to ask next."""
+"""Checks of the people of a task: gold items, and agreement with the others over time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,15 +12,10 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.task_items import Drift, drifts, items_of, share_right
 from themescope.core.metrics.partition import match_clusters
 from themescope.core.types import Estimate, Ids, Labels
-from themescope.db.records import ItemRecord, NewItem, Reason, TaskRecord
+from themescope.db.records import ItemRecord, TaskRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling.agreement import coded_text, gold_on
 from themescope.jobs.services.tasks import work
-from themescope.jobs.services.tasks.samples import Range
-
-if TYPE_CHECKING:
-    from themescope.core.labelling.consensus import RaterModel
-
 
 MOST_PAIRED = 1_000
 """Maximum number of sentences of an item whose pairs are compared; memory grows with its square."""
@@ -213,68 +207,3 @@ def _consensus_series(found: JudgedItems, items: Sequence[ItemRecord]) -> dict[s
             p = co_assignment(model, others).pairs(i, j)
             series[person].append((when, float(np.where(own[i] == own[j], p, 1 - p).mean())))
     return series
-
-
-# --- routing ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Routed:
-    """An item that another person should label, too."""
-
-    range: Range
-    disputed: int
-    """Number of its sentences about which people disagree."""
-    information: float
-    """Expected bits that one label of the person tells."""
-
-
-def route(store: Store, task_id: int, person: str, most: int = 20) -> tuple[list[Routed], str]:
-    """Return the items about which to ask a person next, and the reason why there are none.
-
-    Items are those that other people have labelled and this one does not have. Items with disputed sentences come
-    first, then those of which one label is expected to tell the most. Whole items are given, because a label says
-    something only beside other labels of the same person.
-    """
-    from themescope.core.labelling.consensus import fit
-
-    with store.reading() as r, r.seeing_all():
-        found, items = judged(r, r.tasks.get(task_id)), work.items_of(r, task_id)
-    raters, gold = found.raters
-    model = fit(raters, found.articles, gold)
-    if model.undefined:
-        return [], model.undefined
-    has = {item.range for item in items if item.person == person}
-    place = found.people.index(person) if person in found.people else None
-    others = {item.range for item in items if item.range not in has}
-    listed = _routed(model, found, others, place)
-    return listed[:most], "" if listed else "this person has every item that others have labelled"
-
-
-def _routed(model: RaterModel, found: JudgedItems, ranges: set[Range], place: int | None) -> list[Routed]:
-    from themescope.core.labelling.consensus import by_article, disputed, expected_information, judgement_information
-
-    raters, _ = found.raters
-    listed = []
-    for rows, posterior in by_article(model, raters, found.articles):
-        own = found.labels[place][rows] >= 0 if place is not None else np.zeros(len(rows), dtype=np.bool_)
-        told, dispute = expected_information(model, posterior, place, own), disputed(posterior)
-        open_ones = (posterior.profiles.inverse >= 0) & ~own
-        positions = found.positions[rows]
-        for range_of in sorted(r for r in ranges if r[0] == found.articles[rows[0]]):
-            at = np.flatnonzero(open_ones & (positions >= range_of[1]) & (positions <= range_of[2]))
-            if len(at) >= 2:
-                drawn = _drawn(at)
-                i, j = (drawn[side] for side in np.triu_indices(len(drawn), 1))
-                bits_of_pair = float(judgement_information(model, posterior.pairs(i, j), place).mean())
-                inside = bits_of_pair * len(at) * (len(at) - 1) / 2
-                bits = (float(told[at].sum()) + inside) / len(at)
-                listed.append(Routed(range_of, int((dispute[at] > 0).sum()), bits))
-    return sorted(listed, key=lambda routed: (routed.disputed == 0, -routed.information, routed.range))
-
-
-def send(store: Store, task_id: int, person: str, items: Sequence[Routed]) -> int:
-    """Give items to a person, at the end of the list; return how many were new."""
-    new = [NewItem(*item.range, person, Reason.ROUTING) for item in items]
-    with store.writing() as w:
-        return w.tasks.add_items(task_id, new)

@@ -14,10 +14,8 @@ from themescope.core.labelling.consensus import (
     consensus,
     disputed,
     expected_ari,
-    expected_information,
     fit,
     jackknife,
-    judgement_information,
     support,
 )
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
@@ -255,8 +253,6 @@ def test_probabilities_are_symmetric_and_consensus_is_a_partition(given: tuple[l
     assigned = np.any([r >= 0 for r in raters], axis=0)
     assert ((made.labels >= 0) == assigned).all()
     assert ((made.certainty >= 0) & (made.certainty <= 1)).all() and made.expected_ari <= 1.0
-    told = expected_information(model, found)
-    assert (told >= -1e-12).all() and (told[~assigned] == 0).all()
     assert (disputed(found)[np.sum([r >= 0 for r in raters], axis=0) < 2] == 0).all()
 
 
@@ -281,24 +277,6 @@ def test_the_expected_ari_of_certain_pairs_is_the_ari() -> None:
     truth, guess = np.array([0, 0, 1, 1, 2]), np.array([0, 0, 0, 1, 1], dtype=np.int32)
     certain = (truth[:, None] == truth[None, :]).astype(float)
     assert expected_ari(guess, certain, np.ones(5)) == pytest.approx(ARI.score(truth.astype(np.int32), guess))
-
-
-def test_what_a_label_tells_is_the_sum_over_the_pairs_with_the_labels_of_the_same_person() -> None:
-    _, raters, articles = simulated(10, articles=1, errors=(0.05, 0.1, 0.1))
-    raters[2][5:] = -1
-    model = fit(raters, articles)
-    found = co_assignment(model, raters)
-    partners = np.arange(len(articles)) < 5
-    told = expected_information(model, found, 2, partners)
-    for row in (2, 9):
-        others = np.setdiff1d(np.flatnonzero(partners), [row])
-        bits = judgement_information(model, found.pairs(np.full(len(others), row), others), 2)
-        assert told[row] == pytest.approx(bits.sum())
-    certain, unsure = judgement_information(model, np.array([0.0, 0.5]), 0)
-    assert certain == pytest.approx(0.0) and 0.3 < unsure < 1.0
-    known = fit(*simulated(0)[1:])
-    better, worse = (judgement_information(known, np.array([0.5]), rater)[0] for rater in (0, 3))
-    assert better > worse
 
 
 def test_a_long_text_has_few_profiles() -> None:

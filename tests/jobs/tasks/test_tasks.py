@@ -1,4 +1,4 @@
-"""Tasks from making to checks: items, rights, labellings of people, progress, gold items and routing."""
+"""Tasks from making to checks: items, rights, labellings of people, progress and gold items."""
 
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
@@ -204,7 +204,6 @@ def test_who_may_do_what(sqlite_store: Store, corpus: int) -> None:
     for write in (
         lambda: work.finish_item(eve, own.id),
         lambda: work.open_item(eve, own.id),
-        lambda: checks.send(eve, task.id, "eve", [checks.Routed(own.range, 1, 0.1)]),
     ):
         with pytest.raises(AccessError):
             write()
@@ -332,29 +331,12 @@ def test_right_codes_of_gold_items_are_told_once_their_item_is_done(sqlite_store
     assert checks.gold_answers(sqlite_store, quiet.id, "ben") == []
 
 
-def test_disputed_items_go_to_a_third_person_and_a_gold_labelling_begins_with_the_majority(
-    sqlite_store: Store, corpus: int
-) -> None:
-    task = made(sqlite_store, corpus, people=("ada", "ben"))
-    with sqlite_store.writing() as w:
-        w.tasks.add_member(task.id, "eve")
-    assert checks.route(sqlite_store, task.id, "eve") == ([], "nobody has labelled anything")
+def test_a_gold_labelling_of_three_begins_with_the_majority(sqlite_store: Store, corpus: int) -> None:
+    task = made(sqlite_store, corpus, people=("ada", "ben", "eve"))
     first = work_through(sqlite_store, task, "ada")
-    contested = items_of(sqlite_store, task, "ben")[3:7]
     second = work_through(sqlite_store, task, "ben")
-    for item in contested:
+    for item in items_of(sqlite_store, task, "ben")[3:7]:
         label(sqlite_store, "ben", second, item, wrong=3)
-    found, why = checks.route(sqlite_store, task.id, "eve", 6)
-    assert not why and len(found) == 6
-    assert {routed.range for routed in found[:4]} == {item.range for item in contested}
-    assert [routed.disputed > 0 for routed in found] == [True] * 4 + [False] * 2
-    assert found[0].information >= found[3].information > 0
-    assert checks.send(sqlite_store, task.id, "eve", found[:4]) == 4
-    assert checks.send(sqlite_store, task.id, "eve", found[:4]) == 0
-    again, _ = checks.route(sqlite_store, task.id, "eve", 20)
-    assert len(again) == 6 and not {r.range for r in again} & {r.range for r in found[:4]}
-    assert checks.route(sqlite_store, task.id, "ada")[1].startswith("this person has every item")
-    assert {item.reason for item in items_of(sqlite_store, task, "eve")} == {Reason.ROUTING}
     third = work_through(sqlite_store, task, "eve")
     new = NewLabelling(corpus, "adjudicated", "ada", Sharing.GOLD)
     record = starts.begin(sqlite_store, new, from_adjudication([first, second, third], placed_only=True))
@@ -369,20 +351,16 @@ def test_the_pairs_of_a_large_item_are_a_sample(
     sqlite_store: Store, corpus: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = made(sqlite_store, corpus, people=("ada", "ben"))
-    with sqlite_store.writing() as w:
-        w.tasks.add_member(task.id, "eve")
     for person in ("ada", "ben"):
         work_through(sqlite_store, task, person, wrong=2 * (person == "ben"))
-    ben, all_pairs = checks.checks(sqlite_store, task.id)[1], checks.route(sqlite_store, task.id, "eve")[0]
+    ben = checks.checks(sqlite_store, task.id)[1]
     sizes, paired = [], np.triu_indices
     monkeypatch.setattr(checks, "MOST_PAIRED", 8)
     monkeypatch.setattr(np, "triu_indices", lambda n, *k: (sizes.append(n * bool(k)), paired(n, *k))[1])
-    drawn, some_pairs = checks.checks(sqlite_store, task.id)[1], checks.route(sqlite_store, task.id, "eve")[0]
+    drawn = checks.checks(sqlite_store, task.id)[1]
     assert 8 in sizes and max(sizes) <= 8, "an item has 12 sentences"
     for found, exact in zip(drawn.consensus_items, ben.consensus_items, strict=True):
         assert found[1] == pytest.approx(exact[1], abs=0.25)
-    assert [r.disputed for r in some_pairs] == [r.disputed for r in all_pairs]
-    assert some_pairs[0].information == pytest.approx(all_pairs[0].information, rel=0.3)
 
 
 def test_people_are_forgotten_and_corpora_deleted_with_their_tasks(sqlite_store: Store, corpus: int) -> None:

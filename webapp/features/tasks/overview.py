@@ -20,7 +20,7 @@ from themescope.jobs.common import labelled
 from themescope.jobs.common.importing.columns import is_list, waves_of
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import checks, work
-from themescope.jobs.services.tasks.checks import GoldAnswer, Routed, TaskCheck
+from themescope.jobs.services.tasks.checks import GoldAnswer, TaskCheck
 from themescope.jobs.services.tasks.samples import SAMPLE, ColumnKey, DrawnSample, SampleForm, samples_of
 from themescope.jobs.services.tasks.work import TaskForm
 from themescope.webapp.features.tasks import MESSAGE, NEW, TASK, VIEW
@@ -34,7 +34,6 @@ from themescope.webapp.shared.people import UNNAMED, current_actor, current_pers
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, p_text, plain, score, shorten, time_left, with_interval
 
-_MOST_SENT = 50
 _VERSION: dict[str | type[Any], Callable[[Any], Any]] = {
     Task: lambda task: (task.record.id, [(item.id, item.person, item.done) for item in task.items])
 }
@@ -51,12 +50,6 @@ def checks_of(task: Task) -> list[TaskCheck]:
 def _told(task: Task, person: str) -> list[GoldAnswer]:
     """Return what the person may know of the gold sentences, kept like the checks."""
     return checks.gold_answers(queries.store(), task.record.id, person)
-
-
-@st.cache_data(show_spinner="Looking for disputed items …", ttl=60, max_entries=32, hash_funcs=_VERSION)
-def routed(task: Task, person: str) -> tuple[list[Routed], str]:
-    """Return the items about which to ask a person next, and why there are none; kept for a minute."""
-    return checks.route(queries.store(), task.record.id, person, most=200)
 
 
 def show_list(corpus: CorpusRecord) -> None:
@@ -177,7 +170,6 @@ def show_task(corpus: CorpusRecord, name: str) -> None:
     _progress(task)
     _checks(task, owns)
     if owns:
-        _routing(task)
         _reassignment(task)
 
 
@@ -274,36 +266,6 @@ def _drift(drift: Drift) -> str:
 
 
 # --- management -------------------------------------------------------------------------------------------------------
-
-
-def _routing(task: Task) -> None:
-    with st.expander("Ask another person about disputed items", icon=":material/alt_route:"):
-        left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
-        person = left.selectbox("Person", task.people, format_func=lambda p: p or UNNAMED, key="tasks_route_person")
-        most = middle.number_input("Items", 1, _MOST_SENT, 5, key="tasks_route_most")
-        found, why = routed(task, person or "")
-        if not found:
-            st.caption(f"Nothing to ask, because {plain(why)}.")
-            return
-        chosen = found[: int(most)]
-        if right.button("Give these items", type="primary", icon=":material/send:", key="tasks_route_send"):
-            given = attempt(lambda: checks.send(queries.store(), task.record.id, person or "", chosen))
-            if given is not None:
-                _done(f"{count(given, 'item')} given to {person or UNNAMED}.")
-        known = {item.range: item for item in task.items}
-        titles = codebook_view.titles([known[one.range] for one in chosen])
-        draw_table(
-            {
-                "Item": [titles[known[one.range].id] for one in chosen],
-                "Disputed units": [one.disputed for one in chosen],
-                "Bits a code": [one.information for one in chosen],
-            },
-            column_config={"Bits a code": st.column_config.NumberColumn(format="%.2f")},
-        )
-        st.caption(
-            "Items with disputed units first, then those about which one code of this person is expected to tell "
-            f"the most. {count(len(found), 'item')} in all."
-        )
 
 
 def _reassignment(task: Task) -> None:
