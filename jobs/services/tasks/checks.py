@@ -1,4 +1,4 @@
-"""Checks of the people of a task: gold items, and agreement with the others over time."""
+"""Checks of the people of a task by its gold items."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from datetime import datetime
 import numpy as np
 
 from themescope.core.labelling.partition import Partition
-from themescope.core.labelling.task_items import Drift, drifts, items_of, share_right
+from themescope.core.labelling.task_items import items_of, share_right
 from themescope.core.metrics.partition import match_clusters
 from themescope.core.types import Estimate, Ids, Labels
 from themescope.db.records import ItemRecord, TaskRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling.agreement import coded_text, gold_on
-from themescope.jobs.services.tasks import work
-
-MOST_PAIRED = 1_000
-"""Maximum number of sentences of an item whose pairs are compared; memory grows with its square."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,13 +34,6 @@ class JudgedItems:
     partitions: tuple[Partition, ...]
     gold_names: Mapping[int, str]
 
-    @property
-    def raters(self) -> tuple[list[Labels], list[int]]:
-        """Return the labels of the people and, if there are any, the gold labels, with the place of these."""
-        if (self.gold < 0).all():
-            return [*self.labels], []
-        return [*self.labels, self.gold], [len(self.labels)]
-
 
 def judged(r: Unit, task: TaskRecord) -> JudgedItems:
     """Return the labels of all people of a task, of the sentences that they placed or have marked as done."""
@@ -58,7 +47,7 @@ def judged(r: Unit, task: TaskRecord) -> JudgedItems:
     return JudgedItems(task, people, text.ids, text.articles, positions, labels, gold, partitions, names)
 
 
-# --- gold items and drift ---------------------------------------------------------------------------------------------
+# --- gold items ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +57,15 @@ class TaskCheck:
     person: str
     gold: Estimate | None
     """Share of right labels of gold sentences with its interval; None without any."""
-    gold_items: tuple[tuple[datetime, float], ...]
-    """When each gold item was done, and its share of right labels."""
-    gold_drift: Drift
-    consensus_items: tuple[tuple[datetime, float], ...]
-    """When each item with other people's labels was done, and the probability that these judgements are right."""
-    consensus_drift: Drift
 
 
 def checks(store: Store, task_id: int) -> list[TaskCheck]:
-    """Return the checks of every person who has begun; the drift tests of all people are corrected together."""
+    """Return the checks of every person who has begun."""
     with store.reading() as r, r.seeing_all():
-        task = r.tasks.get(task_id)
-        found, items = judged(r, task), work.items_of(r, task_id)
-    right = {person: right_of(found, place) for place, person in enumerate(found.people)}
-    gold = {p: _gold_series(found, items, p, right[p]) for p in found.people}
-    agreed = _consensus_series(found, items)
-    scores = {("gold", p): [score for _, score in gold[p]] for p in found.people}
-    scores |= {("consensus", p): [score for _, score in agreed[p]] for p in found.people}
-    tests = drifts({f"{kind} {person}": series for (kind, person), series in scores.items()})
-    return [
-        TaskCheck(
-            p, share_right([bool(x) for x in right[p][right[p] >= 0]]), tuple(gold[p]), tests[f"gold {p}"],
-            tuple(agreed[p]), tests[f"consensus {p}"],
-        )
-        for p in found.people
-    ]  # fmt: skip
+        found = judged(r, r.tasks.get(task_id))
+    right = (right_of(found, place) for place in range(len(found.people)))
+    shares = (share_right([bool(x) for x in own[own >= 0]]) for own in right)
+    return [TaskCheck(person, share) for person, share in zip(found.people, shares, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,48 +134,6 @@ def _rows(found: JudgedItems, item: ItemRecord) -> np.ndarray:
     return np.flatnonzero((found.articles == item.article_id) & inside)
 
 
-def _drawn(rows: Ids) -> Ids:
-    """Return the rows of the sentences of an item whose pairs are compared, all or a random sample, ascending."""
-    if len(rows) <= MOST_PAIRED:
-        return rows
-    return np.sort(np.random.default_rng(0).choice(rows, MOST_PAIRED, replace=False))
-
-
 def _finished(items: Sequence[ItemRecord], person: str) -> list[tuple[datetime, ItemRecord]]:
     done = [(item.done, item) for item in items if item.person == person and item.done is not None]
     return sorted(done, key=lambda pair: pair[0])
-
-
-def _gold_series(
-    found: JudgedItems, items: Sequence[ItemRecord], person: str, right: Labels
-) -> list[tuple[datetime, float]]:
-    series = []
-    for when, item in _finished(items, person):
-        own = right[_rows(found, item)]
-        if (own >= 0).any():
-            series.append((when, float(own[own >= 0].mean())))
-    return series
-
-
-def _consensus_series(found: JudgedItems, items: Sequence[ItemRecord]) -> dict[str, list[tuple[datetime, float]]]:
-    """Return, for each done item, the mean probability that a person's judgements of its pairs are right by others."""
-    from themescope.core.labelling.consensus import co_assignment, fit
-
-    series: dict[str, list[tuple[datetime, float]]] = {person: [] for person in found.people}
-    raters, gold = found.raters
-    if len(found.people) < 2:
-        return series
-    model = fit(raters, found.articles, gold)
-    for place, person in enumerate(found.people):
-        for when, item in _finished(items, person):
-            rows = _rows(found, item)
-            others = [np.full(len(rows), -1, np.int32) if p == place else x[rows] for p, x in enumerate(raters)]
-            seen = np.any([x >= 0 for x in others], axis=0) & (raters[place][rows] >= 0)
-            if seen.sum() < 2 or model.undefined:
-                continue
-            kept = _drawn(np.flatnonzero(seen))
-            own, others = raters[place][rows][kept], [x[kept] for x in others]
-            i, j = np.triu_indices(len(own), 1)
-            p = co_assignment(model, others).pairs(i, j)
-            series[person].append((when, float(np.where(own[i] == own[j], p, 1 - p).mean())))
-    return series

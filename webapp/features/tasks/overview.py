@@ -11,7 +11,7 @@ import streamlit as st
 from themescope.core.columns import ColumnType
 from themescope.core.labelling.partition import EntryKind
 from themescope.core.labelling.provenance import Allocation
-from themescope.core.labelling.task_items import DistributionPlan, Drift, Order
+from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.db.access import Right
 from themescope.db.records import ItemRecord, TaskRecord
@@ -32,7 +32,7 @@ from themescope.webapp.shared.labelling.codebook_view import PLANNED, PlannedSam
 from themescope.webapp.shared.navigation import page_link, write_parameter
 from themescope.webapp.shared.people import UNNAMED, current_actor, current_person, may, shown
 from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.text import ago, count, p_text, plain, score, shorten, time_left, with_interval
+from themescope.webapp.shared.text import ago, count, plain, shorten, time_left, with_interval
 
 _VERSION: dict[str | type[Any], Callable[[Any], Any]] = {
     Task: lambda task: (task.record.id, [(item.id, item.person, item.done) for item in task.items])
@@ -224,7 +224,7 @@ def _checks(task: Task, owns: bool) -> None:
     if not owns or not any(item.done for item in task.items):
         return
     found = checks_of(task)
-    if not any(check.gold or check.gold_drift.items or check.consensus_drift.items for check in found):
+    if not any(check.gold for check in found):
         return
     st.subheader("Checks", anchor=False)
     draw_table(
@@ -232,37 +232,8 @@ def _checks(task: Task, owns: bool) -> None:
             "Person": [check.person or UNNAMED for check in found],
             "Right on gold": [with_interval(c.gold) for c in found],
             "Gold units": [check.gold.n if check.gold else 0 for check in found],
-            "Gold over time": [_drift(check.gold_drift) for check in found],
-            "Agreement over time": [_drift(check.consensus_drift) for check in found],
-        },
-        column_config={
-            "Gold over time": st.column_config.TextColumn(help="Mean of the items before the last ones → of the last."),
-            "Agreement over time": st.column_config.TextColumn(
-                help="Probability that the person's codes are right by those of the others."
-            ),
-        },
+        }
     )
-    for check in found:
-        for drift, what in (
-            (check.gold_drift, "codes of gold units"),
-            (check.consensus_drift, "agreement with others"),
-        ):
-            if drift.found:
-                st.warning(
-                    f"{shown(check.person)}: {what} became worse in the last items, {_drift(drift)}. Talk about the "
-                    "codebook, then look at these items again.",
-                    icon=":material/trending_down:",
-                )
-    st.caption(
-        "Over time, the last 10 items are compared with those before by a one-sided permutation test of items, "
-        "corrected for all people and both measures (Holm). At least 8 items are needed."
-    )
-
-
-def _drift(drift: Drift) -> str:
-    if drift.before is None or drift.last is None or drift.p is None:
-        return f"{count(drift.items, 'item')}, too few"
-    return f"{score(drift.before)} → {score(drift.last)} (p = {p_text(drift.p)})".replace("= <", "<")
 
 
 # --- management -------------------------------------------------------------------------------------------------------
