@@ -329,15 +329,6 @@ def rename(partition: Partition, number: int, name: str) -> Operation:
     return Operation(OperationKind.RENAME, f"{old.name} is now {new.name}", _renaming(partition, [new]))
 
 
-def rename_all(partition: Partition, names: Mapping[int, str]) -> Operation:
-    """Rename several clusters in one step; numbers without a cluster are left out."""
-    known = {number: name for number, name in names.items() if number in partition.clusters}
-    change_set = _renaming(
-        partition, [replace(partition.cluster(n), name=_free(partition, name, but=n)) for n, name in known.items()]
-    )
-    return Operation(OperationKind.RENAME, f"{counted(len(change_set.changes), 'code')} renamed", change_set)
-
-
 def _renaming(partition: Partition, wanted: Sequence[Cluster]) -> ChangeSet:
     """Return the change set that replaces clusters by renamed ones, and renames the combinations with them."""
     check_codes(partition, [cluster.number for cluster in wanted], "Rename")

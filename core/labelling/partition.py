@@ -34,7 +34,7 @@ class EntryKind(StrEnum):
     TRAINING = "training"
     """Gold item: sentence with its right cluster."""
     DISMISSED = "dismissed"
-    """Suggestion that a person dismissed, see :mod:`themescope.core.labelling.cluster_changes`."""
+    """Suggestion that a person dismissed, such as a new theme of a wave."""
     METRIC = "metric"
     """Metric learned from the labels, by which suggestions are made."""
     CODES = "codes"

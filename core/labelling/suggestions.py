@@ -1,4 +1,4 @@
-"""Suggestions from vectors for a labelling: places of sentences, clusters to merge, to group or to divide, outliers.
+"""Suggestions from vectors for a labelling: places of sentences, clusters to group or to divide.
 
 Similarities are mean cosines, so that they follow from the sums of the unit vectors of each cluster: (k, dim) numbers,
 also for hundreds of thousands of sentences. The margin of a sentence is the similarity to the best cluster minus that
@@ -20,15 +20,15 @@ from themescope.core.clustering.inputs import canonical_labels, extended_labels,
 from themescope.core.clustering.repeats import distinct_texts
 from themescope.core.compute import nearest_neighbours
 from themescope.core.errors import DataError
+from themescope.core.labelling.changes import EntryChange
 from themescope.core.labelling.code_sets import code_clusters, combinations, has_code
-from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.operations import Operation, OperationKind, entries
+from themescope.core.labelling.partition import UNASSIGNED, Entry, EntryKind, Partition
 from themescope.core.registry import Card
 from themescope.core.types import Floats, Ids, Matrix
 
-_BLOCK, _CELLS = 20_000, 20_000_000
-"""Sentences whose sums are computed at once, and cosines that are computed at once."""
-COMPARED = 5_000
-"""Maximum number of sentences among which nearest neighbours are sought."""
+_BLOCK = 20_000
+"""Sentences whose sums are computed at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,26 +39,11 @@ class Centres:
     sizes: Floats
     means: Floats
     """(k, dim) mean of the unit vectors."""
-    within: Floats
-    """(k,) mean cosine of two different sentences of the cluster; 1 for a single sentence."""
 
     def only(self, numbers: Iterable[int]) -> Centres:
         """Return some of the clusters."""
         kept = np.isin(self.numbers, list(numbers))
-        return Centres(self.numbers[kept], self.sizes[kept], self.means[kept], self.within[kept])
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterPair:
-    """Two clusters that could be one."""
-
-    first: int
-    second: int
-    """Numbers, the smaller one first."""
-    similarity: float
-    """Mean cosine between the sentences of the two clusters."""
-    within: float
-    """Mean cosine within the clusters, the mean of both."""
+        return Centres(self.numbers[kept], self.sizes[kept], self.means[kept])
 
 
 def centres(partition: Partition, x: Matrix) -> Centres:
@@ -68,84 +53,13 @@ def centres(partition: Partition, x: Matrix) -> Centres:
     numbers, column = np.unique(partition.numbers[assigned], return_inverse=True)
     sizes = np.bincount(column, minlength=len(numbers)).astype(np.float64)
     sums = np.zeros((len(numbers), x.shape[1]))
-    selves = np.zeros(len(numbers))
     for first in range(0, len(assigned), _BLOCK):
         rows, owner = assigned[first : first + _BLOCK], column[first : first + _BLOCK]
         membership = np.zeros((len(rows), len(numbers)), dtype=np.float32)
         membership[np.arange(len(rows)), owner] = 1.0
         part = unit[rows]
         sums += np.asarray((part.T @ membership).T, dtype=np.float64)
-        selves += np.bincount(owner, squared_lengths(part), minlength=len(numbers))
-    pairs = sizes * (sizes - 1)
-    within = np.where(pairs > 0, ((sums**2).sum(axis=1) - selves) / np.maximum(pairs, 1), 1.0)
-    return Centres(numbers, sizes, sums / np.maximum(sizes, 1)[:, None], within)
-
-
-def similar_pairs(found: Centres, most: int) -> list[ClusterPair]:
-    """Return at most ``most`` pairs of clusters, the highest mean cosine first.
-
-    On articles with known sections, this finds pairs of one section as well as Ward's criterion does, and better than
-    the similarity less that within the clusters (experiment log).
-    """
-    between = found.means @ found.means.T
-    first, second = np.triu_indices(len(found.numbers), 1)
-    within = (found.within[first] + found.within[second]) / 2
-    order = np.argsort(-between[first, second], kind="stable")[:most]
-    columns = (found.numbers[first], found.numbers[second], between[first, second], within)
-    return [
-        ClusterPair(int(a), int(b), float(s), float(w)) for a, b, s, w in zip(*(c[order] for c in columns), strict=True)
-    ]
-
-
-def between(partition: Partition, x: Matrix, found: Centres, pair: ClusterPair, top_k: int = 6) -> tuple[Ids, int]:
-    """Return the sentences between two clusters, and how many are nearer to the other cluster than to their own.
-
-    The at most ``top_k`` ids are those with the highest similarity to the other cluster minus that to the rest of
-    their own. A cluster of one sentence has no rest, so its sentence counts as nearer to its own.
-    """
-    excess, ids = [], []
-    for own, other in ((pair.first, pair.second), (pair.second, pair.first)):
-        rows = np.flatnonzero(partition.numbers == own)
-        unit: Any = unit_rows(x[rows])
-        here, there = np.searchsorted(found.numbers, [own, other])
-        n = found.sizes[here]
-        selves = squared_lengths(unit)
-        rest = (np.asarray(unit @ found.means[here]) * n - selves) / (n - 1) if n > 1 else np.ones(len(rows))
-        excess.append(np.asarray(unit @ found.means[there]) - rest)
-        ids.append(partition.ids[rows])
-    every, values = np.concatenate(ids), np.concatenate(excess)
-    nearest: Ids = every[np.argsort(-values, kind="stable")[:top_k]]
-    return nearest, int((values > 0).sum())
-
-
-def densities(x: Matrix, neighbours: int = 10, seed: int = 0) -> Floats:
-    """Return the mean cosine of each of n vectors to its nearest ``neighbours`` of the others, NaN for a single one.
-
-    Of more than :data:`COMPARED` sentences, a random sample is compared with. Sentences without similar ones are
-    outliers (distance to the nearest neighbours: Ramaswamy, Rastogi, Shim 2000).
-    """
-    n = x.shape[0]
-    unit: Any = unit_rows(x)
-    others = np.sort(np.random.default_rng(seed).permutation(n)[:COMPARED])
-    found = np.full(n, np.nan)
-    taken = min(neighbours, len(others) - 1)
-    for rows in np.array_split(np.arange(n), max(-(-n * len(others) // _CELLS), 1)) if taken > 0 else ():
-        product = unit[rows] @ unit[others].T
-        cosines = np.asarray(product.toarray() if hasattr(product, "toarray") else product)
-        place = np.searchsorted(others, rows).clip(0, len(others) - 1)
-        own = np.flatnonzero(others[place] == rows)
-        cosines[own, place[own]] = -np.inf
-        found[rows] = np.partition(cosines, -taken, axis=1)[:, -taken:].mean(axis=1)
-    return found
-
-
-def usual_limit(similarity: Floats) -> float:
-    """Return the lower fence of Tukey's box plot: the first quartile minus 1.5 times the interquartile range."""
-    known = similarity[np.isfinite(similarity)]
-    if not len(known):
-        return 0.0
-    low, high = np.quantile(known, [0.25, 0.75])
-    return float(low - 1.5 * (high - low))
+    return Centres(numbers, sizes, sums / np.maximum(sizes, 1)[:, None])
 
 
 def similar_groups(found: Centres, groups: int) -> list[tuple[int, ...]]:
@@ -324,3 +238,21 @@ def by_centrality(ids: Ids, x: Matrix) -> Ids:
     centre = np.asarray(unit.sum(axis=0)).ravel()
     ordered: Ids = ids[np.argsort(-np.asarray(unit @ centre).ravel(), kind="stable")]
     return ordered
+
+
+NEW_THEMES = "new themes"
+"""Key of the entry with the sentences of all new themes that a person dismissed."""
+
+
+def dismiss_new_theme(partition: Partition, name: str, ids: Ids) -> Operation:
+    """Dismiss the suggestion that sentences of a wave are a new theme."""
+    old = partition.entries.get((EntryKind.DISMISSED, NEW_THEMES))
+    known = np.union1d(old.sentences if old else (), partition.ids[partition.rows(ids)]).astype(np.int64)
+    change = EntryChange(EntryKind.DISMISSED, NEW_THEMES, old, Entry(sentences=tuple(known.tolist())))
+    return entries(OperationKind.DISMISS, f"no new theme: {name}", [change])
+
+
+def in_no_new_theme(partition: Partition) -> Ids:
+    """Return the ascending ids of the sentences of dismissed new themes."""
+    entry = partition.entries.get((EntryKind.DISMISSED, NEW_THEMES))
+    return np.array(entry.sentences if entry else (), dtype=np.int64)

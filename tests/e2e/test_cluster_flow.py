@@ -1,4 +1,4 @@
-"""Suggested merge, re-clustering of one cluster, new name, sub-theme and export of the scheme, by keyboard only."""
+"""Re-clustering of one cluster, new name, sub-theme and export of the scheme, by keyboard only."""
 
 import csv
 import io
@@ -13,11 +13,13 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, open_page
 from tests.e2e.test_keyboard_flows import FOCUSED, tab_to
+from themescope.core.labelling import operations as op
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Unit
 from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
 
 CORPUS, NAME = "Streams", "Streams by keys"
 THEMES = ("floods and dikes", "levees and floods", "fish and birds", "mills and power")
@@ -40,7 +42,8 @@ def labelling(app: App) -> App:
         model = w.models.add(name="angles", method="mean-vectors", config={}, seed=0, digest="angles", artifact="-")
         w.embeddings.add(model.id, [VectorBlock(article, x.astype(np.float32))])
     new = NewLabelling(corpus, NAME, "", Sharing.SHARED, False, article)
-    starts.begin(app.store, new, starts.from_sections)
+    session = LabellingSession(app.store, starts.begin(app.store, new, starts.from_sections).id, "")
+    session.do(op.merge(session.partition, [1, 2], 1))
     return app
 
 
@@ -73,16 +76,9 @@ def check(app: App, scheme: str) -> None:
 
 
 def test_clusters_by_keyboard_only(page: Page, labelling: App) -> None:
-    query = {"corpus": CORPUS, "code_view": "Suggestions", "code_labelling": NAME}
+    query = {"corpus": CORPUS, "code_surface": "Sort", "code_labelling": NAME}
     open_page(page, f"{labelling.url}/code?{urlencode(query)}", "Code")
     at_rest(page)
-    expect(page.get_by_text(re.compile("^Merge “"))).to_be_visible()
-    tab_to(page, "Merge")
-    page.keyboard.press("Enter")
-    said(page, "8 units")
-    at_rest(page)
-    tab_to(page, "Back to Sort")
-    page.keyboard.press("Enter")
     rows = page.locator(".panes .cluster")
     expect(rows).to_have_count(4)
     at_rest(page)

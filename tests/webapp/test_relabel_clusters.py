@@ -10,17 +10,16 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import MODEL
 from tests.webapp.hands import words_of
-from tests.webapp.listed import listed, listing
+from tests.webapp.listed import listing
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services import search as inference
 from themescope.jobs.services.labelling import starts
-from themescope.webapp.features.coding import SUGGESTIONS, queries
+from themescope.webapp.features.coding import queries
 from themescope.webapp.features.coding.actions import dispatch
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.features.coding.sentences import OUTLIERS
 
 Open = Callable[..., AppTest]
 
@@ -88,38 +87,6 @@ def test_clusters_are_grouped_under_a_theme(filled_store: Store, labelling: Labe
     assert stored(filled_store, labelling).to_bytes() == first.to_bytes()
 
 
-def test_suggested_merges_are_made_or_kept_apart(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    at = open_page("code", view=SUGGESTIONS)
-    before = stored(filled_store, labelling)
-    first = next(m.value for m in at.markdown if m.value.startswith("**Merge “"))
-    assert "Between them" in words_of(at) and "the highest of those left" in words_of(at)
-    at = click(at, "Keep apart")
-    assert first not in [m.value for m in at.markdown]
-    at = send(at, labelling, "undo")
-    assert first in [m.value for m in at.markdown]
-    at = click(at, "Merge")
-    assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
-    while "No merges to suggest" not in words_of(at):
-        at = click(at, "Keep apart")
-    assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
-
-
-def test_outliers_are_left_or_unassigned(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    at = open_page("code", surface="Table", filter=OUTLIERS)
-    found = queries.densities(state_of(at, labelling))
-    assert found is not None
-    far, rows = int(found[0][int(found[1].argmin())]), listed(at)
-    assert rows[0]["id"] == far and rows[0]["tag"]["name"] == "Introduction"
-    ids, was = listing(at)["list"]["ids"], listing(at)["list"]["was"]
-    at = send(at, labelling, "unassign", ids=ids, was=was)
-    assert len(stored(filled_store, labelling).members(UNASSIGNED)) == len(ids)
-    at = send(at, labelling, "undo")
-    at = send(at, labelling, "leave", ids=ids, was=was)
-    assert not listed(at) and len(state_of(at, labelling).session.steps) == 3
-
-
 def test_one_cluster_is_re_clustered_and_named_and_the_rest_is_kept(
     filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -146,16 +113,14 @@ def test_one_cluster_is_re_clustered_and_named_and_the_rest_is_kept(
     assert "Nobody has placed a unit yet" in words_of(at)
 
 
-def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
+def test_units_of_a_large_labelling_are_divided(
     filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inference, "MOST_WITH_VECTORS", 20)
     monkeypatch.setattr(queries, "MOST_WITH_VECTORS", 20)
-    at = open_page("code", view=SUGGESTIONS)
+    at = open_page("code")
     state = state_of(at, labelling)
-    assert state.model is None and "**Merge “" in words_of(at)
-    assert "Based on a random sample of 20 units" in words_of(at)
-    assert len(listed(open_page("code", surface="Table", filter=OUTLIERS))) <= 20
+    assert state.model is None
     state.select(state.partition.members(2), "in the table")
     at = send(at, labelling, "recluster")
     click(at, "Divide into 2 codes")

@@ -324,17 +324,6 @@ def suggested_groups(partition: Partition, texts: Mapping[int, str], found: Cent
     return named
 
 
-def keyword_names(partition: Partition, texts: Mapping[int, str], numbers: Sequence[int]) -> dict[int, str]:
-    """Return new names of clusters from their distinctive words; a cluster without such words keeps its name."""
-    found: dict[int, str] = {}
-    known = dict(partition.clusters)
-    for number, name in zip(numbers, _names(partition, texts, [[n] for n in numbers]), strict=True):
-        own = known.pop(number)
-        free = free_name(partition.with_clusters(known), name or own.name)
-        found[number], known[number] = free, replace(own, name=free)
-    return found
-
-
 def _names(partition: Partition, texts: Mapping[int, str], groups: Sequence[Sequence[int]]) -> list[str]:
     """Return a name for each group of clusters, from the words that are frequent in it and rare elsewhere."""
     from themescope.core.clustering.naming import theme_words

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.core.labelling.test_labelling import Choose, LabellingSession, at
 from themescope.core.errors import DataError
-from themescope.core.labelling import cluster_changes, hierarchy
+from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import apply, misplaced
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, EntryKind, Partition, start
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 from themescope.core.types import Ids
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -138,10 +138,6 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
     ),
     st.builds(lambda v: lambda p, n: hierarchy.move_out(p, all_at(p, v)), some_places),
     st.builds(lambda w: lambda p, n: hierarchy.dissolve(p, at(p, w)), place),
-    st.builds(lambda v, w: lambda p, n: cluster_changes.dismiss_merge(p, at(p, v), at(p, w)), place, place),
-    st.builds(lambda v: lambda p, n: cluster_changes.keep_names(p, all_at(p, v)), some_places),
-    st.builds(lambda i: lambda p, n: cluster_changes.accept_outliers(p, i), some),
-    st.builds(lambda w, t: lambda p, n: cluster_changes.update_names(p, {at(p, w): t}), place, name),
 )
 
 
@@ -150,67 +146,3 @@ def test_any_sequence_leaves_two_levels_and_can_be_undone(actions: list[Choose |
     labelling = LabellingSession(made())
     labelling.act(actions)
     labelling.check_history()
-
-
-# ---------------------------------------------------------------- names and dismissals
-
-
-def names(labelling: LabellingSession) -> list[int]:
-    return list(labelling.changes().stale_names(labelling.state))
-
-
-def test_a_name_is_out_of_date_after_more_than_a_quarter_of_the_sentences_changed() -> None:
-    labelling = LabellingSession(made())
-    labelling.do(lambda p, n: op.assign(p, p.members(4)[:2], 2))  # Money 6 → 4, War 5 → 7
-    assert names(labelling) == [2, 4]
-    labelling.undo()
-    assert names(labelling) == []
-    labelling.do(lambda p, n: op.assign(p, p.members(4)[:1], 3))
-    assert names(labelling) == []  # a sixth of both
-    labelling.do(lambda p, n: op.merge(p, [3], 2))
-    assert names(labelling) == [2]
-    labelling.do(lambda p, n: op.rename(p, 2, "Culture"))
-    assert names(labelling) == []
-    labelling.undo()
-    assert names(labelling) == [2]  # the old name is as old as before
-    labelling.do(lambda p, n: cluster_changes.keep_names(p, [2]))
-    assert names(labelling) == []
-    labelling.undo()
-    assert names(labelling) == [2]
-    labelling.do(lambda p, n: cluster_changes.update_names(p, {2: "War", 4: "Gold"}))
-    assert names(labelling) == [] and labelling.state.clusters[4].name == "Gold"
-
-
-def test_the_name_of_a_cluster_that_was_empty_is_a_plan() -> None:
-    labelling = LabellingSession(made())
-    labelling.do(lambda p, n: op.create(p, 5, "Sport", np.empty(0, np.int64)))
-    labelling.do(lambda p, n: op.assign(p, p.members(UNASSIGNED), 5))
-    assert names(labelling) == []
-
-
-def test_pairs_stay_dismissed_until_the_clusters_change() -> None:
-    labelling = LabellingSession(made())
-
-    def apart() -> bool:
-        state = labelling.state
-        return labelling.changes().are_apart(state, 3, 2)
-
-    assert not apart()
-    labelling.do(lambda p, n: cluster_changes.dismiss_merge(p, 3, 2))
-    assert apart() and labelling.steps[-1].size == 0
-    labelling.do(lambda p, n: op.assign(p, p.members(2)[:1], 4))
-    assert apart()  # a fifth
-    labelling.do(lambda p, n: op.assign(p, p.members(2)[:1], 4))
-    assert not apart()
-    labelling.do(lambda p, n: cluster_changes.dismiss_merge(p, 2, 3))
-    assert apart()
-    labelling.undo()
-    assert not apart()
-
-
-def test_outliers_that_were_left_are_in_the_entries() -> None:
-    p = made()
-    once = done(p, cluster_changes.accept_outliers(p, IDS[3:5]))
-    twice = done(once, cluster_changes.accept_outliers(once, IDS[4:6]))
-    assert cluster_changes.accepted_outliers(twice).tolist() == IDS[3:6].tolist()
-    assert (EntryKind.DISMISSED, cluster_changes.OUTLIERS) in twice.entries

@@ -9,18 +9,13 @@ from scipy import sparse
 from themescope.core.errors import DataError
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 from themescope.core.labelling.suggestions import (
-    ClusterPair,
     affinities,
-    between,
     centres,
     clusterers,
-    densities,
     neighbours,
     propose,
     similar_groups,
-    similar_pairs,
     suggest,
-    usual_limit,
 )
 from themescope.core.types import Matrix
 
@@ -33,43 +28,6 @@ def drawn(seed: int, thin: bool, n: int = 12) -> tuple[Partition, Matrix, np.nda
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
     p = start(np.arange(n) + 10, random.choice([2, 5, 7, UNASSIGNED], size=n), CLUSTERS)
     return p, sparse.csr_array(x) if thin else x, unit @ unit.T
-
-
-@given(st.integers(0, 500), st.booleans())
-def test_similarities_are_mean_cosines(seed: int, thin: bool) -> None:
-    p, x, cosines = drawn(seed, thin)
-    found = centres(p, x)
-    rows = {n: np.flatnonzero(p.numbers == n) for n in found.numbers.tolist()}
-    for pair in similar_pairs(found, 50):
-        a, b = rows[pair.first], rows[pair.second]
-        assert pair.similarity == pytest.approx(cosines[np.ix_(a, b)].mean(), abs=1e-5)
-        inner = [cosines[np.ix_(r, r)][~np.eye(len(r), dtype=bool)] for r in (a, b)]
-        assert pair.within == pytest.approx(np.mean([i.mean() if len(i) else 1.0 for i in inner]), abs=1e-5)
-    values = [-pair.similarity for pair in similar_pairs(found, 50)]
-    assert values == sorted(values)
-
-
-@given(st.integers(0, 500), st.booleans(), st.integers(1, 12))
-def test_densities_are_mean_cosines_to_the_nearest(seed: int, thin: bool, n: int) -> None:
-    _, x, cosines = drawn(seed, thin, n)
-    found = densities(x, 3)
-    for i in range(n):
-        others = np.sort(np.delete(cosines[i], i))[::-1][:3]
-        assert found[i] == pytest.approx(others.mean() if len(others) else np.nan, abs=1e-5, nan_ok=True)
-
-
-def test_the_sentences_between_two_clusters_are_those_nearer_to_the_other_one() -> None:
-    x = np.array([[1, 0], [1, 0.1], [0.2, 1], [0, 1], [0, 1], [1, 0.05]], dtype=np.float32)
-    p = start(np.arange(6), [2, 2, 2, 5, 5, 5], CLUSTERS)
-    found = centres(p, x)
-    ids, crossing = between(p, x, found, ClusterPair(2, 5, 0.0, 0.0), top_k=2)
-    assert sorted(ids.tolist()) == [2, 5] and crossing == 2
-
-
-def test_outliers_lie_below_the_lower_fence() -> None:
-    similarity = np.array([0.5, 0.52, 0.54, 0.56, 0.1, -np.inf])
-    assert 0.1 < usual_limit(similarity) < 0.5
-    assert usual_limit(np.array([-np.inf])) == 0.0
 
 
 def test_similar_clusters_are_in_one_group() -> None:

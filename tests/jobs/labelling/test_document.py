@@ -17,7 +17,6 @@ from tests.core.labelling.test_cluster_operations import IDS, Choose, LabellingS
 from themescope.core.errors import ReadError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, EntryChange, Kind, Step
-from themescope.core.labelling.cluster_changes import ClusterChanges
 from themescope.core.labelling.partition import Cluster, Entry, EntryKind, start
 from themescope.jobs.bundles.labellings import LabellingDocument, SentencePlace, from_lines, moved, to_lines
 
@@ -130,6 +129,3 @@ def test_any_history_comes_back_from_a_file_and_from_another_store(actions: list
     assert again.end().to_bytes() == labelling.state.to_bytes()
     elsewhere = moved(again, SHIFT)  # the same sentences in another store, in the opposite order
     assert moved(elsewhere, BACK).end().to_bytes() == labelling.state.to_bytes()
-    found = ClusterChanges()
-    found.add(elsewhere.log)
-    assert found.stale_names(elsewhere.end()) == labelling.changes().stale_names(labelling.state)

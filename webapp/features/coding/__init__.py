@@ -16,7 +16,7 @@ from themescope.webapp.shared.pages import PageKeys
 # URL keys of the page Code, and the records that its session state holds
 
 HISTORY, REST, FILES, SETTINGS = "History", "Label the rest", "Files", "Settings"
-LEARN, NEW, SUGGESTIONS = "Learn from it", "New coding", "Suggestions"
+LEARN, NEW = "Learn from it", "New coding"
 """What the menu of a coding opens in place of a surface."""
 
 KEYS = PageKeys("code")

@@ -20,7 +20,7 @@ from uuid import uuid4
 import numpy as np
 
 from themescope.core.errors import StoreUnavailableError, ThemescopeError
-from themescope.core.labelling import cluster_changes, coding, hierarchy
+from themescope.core.labelling import coding, hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.code_sets import allows_several, code_sets
 from themescope.core.labelling.codebook import operations as codebook
@@ -93,7 +93,6 @@ ACTIONS = (
     Action("example", "", "Example"),
     Action("counter", "", "Counter-example of …"),
     Action("gold", "", "Gold item"),
-    Action("leave", "", "Leave outliers", hidden_when_blind=True),
     Action("collect", "", "Collect as errors", hidden_when_blind=True),
     Action("duplicates", "", "Units with the same text"),
     Action("rename", "F2", "Rename", "rename the open code", _SORT, cluster=True),
@@ -285,14 +284,6 @@ def _on_cluster(make: Callable[[Partition, int], op.Operation]) -> Handler:
     return handle
 
 
-def merge_pair(state: RelabelState, pair: tuple[int, int]) -> None:
-    """Merge the smaller of two clusters into the larger one, or a sub-theme into its theme; for callbacks."""
-    sizes, clusters = state.partition.sizes(), state.partition.clusters
-    parents = {clusters[number].parent for number in pair if number in clusters}
-    into = next((n for n in pair if n in parents), max(pair, key=lambda n: sizes.get(n, 0)))
-    state.apply(lambda p: op.merge(p, [p.cluster(n).number for n in pair], into), keep_selection=True)
-
-
 def _collect(state: RelabelState) -> None:
     """Collect the selected sentences as failures, with their clusters and what the model suggests."""
     model = queries.model_by_id(state.model_id)
@@ -352,7 +343,6 @@ HANDLERS: dict[str, Handler] = {
             lambda p, ids: codebook.choose_training(p, (uuid4().hex for _ in ids), ids.tolist()), keep_selection=True
         )
     ),
-    "leave": _on_selection(lambda state: state.apply_to_selection(cluster_changes.accept_outliers)),
     "similar": _on_selection(lambda state: state.show_similar(int(state.selected[0]))),
     "codebook": _opens("codebook", clusters=1),
     "merge": _opens("merge", clusters=2),

@@ -11,7 +11,7 @@ from typing import Literal
 
 import streamlit as st
 
-from themescope.core.labelling import cluster_changes, hierarchy
+from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.code_sets import code_clusters, code_sizes
 from themescope.core.labelling.codebook import operations as codebook
@@ -23,11 +23,10 @@ from themescope.core.labelling.suggestions import ClusterPart, clusterers
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.search import MOST_WITH_VECTORS
-from themescope.webapp.features.coding import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, Make, queries
-from themescope.webapp.features.coding.actions import actions_of, clusters_of_selection, merge_pair
+from themescope.webapp.features.coding import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, queries
+from themescope.webapp.features.coding.actions import actions_of, clusters_of_selection
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries as records
-from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.labelling.codebook_view import editor
 from themescope.webapp.shared.text import count, plain, shorten
@@ -341,95 +340,3 @@ def show_open(state: RelabelState) -> None:
 def _close(state: RelabelState) -> None:
     state.dialog = ""
     st.rerun()
-
-
-# --- suggestions about clusters ---------------------------------------------------------------------------------------
-
-_CENTRAL_SHOWN, _LISTED, _MAX_SHOWN = 3, 8, 220
-
-
-def show_suggestions(state: RelabelState) -> None:
-    """Draw what the program suggests for the clusters: merges, names that are out of date, and themes."""
-    stale = queries.stale_names(state)
-    if stale:
-        _stale_names(state, stale)
-    _merges(state)
-    with st.container(horizontal=True):
-        st.button("Group codes into themes …", icon=":material/account_tree:", on_click=_suggest_groups, args=(state,))
-
-
-def _suggest_groups(state: RelabelState) -> None:
-    state.dialog, st.session_state["code_grouping"] = "group", SIMILAR
-
-
-def _stale_names(state: RelabelState, stale: dict[int, float]) -> None:
-    clusters = state.partition.clusters
-    with st.container(border=True):
-        st.markdown(f"**{count(len(stale), 'name')} may be out of date**")
-        st.caption("More than a quarter of the units of these codes has changed since they were named.")
-        names = queries.keyword_names(state, tuple(stale))
-        with st.container(gap="xxsmall"):
-            for number, name in names.items():
-                old = clusters[number].name
-                found = "the same name" if name == old else shorten(name, _MAX_NAME)
-                st.text(f"{shorten(old, _MAX_NAME)} → {found}   ({stale[number]:.0%} changed)")
-        with st.container(horizontal=True):
-            st.button(
-                "Update names", icon=":material/label:", type="primary",
-                on_click=_apply, args=(state, lambda p: cluster_changes.update_names(p, names)),
-            )  # fmt: skip
-            st.button(
-                "Keep names", icon=":material/check:",
-                on_click=_apply, args=(state, lambda p: cluster_changes.keep_names(p, list(stale))),
-            )  # fmt: skip
-
-
-def _apply(state: RelabelState, make: Make) -> None:
-    state.apply(make, keep_selection=True)
-
-
-def _merges(state: RelabelState) -> None:
-    if queries.model_of(state) is None:
-        st.info(NEEDS_MODEL, icon=":material/info:")
-        return
-    pairs = queries.suggested_pairs(state)
-    if not pairs:
-        nothing("No merges to suggest.", "All pairs of codes were kept apart, or there is only one code.")
-        return
-    pair, clusters, sizes = pairs[0], state.partition.clusters, state.partition.sizes()
-    both, of = (pair.first, pair.second), sizes[pair.first] + sizes[pair.second]
-    nearest, crossing = queries.between(state, pair)
-    names = [plain(clusters[number].name) for number in both]
-    with st.container(border=True):
-        st.markdown(f"**Merge “{names[0]}” and “{names[1]}”?**")
-        st.caption(
-            f"The mean cosine between their units is {pair.similarity:.2f}, the highest of those left; it is "
-            f"{pair.within:.2f} within the two. {count(crossing, 'unit')} of {of:,} "
-            f"{'is' if crossing == 1 else 'are'} nearer to the other code. {queries.sample_note(state)}"
-        )
-        with st.container(horizontal=True):
-            st.button("Merge", type="primary", icon=":material/merge:", on_click=merge_pair, args=(state, both))
-            st.button(
-                "Keep apart", icon=":material/call_split:",
-                on_click=_apply, args=(state, lambda p: cluster_changes.dismiss_merge(p, *both)),
-                help="Suggested again when more than a quarter of the units of one of the two has changed.",
-            )  # fmt: skip
-        for column, number in zip(st.columns(2), both, strict=True):
-            with column:
-                st.markdown(f"**{plain(clusters[number].name)}** · {count(sizes[number], 'unit')}")
-                _examples(state, queries.central(state, number)[:_CENTRAL_SHOWN])
-        st.markdown("**Between them**")
-        _examples(state, nearest, named=True)
-    others = [
-        " + ".join(shorten(clusters[n].name, 60) for n in (one.first, one.second)) for one in pairs[1 : _LISTED + 1]
-    ]
-    if others:
-        st.caption(f"Next: {plain(' · '.join(others))}")
-
-
-def _examples(state: RelabelState, ids: Ids, named: bool = False) -> None:
-    p = state.partition
-    with st.container(gap="xxsmall"):
-        for i, row in zip(ids.tolist(), p.rows(ids).tolist(), strict=True):
-            text = shorten(state.session.texts[i], _MAX_SHOWN)
-            st.text(f"· {text}" + (f"  ({shorten(p.clusters[int(p.numbers[row])].name, 40)})" if named else ""))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from themescope.core.labelling import cluster_changes
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED, Partition, free_name
+from themescope.core.labelling.suggestions import dismiss_new_theme, in_no_new_theme
 from themescope.core.records.answers import LocatedSentence
 from themescope.core.records.stored import PredictionRecord
 from themescope.core.types import Floats, Ids
@@ -97,7 +97,7 @@ def _open(partition: Partition, record: PredictionRecord) -> _Wave:
     ids, probabilities = queries.read(lambda r: r.predictions.values(record.id))
     labelled = partition.ids[partition.numbers != UNASSIGNED]
     kept = ~np.isin(ids, labelled)
-    closed = np.union1d(labelled, cluster_changes.in_no_new_theme(partition))
+    closed = np.union1d(labelled, in_no_new_theme(partition))
     found = [(str(one["name"]), np.array(one["sentences"], np.int64)) for one in record.report["candidates"]]
     left = [(name, new[~np.isin(new, closed)]) for name, new in found]  # the central ones first
     offered = [(name, new) for name, new in left if len(new) >= _FEWEST]
@@ -144,7 +144,7 @@ def _create(state: RelabelState, name: str, ids: Ids, coder: str) -> None:
 
 def _dismiss(state: RelabelState, name: str, ids: Ids) -> None:
     if _added(state, ids):
-        state.apply(lambda partition: cluster_changes.dismiss_new_theme(partition, name, ids))
+        state.apply(lambda partition: dismiss_new_theme(partition, name, ids))
 
 
 def _added(state: RelabelState, ids: Ids) -> bool:

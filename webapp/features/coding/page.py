@@ -25,7 +25,6 @@ from themescope.webapp.features.coding import (
     QUEUE,
     REST,
     SETTINGS,
-    SUGGESTIONS,
     SURFACE,
     VIEW,
     dialogs,
@@ -230,7 +229,6 @@ SURFACES: dict[str, Callable[[RelabelState, str], None]] = {
 UNITS = {CODE: (QUEUE, unit.names), TABLE: (FILTER, sentences.filters)}
 """URL key of the units that a surface shows, and the choice of them."""
 OF_A_CODING: dict[str, Callable[[RelabelState], None]] = {
-    SUGGESTIONS: dialogs.show_suggestions,
     REST: show_rest,
     HISTORY: show_history,
     FILES: show_files,
@@ -284,9 +282,9 @@ def draw() -> None:
         st.space("stretch")
         if view:
             toolbar.show_bar(state)
-        chosen = st.menu_button("⋯", _menu(state), key=f"code_menu_{record.id}", help="More about this coding")
-    if chosen == sentences.OUTLIERS:
-        switch_page("code", {"labelling": record.name, "surface": TABLE, "filter": sentences.OUTLIERS})
+        chosen = st.menu_button(
+            "⋯", [*OF_A_CODING, NEW, KEYS_DIALOG], key=f"code_menu_{record.id}", help="More about this coding"
+        )
     if chosen == KEYS_DIALOG:
         state.dialog = "keys"
     elif chosen is not None:
@@ -308,13 +306,6 @@ def draw() -> None:
     else:
         SURFACES[surface](state, shown)
     dialogs.show_open(state)
-
-
-def _menu(state: RelabelState) -> list[str]:
-    """Return what the menu offers; blind work has no suggestions."""
-    hidden = {SUGGESTIONS} if state.record.blind else set()
-    outliers = [sentences.OUTLIERS] if state.model_id is not None else []
-    return [*outliers, *(name for name in OF_A_CODING if name not in hidden), NEW, KEYS_DIALOG]
 
 
 def _read_only(state: RelabelState) -> None:

@@ -6,10 +6,8 @@ The cached functions take as their key what tells the sentences of a labelling, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,12 +18,10 @@ from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import DataError
 from themescope.core.labelling import hierarchy, suggestions
 from themescope.core.labelling.changes import ChangeSet
-from themescope.core.labelling.cluster_changes import ClusterChanges
-from themescope.core.labelling.code_sets import code_clusters
 from themescope.core.labelling.hierarchy import ClusterGroup
-from themescope.core.labelling.partition import EntryKind, Partition
+from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.provenance import Source
-from themescope.core.labelling.suggestions import Centres, ClusterPair
+from themescope.core.labelling.suggestions import Centres
 from themescope.core.readers.table import ROW
 from themescope.core.records.stored import LabellingRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
@@ -281,10 +277,6 @@ def changes_of(step_id: int) -> ChangeSet:
 if TYPE_CHECKING:
     from themescope.webapp.features.coding.editing import RelabelState
 
-_PAIRS = 10
-"""Number of suggested merges that are listed at most, besides those that were dismissed."""
-
-
 _STATE = "themescope.webapp.features.coding.editing.RelabelState"
 _OF_MODEL: dict[str | type[Any], Callable[[Any], Any]] = {
     _STATE: lambda state: (getattr(model_of(state), "digest", ""), state.record.id, state.record.members)
@@ -294,37 +286,6 @@ _OF_STEP: dict[str | type[Any], Callable[[Any], Any]] = {
     _STATE: lambda state: (_OF_MODEL[_STATE](state), state.session.snapshot.step)
 }
 """What identifies a state whose partition a result depends on."""
-
-
-@st.cache_resource(show_spinner=False, max_entries=8)
-def _changes(labelling_id: int, members: Members) -> tuple[ClusterChanges, Lock]:
-    return ClusterChanges(), Lock()
-
-
-def _updated(record: LabellingRecord, changes: ClusterChanges) -> ClusterChanges:
-    with nullcontext() if changes.step else st.spinner("Reading the history …"):
-        changes.add(queries.read(lambda r: r.label_steps.since(record.id, changes.step)))
-    return changes
-
-
-def stale_names(state: RelabelState) -> dict[int, float]:
-    """Return the clusters whose names may be out of date, with the share of changed sentences."""
-    changes, lock = _changes(state.record.id, state.record.members)
-    with lock:
-        return _updated(state.record, changes).stale_names(state.partition)
-
-
-def suggested_pairs(state: RelabelState) -> list[ClusterPair]:
-    """Return pairs of clusters that could be one, without those that a person dismissed; needs a model."""
-    found = centres(state)
-    if found is None:
-        return []
-    changes, lock = _changes(state.record.id, state.record.members)
-    with lock:
-        known = _updated(state.record, changes)
-        dismissed = sum(kind is EntryKind.DISMISSED for kind, _ in state.partition.entries)
-        pairs = suggestions.similar_pairs(found.only(code_clusters(state.partition)), _PAIRS + dismissed)
-        return [pair for pair in pairs if not known.are_apart(state.partition, pair.first, pair.second)]
 
 
 def model_of(state: RelabelState) -> ModelRecord | None:
@@ -358,41 +319,11 @@ def _sampled(state: RelabelState) -> tuple[Ids, Matrix]:
     return ids, search.vectors_of(queries.store(), model.id, ids)
 
 
-def sample_note(state: RelabelState) -> str:
-    """Return that suggestions are based on a sample; "" if they are based on all sentences."""
-    total = len(state.partition.ids)
-    return f"Based on a random sample of {MOST_WITH_VECTORS:,} units." if total > MOST_WITH_VECTORS else ""
-
-
 @st.cache_resource(show_spinner="Comparing clusters …", max_entries=6, hash_funcs=_OF_STEP)
 def centres(state: RelabelState) -> Centres | None:
     """Return the centres of the clusters by the chosen model; None without one."""
     found = sample(state)
     return None if found is None else suggestions.centres(*found)
-
-
-def between(state: RelabelState, pair: ClusterPair) -> tuple[Ids, int]:
-    """Return the sentences between two clusters, and how many are nearer to the other one than to their own."""
-    found, known = centres(state), sample(state)
-    assert found is not None and known is not None
-    return suggestions.between(*known, found, pair)
-
-
-def central(state: RelabelState, number: int) -> Ids:
-    """Return the sentences of a cluster, most central first; without a model in reading order."""
-    known = sample(state)
-    if known is None:
-        return state.partition.members(number)
-    partition, x = known
-    ids = partition.members(number)
-    return suggestions.by_centrality(ids, x[partition.rows(ids)])
-
-
-@st.cache_resource(show_spinner="Comparing sentences …", max_entries=6, hash_funcs=_OF_MODEL)
-def densities(state: RelabelState) -> tuple[Ids, npt.NDArray[np.float64]] | None:
-    """Return (n,) sentences and the mean cosines to their nearest neighbours; None without a model."""
-    known = sample(state)
-    return None if known is None else (known[0].ids, suggestions.densities(known[1]))
 
 
 def ungrouped(state: RelabelState) -> Centres | None:
@@ -424,9 +355,3 @@ def reclustered(state: RelabelState, ids: Ids, k: int | None, clusterer: str) ->
     part = search.vectors_of(queries.store(), model.id, ids) if x is None else x[state.partition.rows(ids)]
     texts = [state.session.texts[int(i)] for i in ids]
     return clusters.preview_parts(queries.store(), model, texts, ids, part, k, clusterer)
-
-
-@st.cache_resource(show_spinner="Comparing words …", max_entries=16, hash_funcs=_OF_STEP)
-def keyword_names(state: RelabelState, numbers: tuple[int, ...]) -> dict[int, str]:
-    """Return new names of clusters from their distinctive words."""
-    return clusters.keyword_names(state.partition, state.session.texts, numbers)

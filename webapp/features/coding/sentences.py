@@ -14,13 +14,12 @@ import numpy as np
 import streamlit as st
 
 from themescope.core.errors import DataError, ThemescopeError
-from themescope.core.labelling import cluster_changes
 from themescope.core.labelling.agreement import dispute
 from themescope.core.labelling.code_sets import combinations, has_code
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.hierarchy import total_sizes, with_sub_themes
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED
-from themescope.core.labelling.suggestions import neighbours, usual_limit
+from themescope.core.labelling.suggestions import neighbours
 from themescope.core.metrics.partition import match_clusters
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling.agreement import names_of
@@ -172,7 +171,7 @@ def panes_data(
         "open": state.cluster if state.similar_to is None else None,
         "focused": state.focused,
         "head": head,
-        "clusters": _clusters(state, shades, sort),
+        "clusters": _clusters(state, shades),
         "details": _details(state, ids) if state.focused is not None else None,
         "list": unit_list.view_data(units, state.sent)
         | {
@@ -186,10 +185,9 @@ def panes_data(
     }
 
 
-def _clusters(state: RelabelState, shades: Tones, sort: bool) -> list[dict[str, Any]]:
+def _clusters(state: RelabelState, shades: Tones) -> list[dict[str, Any]]:
     """Return the codes and what has none, with their numbers of units."""
     p, totals = state.partition, total_sizes(state.partition)
-    stale = page_queries.stale_names(state) if sort else {}
     found = [
         code
         | {
@@ -197,7 +195,6 @@ def _clusters(state: RelabelState, shades: Tones, sort: bool) -> list[dict[str, 
             "parent": cluster.parent,
             "place": cluster.colour,
             "size": totals[cluster.number],
-            "stale": "The name may be out of date" if cluster.number in stale else "",
         }
         for code in code_list(state, shades)
     ]
@@ -292,7 +289,6 @@ def _small_map(state: RelabelState, ids: Ids, row: int) -> dict[str, Any] | None
 ALL = "All units"
 DIFFERS_FROM_MODEL = "Differs from model"
 DIFFERS_FROM_SECTIONS = "Differs from sections"
-OUTLIERS = "Outliers"
 SUGGESTED = "Suggested: "
 """Beginning of the name of the filter of the units for which a code is suggested."""
 IN_ORDER, LEAST_CERTAIN, BY_CODE, MEANING = "In order", "Least certain first", "By code", "By meaning of the search"
@@ -360,19 +356,6 @@ def _in_selection(state: RelabelState) -> Ids:
     return NONE_SELECTED if found is None else _in_reading_order(state, found.ids)
 
 
-def _outliers(state: RelabelState) -> Ids:
-    """Return units whose most similar ones are less similar than usual, the most unusual first."""
-    found = page_queries.densities(state)
-    if found is None:
-        return NONE_SELECTED
-    ids, density = found
-    known = density[np.isfinite(density)]
-    limit = max(usual_limit(density), np.quantile(known, 0.01)) if len(known) else 0.0
-    rows = np.flatnonzero(density <= limit)
-    listed = ids[rows[np.argsort(density[rows], kind="stable")]]
-    return listed[~np.isin(listed, cluster_changes.accepted_outliers(state.partition))]
-
-
 FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
     ALL: lambda state: _in_reading_order(state, state.partition.ids),
     "Unassigned": lambda state: _in_reading_order(state, state.partition.members(UNASSIGNED)),
@@ -381,10 +364,9 @@ FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
     DIFFERS_FROM_MODEL: _differs_from_model,
     DIFFERS_FROM_SECTIONS: _differs_from_sections,
     DIFFERS_FROM_PEOPLE: _differs_from_people,
-    OUTLIERS: _outliers,
     SELECTION: _in_selection,
 }
-_HIDDEN_WHEN_BLIND = {DIFFERS_FROM_MODEL, DIFFERS_FROM_SECTIONS, DIFFERS_FROM_PEOPLE, OUTLIERS}
+_HIDDEN_WHEN_BLIND = {DIFFERS_FROM_MODEL, DIFFERS_FROM_SECTIONS, DIFFERS_FROM_PEOPLE}
 
 
 def filters(state: RelabelState) -> list[str]:

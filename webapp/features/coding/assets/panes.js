@@ -133,10 +133,9 @@ class Panes extends CodingView {
     const row = make("div", `cluster level${cluster.level}`, "", {
       role: "treeitem", tabindex: open ? "0" : "-1", "aria-selected": String(open), "aria-level": String(cluster.level),
       "data-item": "", "data-number": String(cluster.number), title: cluster.name,
-      "aria-label": [cluster.name, cluster.size.toLocaleString("en"), cluster.stale].filter(Boolean).join(", "),
+      "aria-label": [cluster.name, cluster.size.toLocaleString("en")].join(", "),
     });
     row.append(swatch("span", cluster), make("span", "name", cluster.name));
-    if (cluster.stale) row.append(make("span", "stale", "*", { title: cluster.stale }));
     row.append(make("span", "count"), make("kbd", cluster.key ? "" : "none", cluster.key));
     if (open && cluster.number >= 0 && !this.data.read_only) {
       const button = make("button", "dots", "⋯", { "aria-label": this.data.words.menu, "aria-haspopup": "menu", "data-action": "menu" });
