@@ -178,8 +178,8 @@ _CARDS = (
         "The BiLSTM with attention, trained on sentences of whole articles: each is compared with all others of its "
         "article.",
         f"The network of {_ED18}, section 4; the loss of Khosla et al. 2020, Supervised Contrastive Learning",
-        factory="triplet_network.contrastive:ContrastiveNet",
-        config="triplet_network.contrastive:ContrastiveNetConfig",
+        factory="triplet_network.model:ContrastiveNet",
+        config="triplet_network.model:ContrastiveNetConfig",
         tags=("needs-sections", "accepts-teacher", "english"),
     ),
     _con_s2v(
@@ -248,21 +248,21 @@ _CARDS = (
         "Mean of learned word vectors",
         "The mean of skip-gram word vectors learned on the corpus.",
         f"Mikolov et al. 2013 (skip-gram); a baseline of {_SJH17}, section 4",
-        "word_sums:W2VAverage",
+        "methods:W2VAverage",
     ),
     _con_s2v(
         "fastsent",
         "FastSent",
         "The sum of word vectors that were learned to predict the words of neighbouring sentences.",
         f"{_HCK16}, section 3; a baseline of {_SJH17}",
-        "word_sums:FastSent",
+        "methods:FastSent",
     ),
     _con_s2v(
         "fastsent-ae",
         "FastSent with autoencoding",
         "FastSent that also predicts the words of the sentence itself.",
         f"{_HCK16}, section 3 (FastSent+AE); a baseline of {_SJH17}",
-        "word_sums:FastSentAE",
+        "methods:FastSentAE",
     ),
     _card(
         "c-phrase",
@@ -358,7 +358,7 @@ _CARDS = (
         "A thematic encoder that reads the mean vector of the article before each sentence, trained so that sentences "
         "of the same section are close to each other.",
         "This project; after Khosla et al. 2020, Supervised Contrastive Learning",
-        factory="thematic_encoder.context:ContextEncoder",
+        factory="thematic_encoder.model:ContextEncoder",
         tags=("needs-models", "any-models", "one-encoder", "needs-sections", "per-article", "english"),
     ),
     _card(
