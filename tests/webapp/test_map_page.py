@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import CORPUS, HOSTILE, MODEL
+from tests.webapp.filled import CORPUS, HOSTILE
 from tests.webapp.hands import plain_words_of
 from tests.webapp.listed import listed, listing
 from tests.webapp.test_themes import analysed
@@ -134,8 +134,7 @@ def test_a_map_is_drawn_by_every_colouring_and_old_names_of_them_are_known(
     at = open_page("map", corpus=CORPUS, colour="Article")
     assert canvases[-1].page is not None and canvases[-1].page.coloured_by == "Text"
     names = canvases[-1].page.colours
-    measured = {f"Correct: {MODEL} on river triplets", f"Margin: {MODEL} on river triplets"}
-    assert {"Section", "Text", "Split", *measured} <= set(names)
+    assert {"Section", "Text", "Split"} <= set(names)
     for name in names:
         at.session_state[map.COLOUR] = name
         at.run()
@@ -169,24 +168,6 @@ def test_what_a_menu_of_the_map_asks_for_is_drawn(filled_store: Store, open_page
     assert "of the 15 nearest neighbours of a unit stay close on the map" in ask("about")
     ask("figure")
     assert any(n.label == "Width, mm" for n in at.number_input)
-
-
-def test_triplets_colour_their_pivots(filled_store: Store) -> None:
-    corpus = queries.corpora()[0]
-    scene = map_scene.opened(queries.maps(1)[0])
-    found = colourings.options(ColouredView(corpus, scene, scene))
-    right = found[f"Correct: {MODEL} on river triplets"].make()
-    margin = found[f"Margin: {MODEL} on river triplets"].make()
-    with filled_store.reading() as r:
-        run = r.runs.list(kind="triplets")[0]
-        ids, margins = r.runs.margins(run.id, colourings.Split.TEST)
-        rows = r.triplets.rows(1, colourings.Split.TEST)
-    for triplet, value in zip(ids, margins, strict=True):
-        (row,) = scene.rows_of(rows.pivots[rows.ids == triplet])
-        assert right.name(row) == ("all triplets correct" if value > 0 else "all triplets wrong")
-        assert margin.values is not None and margin.values[row] == pytest.approx(value)
-        assert right.paint(tones("light"), int(right.categories[row])) == (("#2f89c5" if value > 0 else "#c2542d"), 0)
-    assert (right.categories >= 0).sum() == len(ids)
 
 
 def test_people_colour_what_they_labelled(filled_store: Store) -> None:

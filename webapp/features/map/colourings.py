@@ -19,14 +19,12 @@ from themescope.core.labelling.hierarchy import at_theme_level
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord, RunRecord
 from themescope.core.types import Ids, Labels, Split
-from themescope.db.records import TripletSetRecord
 from themescope.webapp.map_view.geometry import rows_of
 from themescope.webapp.map_view.scene import LEAD, MANY, MAX_CATEGORIES, Categories, Colouring, Scene
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import compare_queries, triplet_queries
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.results.compare_queries import Analysis
-from themescope.webapp.shared.results.triplet_queries import Evaluation
 
 
 def categories(
@@ -328,48 +326,6 @@ def _labels(view: ColouredView, record: LabellingRecord, themes: bool) -> Colour
     return Colouring(found, [names[code] for code in chosen], "other codes or none", colours, column="Code")
 
 
-# ---------------------------------------------------------------- triplets
-
-
-def of_triplets(view: ColouredView) -> list[Option]:
-    """Offer correctness and margin of each model on the triplets whose pivots are in view."""
-    offered = []
-    for chosen in queries.triplet_sets(view.corpus.id):
-        for evaluation in triplet_queries.evaluations(chosen):
-            name = f"{evaluation.name} on {chosen.name}"
-            offered.append(Option(f"Correct: {name}", partial(_right, view, evaluation, chosen)))
-            offered.append(Option(f"Margin: {name}", partial(_margin, view, evaluation, chosen)))
-    return offered
-
-
-def _pivots(evaluation: Evaluation, chosen: TripletSetRecord) -> tuple[Ids, npt.NDArray[np.float64]]:
-    ids, margins = triplet_queries.margins(evaluation)
-    rows = triplet_queries.rows(chosen, evaluation.split)
-    there = np.isin(ids, rows.ids)
-    return rows.pivots[rows_of(rows.ids, ids[there])], margins[there].astype(np.float64)
-
-
-def _right(view: ColouredView, evaluation: Evaluation, chosen: TripletSetRecord) -> Colouring:
-    pivots, margins = _pivots(evaluation, chosen)
-    share = _means(view.scene.ids, pivots, (margins > 0).astype(np.float64))
-    found = np.full(len(share), -1, dtype=np.int64)
-    there = np.isfinite(share)
-    found[there] = np.where(share[there] == 1, 0, np.where(share[there] == 0, 2, 1))
-    names = ["all triplets correct", "some correct", "all triplets wrong"]
-    return Colouring(found, names, "not a pivot", shades=(1.0, 0.0, -1.0), column="Triplets", values=share)
-
-
-def _margin(view: ColouredView, evaluation: Evaluation, chosen: TripletSetRecord) -> Colouring:
-    return _ranged(_means(view.scene.ids, *_pivots(evaluation, chosen)), "not a pivot", "Margin")
-
-
-def _means(wanted: Ids, ids: Ids, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the (n,) mean value of each wanted id; NaN without values."""
-    known, place = np.unique(ids, return_inverse=True)
-    sums, counts = np.bincount(place, values, len(known)), np.bincount(place, minlength=len(known))
-    return _looked_up(wanted, known, sums / np.maximum(counts, 1))
-
-
 def _looked_up(wanted: Ids, ids: Ids, values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
     found = np.full(len(wanted), np.nan)
     there = np.flatnonzero(np.isin(wanted, ids))
@@ -378,7 +334,7 @@ def _looked_up(wanted: Ids, ids: Ids, values: npt.NDArray[np.floating]) -> npt.N
 
 
 def _ranged(values: npt.NDArray[np.float64], other: str, column: str) -> Colouring:
-    """Return ordered ranges of a number that is negative where a model is wrong."""
+    """Return ordered ranges of a number, those below 0 in the other direction."""
     found = np.full(len(values), -1, dtype=np.int64)
     names: list[str] = []
     shades: list[float] = []
@@ -400,6 +356,5 @@ SOURCES: list[Callable[[ColouredView], list[Option]]] = [
     of_labellings,
     of_clusterings,
     of_themes,
-    of_triplets,
 ]
 """All sources, in the order of the list."""
