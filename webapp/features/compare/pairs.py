@@ -108,7 +108,7 @@ def summary(pair: PairOfMethods) -> str:
     verdict = f"**{ahead}** than" if ahead else "**not significantly different** from"
     return (
         f"**{first}** is {verdict} **{second}**: {metric} {signed_interval(d)} over {count(d.n, 'article')} (95 % "
-        f"bootstrap interval); {found.test.title} p {_with_sign(p)}, corrected for "
+        f"bootstrap interval); Wilcoxon p {_with_sign(p)}, corrected for "
         f"{count(len(family.ps), 'comparison')} {_with_sign(corrected)}. It scores higher on "
         f"{int((pair.gaps > 0).sum()):,} articles, lower on {int((pair.gaps < 0).sum()):,}."
     )

@@ -482,7 +482,7 @@ def show_facets(of: FacetsFound) -> None:
             st.session_state[key] = [value for value in chosen or () if value in names]
             st.multiselect(
                 facet.name, list(names), key=key, placeholder="all", on_change=_keep, args=(of, facet, key),
-                format_func=lambda value, names=names: f"{_NO_VALUE if value is None else value} ({names[value]:,})",
+                format_func=partial(_with_number, names),
             )  # fmt: skip
         elif (ends := facet.ends()) is not None:
             st.session_state[key] = _range_of(facet, chosen, ends)
@@ -492,6 +492,10 @@ def show_facets(of: FacetsFound) -> None:
                 step=None if days else (1.0 if _whole(facet) else (ends[1] - ends[0]) / 200),
                 format="YYYY-MM-DD" if days else "%.0f" if _whole(facet) else "%.4g",
             )  # fmt: skip
+
+
+def _with_number(numbers: Mapping[str | None, int], value: str | None) -> str:
+    return f"{_NO_VALUE if value is None else value} ({numbers[value]:,})"
 
 
 def _whole(facet: Facet) -> bool:

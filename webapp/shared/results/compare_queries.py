@@ -18,7 +18,7 @@ import numpy.typing as npt
 import streamlit as st
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
-from themescope.core.metrics.statistics import Family, SignificanceTest, bootstrap_mean, compare_all
+from themescope.core.metrics.statistics import Family, bootstrap_mean, compare_all
 from themescope.core.records.stored import (
     ArticleRecord,
     CorpusRecord,
