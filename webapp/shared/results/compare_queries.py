@@ -78,7 +78,7 @@ class ArticleScores:
     """For each requested method, whether it has scores of single articles and so a column."""
 
 
-HASHES = {**queries.HASHES, Method: lambda method: method.digest, SignificanceTest: lambda test: test.id}
+HASHES = {**queries.HASHES, Method: lambda method: method.digest}
 
 
 # ---------------------------------------------------------------- rows
