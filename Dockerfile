@@ -45,7 +45,7 @@ ENV PATH=/opt/themescope/bin:${PATH} \
 USER 10001:10001
 WORKDIR /home/themescope
 VOLUME /data /backups
-EXPOSE 8501 9101
+EXPOSE 8501
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=6s --start-period=60s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request as u; u.urlopen(os.environ['HEALTH_URL'], timeout=5)"]

@@ -18,8 +18,6 @@
                                none)
 ``THEMESCOPE_IMPORT_FOLDERS``  folders below which pages may read files by their path, separated as in ``PATH``
                                (default: none)
-``THEMESCOPE_STATUS_ADDRESS``  host and port at which a worker serves its health, such as
-                               ``127.0.0.1:9101`` (default: none)
 ``THEMESCOPE_TOKEN``           token of the person for whom ``themescope mcp`` acts (default: none, the owner of the
                                data folder)
 ``THEMESCOPE_LOG_FORMAT``      ``json``: log records of the web server and of workers are JSON objects, one per line
@@ -76,8 +74,6 @@ class Settings:
     """Folders below which the pages may read files by their path. The command line may read all files."""
     executor_url: str = ""
     """Where jobs compute: empty for local processes, or "ray://host:port" or "ray://local"."""
-    status_address: str = ""
-    """Host and port at which a worker serves its health; empty for none."""
     token: str = field(default="", repr=False)
     """Token of the person for whom the MCP server acts; empty: the owner of the data folder."""
     log_format: str = "text"
@@ -100,8 +96,6 @@ class Settings:
         _check_executor(self.executor_url)
         if self.log_format not in LOG_FORMATS:
             raise ConfigError(f"THEMESCOPE_LOG_FORMAT must be {' or '.join(LOG_FORMATS)}, not {self.log_format!r}.")
-        if self.status_address:
-            host_and_port(self.status_address)
         _check_language_model(self)
         if self.vectors_url:
             _check_scheme("VECTORS_URL", self.vectors_url, _FOLDERS)
@@ -128,7 +122,6 @@ class Settings:
             allowed_hosts=_hosts(given.get("THEMESCOPE_ALLOWED_HOSTS", "")),
             import_folders=_folders(given.get("THEMESCOPE_IMPORT_FOLDERS", "")),
             executor_url=given.get("EXECUTOR_URL", "").strip(),
-            status_address=given.get("THEMESCOPE_STATUS_ADDRESS", "").strip(),
             token=given.get("THEMESCOPE_TOKEN", "").strip(),
             log_format=given.get("THEMESCOPE_LOG_FORMAT", "").strip() or "text",
             vectors_url=given.get("VECTORS_URL", "").strip(),
@@ -296,19 +289,6 @@ def split_host(header: str) -> tuple[str, int | None]:
     if found is None:
         raise ValueError(f"{header!r} is not a host with an optional port.")
     return canonical_host(found[1]), int(found[2]) if found[2] else None
-
-
-def host_and_port(address: str) -> tuple[str, int]:
-    """Return the host and the port of ``THEMESCOPE_STATUS_ADDRESS``; raise ``ConfigError`` if one is missing."""
-    try:
-        host, port = split_host(address)
-    except ValueError:
-        host, port = "", None
-    if port is None or port > 65_535:
-        raise ConfigError(
-            f"THEMESCOPE_STATUS_ADDRESS must be an address with a port, such as 127.0.0.1:9101, not {address!r}."
-        )
-    return host, port
 
 
 def is_loopback(address: str) -> bool:

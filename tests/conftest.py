@@ -121,7 +121,6 @@ def themescope_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.delenv("THEMESCOPE_IMPORT_FOLDERS", raising=False)
     monkeypatch.delenv("THEMESCOPE_SESSION_IDLE", raising=False)
     monkeypatch.delenv("THEMESCOPE_SESSION_LIMIT", raising=False)
-    monkeypatch.delenv("THEMESCOPE_STATUS_ADDRESS", raising=False)
     monkeypatch.delenv("THEMESCOPE_LOG_FORMAT", raising=False)
     monkeypatch.delenv("VECTORS_URL", raising=False)
     monkeypatch.delenv("VECTOR_FILES_FROM", raising=False)

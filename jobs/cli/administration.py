@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -40,13 +39,7 @@ def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
 
     logs.set_up("worker", Settings.from_environment().log_format)
     process = Worker(shell.store, queue_name, warm_up)
-    with ExitStack() as stack:
-        if shell.store.settings.status_address:
-            from themescope.jobs.services.installation.health import Health, serving_status
-
-            health = Health(shell.store, lambda: process.heartbeat_age)
-            stack.enter_context(serving_status(shell.store.settings, health))
-        renewed = process.run(workers)
+    renewed = process.run(workers)
     if renewed:
         shell.store.close()
         # What maps need has been compiled by now, and importing it again would take back the memory.

@@ -109,11 +109,6 @@ class Worker:
         """Let :meth:`run` end."""
         self._stopped.set()
 
-    @property
-    def heartbeat_age(self) -> float:
-        """Return the seconds since the last heartbeat that was written."""
-        return self._heartbeat.age
-
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._signalled = True  # setting the event could wait for a lock that the interrupted code holds
 

@@ -11,7 +11,7 @@ import pytest
 
 from themescope.core.errors import ConfigError
 from themescope.db.passwords import signing_key
-from themescope.db.settings import Settings, checkout_home, host_and_port, sqlite_path, without_password
+from themescope.db.settings import Settings, checkout_home, sqlite_path, without_password
 
 
 class TestFromEnvironment:
@@ -120,22 +120,7 @@ class TestWhatPagesMayDo:
             Settings.from_environment({"THEMESCOPE_IMPORT_FOLDERS": "texts"})
 
 
-class TestStatusAndLogs:
-    def test_valid_values(self, tmp_path: Path) -> None:
-        given = {
-            "THEMESCOPE_HOME": str(tmp_path),
-            "THEMESCOPE_STATUS_ADDRESS": "[::1]:9101",
-            "THEMESCOPE_LOG_FORMAT": "json",
-        }
-        settings = Settings.from_environment(given)
-        assert host_and_port(settings.status_address) == ("::1", 9101)
-        assert settings.log_format == "json"
-
-    @pytest.mark.parametrize("address", ["9101", "127.0.0.1", "127.0.0.1:99999", "::1:9101", "http://127.0.0.1:9101"])
-    def test_an_address_needs_a_port(self, tmp_path: Path, address: str) -> None:
-        with pytest.raises(ConfigError, match="THEMESCOPE_STATUS_ADDRESS must be an address with a port"):
-            Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path), "THEMESCOPE_STATUS_ADDRESS": address})
-
+class TestLogs:
     def test_other_formats_of_records_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="THEMESCOPE_LOG_FORMAT must be text or json, not 'xml'"):
             Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path), "THEMESCOPE_LOG_FORMAT": "xml"})

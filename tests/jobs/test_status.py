@@ -1,13 +1,10 @@
-"""Health and readiness of a worker, and its end on SIGTERM."""
+"""Readiness of the web server, and the end of a worker on SIGTERM."""
 
 import json
 import os
 import subprocess
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,27 +16,18 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.installation import health as health_module
-from themescope.jobs.services.installation.health import Health, serving_status
-
-
-def ask(url: str) -> tuple[int, str]:
-    """Status and body of a response."""
-    try:
-        with urllib.request.urlopen(url, timeout=30) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
+from themescope.jobs.services.installation.health import Health
 
 
 @pytest.fixture
 def health(sqlite_store: Store) -> Iterator[Health]:
-    found = Health(sqlite_store, lambda: 1.0)
+    found = Health(sqlite_store)
     yield found
     found.close()
 
 
 def test_a_migrated_store_is_ready(health: Health) -> None:
-    assert health.states() == {"store": "ok", "worker": "ok"}
+    assert health.states() == {"store": "ok"}
 
 
 def test_a_store_that_nobody_migrated_is_not_ready(settings: Settings) -> None:
@@ -53,12 +41,6 @@ def test_servers_that_do_not_answer_are_not_named(themescope_home: Path) -> None
     address = f"127.0.0.1:{free_port()}"
     health = Health(Store(Settings.in_folder(themescope_home, f"postgresql://a:secret@{address}/db")))
     assert health.states() == {"store": "unreachable"}
-    health.close()
-
-
-def test_a_late_heartbeat_is_not_ready(sqlite_store: Store) -> None:
-    health = Health(sqlite_store, lambda: 60.0)
-    assert health.states()["worker"] == "no heartbeat"
     health.close()
 
 
@@ -79,22 +61,10 @@ def test_a_part_without_an_answer_holds_up_nobody(sqlite_store: Store, monkeypat
     health.close()
 
 
-def test_the_server_of_a_worker(sqlite_store: Store, health: Health) -> None:
-    settings = replace(sqlite_store.settings, status_address="127.0.0.1:0")
-    with serving_status(settings, health) as port:
-        url = f"http://127.0.0.1:{port}"
-        assert ask(f"{url}/healthz") == (200, "ok")
-        status, body = ask(f"{url}/readyz?verbose")
-        assert (status, json.loads(body)) == (200, {"store": "ok", "worker": "ok"})
-        assert ask(f"{url}/other")[0] == 404
-
-
 @pytest.mark.skipif(os.name == "nt", reason="SIGTERM is a matter of POSIX systems")
 def test_on_sigterm_a_worker_queues_its_job_again(
     sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = f"127.0.0.1:{free_port()}"
-    monkeypatch.setenv("THEMESCOPE_STATUS_ADDRESS", address)
     monkeypatch.setenv("THEMESCOPE_LOG_FORMAT", "json")
     job = enqueue(sqlite_store, "import-corpus", {"files": [str(write_articles(tmp_path, 100))], "corpus": "C"})
     command = program("worker", "--no-warm-up", held=("write", 2))
@@ -103,7 +73,6 @@ def test_on_sigterm_a_worker_queues_its_job_again(
         worker = subprocess.Popen(command, env=program_environment(), stdout=out, stderr=out)
     try:
         wait_for(lambda: get(sqlite_store, job.id).status is JobStatus.RUNNING)
-        assert ask(f"http://{address}/readyz")[0] == 200
         worker.terminate()
         assert worker.wait(60) == 0
     finally:

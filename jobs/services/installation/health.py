@@ -1,32 +1,27 @@
-"""Health and readiness of a process, and its HTTP server; and what `themescope doctor` checks."""
+"""Readiness of the web server; and what `themescope doctor` checks."""
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NoAnswer
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import metadata
 from threading import Lock
-from typing import Any
 
-from themescope.core.errors import ArtifactError, ConfigError, ThemescopeError, with_place
+from themescope.core.errors import ArtifactError, ThemescopeError, with_place
 from themescope.core.records.stored import JobStatus
 from themescope.db.files.snapshots import damage
 from themescope.db.files.vector_files import problems_of
 from themescope.db.passwords import signing_key
-from themescope.db.settings import Settings, checkout_home, host_and_port
+from themescope.db.settings import Settings, checkout_home
 from themescope.db.store import Store
 
 logger = logging.getLogger(__name__)
@@ -34,8 +29,6 @@ logger = logging.getLogger(__name__)
 ALIVE = "/healthz"
 READY = "/readyz"
 OK = "ok"
-LATE_S = 15.0
-"""Seconds without a heartbeat after which a worker is not ready; pages report it as missing after 10 s."""
 _ANSWER_S = 5.0
 _KEEP_S = 2.0
 
@@ -43,116 +36,38 @@ _KEEP_S = 2.0
 class Health:
     """Readiness of a process. Thread-safe.
 
-    States are kept for 2 seconds, and one thread finds them, so that requests of strangers cost nothing. A part that
-    gives no answer within 5 seconds is not ready.
+    The state of the store is kept for 2 seconds, and one thread finds it, so that requests of strangers cost nothing. A
+    store that gives no answer within 5 seconds is not ready.
     """
 
-    def __init__(self, store: Store, heartbeat_age: Callable[[], float] | None = None) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._parts: dict[str, Callable[[], str]] = {"store": self._store_state}
-        if heartbeat_age is not None:
-            self._parts["worker"] = lambda: OK if heartbeat_age() < LATE_S else "no heartbeat"
-        self._threads = ThreadPoolExecutor(len(self._parts), thread_name_prefix="readiness")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="readiness")
         self._lock = Lock()
-        self._found: dict[str, tuple[float, Future[str]]] = {}
+        self._asked = 0.0
+        self._found: Future[str] | None = None
 
     def states(self) -> dict[str, str]:
-        """Return the state of each part, "ok" or what is wrong; no host names, no messages of the database."""
-        until = time.monotonic() + _ANSWER_S
-        return {part: self._answer(self._asked(part), until) for part in self._parts}
+        """Return the state of the store, "ok" or what is wrong; no host names, no messages of the database."""
+        with self._lock:
+            if self._found is None or (self._found.done() and time.monotonic() - self._asked > _KEEP_S):
+                self._asked, self._found = time.monotonic(), self._thread.submit(self._state)
+            found = self._found
+        try:
+            return {"store": found.result(_ANSWER_S)}
+        except NoAnswer:
+            return {"store": "no answer"}
 
     def close(self) -> None:
-        """Stop the threads; a question without an answer is not waited for."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Stop the thread; a question without an answer is not waited for."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _asked(self, part: str) -> Future[str]:
-        with self._lock:
-            asked, future = self._found.get(part, (0.0, None))
-            if future is None or (future.done() and time.monotonic() - asked > _KEEP_S):
-                future = self._threads.submit(self._state, part)
-                self._found[part] = time.monotonic(), future
-            return future
-
-    @staticmethod
-    def _answer(future: Future[str], until: float) -> str:
+    def _state(self) -> str:
         try:
-            return future.result(max(until - time.monotonic(), 0.0))
-        except NoAnswer:
-            return "no answer"
-
-    def _state(self, part: str) -> str:
-        try:
-            return self._parts[part]()
+            return OK if self._store.is_current() else "not migrated"
         except Exception:
-            logger.warning("Not ready: the %s cannot be reached.", part, exc_info=True)
+            logger.warning("Not ready: the store cannot be reached.", exc_info=True)
             return "unreachable"
-
-    def _store_state(self) -> str:
-        return OK if self._store.is_current() else "not migrated"
-
-
-_REQUEST_S = 10.0
-
-
-@contextmanager
-def serving_status(settings: Settings, health: Health) -> Iterator[int]:
-    """Serve at ``settings.status_address`` in a thread, and yield the port (a free one for the port 0).
-
-    Raises ``ConfigError`` if the address cannot be used.
-    """
-    address, port = host_and_port(settings.status_address)
-    try:
-        server = _Server(address, port, health)
-    except OSError as error:
-        raise ConfigError(
-            f"The worker cannot serve its status at {settings.status_address} ({error.strerror}). Set "
-            "THEMESCOPE_STATUS_ADDRESS to a free port of this machine."
-        ) from error
-    thread = threading.Thread(target=server.serve_forever, name="status", daemon=True)
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
-        health.close()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, address: str, port: int, health: Health) -> None:
-        import socket
-
-        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self.health = health
-        super().__init__((address, port), _Handler)
-
-    def answer(self, path: str) -> tuple[int, str, bytes]:
-        """Return status, media type and body of a response."""
-        if path == ALIVE:
-            return 200, "text/plain", OK.encode()
-        if path == READY:
-            states = self.health.states()
-            return 200 if set(states.values()) == {OK} else 503, "application/json", json.dumps(states).encode()
-        return 404, "text/plain", b"Not found."
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    timeout = _REQUEST_S
-
-    def do_GET(self) -> None:
-        """Answer a request."""
-        status, media_type, body = self.server.answer(self.path.partition("?")[0])
-        self.send_response(status)
-        self.send_header("Content-Type", media_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: probes come every few seconds."""
 
 
 # Independent checks of an installation
