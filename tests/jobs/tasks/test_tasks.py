@@ -331,7 +331,9 @@ def test_a_gold_labelling_of_three_begins_with_the_majority(sqlite_store: Store,
     task = made(sqlite_store, corpus, people=("ada", "ben", "eve"))
     first = work_through(sqlite_store, task, "ada")
     second = work_through(sqlite_store, task, "ben")
-    for item in items_of(sqlite_store, task, "ben")[3:7]:
+    ranges = [{item.range for item in items_of(sqlite_store, task, person)} for person in ("ada", "eve")]
+    contested = [item for item in items_of(sqlite_store, task, "ben") if all(item.range in held for held in ranges)]
+    for item in contested[:4]:
         label(sqlite_store, "ben", second, item, wrong=3)
     third = work_through(sqlite_store, task, "eve")
     new = NewLabelling(corpus, "adjudicated", "ada", Sharing.GOLD)
