@@ -2,12 +2,12 @@
 
     python -m benchmarks.repeated_texts LISTS.json [--model default] [--answers 1] [--orders 20]
 
-LISTS is a JSON list of [name, sentences, codes] with different sentences. Rows are added until 0, 30 and 60 % of the
-rows repeat another one: half of them are ``--answers`` different answers such as "Don't know", equally often, the
-others copies of the sentences, the i-th of a random order with a frequency of 1/i. Printed for each list and share: the
-number of themes, the ARI of the themes with the codes over the different sentences, that with the themes of the list
-without repeats, and the lowest ARI between the themes of the first order of the rows and of ``--orders`` random ones. A
-summary follows.
+LISTS is a JSON list of [name, sentences, codes] with different sentences. Rows are added until 0, 30 and 50 % of the
+rows repeat another one: half of them are ``--answers`` different answers such as "Don't know", equally often (with 0,
+none), the others copies of the sentences, the i-th of a random order with a frequency of 1/i. Printed for each list and
+share: the number of themes, the ARI of the themes with the codes over the different sentences, that with the themes of
+the list without repeats, and the lowest ARI between the themes of the first order of the rows and of ``--orders``
+random ones. A summary follows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from themescope.core.protocols import SILENT
 from themescope.core.tasks.themes import ThemesConfig, find_themes
 from themescope.core.types import Ids
 
-SHARES = (0.0, 0.3, 0.6)
+SHARES = (0.0, 0.3, 0.5)
 ANSWERS = ("Don't know", "None", "No answer", "n/a", "Nothing", "No idea")
 CONFIG = ThemesConfig(sample=10, subsamples=1)
 """The curves take no part in the themes, so they are measured on few sentences."""
@@ -33,9 +33,10 @@ CONFIG = ThemesConfig(sample=10, subsamples=1)
 def repeated(n: int, share: float, answers: int, random: np.random.Generator) -> Ids:
     """Return the rows of a list of ``n`` sentences and then repeats, as numbers; the answers begin with n."""
     added = round(share * n / (1 - share))
+    answered = added // 2 if answers else 0
     frequency = random.permutation(1 / np.arange(1, n + 1))
-    copies = random.choice(n, added - added // 2, p=frequency / frequency.sum())
-    return np.concatenate([np.arange(n), n + np.arange(added // 2) % answers, copies])
+    copies = random.choice(n, added - answered, p=frequency / frequency.sum())
+    return np.concatenate([np.arange(n), n + np.arange(answered) % max(answers, 1), copies])
 
 
 def main() -> None:
@@ -43,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lists", type=Path)
     parser.add_argument("--model", default="default")
-    parser.add_argument("--answers", type=int, default=1, choices=range(1, len(ANSWERS) + 1))
+    parser.add_argument("--answers", type=int, default=1, choices=range(len(ANSWERS) + 1))
     parser.add_argument("--orders", type=int, default=20)
     wanted = parser.parse_args()
     model, ari = load(wanted.model), AdjustedRandIndex(MetricConfig())

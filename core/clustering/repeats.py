@@ -2,9 +2,9 @@
 
 In a survey, many rows have the same text, such as "Don't know". As points of their own, they would form dense clusters,
 so that the number of clusters and those of all other texts depended on the number of copies, and the starts of a
-clusterer on the order of the rows. A text therefore counts once, however many rows have it. Frequent answers that are
-unlike the other texts do not count at all, since one further point can lead a clusterer to another optimum
-(docs/experiments.md, section 25); each is a theme of its own. Sentences that differ in numbers only are not divided.
+clusterer on the order of the rows. A text therefore counts once, however many rows have it. Frequent answers that fit
+nothing do not count at all, and are themes of their own, while others keep their place: one point more or less can lead
+a clusterer to another optimum (docs/experiments.md, section 25). Sentences that differ in numbers only are not divided.
 """
 
 from __future__ import annotations
@@ -23,12 +23,23 @@ from themescope.core.clustering.inputs import cosine_matrix
 from themescope.core.text.cleaning import text_key
 from themescope.core.types import Ids, Matrix
 
-_OFTEN, _COPIES, _DOMINANT = 0.02, 5, 0.1
-"""Minimum share and number of the rows with a frequent text, and share from which it is left out in any case."""
-_ISOLATED, _REFERENCE = 0.25, 1_000
-"""Share of the other texts that are as far from their nearest neighbours, among at most so many of them."""
+_OFTEN, _COPIES, _DOMINANT = 0.02, 5, 0.2
+"""Minimum share and number of the rows with a frequent text, and share of those with one that dominates."""
+_ISOLATED, _UNLIKE, _REFERENCE = 0.25, 0.6, 1_000
+"""Share of the other texts that are as far from their nearest neighbours as a text that dominates and fits nothing;
+similarity of another frequent one, as a share of their median; number of them that are compared."""
 _REMAINING = 0.75
 """Share of the texts that are not frequent, from which the frequent ones are compared with those alone."""
+_NO_ANSWER = """
+    don't know, dont know, i don't know, i dont know, do not know, not sure, unsure, no idea, no answer,
+    no comment, none, no opinion, nothing, nothing to add, nothing to say, not applicable, n/a, na, nil,
+    no, no response, refused, prefer not to say, idk, weiß nicht, keine angabe, keine ahnung, keine,
+    k.a, nichts, nein, ich weiß nicht, ne sais pas, je ne sais pas, sans réponse, sans opinion, rien,
+    aucun, aucune, non, no sé, no sabe, no lo sé, nada, ninguno, ninguna, sin respuesta, no contesta,
+    ns/nc, 不知道, 不清楚, 没有, 无, 無, わからない, 分からない, 特になし, なし, 特にない, 無回答
+"""
+_NO_ANSWERS = frozenset(text_key(" ".join(text.split())) for text in _NO_ANSWER.split(","))
+"""Keys of what people write instead of an answer."""
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _SENTENCE = re.compile(r"[^\W\d_]{12}|(?:[^\W\d_]+[\W\d_]+){2}[^\W\d_]")
 """What sentences have in common that are nearly identical: three words, or as much text without spaces."""
@@ -62,12 +73,15 @@ class DistinctTexts:
         found: Any = mean @ x[self.order]
         return found.astype(x.dtype)
 
-    def usual(self, x: Matrix, least: int) -> Integers:
+    def usual(self, x: Matrix, least: int, texts: Sequence[str] = ()) -> Integers:
         """Return the ascending numbers of the texts that are clustered; ``x`` are their (m, dim) vectors.
 
-        Frequent answers such as "None" are left out: texts of 10 % of the rows or more, and of 2 % if they are less
-        similar to their nearest neighbours than 75 % of the texts that are not frequent. The latter are not left out
-        where fewer than ``least`` or than three quarters of the texts are not frequent. One text always remains.
+        ``texts`` are the (m,) different ones; frequent ones that are known to be no answer, in six languages, are left
+        out.
+        Frequent answers such as "None" are left out if they fit nothing: texts of 2 % of the rows whose similarity to
+        their nearest neighbours is less than three fifths of that of half of the texts that are not frequent, and texts
+        of 20 % of the rows that are less similar to theirs than 75 % of these. Where fewer than ``least`` or than three
+        quarters of the texts are not frequent, texts of 20 % are left out, and no others. One text always remains.
         """
         n, m = len(self.place), len(self.rows)
         often = self.counts >= max(_OFTEN * n, _COPIES)
@@ -80,7 +94,10 @@ class DistinctTexts:
             cosines = cosine_matrix(x[np.concatenate([sample, frequent])])[:, : len(sample)]
             np.fill_diagonal(cosines, -1.0)
             nearest = cosines.max(axis=1)
-            out |= nearest[len(sample) :] < np.quantile(nearest[: len(sample)], _ISOLATED)
+            isolated, usual = np.quantile(nearest[: len(sample)], (_ISOLATED, 0.5))
+            out = nearest[len(sample) :] < np.where(out, isolated, _UNLIKE * usual)
+        if texts:
+            out |= [text_key(texts[i]) in _NO_ANSWERS for i in frequent]
         return np.setdiff1d(np.arange(m), frequent[out]) if out.sum() < m else np.array([int(self.counts.argmin())])
 
     def joined(self, texts: Sequence[str]) -> DistinctTexts:

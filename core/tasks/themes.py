@@ -187,7 +187,7 @@ def find_themes(
     counted = vectors if plain is None else points.vectors(plain)
     random = np.random.default_rng(seed)
     report.progress(0, 1, "estimating the number of themes")
-    usual = points.usual(counted, FEWEST)
+    usual = points.usual(counted, FEWEST, texts)
     own = np.setdiff1d(np.arange(len(texts)), usual)
     own = own[np.argsort(-points.counts[own], kind="stable")][: config.k - 1 if config.k else None]
     usual = np.setdiff1d(np.arange(len(texts)), own)

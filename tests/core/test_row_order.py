@@ -70,6 +70,19 @@ def test_twenty_orders_of_real_lists(
             assert (found == first[order]).all()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("read", [claims, sick])
+def test_texts_of_real_lists_keep_their_themes_beside_repeats(
+    read: Callable[[Path], list[str]], shared_data: Path
+) -> None:
+    texts, random = list(dict.fromkeys(read(shared_data))), np.random.default_rng(0)
+    share = random.permutation(1 / np.arange(1, len(texts) + 1))
+    copies = [texts[i] for i in random.choice(len(texts), len(texts), p=share / share.sum())]
+    plain, found = themes(texts), themes([*texts, *copies, *["Don't know"] * 60])
+    assert AdjustedRandIndex(MetricConfig()).score(plain, found[: len(texts)]) >= 0.98
+    assert len({*found[-60:].tolist()}) == 1 and found[-1] not in found[:-60]
+
+
 def test_three_orders_of_a_list_with_repeats() -> None:
     nouns, verbs = ("river", "opera", "tax", "cell", "king"), ("meets", "joins", "feeds", "fills", "leaves", "needs")
     texts = [f"The {noun} {verb} the {noun}." for noun in nouns for verb in verbs]

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.core.tasks.themes.test_density import LISTS
+from tests.core.tasks.themes.test_density import planted as planted_groups
 from tests.core.tasks.themes.test_find import EXACT, planted
 from themescope.core.errors import DataError
 from themescope.core.labelling.suggestions import clusterers
+from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.protocols import SILENT
 from themescope.core.tasks.themes import FoundThemes, ThemesConfig, find_themes
 
@@ -60,6 +63,38 @@ def test_repeats_and_order_change_nothing_with_any_clusterer(clusterer: str) -> 
     plain, found = themes_of(list(range(30)), 0, config), themes_of(rows, 40, replace(config, k=5))
     pairs = {(int(found.labels[40 + place]), int(plain.labels[row])) for place, row in enumerate(rows)}
     assert len(pairs) == 4 and [t.name for t in found.themes if t.size == 40] == ["Don't know"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_texts_keep_their_themes_where_half_of_the_rows_repeat_some_of_them(seed: int) -> None:
+    """A text that lies apart, though not farther than others, is no answer that fits nothing when it is repeated."""
+    x, _ = planted_groups((40, 35, 30, 25), noise=1.1, seed=seed)
+    texts, random = (
+        [f"Answer {chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(len(x))],
+        np.random.default_rng(seed),
+    )
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    cosines = unit @ unit.T
+    np.fill_diagonal(cosines, -1)
+    apart = np.argsort(cosines.max(axis=1))[8:20]
+    rows = np.concatenate([np.arange(len(x)), random.choice(apart, len(x))])
+    plain, found = (
+        find_themes([texts[i] for i in own], x[own], CONFIG, 0, SILENT, LISTS) for own in (rows[: len(x)], rows)
+    )
+    assert AdjustedRandIndex(MetricConfig()).score(plain.labels, found.labels[: len(x)]) >= 0.98
+    assert "of its own" not in found.reason and "of their own" not in found.reason
+
+
+@pytest.mark.parametrize("copies", [8, 130])
+def test_a_repeated_answer_that_fits_nothing_is_a_theme_and_is_named(copies: int) -> None:
+    x, _ = planted_groups((40, 35, 30, 25), noise=0.8)
+    texts = [f"Answer {chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(len(x))]
+    answer = np.tile(-x.mean(axis=0), (copies, 1))
+    plain = find_themes(texts, x, CONFIG, 0, SILENT, LISTS)
+    found = find_themes([*texts, *["No idea"] * copies], np.vstack([x, answer]), CONFIG, 0, SILENT, LISTS)
+    assert AdjustedRandIndex(MetricConfig()).score(plain.labels, found.labels[: len(x)]) == 1.0
+    assert [theme.size for theme in found.themes if theme.name == "No idea"] == [copies]
+    assert f"“No idea” ({copies}) is a theme of its own besides" in found.reason
 
 
 def test_one_text_is_one_theme() -> None:
