@@ -6,9 +6,8 @@ all. Singular and plural count as one word. A word is shown within a phrase, suc
 accounts for enough of the weight of its words, and if it occurs in different contexts: repeated sentences would make
 anything in them a phrase. Words and phrases are shown as they are mostly written.
 
-Nested groups, such as the regions of a map at several levels of zoom, have short names (:func:`level_names`). All
-levels are named from one pass over the texts: the counts of a group are the sums of those of its parts. A word in many
-sentences of the sample is a function word of whatever language the sentences are in, so it is left out.
+Nested groups, such as the regions of a map at several levels of zoom, have short names without words of the group that
+they are part of (:func:`level_names`).
 """
 
 from __future__ import annotations
@@ -16,13 +15,11 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 
 import numpy as np
-import numpy.typing as npt
 import regex  # type: ignore[import-untyped]
-from scipy import sparse
 
 from themescope.core.clustering.unspaced_words import split, unspaced_words
 from themescope.core.text.languages import (
@@ -85,17 +82,26 @@ def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) ->
     it, or follow the best noun that the clusters share. Stop words are those of English and of the languages that are
     detected in the texts.
     """
-    found = frequent(language_shares(sampled(texts, _DETECTED)))
-    languages = frozenset(("en", *found))
-    reader = WordReader.of(texts, stop_words(languages) - NAMING_WORDS, languages)
+    reader = WordReader.of_list(texts)
+    return _named(lambda: map(reader.words, texts), labels, k, words, reader)
+
+
+def _named(
+    read: Callable[[], Iterable[Sequence[NameWord]]],
+    labels: Labels,
+    k: int,
+    words: int,
+    reader: WordReader,
+    above: Sequence[Sequence[str]] = (),
+) -> list[tuple[str, ...]]:
+    """Return the phrases of each cluster; ``above`` are keys of words that each must not have."""
     counts: list[Counter[str]] = [Counter() for _ in range(k)]
-    kinds = WordKinds(found[0])
-    for text, label in zip(texts, labels.tolist(), strict=True):
-        tokens = reader.words(text)
+    kinds = WordKinds(reader.language)
+    for tokens, label in zip(read(), labels.tolist(), strict=True):
         counts[label].update({word.key for word in tokens if word.key})
         kinds.read([token.written for token in tokens], [token.key for token in tokens])
     everywhere = sum(counts, Counter())
-    mean = everywhere.total() / k
+    mean = everywhere.total() / max(k, 1)
     sizes = np.bincount(labels, minlength=k)
     weights = [
         {
@@ -105,16 +111,17 @@ def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) ->
         for own in counts
     ]
     ranked = [sorted(of, key=lambda word: (-of[word], word))[: _NEAR * words] for of in weights]
-    phrases, forms = _phrases(texts, labels, [frozenset(near) for near in ranked], reader)
+    phrases, forms = _phrases(read(), labels, [frozenset(near) for near in ranked], reader)
     names: list[list[Phrase]] = []
     for c, own in enumerate(counts):
-        others = len(texts) - int(sizes[c])
+        others = len(labels) - int(sizes[c])
         telling = {
             word for word in ranked[c]
             if own[word] * (others + 1) >= _LIFT * (everywhere[word] - own[word] + 0.5) * sizes[c]
         }  # fmt: skip
         known = _noun_phrases(phrases[c], own, weights[c], kinds)
-        names.append(_picked(ranked[c], own, weights[c], known, words, kinds, telling, _OFTEN * sizes[c], names))
+        used = above[c] if above else ()
+        names.append(_picked(ranked[c], own, weights[c], known, words, kinds, telling, _OFTEN * sizes[c], names, used))
 
     def form(name: Phrase) -> str:
         written, first = _form(forms[name]), _form(forms.get(name[:1], Counter()))
@@ -122,6 +129,40 @@ def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) ->
         return first + written[len(first) :] if written.startswith(first.lower()) and name[1:] else written
 
     return [tuple(map(form, own)) for own in names]
+
+
+def level_names(
+    texts: Sequence[str], levels: Sequence[Labels], words: int = 2, given: Mapping[int, Sequence[str]] | None = None
+) -> list[list[str]]:
+    """Return the names of the groups of each level, finest level first as in ``levels``.
+
+    Parameters
+    ----------
+    levels
+        (n,) group of each text, 0 … k - 1, for each level. Each group of a level is part of one group of the next.
+    words
+        Maximum number of words or phrases of a name.
+    given
+        Known names of the groups of some levels, by position of the level; they are kept.
+
+    Returns
+    -------
+    list of lists of str
+        The name of each group. A group has no word of the group that it is part of; "" where nothing is left.
+    """
+    reader = WordReader.of_list(texts)
+    read = [reader.words(text) for text in texts]
+    names: list[list[str]] = []
+    for level in reversed(range(len(levels))):
+        labels, known = levels[level], (given or {}).get(level)
+        k = int(labels.max(initial=-1)) + 1
+        owner = np.zeros(k, np.int64)
+        if names:
+            owner[labels] = levels[level + 1]
+        above = [[word.key for word in reader.words(names[0][of]) if word.key] for of in owner] if names else []
+        found = known or [" · ".join(own) for own in _named(lambda: read, labels, k, words, reader, above)]
+        names.insert(0, list(found))
+    return names
 
 
 def theme_names(words: Sequence[Sequence[str]], texts: Sequence[Sequence[str]] = ()) -> list[str]:
@@ -142,13 +183,13 @@ def theme_names(words: Sequence[Sequence[str]], texts: Sequence[Sequence[str]] =
 
 
 def _phrases(
-    texts: Sequence[str], labels: Labels, near: Sequence[frozenset[str]], reader: WordReader
+    read: Iterable[Sequence[NameWord]], labels: Labels, near: Sequence[frozenset[str]], reader: WordReader
 ) -> tuple[list[dict[Phrase, _Occurrences]], dict[Phrase, Counter[str]]]:
     """Return the phrases of each cluster with one of its ``near`` words, and how phrases are written anywhere."""
     found: list[dict[Phrase, _Occurrences]] = [{} for _ in near]
     forms: dict[Phrase, Counter[str]] = {}
-    for text, label in zip(texts, labels.tolist(), strict=True):
-        tokens, seen = reader.words(text), set[Phrase]()
+    for tokens, label in zip(read, labels.tolist(), strict=True):
+        seen = set[Phrase]()
         for phrase, start, end in _spans(tokens, reader.links):
             if near[label].isdisjoint(phrase):
                 continue
@@ -230,11 +271,12 @@ def _picked(
     telling: Collection[str],
     least: float,
     taken: Sequence[Sequence[Phrase]],
+    above: Sequence[str],
 ) -> list[Phrase]:
     """Return words and ``phrases`` without related words, in order of their first-ranked word.
 
     Words that are not ``telling``, that are in less than ``least`` sentences, or a second phrase of a name that is
-    ``taken``, are used where nothing else is left.
+    ``taken``, are used where nothing else is left. Words ``above`` are not.
     """
     names: list[Phrase] = []
     english = kinds.language == "en"
@@ -243,7 +285,7 @@ def _picked(
         candidates: Iterable[str], most: int, alone: Callable[[str], bool], longer: Mapping[Phrase, float]
     ) -> None:
         for word in candidates:
-            used = [other for name in names for other in name]
+            used = [*above, *(other for name in names for other in name)]
             if len(names) >= most or any(related(word, other) for other in used):
                 continue
             fitting = [
@@ -266,7 +308,7 @@ def _picked(
     fill(filter(telling.__contains__, ranked), words, kinds.noun, phrases)
     # What one does with a thing, as in "new card · activate".
     verb = next((word for word in ranked[:1] if english and word in telling and kinds.action(word)), "")
-    if names and verb and not any(related(verb, word) for name in names for word in name):
+    if names and verb and not any(related(verb, word) for name in (above, *names) for word in name):
         names[1:] = [(verb,), *names[1 : words - 1]]
     fill(ranked, 1, kinds.noun, phrases)
     if english:
@@ -284,150 +326,6 @@ def related(one: str, other: str) -> bool:
 
 def _form(written: Counter[str]) -> str:
     return min(written, key=lambda form: (-written[form], form.islower(), form), default="")
-
-
-# --- level names ------------------------------------------------------------------------------------------------------
-
-
-_COMMON = 0.2
-"""Share of the sentences from which a word is left out."""
-_COMMON_FROM = 50
-"""Number of sentences from which that share means something."""
-_NEAR_TERMS = 12
-"""Number of ranked terms for each one that is shown."""
-_PAIR = 0.6
-"""Weight of a pair of words, as a share of that of one of its words, from which it is shown instead of the word."""
-_LEAST = 2
-"""Sentences of a group that a term must occur in, unless no term occurs in so many."""
-
-
-def level_names(
-    texts: Sequence[str], levels: Sequence[Labels], words: int = 2, given: Mapping[int, Sequence[str]] | None = None
-) -> list[list[str]]:
-    """Return the names of the groups of each level, finest level first as in ``levels``.
-
-    Parameters
-    ----------
-    levels
-        (n,) group of each text, 0 … k - 1, for each level. Each group of a level is part of one group of the next.
-    words
-        Maximum number of words or pairs of words of a name.
-    given
-        Known names of the groups of some levels, by position of the level; they are kept.
-
-    Returns
-    -------
-    list of lists of str
-        The name of each group. A group has no word of the group that it is part of; "" where nothing is left.
-    """
-    reader = WordReader.of(texts, SMART_STOP_WORDS, frozenset(("en",)))
-    counts, terms, frequencies, forms = _counted(texts, levels[0], reader)
-    names: list[list[str]] = []
-    above: list[str] = []
-    for level in reversed(range(len(levels))):
-        # The counts of the groups of this level from those of the finest one.
-        owner = np.array(_owners(levels[0], levels[level]), dtype=np.intp)
-        sizes = int(levels[level].max(initial=-1)) + 1
-        joined = sparse.csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(sizes, len(owner)))
-        parts = (joined @ counts).tocsr()
-        used = [above[owner] for owner in _owners(levels[level], levels[level + 1])] if above else [""] * sizes
-        known = (given or {}).get(level)
-        above = list(known) if known else [
-            " · ".join(
-                forms.get(term, term)
-                for term in _picked_terms(weights, terms, [word.key for word in reader.words(taken) if word.key], words)
-            )
-            for weights, taken in zip(_weighted(parts, frequencies), used, strict=True)
-        ]  # fmt: skip
-        names.insert(0, above)
-    return names
-
-
-def _terms(words: Sequence[NameWord]) -> Iterator[tuple[str, str]]:
-    """Yield the words of a sentence and its pairs of neighbouring words, and how they are written.
-
-    "" for the first word in small letters, which may have lost a capital.
-    """
-    for i, word in enumerate(words):
-        lost = not i and word.written == word.written.lower()
-        if word.key:
-            yield word.key, "" if lost else word.written
-        if word.key and i and words[i - 1].key and not related(words[i - 1].key, word.key):
-            yield f"{words[i - 1].key} {word.key}", joined(words[i - 1 : i + 1])
-
-
-def _counted(
-    texts: Sequence[str], groups: Labels, reader: WordReader
-) -> tuple[sparse.csr_array, list[str], npt.NDArray[np.float64], dict[str, str]]:
-    """Return (k, t) sentences of each group with each term, the terms, the (t,) sentences with each, and forms.
-
-    The forms are how terms are written most often.
-    """
-    index: dict[str, int] = {}
-    rows: list[int] = []
-    columns: list[int] = []
-    written: Counter[tuple[str, str]] = Counter()
-    for group, text in zip(groups.tolist(), texts, strict=True):
-        found = list(_terms(reader.words(text)))
-        there = {index.setdefault(term, len(index)) for term, _ in found}
-        rows += [group] * len(there)
-        columns += there
-        written.update((term, form) for term, form in found if form)
-    forms: dict[str, str] = {}
-    for (term, form), _ in sorted(written.items(), key=lambda item: (-item[1], item[0])):
-        forms.setdefault(term, form)
-    shape = (int(groups.max(initial=-1)) + 1, len(index))
-    counts = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
-    frequencies = np.bincount(np.array(columns, dtype=np.intp), minlength=len(index)).astype(np.float64)
-    if len(texts) >= _COMMON_FROM:
-        common = {term for term, column in index.items() if frequencies[column] > _COMMON * len(texts)}
-        kept = np.array([common.isdisjoint(term.split()) for term in index], dtype=bool)
-        counts = counts.multiply(kept).tocsr()
-        counts.eliminate_zeros()
-    return counts, list(index), frequencies, forms
-
-
-def _owners(fine: Labels, coarse: Labels) -> list[int]:
-    """Return the group of the coarse level of each group of the fine one."""
-    owner = np.zeros(int(fine.max(initial=-1)) + 1, dtype=np.int64)
-    owner[fine] = coarse
-    return [int(value) for value in owner]
-
-
-def _weighted(parts: sparse.csr_array, frequencies: npt.NDArray[np.float64]) -> Iterator[dict[int, float]]:
-    """Yield the class-based tf-idf of the terms of each group, without those of a single sentence of many."""
-    mean = float(parts.sum()) / max(parts.shape[0], 1)
-    for start, end in pairwise(parts.indptr.tolist()):
-        columns, counts = parts.indices[start:end], parts.data[start:end]
-        keep = counts >= _LEAST if (counts >= _LEAST).any() else counts > 0
-        weights = counts[keep] * np.log1p(mean / frequencies[columns[keep]])
-        yield dict(zip(columns[keep].tolist(), weights.tolist(), strict=True))
-
-
-def _picked_terms(weights: Mapping[int, float], terms: Sequence[str], taken: Sequence[str], words: int) -> list[str]:
-    """Return the best terms of a group, without words that are related to ``taken`` ones or to each other."""
-    ranked = sorted(weights, key=lambda column: (-weights[column], terms[column]))[: _NEAR_TERMS * words]
-    named: list[str] = []
-    for column in ranked:
-        used = [*taken, *(word for name in named for word in name.split())]
-        fitting = (
-            term
-            for term in (_with_pair(column, ranked, weights, terms), terms[column])
-            if not any(related(word, other) for word in term.split() for other in used)
-        )
-        if len(named) < words and (term := next(fitting, "")):
-            named.append(term)
-    return named
-
-
-def _with_pair(column: int, ranked: Sequence[int], weights: Mapping[int, float], terms: Sequence[str]) -> str:
-    """Return a term, or the first pair of words that contains it and weighs enough."""
-    term = terms[column]
-    for other in ranked:
-        pair = terms[other].split()
-        if len(pair) > 1 and term in pair and weights[other] >= _PAIR * weights[column]:
-            return terms[other]
-    return term
 
 
 # Words of texts as names of clusters need them: no fragments of words, no function words, no remains of markup
@@ -536,6 +434,8 @@ class WordReader:
     """Runs of one script in Japanese texts."""
     unspaced: Mapping[str, int]
     """Words of scripts without spaces, and how often they occur."""
+    language: str = "en"
+    """The most frequent language."""
 
     @classmethod
     def of(cls, texts: Sequence[str], stop: frozenset[str], languages: frozenset[str]) -> WordReader:
@@ -555,6 +455,13 @@ class WordReader:
             frozenset(run for text in kana for run in _SEGMENT.findall(text)),
             unspaced_words(part for run in runs for part in _PARTICLE.split(run) if not _PARTICLE.match(part)),
         )
+
+    @classmethod
+    def of_list(cls, texts: Sequence[str]) -> WordReader:
+        """Return the rules for a list in the languages that are detected in it, and in English."""
+        found = frequent(language_shares(sampled(texts, _DETECTED)))
+        languages = frozenset(("en", *found))
+        return replace(cls.of(texts, stop_words(languages) - NAMING_WORDS, languages), language=found[0])
 
     def words(self, text: str) -> list[NameWord]:
         """Return words and marks in order; the first word is in small letters, unless it has other capitals."""
