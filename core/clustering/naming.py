@@ -235,28 +235,28 @@ def _spans(tokens: Sequence[NameWord], linking: frozenset[str]) -> Iterator[tupl
 def _noun_phrases(
     found: Mapping[Phrase, _Occurrences], counts: Counter[str], weights: Mapping[str, float], kinds: WordKinds
 ) -> dict[Phrase, float]:
-    """Return the weights of phrases that are nouns with what describes them, and no halves of longer ones."""
+    """Return the weights of phrases that are nouns with what describes them, and no fragments of longer ones."""
     usual = {
         phrase
         for phrase, own in found.items()
         if len(phrase) > 1 and own.sentences > 1 and len(own.before) + len(own.after) >= _CONTEXTS
         if not any(related(a, b) for i, a in enumerate(phrase) for b in phrase[:i])
     }
-    halves = {
-        half
+    fragments = {
+        piece
         for phrase in usual if len(phrase) > 2
-        for half in (phrase[:-1], phrase[1:])
-        if half in usual and found[phrase].sentences >= _WHOLE * found[half].sentences
+        for piece in (phrase[:-1], phrase[1:])
+        if piece in usual and found[phrase].sentences >= _WHOLE * found[piece].sentences
     }  # fmt: skip
 
     def accepted(phrase: Phrase, own: _Occurrences) -> bool:
-        short = len(phrase) == 2 or {phrase[:-1], phrase[1:]} <= halves
+        short = len(phrase) == 2 or {phrase[:-1], phrase[1:]} <= fragments
         often = own.sentences >= _SHARES[short] * max(counts[word] for word in phrase)
         return often and (2 * own.proper > own.sentences or (not own.plural and kinds.nominal(phrase, own.before)))
 
     return {
         phrase: sum(weights[word] * found[phrase].sentences / counts[word] for word in phrase)
-        for phrase in usual - halves
+        for phrase in usual - fragments
         if accepted(phrase, found[phrase])
     }
 
@@ -276,7 +276,8 @@ def _picked(
     """Return words and ``phrases`` without related words, in order of their first-ranked word.
 
     Words that are not ``telling``, that are in less than ``least`` sentences, or a second phrase of a name that is
-    ``taken``, are used where nothing else is left. Words ``above`` are not.
+    ``taken``, are used where nothing else is left, and a further word where the whole name is taken. Words ``above``
+    are not used.
     """
     names: list[Phrase] = []
     english = kinds.language == "en"
@@ -297,7 +298,7 @@ def _picked(
             *_, phrase = max(fitting, default=(0.0, 1, (word,)))
             if len(phrase) == 1 and not alone(word):
                 continue
-            if names:
+            if names and names not in taken:
                 lead = max(names[0], key=weights.__getitem__)
                 weak = weights[word] < _WEAK[len(names) > 1] * weights[lead]
                 twin = any(phrase in other and not set(names).isdisjoint(other) for other in taken)

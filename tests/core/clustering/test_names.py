@@ -92,6 +92,14 @@ def test_the_noun_that_all_share_names_a_theme_of_verbs() -> None:
     assert lost[:2] == ("card", "lost") and stolen[:2] == ("card", "block")
 
 
+def test_twins_are_told_apart() -> None:
+    groups = [["The bus was late", "A bus is late", "The late bus", "My bus was full of dogs"],
+              ["The bus is full", "A bus was full", "The full bus", "My bus was late for school"],
+              ["Trains", "The train", "A train", "My train"]]  # fmt: skip
+    names = named(*groups)
+    assert names[0][0] == names[1][0] == "bus" and len(set(names)) == 3 and all(len(name) > 1 for name in names[:2])
+
+
 def test_a_short_central_text_is_the_name_where_words_say_nothing() -> None:
     texts = [["Don't know", "I know nothing"], ["A bank", "Banks"]]
     assert theme_names([["know"], ["bank"]], texts) == ["Don't know", "bank"]
