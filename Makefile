@@ -26,6 +26,11 @@ UNITS := $(addprefix tests/db/test_,artifacts.py corpora.py jobs.py labellings.p
 # What it leaves out of those of the library: trainings, whole collections, measurements of growth.
 TRAININGS := tests/core/models $(addprefix tests/core/,readers/test_growth.py readers/test_topics.py test_theme_finding.py \
                tasks/test_relatedness.py)
+# What is attacked: files and the processes that read them, messages of browsers, the API, sign-in, and other sites.
+ATTACKS := tests/mutations tests/core/readers/test_hostile_values.py \
+         $(addprefix tests/jobs/,test_reading.py test_bundle.py test_model_files.py) \
+         $(addprefix tests/webapp/test_,forged_values.py api_fuzz.py bad_input.py middleware.py organisation.py sign_in.py guard.py) \
+         $(addprefix tests/e2e/test_,hostile_text.py foreign_sites.py)
 # Processes that test. They wait a third of their time for servers, browsers and workers, so two cores have three.
 TESTERS ?= 3
 export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home
@@ -34,7 +39,7 @@ export OMP_WAIT_POLICY := PASSIVE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: javascript help run links docs screenshots tutorials test test-fast test-numerics slow fix bench check services lock lock-check dist install-check sbom audit clean
+.PHONY: javascript help run links docs attacks screenshots tutorials test test-fast test-numerics slow fix bench check services lock lock-check dist install-check sbom audit clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -131,8 +136,11 @@ test: $(VENV)/installed-test services check ## Everything that must hold before 
 test-numerics: $(VENV)/installed-test ## The numeric tests under several instruction sets and numbers of threads; prints a table
 	@$(BIN)/python -m tests.numeric_settings
 
-slow: $(VENV)/installed-test services ## The tests that take minutes: long training, mutated files, markup in every text
-	@$(BIN)/python -m pytest -m slow -o faulthandler_timeout=0
+slow: $(VENV)/installed-test services attacks ## The tests that take minutes: long training, mutated files, markup in every text
+	@$(BIN)/python -m pytest -m slow -o faulthandler_timeout=0 $(ATTACKS:%=--ignore=%)
+
+attacks: $(VENV)/installed-test services ## What others may send or forge: files, messages, requests, identities; what takes minutes too
+	@$(BIN)/python -m pytest -m 'slow or not slow' -o faulthandler_timeout=0 $(ATTACKS)
 
 fix: $(VENV)/installed-test ## Format and repair what can be repaired by itself
 	@$(BIN)/ruff check --fix .
