@@ -22,7 +22,7 @@ from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.queries import HEADLINE
 from themescope.webapp.shared.results.compare_queries import clusterer_title
-from themescope.webapp.shared.text import ago, count, plain, with_interval, words
+from themescope.webapp.shared.text import ago, count, plain, score, with_interval, words
 
 
 def show(found: Sequence[ModelRecord]) -> None:
@@ -34,10 +34,10 @@ def show(found: Sequence[ModelRecord]) -> None:
         "Model": [m.name for m in newest],
         "Method": [method_title(m.method) for m in newest],
         "Training data": [sets.get(m.triplet_set_id or -1) or corpora.get(m.corpus_id or -1, "–") for m in newest],
-        "Validation accuracy": [m.metrics.get("validation accuracy") for m in newest],
+        "Validation accuracy": [score(v) if (v := m.metrics.get("validation accuracy")) else "" for m in newest],
         "Created": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in newest],
     }
-    accuracy = {"Validation accuracy": st.column_config.NumberColumn(format="%.3f")}
+    accuracy = {"Validation accuracy": st.column_config.TextColumn(alignment="right")}
     chosen = clickable(newest, train.MODEL, lambda m: m.name, columns, accuracy)
     if st.session_state.get(train.MODEL) == chosen.name:
         model(chosen)
