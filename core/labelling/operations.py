@@ -131,7 +131,7 @@ def accept(partition: Partition, wanted: Mapping[int, Ids]) -> Operation:
 def unassign(partition: Partition, ids: Ids) -> Operation:
     """Unassign sentences."""
     change = marked(partition, Field.CLUSTER, ids, UNASSIGNED)
-    return Operation(OperationKind.UNASSIGN, f"{_sentences(change)} → unassigned", _change_set(change))
+    return Operation(OperationKind.UNASSIGN, f"{_sentences(change)} → no code", _change_set(change))
 
 
 def none_fits(partition: Partition, ids: Ids) -> Operation:
@@ -153,7 +153,7 @@ def create(partition: Partition, number: int, name: str, ids: Ids, colour: int |
 def extend(partition: Partition, ids: Ids, what: str) -> Operation:
     """Add sentences to the labelling, unassigned; ``what`` they are, such as the name of a wave."""
     new = np.setdiff1d(ids, partition.ids)
-    summary = f"{len(new):,} unit{'s' * (len(new) != 1)} of {what} added, unassigned"
+    summary = f"{len(new):,} unit{'s' * (len(new) != 1)} of {what} added, without a code"
     return Operation(OperationKind.EXTEND, summary, ChangeSet(tuple(membership(new, True))))
 
 
@@ -356,7 +356,7 @@ def delete(partition: Partition, number: int) -> Operation:
     change = marked(partition, Field.CLUSTER, partition.members(number), UNASSIGNED)
     kept = int(has_code(partition, number).sum()) - (0 if change is None else len(change.ids))
     others = f", {counted(kept, 'unit')} left with other codes" if kept else ""
-    summary = f"{old.name} deleted, {_sentences(change)} unassigned{others}"
+    summary = f"{old.name} deleted, {_sentences(change)} without a code{others}"
     moved = _moved_up(partition, {number}, None)
     texts = codebook.removed(partition, number)
     change_set = _change_set(*rewriting, change, *moved, ClusterChange(old, None), *texts)
@@ -417,10 +417,10 @@ def _free(partition: Partition, name: str, but: int | None = None) -> str:
         raise DataError(f"The name of a code may have {NAME_LIMIT} characters; this one has {len(name)}.")
     form = folded_name(name)
     if not form:
-        raise DataError("A cluster needs a name.")
+        raise DataError("A code needs a name.")
     for cluster in partition.clusters.values():
         if cluster.number != but and folded_name(cluster.name) == form:
-            raise DuplicateNameError("cluster", cluster.name)
+            raise DuplicateNameError("code", cluster.name)
     return name
 
 

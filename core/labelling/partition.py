@@ -165,7 +165,7 @@ class Partition:
     def cluster(self, number: int) -> Cluster:
         """Return the cluster with that number. Raises :class:`DataError` if there is none."""
         if number not in self.clusters:
-            raise DataError("That cluster no longer exists. Load the page again.")
+            raise DataError("That code no longer exists. Load the page again.")
         return self.clusters[number]
 
     def to_bytes(self) -> bytes:
@@ -220,7 +220,7 @@ def start(
     else:
         placed = np.array(numbers if isinstance(numbers, np.ndarray) else list(numbers), dtype=np.int64)[order]
     if not set(np.unique(placed).tolist()) <= {*known, UNASSIGNED}:
-        raise DataError("Some sentences are in a cluster that does not exist in the coding.")
+        raise DataError("Some units have a code that does not exist in the coding.")
     return Partition(given, placed, np.zeros(len(given), dtype=np.bool_), {}, known)
 
 

@@ -235,7 +235,7 @@ def sample(
         {"stratum": value or "–", f"{record.unit.value}s": units, "drawn": part, "probability": round(part / units, 6)}
         for value, units, part in drawn.strata
     ]
-    text = f"{made.name}: {drawn.text(record.unit.value)}\n\n{table(rows)}"
+    text = f"{made.name}: {drawn.text()}\n\n{table(rows)}"
     shell.show({"task": made.name, "unit": record.unit.value, "sample": drawn.to_json(), "strata": rows}, text)
 
 

@@ -16,9 +16,8 @@ from themescope.jobs.cli.arguments import done, form_of, form_options, job_optio
 from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, table
 from themescope.jobs.common.archive import is_archive
 from themescope.jobs.common.models import language_of_file
-from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services import corpus_edits
-from themescope.jobs.services.pipeline import follow_ups, queue_pipeline
+from themescope.jobs.services.pipeline import follow_ups, queue_pipeline, queue_wave
 
 _MADE = {"model": "model", "sentences": "sentences", "number of themes": "k", "map": "map"}
 _APART = frozenset({"skipped", "changed", "notes", "digest", "duplicate_texts", "added", "readers"})
@@ -112,12 +111,12 @@ def append(shell: Shell, files: tuple[Path, ...], columns: tuple[str, ...], then
     click.echo(coming(shell.store, config_from_dict(AppendConfig, args)), err=True)
     result = shell.run("append-corpus", args)
     if then == "place":
-        placing = {"corpus": args["corpus"], "wave": args["wave"].strip()}
+        corpus, wave = args["corpus"], args["wave"].strip()
         if shell.background:
-            job = enqueue(shell.store, "place-wave", placing, after=result["job"])
-            result["then"] = {"place-wave": f"job {job.id}"}
+            queued = queue_wave(shell.store, corpus, wave, result["job"])
+            result["then"] = {job.kind: f"job {job.id}" for job in queued}
         else:
-            placed = shell.run("place-wave", placing)
+            placed = shell.run("place-wave", {"corpus": corpus, "wave": wave})
             result |= {"then": placed} if shell.json else _placed(placed)
     _report(shell, result)
 

@@ -175,7 +175,7 @@ def told_of(store: Store, corpus: CorpusRecord, args: AppendConfig, amounts: Seq
     known = {(c.level, c.name) for c in columns if c.name not in corpus.wave_columns}
     units, articles = sum(one.units for one in amounts), sum(one.articles for one in amounts)
     of = f" in {articles:,} documents" if articles > len(args.files) else ""
-    told = [f"Adds {counted(units, corpus.unit.value)}{of} to the {corpus.sentences:,} of “{corpus.name}”."]
+    told = [f"Adds {counted(units, 'unit')}{of} to the {corpus.sentences:,} of “{corpus.name}”."]
     if not all(one.whole for one in amounts):
         told = [f"Added as {corpus.unit.value}s, as in “{corpus.name}”. Large files are counted when they are read."]
     other = {name for _, name in known} & {name for _, name in found - known}

@@ -85,6 +85,18 @@ def queue_pipeline(
     return jobs
 
 
+def queue_wave(store: Store, corpus: str, wave: str, after: int) -> list[JobRecord]:
+    """Queue what follows a wave that the job ``after`` adds: its places, and predictions where there were some."""
+    jobs = [enqueue(store, "place-wave", {"corpus": corpus, "wave": wave}, after=after)]
+    with store.reading() as r:
+        of_corpus = r.labellings.list(r.corpora.by_name(corpus).id)
+        predicted = [record.name for record in of_corpus if r.predictions.newest(record.id) is not None]
+    for name in predicted:
+        title = f"Label the rest of “{name}”"
+        jobs.append(enqueue(store, "predict-labels", {"labelling": name}, title=title, after=jobs[-1].id))
+    return jobs
+
+
 def queue_list(store: Store, args: Mapping[str, Any], choices: Choices | None = None) -> list[JobRecord]:
     """Queue the import of a list of sentences, with these arguments, and the jobs after it."""
     title = f"Import {args['corpus']}"

@@ -199,7 +199,7 @@ def conflict(page: Page, second: Page, app: App) -> None:
     open_code(second, number)
     pick(second, sentence)
     second.keyboard.press("Backspace")
-    said(second, "→ unassigned")
+    said(second, "→ no code")
     before = state(app)
     key = next(n for n in sorted(before.clusters) if n != number)
     row = page.locator(f".panes .cluster[data-number='{key}']")

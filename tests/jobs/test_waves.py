@@ -122,7 +122,7 @@ def test_rows_of_a_wave_are_what_those_of_its_corpus_are(
     do(sqlite_store, "import-corpus", files=[old], corpus="C", unit="sentence" if rows == "sentences" else "document")
     command = CliRunner().invoke(main, ["append", new, "--corpus", "C", "--wave", "spring", "--then", "nothing"])
     assert command.exit_code == 0, command.output
-    unit = "sentences" if rows == "sentences" else f"documents in {len(second)} documents"
+    unit = "units" if rows == "sentences" else f"units in {len(second)} documents"
     assert f"Adds {len(second)} {unit} to the {len(first)} of “C”.\n" in command.stderr
     with sqlite_store.reading() as r:
         corpus = r.corpora.by_name("C")
@@ -137,10 +137,10 @@ def test_what_does_not_fit_is_said_before_a_wave_is_added(survey: Store, tmp_pat
     """The text column has another name, one column is new, one is missing, and rows are documents by choice."""
     file = write(tmp_path, "new.csv", [("1", "Rents. Rents!", "A", "x")], "id text party extra")
     told = coming(survey, AppendConfig(files=(file,), corpus="C", wave="w"))
-    assert told == "Adds 1 sentence to the 4 of “C”. New columns: extra. Columns without values: day, score."
+    assert told == "Adds 1 unit to the 4 of “C”. New columns: extra. Columns without values: day, score."
     settings = {"text": "text", "rows": "documents"}
     told = coming(survey, AppendConfig(files=(file,), corpus="C", wave="w", settings=settings))
-    assert told.startswith("Adds 2 sentences to the 4 of “C”. New columns: extra.")
+    assert told.startswith("Adds 2 units to the 4 of “C”. New columns: extra.")
     assert "Columns of sentences here and of documents there, which stay two: id, party, row." in told
 
 
@@ -301,7 +301,7 @@ def test_new_sentences_enter_a_labelling_by_a_step(survey: Store, tmp_path: Path
     append(survey, write(tmp_path, "new.csv", NEW), reader="table", settings=SETTINGS)
     assert session.new_sentences().tolist() == [5, 6, 7, 8]
     step = session.extend()
-    assert step is not None and step.summary == "4 units of “spring” added, unassigned"
+    assert step is not None and step.summary == "4 units of “spring” added, without a code"
     with survey.reading() as r:
         assert r.labellings.get(labelling.id).sentences == 8
         assert r.labellings.snapshot(labelling.id).partition.to_bytes() == session.partition.to_bytes()

@@ -63,7 +63,7 @@ def test_shares_of_groups_from_a_sample_and_predictions(copy_home: CopyHome, hom
 
 def test_planner_and_regression_of_a_code(copy_home: CopyHome, home: Path, open_page: Open) -> None:
     copy_home(home)
-    parts = (state.PLANNER, state.REGRESSION)
+    parts = (state.MORE,)
     at = open_page("estimates", parts=parts, code="Housing", by="party")
     assert "more units" in words_of(at) and "All units of A, B are too few for ± 3 points" in words_of(at)
     at.number_input(key="estimates_margin").set_value(12.0).run()
@@ -169,7 +169,7 @@ def test_sentences_outside_of_the_sample_are_said_and_can_be_drawn_from(
     at = open_page("estimates", code="Housing", by="party")
     assert "Share of “Housing” in the 237 units that the sample could draw" in words_of(at)
     assert "3 with a text changed since" in words_of(at) and table(at, "Corrected")["Units"][0] == ROWS - 3
-    form = press(at, "Draw from the 3 sentences outside of the sample")
+    form = press(at, "Draw from the 3 units outside of the sample")
     assert form.checkbox(key="tasks_form_outside").value and form.number_input(key="tasks_form_units").value == 3
 
 

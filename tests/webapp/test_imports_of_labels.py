@@ -45,7 +45,7 @@ def test_rows_with_several_labels_and_without_a_sentence_are_listed(filled_store
     content = "text\tlabel\tstatus\n" + "".join("\t".join(row) + "\n" for row in rows)
     at = chosen(open_page, "labels.tsv", content.encode())
     shown = plain_words_of(at)
-    assert not at.exception and "1 with several codes" in shown and "1 × “NA” is read as unassigned" in shown
+    assert not at.exception and "1 with several codes" in shown and "1 × “NA” is read as no code" in shown
     assert at.dataframe[-1].value.to_numpy().tolist() == [["row 4", "x", "", "no sentence has this text"]]
     assert "List as CSV" in [button.proto.label for button in at.get("download_button")]
 

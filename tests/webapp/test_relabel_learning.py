@@ -16,12 +16,13 @@ from tests.webapp.test_unit import Surface
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.provenance import Source
-from themescope.core.records.stored import JobStatus, LabellingRecord
+from themescope.core.records.stored import JobStatus, LabellingRecord, Sharing
 from themescope.core.types import Split, split_of_title
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import provenance_of
-from themescope.jobs.services.labelling import metrics, starts
+from themescope.jobs.services import pipeline
+from themescope.jobs.services.labelling import agreement, metrics, starts
 from themescope.jobs.services.labelling.agreement import coded_text
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.coding import UNSURE_QUEUE
@@ -150,6 +151,27 @@ def test_one_code_is_too_few_to_predict_from(copy_home: CopyHome, embedded_home:
     at = open_page("code", view="Label the rest", labelling=record.name)
     assert len(every) >= 20 and "with at least 2 codes" in words_of(at)
     assert next(button for button in at.button if button.label == "Predict the rest").disabled
+
+
+def test_the_machine_is_the_next_step_after_the_disputes_and_after_a_wave(
+    copy_home: CopyHome, embedded_home: Path, open_page: Open
+) -> None:
+    store = copy_home(embedded_home)
+    record, _ = labelling(store, each=6, owner="")
+    other = starts.begin(store, NewLabelling(record.corpus_id, "theirs", ""), starts.from_labelling(record.id))
+    begin = agreement.from_adjudication([record.id, other.id], True, None)
+    starts.begin(store, NewLabelling(record.corpus_id, "gold", "", Sharing.GOLD), begin)
+    at = press(open_page("code", labelling="gold", surface="Code"), "Label the rest")
+    assert not at.exception and [job["labelling"] for job in jobs_of(store, "predict-labels")] == ["gold"]
+    assert "coded by people" in words_of(at)
+    do(store, "predict-labels", labelling="gold")
+    at = open_page("code", labelling="gold", surface="Code")
+    assert "Label the rest" not in [button.label for button in at.button], "it was done"
+    with store.writing() as w:
+        added = w.jobs.add("append-corpus", "Add", {})
+    assert [(job.kind, job.after == added.id) for job in pipeline.queue_wave(store, "C", "spring", added.id)] == [
+        ("place-wave", True), ("predict-labels", False),
+    ]  # fmt: skip
 
 
 def test_predictions_are_confirmed_corrected_and_exported(

@@ -79,7 +79,7 @@ def test_files_are_added_to_a_project(filled_store: Store, open_page: Open, tmp_
     assert not at.exception and "Project name" not in {box.label for box in at.text_input}
     assert next(box for box in at.text_input if box.label == "Wave").value == "wave 2"
     next(box for box in at.text_input if box.label == "Wave").set_value("spring").run()
-    assert line_of(at).startswith("**Adds 3 sentences to the ")
+    assert line_of(at).startswith("**Adds 3 units to the ")
     next(button for button in at.button if button.label == "Add to the project").click().run()
     assert not at.exception and "“spring” is being added to" in at.info[0].value
     with filled_store.reading() as r:
@@ -101,7 +101,7 @@ def test_a_table_is_added_as_those_before(filled_store: Store, open_page: Open, 
     at = form_of(path, open_page)
     next(box for box in at.selectbox if box.label == "Project").set_value("Claims").run()
     assert not at.exception
-    assert line_of(at).startswith("**Adds 3 sentences to the 3 of “Claims”.**")
+    assert line_of(at).startswith("**Adds 3 units to the 3 of “Claims”.**")
     boxes = {box.label: box.value for box in at.selectbox}
     assert (boxes["Text column"], boxes["Title column (optional)"], boxes["Rows are"]) == (
         "claim",

@@ -128,7 +128,7 @@ def test_six_fields_give_the_same_blind_random_units_of_the_codebook_to_everybod
     assert {item.person for item in items} == {"ada", "Jos\u00e9 B"}, "as people sign in"
     assert len(items) == 8 and len({item.range for item in items}) == 4
     at = open_page("tasks", person="ada", task="first task")
-    assert f"4 of {corpus.sentences} sentences at random" in words_of(at).replace("\\", "")
+    assert f"4 of {corpus.sentences} units at random" in words_of(at).replace("\\", "")
     id = work.begin_labelling(filled_store, made.id, "ada")
     with filled_store.reading() as r:
         names = [cluster.name for cluster in r.labellings.clusters(id).values()]

@@ -26,6 +26,7 @@ from themescope.jobs.common.models import splitting_language
 from themescope.jobs.kinds.import_corpus import READER, list_settings
 from themescope.jobs.queue import control
 from themescope.jobs.services import pipeline
+from themescope.jobs.services.pipeline import queue_wave
 from themescope.jobs.services.search import known_corpus
 
 PATH = "/files"
@@ -130,7 +131,7 @@ def append_sentences(caller: CallerNow, corpus_id: Id, new: NewWave) -> list[Job
     job = control.enqueue(
         caller.store, "append-corpus", {**args, "date": str(new.date or ""), "duplicates": duplicates}
     )
-    return [job, control.enqueue(caller.store, "place-wave", wave, after=job.id)]
+    return [job, *queue_wave(caller.store, corpus, new.wave, job.id)]
 
 
 def _kept(store: Store, new: NewSentences, name: str) -> Path:

@@ -92,7 +92,7 @@ def written(store: Store, labelling_id: int, suffix: str) -> str | bytes:
         return csv_text(documents.HEADER, documents.rows(found.codes))
     if suffix == "qdc":
         if not found.codes:
-            raise DataError("There are no clusters yet, and a REFI-QDA codebook needs one.")
+            raise DataError("There are no codes yet, and a REFI-QDA codebook needs one.")
         return qda_codebook(found.codes, found.seed)
     title = f"Codebook: {found.title}"
     blocks = documents.blocks(title, found.about, found.codes)

@@ -209,7 +209,7 @@ def _task(task: TaskRecord, store: Store) -> TaskFact:
                 r.maps.places(r.corpora.sentence_ids(corpus.id)),
             )
             frame = frame_of(r, corpus, places.ids, places.articles, [rule])
-            sample = rule.text(corpus.unit.value) + ("" if frame.whole else f", which stand for {frame.text}")
+            sample = rule.text() + ("" if frame.whole else f", which stand for {frame.text}")
     distributed = Counter(item.range for item in items if item.reason is Reason.DISTRIBUTION)
     gold = {item.range for item in items if item.reason is Reason.GOLD}
     people = {item.person for item in items}

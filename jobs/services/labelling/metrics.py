@@ -100,7 +100,7 @@ def _check(count: int, both_kinds: bool, all_judged: int) -> None:
             f"Assign some more, or answer questions.{left_out}"
         )
     if not both_kinds:
-        raise DataError(f"All of these sentences are in one cluster, or each in another one.{left_out}")
+        raise DataError(f"All of these units have one code, or each has another one.{left_out}")
 
 
 def moved(learned: LearnedMetric, x: Any) -> Any:

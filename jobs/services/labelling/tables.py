@@ -439,27 +439,27 @@ class _Planner:
             elif len({self._texts[id] for id in ids}) < len(ids) and not self._together:
                 ambiguous.append(problem(f"{len(ids)} sentences have this text: {EACH_OR_ALL}"))
             elif earlier := self._theme(number, names, row):
-                contradicting.append(problem(f"row {earlier} puts this cluster under another theme"))
+                contradicting.append(problem(f"row {earlier} puts this code under another theme"))
             elif earlier := self._place(number, ids, names, row, self._several or inside):
-                contradicting.append(problem(f"row {earlier} assigns this sentence to another cluster"))
+                contradicting.append(problem(f"row {earlier} gives this unit another code"))
         self._check_clusters()
         rows = len(sheet.rows) - len(missing) - len(ambiguous) - len(contradicting)
         problems = (tuple(missing), tuple(ambiguous), tuple(contradicting))
         themes = {name: theme for name, (theme, _) in self._themes.items() if theme}
         themes |= {name: theme for name, theme in self._levels.values() if theme and name in self._names}
         about = self._notes, themes, self._makers
-        remarks = [f"{n:,} × “{cell}” is read as unassigned" for cell, n in nothing.items()]
+        remarks = [f"{n:,} × “{cell}” is read as no code" for cell, n in nothing.items()]
         forms: dict[str, list[str]] = {}
         for name in self._names:
             forms.setdefault(folded_name(name), []).append(name)
         alike = (" and ".join(f"“{name}”" for name in same) for same in forms.values() if len(same) > 1)
         remarks += [
-            f"{names} look the same, but are different clusters; merge them if they mean the same" for names in alike
+            f"{names} look the same, but are different codes; merge them if they mean the same" for names in alike
         ]
         if parts := len(self._parts):
             remarks.append(f"{parts:,} units have labels of a part of them")
         if numbers_only and (outliers := sum(names == [_OUTLIER] for names in found)):
-            remarks.append(f"{outliers:,} × “{_OUTLIER}” is read as unassigned")
+            remarks.append(f"{outliers:,} × “{_OUTLIER}” is read as no code")
         counts = rows, self._total
         marks = frozenset(self._uncertain)
         return Plan(tuple(self._names), self._placed, *about, *counts, *problems, marks, tuple(remarks))
@@ -552,7 +552,7 @@ class _Planner:
     def _check_clusters(self) -> None:
         if len(self._names) > starts.MOST_CLUSTERS:
             raise DataError(
-                f"The column {self._columns.cluster!r} has {len(self._names):,} clusters; the maximum is "
+                f"The column {self._columns.cluster!r} has {len(self._names):,} codes; the maximum is "
                 f"{starts.MOST_CLUSTERS}. Check that it is the right column."
             )
 

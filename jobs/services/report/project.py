@@ -136,7 +136,7 @@ def _written(told: Iterable[Iterable[Sentence]]) -> list[Block]:
 
 
 def _units(corpus: CorpusRecord) -> str:
-    return counted(corpus.sentences, corpus.unit.value)
+    return counted(corpus.sentences, "unit")
 
 
 # --- data -------------------------------------------------------------------------------------------------------------

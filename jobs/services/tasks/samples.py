@@ -95,16 +95,16 @@ class DrawnSample:
         """Number of units that could be drawn."""
         return sum(units for _, units, _ in self.strata)
 
-    def text(self, unit: str) -> str:
-        """Return what was drawn from a project with units such as "sentence"."""
-        found = f"{self.number:,} of {self.units:,} {'article' if self.whole_articles else unit}s at random"
+    def text(self) -> str:
+        """Return what was drawn from a project."""
+        found = f"{self.number:,} of {self.units:,} {'article' if self.whole_articles else 'unit'}s at random"
         if self.where is not None:
             (_, name), values = self.where
             found += f", only where {name} is {' or '.join(values)}"
         if self.by is not None:
             found += f", {len(self.strata):,} strata by {self.by[1]} ({self.allocation})"
         found += ", none of earlier samples" if self.new_only else ""
-        return found + (f", only {unit}s that earlier samples could not have drawn" if self.outside else "")
+        return found + (", only units that earlier samples could not have drawn" if self.outside else "")
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON value."""

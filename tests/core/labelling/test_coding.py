@@ -90,7 +90,7 @@ def test_renaming_merging_and_deleting_codes_reaches_combinations() -> None:
     assert [renamed.clusters[n].name for n in combinations(renamed)] == ["Housing + Rents", "Housing + Rents + Tax"]
     deleted = done(p, op.delete(p, 3))
     assert given_to(deleted)[:2] == [{"Housing", "Rent"}] * 2 and len(combinations(deleted)) == 1
-    assert op.delete(p, 3).summary == "Tax deleted, 1 unit unassigned, 1 unit left with other codes"
+    assert op.delete(p, 3).summary == "Tax deleted, 1 unit without a code, 1 unit left with other codes"
     merged = done(p, op.merge(p, [2], 1))
     assert given_to(merged)[:4] == [{"Housing"}, {"Housing", "Tax"}, {"Housing"}, {"Housing"}]
 

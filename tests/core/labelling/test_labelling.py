@@ -388,7 +388,7 @@ def test_sentences_enter_and_leave_exactly(ids: list[int], labels: list[int]) ->
 @pytest.mark.parametrize("name", ["café", "CAFÉ", "cafe\u0301", "ca\u200bfé", "caf\u00e9\u202e", "ｃａｆé", " café "])
 def test_names_of_clusters_that_look_the_same_are_refused(name: str) -> None:
     p = start(list(range(3)), [UNASSIGNED] * 3, [Cluster(1, "Café", 0), Cluster(2, "C++", 1)])
-    with pytest.raises(DuplicateNameError, match="A cluster called 'Café' exists already"):
+    with pytest.raises(DuplicateNameError, match="A code called 'Café' exists already"):
         op.create(p, 3, name, np.array([0]))
     with pytest.raises(DuplicateNameError):
         op.rename(p, 2, name)

@@ -134,7 +134,7 @@ def test_numbers_and_blanks(sqlite_store: Store, tmp_path: Path) -> None:
     rows = list(zip(TEXTS, ("1.0", "-1", "2.0", "", "NA"), strict=True))
     plan, found = planned(sqlite_store, corpus, tmp_path / "a.csv", cells(("text", "cluster"), *rows))
     assert [*found.values()] == ["1", "", "2", "", ""]
-    assert plan.remarks == ("1 × “NA” is read as unassigned", "1 × “-1” is read as unassigned")
+    assert plan.remarks == ("1 × “NA” is read as no code", "1 × “-1” is read as no code")
     _, named = planned(
         sqlite_store,
         corpus,

@@ -76,7 +76,7 @@ def test_rows_are_found_or_told_by_number(sqlite_store: Store) -> None:
     assert [(t.row, t.why) for t in found.problems] == [
         (3, "no sentence has this text"),
         (4, f"3 sentences have this text: {tables.EACH_OR_ALL}"),
-        (6, "row 2 assigns this sentence to another cluster"),
+        (6, "row 2 gives this unit another code"),
         (7, "the row has no sentence"),
     ]
     with pytest.raises(DataError, match=r"4 rows or passages match no sentence, so .* \(row 3: no sentence"):
@@ -200,7 +200,7 @@ def test_tables_that_make_no_sense_are_refused(sqlite_store: Store) -> None:
         texts = [s.text for s in r.corpora.sentences_by_id(r.corpora.sentence_ids(corpus.id)).values()]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(starts, "MOST_CLUSTERS", 3)
-        with pytest.raises(DataError, match="has 4 clusters"):
+        with pytest.raises(DataError, match="has 4 codes"):
             plan(sheet(*((text, text) for text in texts[:4])))
 
 
@@ -237,5 +237,5 @@ def test_names_that_look_the_same_are_told(sqlite_store: Store) -> None:
     found = only_plan(sqlite_store, corpus, None, table, tables.LabelColumns("cluster", "", "sentence"), together=True)
     assert found.names == ("Yes", "YES")
     assert found.remarks == (
-        "“Yes” and “YES” look the same, but are different clusters; merge them if they mean the same",
+        "“Yes” and “YES” look the same, but are different codes; merge them if they mean the same",
     )

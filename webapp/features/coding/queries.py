@@ -70,7 +70,7 @@ Members = tuple[datetime, int]
 """What identifies the sentences of a labelling, with its id, see :attr:`LabellingRecord.members`."""
 
 
-@st.cache_resource(show_spinner="Reading sentences …", max_entries=6)
+@st.cache_resource(show_spinner="Reading units …", max_entries=6)
 def texts(labelling_id: int, members: Members) -> Texts:
     """Return the sentences of a labelling."""
     with queries.store().reading() as r:
@@ -319,7 +319,7 @@ def _sampled(state: RelabelState) -> tuple[Ids, Matrix]:
     return ids, search.vectors_of(queries.store(), model.id, ids)
 
 
-@st.cache_resource(show_spinner="Comparing clusters …", max_entries=6, hash_funcs=_OF_STEP)
+@st.cache_resource(show_spinner="Comparing codes …", max_entries=6, hash_funcs=_OF_STEP)
 def centres(state: RelabelState) -> Centres | None:
     """Return the centres of the clusters by the chosen model; None without one."""
     found = sample(state)
@@ -351,7 +351,7 @@ def reclustered(state: RelabelState, ids: Ids, k: int | None, clusterer: str) ->
     model, x = model_of(state), state.vectors
     assert model is not None
     if len(ids) > MOST_WITH_VECTORS:
-        raise DataError(f"At most {MOST_WITH_VECTORS:,} sentences are re-clustered at once; these are {len(ids):,}.")
+        raise DataError(f"At most {MOST_WITH_VECTORS:,} units are re-clustered at once; these are {len(ids):,}.")
     part = search.vectors_of(queries.store(), model.id, ids) if x is None else x[state.partition.rows(ids)]
     texts = [state.session.texts[int(i)] for i in ids]
     return clusters.preview_parts(queries.store(), model, texts, ids, part, k, clusterer)

@@ -18,7 +18,7 @@ from themescope.db.access import Right
 from themescope.db.records import NewLabelling
 from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services.labelling import starts
-from themescope.webapp.features.coding import UNSURE_QUEUE, new_sentences
+from themescope.webapp.features.coding import REST, UNSURE_QUEUE, new_sentences
 from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries
@@ -54,11 +54,8 @@ def show(state: RelabelState) -> None:
         nothing("Blind codings use no predictions.", "The codes of a blind task must not depend on a model.")
         return
     new_sentences.show(state)
-    with queries.store().reading() as r:
-        judged = judged_sentences(r, state.record, state.partition)
-    given = state.partition.numbers[state.partition.rows(judged)]
-    coded, record = int((given != UNASSIGNED).sum()), newest(state)
-    enough = coded >= LEAST and len(np.unique(given[given != UNASSIGNED])) > 1
+    coded, enough = _coded(state)
+    record = newest(state)
     st.markdown(_counts(state, coded, record))
     found = _open(state, record) if record is not None else None
     check = found is not None and len(found.ids) > 0
@@ -91,6 +88,27 @@ def show(state: RelabelState) -> None:
         return
     _quality(state, found)
     _files(state)
+
+
+def offer(state: RelabelState) -> None:
+    """Offer to label the rest where that is the next step: people gave codes, and nothing was predicted from them."""
+    if state.record.blind or not may(Right.MANAGE) or newest(state) is not None:
+        return
+    coded, enough = _coded(state)
+    if enough and coded < len(state.partition.ids) and st.button(
+        "Label the rest", type="primary", icon=":material/auto_awesome:", key="code_label_rest",
+        help="Predicts the codes of all other units from those of people; takes seconds.",
+    ) and submit(KIND, {"labelling": state.record.name}, f"Label the rest of “{state.record.name}”"):  # fmt: skip
+        switch_page("code", {"labelling": state.record.name, "view": REST})
+
+
+def _coded(state: RelabelState) -> tuple[int, bool]:
+    """Return the number of units coded by people, and whether it is enough to learn from."""
+    with queries.store().reading() as r:
+        judged = judged_sentences(r, state.record, state.partition)
+    given = state.partition.numbers[state.partition.rows(judged)]
+    given = given[given != UNASSIGNED]
+    return len(given), len(given) >= LEAST and len(np.unique(given)) > 1
 
 
 def newest(state: RelabelState) -> PredictionRecord | None:

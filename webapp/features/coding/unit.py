@@ -259,6 +259,8 @@ def show(state: RelabelState, name: str) -> None:
         with st.container(horizontal=True):
             page_link("tasks", "Tasks")
             page_link("agreement", "Agreement", view={"scope": f"{compare_queries.TASK}{queue.task.record.name}"})
+    elif queue.at < 0 and queue.name in (DISPUTED, UNCODED, EVERY):
+        rest.offer(state)
 
 
 def unit_data(state: RelabelState, queue: UnitQueue) -> dict[str, Any]:

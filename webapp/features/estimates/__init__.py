@@ -9,5 +9,5 @@ BY = KEYS.url("by")
 SHOW = KEYS.url("show")
 EVERY, ALL = "All codes", "All units"
 SHARES, PARTS, DIFFERENCE = "Shares", "Parts of the code", "Difference"
-PLANNER, REGRESSION = "estimates_planner", "estimates_regression"
-"""Session keys of the folded parts."""
+MORE = "estimates_more"
+"""Session key of the folded part."""

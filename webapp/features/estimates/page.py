@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.columns import ColumnType
 from themescope.core.errors import DataError
@@ -46,15 +47,14 @@ from themescope.webapp.features.estimates import (
     DIFFERENCE,
     EVERY,
     LABELLINGS,
+    MORE,
     PARTS,
-    PLANNER,
-    REGRESSION,
     SHARES,
     SHOW,
     chart,
 )
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import bound, nothing, project, segment, steps, study_steps
+from themescope.webapp.shared.choose import bound, nothing, one_of, project, steps, study_steps
 from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.labelling.codebook_view import PLANNED, PlannedSample
@@ -81,7 +81,7 @@ def show(corpus: CorpusRecord) -> None:
     if not people:
         steps(study_steps())
         return
-    first, second, third, last = st.columns([2.2, 2.2, 1.3, 1], vertical_alignment="bottom")
+    first, second, third, fourth, last = st.columns([2, 2, 1.7, 1.3, 1.1], vertical_alignment="bottom")
     with last.popover("Options", icon=":material/tune:", width="stretch"):
         chosen = _chosen(people, [record for record in records if record.by_model])
     if not chosen[0]:
@@ -101,14 +101,14 @@ def show(corpus: CorpusRecord) -> None:
         column = columns.get(bound("Group by", [ALL, *columns], BY))
     groups = [""] * len(study.ids)
     if column is not None:
-        with third:
+        with fourth:
             groups = _groups(study, column)
     timed = column is not None and column.type == ColumnType.DATE
     head = st.container(horizontal=True, vertical_alignment="center")
     title = "Shares of the codes" if code == EVERY else f"Share of “{plain(code)}”"
     head.header(study.counted or f"{title} in {plain(study.frame)}", anchor=False, width="stretch")
     if code != EVERY:
-        found = {code: _of_code(study, code, groups, "" if column is None else column.label)}
+        found = {code: _of_code(study, code, groups, third)}
     elif column is not None:
         found = {one: estimates(study.units(one), groups) for one in study.codes}
     else:
@@ -178,17 +178,15 @@ def _groups(study: Study, column: ColumnRecord) -> list[str]:
         return groups_of(r, study, column, period)
 
 
-def _of_code(study: Study, code: str, groups: Sequence[str], by: str) -> list[ShareEstimate]:
-    """Draw what is estimated of a code, if there are groups, and return the estimates."""
+def _of_code(study: Study, code: str, groups: Sequence[str], bar: DeltaGenerator) -> list[ShareEstimate]:
+    """Draw in ``bar`` what is estimated of a code, if there are groups, and return the estimates."""
     units, names = study.units(code), sorted({*groups} - {""})
     if not names:
         return [share(units)]
     place = {name: number for number, name in enumerate(names)}
     of = np.array([place.get(group, -1) for group in groups])
-    titles = {SHARES: f"Share within each {plain(by)}", PARTS: f"Who makes up {plain(code)}", DIFFERENCE: DIFFERENCE}
-    if study.counted:
-        del titles[DIFFERENCE]
-    shown = segment("Estimate", titles, SHOW, SHARES)
+    with bar:
+        shown = one_of("Show", [SHARES, PARTS, *([] if study.counted else [DIFFERENCE])], SHOW)
     if shown == PARTS:
         return [composition(units, of == number, name) for name, number in place.items()]
     if shown == DIFFERENCE and len(names) > 1:
@@ -317,7 +315,7 @@ def _notes(study: Study, found: Mapping[str, Sequence[ShareEstimate]]) -> None:
 
 def _draw_outside(study: Study) -> None:
     """Offer a sample of the units that the samples could not have drawn."""
-    label = f"Draw from the {count(study.outside, study.corpus.unit.value)} outside of the sample"
+    label = f"Draw from the {count(study.outside, 'unit')} outside of the sample"
     help = "A task with a random sample of those. Together, both samples are one of all."
     if study.outside and st.button(label, icon=":material/casino:", help=help):
         st.session_state[PLANNED] = PlannedSample(study.corpus.id, "", {"": min(study.outside, 100)}, outside=True)
@@ -328,13 +326,12 @@ def _folded(
     study: Study, code: str, groups: Sequence[str], columns: Mapping[str, ColumnRecord], by: ColumnRecord | None
 ) -> None:
     """Draw the planner and the regression, computed when they are open; ``by`` is the column of the groups."""
-    part = st.expander("How many more units?", icon=":material/add_task:", key=PLANNER, on_change="rerun")
+    part = st.expander("More: sample size, regression", icon=":material/functions:", key=MORE, on_change="rerun")
     if part.open:
         with part:
+            st.subheader("How many more units?", anchor=False)
             _planner(study, code, groups, by)
-    part = st.expander("Regression on columns", icon=":material/functions:", key=REGRESSION, on_change="rerun")
-    if part.open:
-        with part:
+            st.subheader("Regression on columns", anchor=False)
             _regression(study, code, columns)
 
 

@@ -259,7 +259,7 @@ def _caption(canvas: Canvas, record: MapRecord, coloured_by: str) -> str:
     of = f" out of {record.sampled_from:,}" if shown < record.sampled_from else ""
     by = f" from the vectors of {model.name}" if model is not None else ""
     parts = [
-        f"{count(shown, corpus.unit.value)}{of} of “{corpus.name}”, laid out by UMAP{by} (seed {record.seed}): nearby "
+        f"{count(shown, 'unit')}{of} of “{corpus.name}”, laid out by UMAP{by} (seed {record.seed}): nearby "
         f"points are similar; {record.faithfulness:.0%} of the 15 nearest neighbours of a unit stay near.",
         f"Colours: {coloured_by}." if coloured_by else "",
         f"A random sample of {controls.FILE_POINTS:,} points is drawn." if shown > controls.FILE_POINTS else "",

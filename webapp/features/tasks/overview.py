@@ -164,7 +164,7 @@ def show_task(corpus: CorpusRecord, name: str) -> None:
     st.caption(plain(f"Overlap: {overlap} · order: {settings['order']} · seed {settings['seed']}{blind}"))
     if SAMPLE in settings:
         sample = DrawnSample.from_json(settings[SAMPLE])
-        st.caption(f":material/casino: {plain(sample.text(corpus.unit.value))}")
+        st.caption(f":material/casino: {plain(sample.text())}")
         if sample.by is not None:
             _strata(sample, sample.by[1])
     _progress(task)
@@ -334,7 +334,8 @@ def show_form(corpus: CorpusRecord) -> None:
     with st.container(width=720):
         st.button("All tasks", icon=":material/arrow_back:", type="tertiary", on_click=open_view, args=("",))
         left, right = st.columns([2, 1])
-        name = left.text_input("Name", key=_key("name"), max_chars=180, placeholder="Pilot")
+        free = queries.read(lambda r: r.tasks.usable_name("Sample"))
+        name = left.text_input("Name", free, key=_key("name"), max_chars=180)
         which = st.session_state.get(_key("articles"), SAMPLED)
         own = st.session_state.get(_key("allocation")) is Allocation.GIVEN and bool(
             st.session_state.get(_key("strata"))

@@ -36,11 +36,10 @@ from themescope.jobs.common.importing.import_shards import FIRST_UNITS, Amount, 
 from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.models import language_of_file
 from themescope.jobs.kinds.append_corpus import AppendConfig, told_of
-from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services import importing
 from themescope.jobs.services.importing import FileKind, LabelReading, Recognised
 from themescope.jobs.services.labelling.tables import likely_columns
-from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
+from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline, queue_wave
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.shared import input_files, projects, queries
 from themescope.webapp.shared.choose import closed
@@ -572,8 +571,7 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
         job = submit("append-corpus", args, f"Add {name}")
     if job is not None:
         if target is not None:
-            placing = {"corpus": target, "wave": name}
-            follow(lambda: [enqueue(queries.store(), "place-wave", placing, after=job.id)])
+            follow(lambda: queue_wave(queries.store(), target, name, job.id))
             told = f"“{name}” is being added to “{target}”. Its texts, codes and places on the map are there when the "
             st.session_state[_TOLD] = told + "jobs end."
         elif not st.session_state.get("texts_only_import"):

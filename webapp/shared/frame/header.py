@@ -169,7 +169,7 @@ def _entry(corpus: CorpusRecord, is_current: bool) -> bool:
     return st.button(
         plain(shorten(corpus.name, 2 * _NAME_CHARS)), key=f"{_SWITCH}_{corpus.id}", type="tertiary", width="stretch",
         icon=":material/check:" if is_current else ":material/folder:", disabled=is_current,
-        help=f"{count(corpus.sentences, corpus.unit.value)}, imported {ago(corpus.created)}",
+        help=f"{count(corpus.sentences, 'unit')}, imported {ago(corpus.created)}",
     )  # fmt: skip
 
 

@@ -44,7 +44,10 @@ _MOST_ROWS, _MOST_COLUMNS, _LINES, _DIFFERING = 100, 40, 6, 2
 _CHARS, _NOTE_CHARS = 60, 30
 _HEIGHT = 480
 """Height of the table and of the chart in pixels: the page fits a window of 1280 × 800."""
-_NAME_WIDTH = 380
+_NAME_WIDTH = "medium"
+"""Narrow enough that phones show the first categories, too."""
+_FEW, _MOST_TOLD = 0.5, 6
+"""Part of the units of a category below which it is said how many are coded, and of how many categories."""
 OF_COLUMN, OF_THEMES, RESIDUALS = "column", "theme", "Residuals"
 """What the table has beside the counts: the percent of each category or of each theme; or the residuals."""
 CATEGORY, OF = "themes_category", "themes_of"
@@ -201,7 +204,7 @@ def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: Run
     test = f"chi-square {found.chi_square:,.1f} with {found.degrees:,} degrees of freedom, p {p}"
     coded = int((of.labels[of.once] >= 0).sum())
     if coded < len(of.once):
-        counted = f"{coded:,} of {count(len(of.once), 'unit')} have a code or theme"
+        counted = f"{coded:,} of {count(len(of.once), 'unit')} have a code or theme{_few(of, columns)}"
     parts = [f"{counted}. Cramér’s V {found.cramers_v:.2f}; {test}."]
     if what == RESIDUALS:
         parts.insert(0, _ABOUT_RESIDUALS)
@@ -212,6 +215,19 @@ def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: Run
         )
     st.caption(" ".join([*parts, *([_DEPENDENT] if several and not once else [])]))
     return True
+
+
+def _few(of: Grouping, columns: Classes) -> str:
+    """Return how many units of each category are coded where that is few of one, and what the percents are of."""
+    one = of.once
+    sizes = np.bincount(columns.codes[one][columns.codes[one] >= 0], minlength=len(columns.names))
+    coded = columns.codes[one][(of.labels[one] >= 0) & (columns.codes[one] >= 0)]
+    known = np.bincount(coded, minlength=len(columns.names))
+    order = np.argsort(-sizes, kind="stable")[:_MOST_TOLD]
+    if not (known[order] < _FEW * sizes[order]).any():
+        return ""
+    told = ", ".join(f"{shorten(columns.names[i], _NOTE_CHARS)} {known[i]:,} of {sizes[i]:,}" for i in order)
+    return f" ({told}), and the percents are of all, coded or not"
 
 
 def _table(
