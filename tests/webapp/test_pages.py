@@ -59,7 +59,7 @@ def test_a_worker_that_lives_is_not_called_missing(sqlite_store: Store, open_pag
         w.workers.connection.execute(t.worker.update().values(heartbeat=datetime.now(UTC) + timedelta(hours=1)))
     at = open_page("jobs")
     assert "No worker" not in words_of(at)
-    assert "process 1" in words_of(at)
+    assert "Worker on vm" in words_of(at)
 
 
 def test_a_job_whose_worker_died_is_not_called_running_and_can_be_ended(sqlite_store: Store, open_page: Open) -> None:
