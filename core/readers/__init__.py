@@ -194,6 +194,7 @@ REGISTRY = Registry(
             "SubRip; WebVTT (W3C); JSON and TSV of Whisper and WhisperX",
             "documents.transcripts:Subtitles",
             suffixes="vtt srt",
+            config=f"{__name__}.plain_text:TextConfig",
             tags="latin-1",
             detector=f"{__name__}.documents.transcripts:are_subtitles",
             sample=f"{__name__}.documents.transcripts:SUBTITLES_SAMPLE",
@@ -206,6 +207,7 @@ REGISTRY = Registry(
             "RIS (Research Information Systems); PubMed, MEDLINE display format; BibTeX; Nexis Uni; Factiva",
             "references:References",
             suffixes="ris nbib bib txt",
+            config=f"{__name__}.plain_text:TextConfig",
             tags="latin-1",
         ),
         _card(

@@ -155,16 +155,13 @@ _AFTER = re.compile(
 _DAY = re.compile(r"(?:[^\W\d]+,? )?(?:\d{1,2}\.? )?[^\W\d]{3,10}\.? (?:\d{1,2}, )?\d{4}(?:,? [^.]{1,40})?")
 _WORDS = re.compile(r"[\d,.]+ (?:words?|Wörter|mots|palabras|parole)", re.IGNORECASE)
 _RIGHTS = re.compile(r"©|\(c\)|copyright|all rights reserved", re.IGNORECASE)
-_CODED = re.compile(
-    r"(HD|LP|TD|BY|CR|WC|PD|ET|SN|SC|ED|PG|VOL|LA|CY|CX|SE|CLM|ART|CO|IN|NS|RE|RF|IPC|IPD|PUB|AN)(?:\s+(.*))?",
-    re.DOTALL,
-)
 _CODES = {
     "HD": "title", "BY": "byline", "WC": "length", "PD": "date", "ET": "time", "SN": "publication", "SC": "code",
     "SE": "section", "LA": "language", "PG": "page", "ED": "edition", "CO": "company", "IN": "industry",
     "NS": "subject", "RE": "geographic", "PUB": "publisher", "AN": "id", "LP": PARAGRAPH, "TD": PARAGRAPH,
 }  # fmt: skip
 """Code of Factiva → column, or the text."""
+_CODED = re.compile(rf"({'|'.join(_CODES)}|CR|VOL|CY|CX|CLM|ART|RF|IPC|IPD)(?:\s+(.*))?", re.DOTALL)
 
 
 def press_bounds(lines: Sequence[str]) -> list[int]:
@@ -243,9 +240,8 @@ def _named(blocks: list[Block]) -> Iterator[tuple[str, Block]]:
         parts = dict.fromkeys(above[:-1], "section") | dict.fromkeys(above[-1:], "title")
         parts |= dict(zip(below, ("publication", "code", "language"), strict=False))
     elif new:
-        titles = [at for at in plain if blocks[at].kind in (HEADING, TITLE)] or plain[
-            : plain.index(day) - 1 if day > 0 else 1
-        ]
+        above = max(plain.index(day) - 1, 0) if day > 0 else 1
+        titles = [at for at in plain if blocks[at].kind in (HEADING, TITLE)] or plain[:above]
         parts = {titles[-1]: "title"} if titles else {}
         parts |= {at: "publication" for at in plain if titles and at == titles[-1] + 1}
     else:

@@ -14,10 +14,7 @@ from dataclasses import dataclass, replace
 
 from themescope.core.columns import Profile
 
-DELIMITERS = {
-    **{sign: sign for sign in (",", ";")}, "tab": "\t", **{sign: sign for sign in ("|", "^", "~", "||", "::")},
-    "tab|tab": "\t|\t",
-}  # fmt: skip
+DELIMITERS = {"tab" if s == "\t" else s: s for s in (*",;\t|^~", "||", "::")} | {"tab|tab": "\t|\t"}
 """Name of a delimiter → the delimiter."""
 _SIGNS = re.compile(r"\t[|;:^~#*]{1,3}\t|[|;:^~#*$%]{2,3}|[¦§¬]")
 """What may be a delimiter besides, if all rows have it as often as the first one, which has a name in each cell."""

@@ -60,7 +60,14 @@ Bea is a person.
 
 
 @dataclass(frozen=True)
-class HeadedTextConfig(Config):
+class TextConfig(Config):
+    """Settings of readers of text."""
+
+    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
+
+
+@dataclass(frozen=True)
+class HeadedTextConfig(TextConfig):
     """Settings of the reader."""
 
     paragraphs: str = option(
@@ -69,7 +76,6 @@ class HeadedTextConfig(Config):
         choices=(LINE, BLOCK),
     )
     keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
-    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
 
 
 class HeadedText(BaseReader):
@@ -186,7 +192,7 @@ then it grew.
 
 
 @dataclass(frozen=True)
-class PlainConfig(Config):
+class PlainConfig(TextConfig):
     """Settings of the reader."""
 
     paragraphs: str = option(
@@ -194,7 +200,6 @@ class PlainConfig(Config):
         "Definition of a paragraph: block takes the lines between blank lines, line takes every line; empty: found.",
         choices=("", BLOCK, LINE),
     )
-    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
 
 
 class Plain(BaseReader):

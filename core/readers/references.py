@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from themescope.core.config import Config, option
 from themescope.core.errors import ReadError, optional_module
 from themescope.core.protocols import Report
 from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentReader, press_bounds
-from themescope.core.readers.encodings import ENCODINGS
-from themescope.core.readers.plain_text import text_lines
+from themescope.core.readers.plain_text import TextConfig, text_lines
 from themescope.core.readers.streams import FileHead
 from themescope.core.text.cleaning import one_line
 from themescope.core.types import Value
@@ -51,13 +49,6 @@ ER  -
 """
 
 
-@dataclass(frozen=True)
-class ReferencesConfig(Config):
-    """Settings of the reader."""
-
-    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
-
-
 @dataclass(slots=True)
 class _Reference:
     place: str
@@ -73,7 +64,7 @@ class _Reference:
 class References(DocumentReader):
     """Reader of references: titles and abstracts become articles, the other known fields columns."""
 
-    config: ReferencesConfig
+    config: TextConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield a document for each reference with an abstract."""

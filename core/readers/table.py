@@ -180,7 +180,9 @@ class TableReader(BaseReader):
         for number, values in rows:
             text = _clean(values[choice.text])
             if reason := _nothing(text.strip()):
-                self.account.skip(reason, f"row {number:,}", text if text.strip() else _joined(values))
+                self.account.skip(
+                    reason, f"row {number:,}", text.strip() or " ".join(filter(None, map(as_text, values)))
+                )
             else:
                 yield number, text, values
 
@@ -295,10 +297,6 @@ def _nothing(text: str) -> str:
     if text in _REMOVED:
         return "text that its site has removed"
     return "code of a missing answer" if _CODE.fullmatch(text) else "" if text else "no text"
-
-
-def _joined(values: Iterable[Value]) -> str:
-    return " ".join(filter(None, map(as_text, values)))
 
 
 def _clean(value: Value) -> str:

@@ -348,11 +348,7 @@ def _joined(row: Sequence[Any]) -> str:
 
 
 def _filled(
-    source: _Source,
-    rows: Iterable[tuple[int, Sequence[Any]]],
-    width: int,
-    guarded: bool = False,
-    missing: frozenset[str] = frozenset(),
+    source: _Source, rows: Iterable[tuple[int, Sequence[Any]]], width: int, guarded: bool = False, missing: Any = ()
 ) -> Iterator[Row]:
     """Yield rows with ``width`` cells; ``guarded`` files have apostrophes before what looks like a formula.
 

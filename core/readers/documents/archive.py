@@ -113,11 +113,10 @@ def _people_of_slack(package: Package) -> dict[bytes, bytes]:
     if not {"users.json", "channels.json"} <= {*package.names}:
         return {}
     try:
-        listed = json.loads(package.read("users.json"))
-        names = {one["id"]: one.get("real_name") or one.get("name") or one["id"] for one in listed}
+        named = {one["id"]: one.get("real_name") or one["name"] for one in json.loads(package.read("users.json"))}
+        return {id.encode(): json.dumps(name)[1:-1].encode() for id, name in named.items()}
     except (ValueError, TypeError, KeyError, AttributeError):
         return {}
-    return {id.encode(): json.dumps(str(name))[1:-1].encode() for id, name in names.items()}
 
 
 def _account_of(reader: object, name: str) -> ReadAccount:

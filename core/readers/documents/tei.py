@@ -83,11 +83,8 @@ def _joined(element: Any, without: Any = None) -> str:
 
 def _people(root: Any) -> dict[str, dict[str, Value]]:
     """Return id of a person → columns of what he or she says."""
-    named = {
-        attribute(each, "id"): each
-        for each in root.iter()
-        if local(each.tag) in ("org", "person") and attribute(each, "id")
-    }
+    known = (each for each in root.iter() if local(each.tag) in ("org", "person"))
+    named = {id: each for each in known if (id := attribute(each, "id"))}
 
     def name_of(id: str) -> str:
         name = next((each for each in named[id].iter() if local(each.tag) in ("orgName", "persName")), None)

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from themescope.core.config import Config, option
+from themescope.core.config import option
 from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
 from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentReader
 from themescope.core.readers.documents.turns import Layout, Turn
-from themescope.core.readers.encodings import ENCODINGS
-from themescope.core.readers.plain_text import text_lines
+from themescope.core.readers.plain_text import TextConfig, text_lines
 from themescope.core.readers.streams import FileHead
 from themescope.core.readers.streams import head as first_bytes
 
@@ -61,7 +60,7 @@ in <i>1200</i>.
 
 
 @dataclass(frozen=True)
-class TranscriptConfig(Config):
+class TranscriptConfig(TextConfig):
     """Settings of the reader."""
 
     paragraphs: str = option(
@@ -70,14 +69,6 @@ class TranscriptConfig(Config):
         "joins lines to one of at least 45 characters, which was wrapped.",
         choices=("auto", "line", "block"),
     )
-    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
-
-
-@dataclass(frozen=True)
-class SubtitlesConfig(Config):
-    """Settings of the reader."""
-
-    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
 
 
 class Transcript(DocumentReader):
@@ -125,7 +116,7 @@ def recognises(head: FileHead) -> bool:
 class Subtitles(DocumentReader):
     """Reader of subtitles, or segments of Whisper, as one article: cues are joined up to the end of a sentence."""
 
-    config: SubtitlesConfig
+    config: TextConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""

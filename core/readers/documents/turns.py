@@ -353,7 +353,7 @@ def joined_pieces(value: Any) -> str | None:
     """Return the text of a list of texts, links and marks, as Telegram has it; None for other values."""
     if not isinstance(value, list) or not any(isinstance(piece, dict) for piece in value):
         return None
-    pieces = [piece.get("text") if isinstance(piece, dict) and "type" in piece else piece for piece in value]
+    pieces: list[Any] = [piece.get("text") if isinstance(piece, dict) and "type" in piece else piece for piece in value]
     return "".join(pieces) if all(isinstance(piece, str) for piece in pieces) else None
 
 
@@ -370,7 +370,7 @@ def messages_of(rows: Sequence[tuple[int, Any]], account: ReadAccount) -> list[t
             column: next((rest.pop(key) for key in keys if rest.get(key)), None)
             for column, keys in _MESSAGE_COLUMNS.items()
         }
-        profile = author if known else rest.get("user_profile") or {}
+        profile: Any = author if known else rest.get("user_profile") or {}
         message[SPEAKER] = (
             profile.get("real_name") or profile.get("nickname") or profile.get("name") or message[SPEAKER]
         )
