@@ -97,7 +97,7 @@ class DistinctTexts:
             isolated, usual = np.quantile(nearest[: len(sample)], (_ISOLATED, 0.5))
             out = nearest[len(sample) :] < np.where(out, isolated, _UNLIKE * usual)
         if texts:
-            out |= [text_key(texts[i]) in _NO_ANSWERS for i in frequent]
+            out |= [text_key(texts[i]) in _NO_ANSWERS for i in frequent.tolist()]
         return np.setdiff1d(np.arange(m), frequent[out]) if out.sum() < m else np.array([int(self.counts.argmin())])
 
     def joined(self, texts: Sequence[str]) -> DistinctTexts:
