@@ -166,10 +166,13 @@ def plan_codings(
     """
     if _is_project(path) or path.suffix.lower() == ".qdpx":
         plan = qda_projects.plan_project(store, corpus.id, path)
+        missing = qda_projects.without_texts(plan.account)
         if not plan.matched:
-            raise DataError(
-                f"None of the texts of {path.name} is in {corpus.name!r}. Import it as a project of its own (--texts)."
-            )
+            advice = missing or "Import it as a project of its own (--texts)."
+            raise DataError(f"None of the texts of {path.name} is in {corpus.name!r}. {advice}")
+        if plan.passages and not plan.coded:
+            why = missing or ", ".join(f"{n:,} × {reason}" for reason, n in plan.account.skipped.items())
+            raise DataError(f"None of the {plan.passages:,} passages of {path.name} has a unit here: {why}")
         return Codings(plan.name[:_NAME].strip() or _name_of(path), path, plan)
     if _is_coding(path):
         return Codings(_name_of(path), path, None)

@@ -43,6 +43,8 @@ PROJECT_ORIGIN = f"{xml.ORIGIN} 0.3"
 """Origin of projects whose users tell people from machines. Version 0.2 wrote a person for the codings of a machine."""
 _SOMEBODY = Maker(Source.HUMAN)
 _TIME = (1980, 1, 1, 0, 0, 0)
+_UNDATED = "1980-01-01T00:00:00Z"
+"""Time of notes of which none is known: QualCoder reads no project without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +159,9 @@ class _Writer:
         written = {code.name: code.texts["notes"] for code in self._head.codes if code.texts.get("notes")}
         return {name: self._note(text, f"Notes on {name}", "code", name) for name, text in written.items()}
 
-    def _note(self, text: str, name: str, *key: object) -> str:
+    def _note(self, text: str, name: str, *key: object, by: Mapping[str, str | None] = {}) -> str:
         id = self._guid("note", *key)
-        about = {"guid": id, "name": xml.clean(name)}
+        about = {"guid": id, "name": xml.clean(name), **by, "creationDateTime": by.get("creationDateTime") or _UNDATED}
         if xml.clean(text) == text:
             self._notes.append(xml.element("Note", about, xml.text("PlainTextContent", text)))
         else:
@@ -193,7 +195,7 @@ class _Writer:
             )
             for code in one.codes
         ]
-        notes = [self._note(one.note, name, id)] if one.note else []
+        notes = [self._note(one.note, name, id, by=about)] if one.note else []
         if one.uncertain:
             notes.append(self._uncertain())
         references = [xml.element("NoteRef", {"targetGUID": note}) for note in notes]
@@ -202,9 +204,8 @@ class _Writer:
         return xml.element("PlainTextSelection", {"guid": id, "name": name, **place, **about}, *inner)
 
     def _uncertain(self) -> str:
-        note = xml.element(
-            "Note", {"guid": UNCERTAIN, "name": "Uncertain"}, xml.text("PlainTextContent", _UNCERTAIN_TEXT)
-        )
+        about = {"guid": UNCERTAIN, "name": "Uncertain", "creationDateTime": _UNDATED}
+        note = xml.element("Note", about, xml.text("PlainTextContent", _UNCERTAIN_TEXT))
         if note not in self._notes[:1]:
             self._notes.insert(0, note)
         return UNCERTAIN

@@ -50,6 +50,7 @@ _INTERNAL = re.compile(r"(?:internal://)?(?:sources[/\\])?([^/\\]+)", re.IGNOREC
 _ID = re.compile(r"\{?[0-9a-f]{8}-[0-9a-f-]{27}\}?", re.IGNORECASE)
 
 
+OUTSIDE = "text that is not in the archive"
 _SOURCES = {
     "PictureSource": "picture", "PDFSource": "PDF document without text", "AudioSource": "recording",
     "VideoSource": "recording",
@@ -245,7 +246,7 @@ class ProjectReader:
             return content
         entry = self._entry(path)
         if entry is None:
-            why = "text that is not in the archive"
+            why = OUTSIDE
         elif entry.file_size > most:
             why = f"text of more than {most // 1_000_000} MB"
         else:

@@ -30,9 +30,9 @@ TEXTS = (
 )  # fmt: skip
 """Names of the column of the sentences, in small letters, those that decide first."""
 CLUSTERS = (
-    "cluster", "label", "code", "codename", "code name", "theme", "topic", "class", "category", "cluster_name",
-    "annotation", "label.responses", "codes", "tag", "tags", "tag path", "labels", "choice", "choices", "sentiment",
-    "accept", "cats", "kategorie", "thema", "catégorie", "categoría",
+    "cluster", "label", "code", "codename", "code name", "codes", "theme", "topic", "class", "category", "cluster_name",
+    "annotation", "label.responses", "tag", "tags", "tag path", "labels", "choice", "choices", "sentiment", "accept",
+    "cats", "kategorie", "thema", "catégorie", "categoría",
 )  # fmt: skip
 """Names of the column of the clusters, those that decide first."""
 _NO_CLUSTERS = re.compile(
@@ -232,7 +232,9 @@ def flat(sheet: Sheet) -> Sheet:
         return _made(sheet, _of_potato)
     if {"text", "answer"} <= columns and columns & {"accept", "label", "spans"}:
         return _made(sheet, _of_prodigy)
-    if columns == {ONLY} and all(cell.startswith(_FAST) for cell in sheet.column(ONLY)):
+    if columns == {ONLY} and 2 * sum(cell.lstrip('"').startswith(_FAST) for cell in sheet.column(ONLY)) > len(
+        sheet.rows
+    ):
         return _made(sheet, _of_fast_text)
     first = {name: _value(next(filter(lambda cell: len(cell) > 2, sheet.column(name)), "")) for name in sheet.columns}
     listed = [name for name, value in first.items() if _by_annotator(value) or [*_spans(value)]]
@@ -505,7 +507,9 @@ _FAST, _REMARK = "__label__", "__comment__"
 
 def _of_fast_text(row: Mapping[str, Any]) -> Iterator[_Row]:
     """Yield the text of a line of fastText, which begins with its labels; doccano writes comments at its end."""
-    text, *notes = str(row[ONLY]).split(_REMARK)
+    line = str(row[ONLY])
+    line = line[1:-1].replace('""', '"') if line.startswith('"') and line.endswith('"') else line
+    text, *notes = line.split(_REMARK)
     words = text.split()
     labels = [word.removeprefix(_FAST) for word in words if word.startswith(_FAST)]
     yield _Row(" ".join(words[len(labels) :]), {"": labels}, note="\n".join(map(str.strip, notes)))

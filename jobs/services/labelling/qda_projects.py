@@ -33,7 +33,7 @@ from themescope.core.labelling.codebook.qda_project import (
     sections,
     write_project,
 )
-from themescope.core.labelling.codebook.qda_reader import ProjectReader
+from themescope.core.labelling.codebook.qda_reader import OUTSIDE, ProjectReader
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED, Partition, start
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows
@@ -346,9 +346,17 @@ def _write_texts(path: Path, out: Path) -> int:
             article = {"title": source.name or f"Text {count + 1}", "source": path.name, "sections": listed}
             stream.write(json.dumps(article) + "\n")
             count += 1
+        missing = without_texts(project.account)
     if not count:
-        raise DataError("The project has no texts that Themescope reads.")
+        raise DataError(f"The project has no texts that Themescope reads. {missing}".strip())
     return count
+
+
+def without_texts(account: ReadAccount) -> str:
+    """Return a sentence that names the texts that are beside a project, not in it; "" for none."""
+    listed = [f"“{one.place}” ({one.text})" for one in account.entries if one.reason == OUTSIDE]
+    many = f" and {len(listed) - 5:,} more" if len(listed) > 5 else ""
+    return f"Not in its archive: {', '.join(listed[:5])}{many}. Export it with its sources." if listed else ""
 
 
 def _flat(text: str) -> str:

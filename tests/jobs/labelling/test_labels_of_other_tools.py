@@ -480,9 +480,13 @@ def test_what_has_no_label_is_counted_with_its_reason(sqlite_store: Store, tmp_p
 
 
 def test_lines_of_fast_text(sqlite_store: Store, tmp_path: Path) -> None:
-    content = "__label__bus The bus is late. \n__label__train __label__full Trains are full. __comment__check\n"
+    content = (
+        "__label__bus The bus is late. \n__label__train __label__full Trains are full. __comment__check\n"
+        '"__label__ferry The ferry was cancelled. "\n Tickets cost too much. \n'
+    )
     plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / "doccano.txt", content)
-    assert found == {BUS: "bus", TRAIN: "train, full"} and [*plan.notes.values()] == ["check"]
+    assert found == {BUS: "bus", TRAIN: "train, full", TEXTS[2]: "ferry", TEXTS[3]: ""}
+    assert [*plan.notes.values()] == ["check"]
 
 
 @pytest.mark.parametrize(
@@ -533,6 +537,12 @@ def test_what_is_exported_comes_back_with_its_coders(sqlite_store: Store, tmp_pa
     first, again = (files.rows(sqlite_store, record.id) for record in labellings(sqlite_store))
     wanted = [files.HEADER.index(name) for name in ("sentence", "cluster", "theme", "note", *_MAKERS)]
     assert [[row[at] for at in wanted] for row in first] == [[row[at] for at in wanted] for row in again]
+
+
+def test_a_short_export_of_our_own_tasks_comes_back(sqlite_store: Store, tmp_path: Path) -> None:
+    tasks = [{"text": BUS, "sentence_id": 1, "theme": ["Wheels"], "codes": "Bus / tram", "annotator": 1}]
+    plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / "min.json", json.dumps(tasks))
+    assert found == {BUS: "Bus / tram"} and plan.themes == {"Bus / tram": "Wheels"}
 
 
 _MAKERS = ("source", "coder", "probability")

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import random
+import re
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
+import numpy as np
 import pytest
 
+from themescope.core.errors import DataError
 from themescope.core.labelling.code_sets import code_names
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
+from themescope.jobs.services.importing import plan_codings
 from themescope.jobs.services.labelling import files, qda_projects
 
 LINES = "A: the bus is late\nB: trains are full\nA: we walk\n"
@@ -196,6 +202,34 @@ def test_what_is_lost_or_found_in_part_is_counted_and_listed(sqlite_store: Store
     assert ("passage without a sentence", "Ana, 34–34", "Bus: ") in [entry[1:] for entry in plan.account.entries]
     whole = "code of a whole text, given to its sentences that have no other"
     assert plan.account.changed[whole] == 1
+
+
+@pytest.mark.parametrize("place", ["absolute:///C:/Interviews/Ana.txt", "relative:///Ana.txt", "internal://ana.txt"])
+def test_texts_beside_a_project_are_named(sqlite_store: Store, tmp_path: Path, place: str) -> None:
+    inside = f'<TextSource name="One" plainTextPath="internal://t.txt">{selection(0, 16, 1)}</TextSource>'
+    imported(sqlite_store, written(tmp_path / "a.qdpx", inside), "study")
+    outside = f'<TextSource name="Ana" plainTextPath="{place}">{selection(0, 5, 1)}</TextSource>'
+    missing = rf"Not in its archive: “Ana” \({place}\). Export it with its sources."
+    with sqlite_store.reading() as r:
+        corpus = r.corpora.by_name("study")
+    with pytest.raises(DataError, match=missing):
+        plan_codings(sqlite_store, corpus, written(tmp_path / "b.qdpx", outside))
+    with pytest.raises(DataError, match=missing):
+        qda_projects.write_texts(tmp_path / "b.qdpx", tmp_path / "b.jsonl")
+    lost = written(tmp_path / "c.qdpx", inside.replace("16", "16000").replace('"0"', '"15999"') + outside)
+    with pytest.raises(DataError, match=rf"None of the 1 passages of c.qdpx has a unit here: {missing}"):
+        plan_codings(sqlite_store, corpus, lost)
+
+
+def test_notes_have_a_time_without_which_qualcoder_reads_nothing(sqlite_store: Store, tmp_path: Path) -> None:
+    source = f'<TextSource name="One" plainTextPath="internal://t.txt">{selection(0, 16, 1)}</TextSource>'
+    plan = imported(sqlite_store, written(tmp_path / "a.qdpx", source), "study")
+    noted = replace(plan.codings[0].partition, notes={1: "A note."}, uncertain=np.ones(2, np.bool_))
+    plan = replace(plan, codings=(replace(plan.codings[0], partition=noted),))
+    (record,) = qda_projects.begin(sqlite_store, NewLabelling(1, "L", "ada"), plan, "a.qdpx")
+    with zipfile.ZipFile(io.BytesIO(qda_projects.qdpx(sqlite_store, record.id))) as archive:
+        notes = re.findall("<Note [^>]*>", archive.read("project.qde").decode())
+    assert len(notes) == 2 and all("creationDateTime=" in note for note in notes)
 
 
 def test_positions_that_fit_no_way_of_counting_are_not_guessed(sqlite_store: Store, tmp_path: Path) -> None:
