@@ -64,7 +64,8 @@ def cluster_column(sheet: Sheet, used: Sequence[str]) -> str:
     rest = [name for name in sheet.columns if name not in used and not is_about(name)]
     cells = {name: [*filter(None, sheet.column(name))] for name in rest}
     often = [name for name in rest if len({*cells[name]}) < len(cells[name])]
-    return next(iter([*often, *(name for name in rest if cells[name])]), "")
+    empty = (known[name] for name in CLUSTERS if name in known)
+    return next(iter([*often, *(name for name in rest if cells[name]), *empty]), "")
 
 
 def is_about(name: str) -> bool:
