@@ -79,9 +79,11 @@ class _Data(pickle.Unpickler):
         """Return a class of data; nothing else can be named."""
         if name in _PLAIN.get(module, ()):
             return super().find_class(module, name)
-        found = super().find_class(module, name) if module.startswith("themescope.") or module == "builtins" else None
-        own = isinstance(found, type) and found.__module__ == module
-        if own and (is_dataclass(found) or issubclass(found, Enum | tuple | Exception)):
+        found: Any = (
+            super().find_class(module, name) if module.startswith("themescope.") or module == "builtins" else None
+        )
+        data = isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum | tuple | Exception))
+        if data and found.__module__ == module:
             return found
         raise pickle.UnpicklingError(f"{module}.{name} is no data.")
 
