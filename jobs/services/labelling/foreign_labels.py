@@ -309,7 +309,7 @@ def _spans(value: Any) -> Iterator[tuple[int, int, list[str]]]:
     """Yield begin, end and labels of the parts of a text in a value; nothing for another one."""
     for one in value if isinstance(value, list) else ():
         if isinstance(one, dict):
-            ends = [one.get(name, one.get(f"{name}_offset")) for name in ("start", "end")]
+            ends: list[Any] = [one.get(name, one.get(f"{name}_offset")) for name in ("start", "end")]
         else:
             ends = [*one[:2]] if isinstance(one, list) and len(one) == 3 else []
         if [type(end) for end in ends] == [int, int]:

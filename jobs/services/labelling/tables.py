@@ -502,7 +502,9 @@ class _Planner:
                 common = min(end, place + len(form)) - max(begin, place)
                 if common > 0 and whole.startswith(form, place):
                     found[form] = max(common, found.get(form, 0))
-        forms = [form for form, common in found.items() if 2 * common >= len(form)] or sorted(found, key=found.get)[-1:]
+        forms = [form for form, common in found.items() if 2 * common >= len(form)] or sorted(
+            found, key=lambda form: found[form]
+        )[-1:]
         self._parts.update(form for form in forms if found[form] < len(form))
         return [id for form in forms for id in self._openings[form[:_SHORTEST]][form]], _NOT_FOUND
 
