@@ -314,7 +314,7 @@ def _spans(value: Any) -> Iterator[tuple[int, int, list[str]]]:
             ends = [*one[:2]] if isinstance(one, list) and len(one) == 3 else []
         if [type(end) for end in ends] == [int, int]:
             known = {k: v for k, v in one.items() if k not in ("text", "name")} if isinstance(one, dict) else one[2]
-            yield *ends, [*_strings(known if known != one else one)]
+            yield int(ends[0]), int(ends[1]), [*_strings(known)]
 
 
 def _of_label_studio(row: Mapping[str, Any]) -> Iterator[_Row]:
