@@ -240,8 +240,8 @@ def _named(blocks: list[Block]) -> Iterator[tuple[str, Block]]:
         parts = dict.fromkeys(above[:-1], "section") | dict.fromkeys(above[-1:], "title")
         parts |= dict(zip(below, ("publication", "code", "language"), strict=False))
     elif new:
-        above = max(plain.index(day) - 1, 0) if day > 0 else 1
-        titles = [at for at in plain if blocks[at].kind in (HEADING, TITLE)] or plain[:above]
+        before = max(plain.index(day) - 1, 0) if day > 0 else 1
+        titles = [at for at in plain if blocks[at].kind in (HEADING, TITLE)] or plain[:before]
         parts = {titles[-1]: "title"} if titles else {}
         parts |= {at: "publication" for at in plain if titles and at == titles[-1] + 1}
     else:

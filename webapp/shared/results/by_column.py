@@ -44,8 +44,6 @@ _MOST_ROWS, _MOST_COLUMNS, _LINES, _DIFFERING = 100, 40, 6, 2
 _CHARS, _NOTE_CHARS = 60, 30
 _HEIGHT = 480
 """Height of the table and of the chart in pixels: the page fits a window of 1280 × 800."""
-_NAME_WIDTH = "medium"
-"""Narrow enough that phones show the first categories, too."""
 _FEW, _MOST_TOLD = 0.5, 6
 """Part of the units of a category below which it is said how many are coded, and of how many categories."""
 OF_COLUMN, OF_THEMES, RESIDUALS = "column", "theme", "Residuals"
@@ -256,7 +254,8 @@ def _table(
         for title, total in zip(titles[1:], [*totals[order], totals.sum()], strict=True):
             if what == OF_COLUMN:
                 styled = styled.format(partial(_with_percent, int(total)), subset=pd.IndexSlice[: last - 1, [title]])
-    config = {titles[0]: st.column_config.TextColumn(width=_NAME_WIDTH)}
+    # So narrow that phones show the first categories, too.
+    config = {titles[0]: st.column_config.TextColumn(width="medium")}
     st.dataframe(styled, height=min(38 + 35 * len(frame), _HEIGHT), hide_index=True, column_config=config)
     left_out = [
         f"{len(every) - len(shown):,} smaller {noun}"
