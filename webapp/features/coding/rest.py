@@ -95,7 +95,8 @@ def offer(state: RelabelState) -> None:
     if state.record.blind or not may(Right.MANAGE) or newest(state) is not None:
         return
     coded, enough = _coded(state)
-    if enough and coded < len(state.partition.ids) and st.button(
+    units = len(state.partition.ids) + len(state.session.new_sentences())  # a gold coding has the sample alone
+    if enough and coded < units and st.button(
         "Label the rest", type="primary", icon=":material/auto_awesome:", key="code_label_rest",
         help="Predicts the codes of all other units from those of people; takes seconds.",
     ) and submit(KIND, {"labelling": state.record.name}, f"Label the rest of “{state.record.name}”"):  # fmt: skip
