@@ -220,8 +220,13 @@ def as_text(value: Value) -> str:
 
 def plain_value(value: Any) -> Value:
     """Return any value of a source as one that columns have; lists and mappings become JSON, bytes nothing."""
-    if value is None or isinstance(value, str | bool | int | float | datetime):
+    if value is None or isinstance(value, str | bool | int | float):
         return value
+    if isinstance(value, datetime):
+        if type(value) is datetime and value.tzinfo in (None, UTC):
+            return value
+        # Of a named time zone, or a class of pandas: processes send each other plain data only.
+        return datetime.fromisoformat(value.isoformat(timespec="microseconds"))
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)
     if isinstance(value, bytes | bytearray | memoryview):

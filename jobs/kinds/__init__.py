@@ -299,7 +299,7 @@ REGISTRY = Registry(
             source="Slonim et al. 2005 (Iclust); Grootendorst 2022 (class-based tf-idf)",
             factory="themescope.jobs.kinds.themes:find_themes_of_corpus",
             config="themescope.jobs.kinds.themes:FindThemesConfig",
-            revision=12,
+            revision=13,
             pages=("themes",),
         ),
         JobCard(

@@ -44,8 +44,7 @@ def test_a_selection_is_what_is_drawn_around_and_not_hidden(page: Page, other_pa
     assert 5 < len(inside) < 400
     selected(page, len(inside))
     assert exported_ids(page) == {int(ids[row]) for row in inside}
-    # What the legend hides is not selected.
-    page.get_by_role("button", name="Legend").first.click()
+    # What the legend hides is not selected. It is open where the map is wide, and has few groups.
     page.locator(".map-view .row").first.hover()
     page.locator(".map-view").first.locator(".eye").first.click()
     page.get_by_role("button", name="Legend").first.click()

@@ -22,7 +22,7 @@ ADDRESSES: list[tuple[str, dict[str, str]]] = [
     ("train", {"model": "island triplets-sen-titles"}),
     *(("compare", {"tab": tab, "benchmark": "island sections"}) for tab in ("Clustering", "Pair", "Triplet accuracy")),
     ("map", {"map": "Islands by network", "colour": "Section"}),
-    ("map", {"map": "Islands by words", "compare": "Islands by network", "search": "ferry"}),
+    ("map", {"map": "Islands by words", "search": "ferry"}),
     *(("themes", {"view": view}) for view in ("Results", "Themes", "By column", "Files", "How they were found")),
     *(("code", {"view": view, "labelling": LABELLING}) for view in ("Suggestions", "History", "Files")),
     *(("code", {"labelling": LABELLING, "surface": surface}) for surface in ("Code", "Sort", "Table")),

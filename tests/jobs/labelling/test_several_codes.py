@@ -50,7 +50,7 @@ def codes_of(store: Store, labelling_id: int) -> dict[str, set[str]]:
 
 
 def as_table(store: Store, path: Path, corpus: int) -> starts.Begin:
-    sheet = files.as_labels(read_sheet(path))
+    sheet = files.as_labels(read_sheet(path, keep_lines=True))
     found = only_plan(store, corpus, None, sheet, tables.likely_columns(sheet))
     assert found.several == 2 and not found.problems
     return tables.from_plan(found, path.name)
@@ -118,7 +118,7 @@ def test_rows_of_one_sentence_are_codes_where_that_is_said(sqlite_store: Store, 
     """As MAXQDA and QualCoder export segments: one row for each code."""
     corpus, path = corpus_of(sqlite_store), tmp_path / "segments.csv"
     path.write_text(f"Segment,Code\n{TEXTS[0]},bus\n{TEXTS[0]},delay\n{TEXTS[1]},bus\n", encoding="utf-8")
-    sheet = files.as_labels(read_sheet(path))
+    sheet = files.as_labels(read_sheet(path, keep_lines=True))
     columns = tables.likely_columns(sheet)
     once = only_plan(sqlite_store, corpus, None, sheet, columns)
     assert (once.several, len(once.contradicting)) == (0, 1)
@@ -154,7 +154,7 @@ def test_no_code_has_the_name_of_another_coder(
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     new = NewLabelling(labelling.corpus_id, "again", "ada")
     if name != "project.qdpx":
-        sheet = files.as_labels(read_sheet(path))
+        sheet = files.as_labels(read_sheet(path, keep_lines=True))
         found = tables.plans(sqlite_store, labelling.corpus_id, None, sheet, tables.likely_columns(sheet))
         (again,) = tables.begin(sqlite_store, new, found, name)
         coders = [row[files.HEADER.index("coder")] for row in files.rows(sqlite_store, again.id)]
