@@ -20,8 +20,11 @@ import pytest
 from tests.jobs import readings
 from themescope.core.errors import Cancelled, ExecutorError, ReadError
 from themescope.core.protocols import SILENT, NullReport, Report
+from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.formats import preview, sample
+from themescope.core.types import CodingUnit
 from themescope.jobs.common.importing import reading
+from themescope.jobs.common.importing.import_shards import ParseShard
 from themescope.jobs.common.importing.reading import call_apart, each_apart, preview_of, read_files, time_limit
 from themescope.jobs.common.models import language_of_file
 from themescope.jobs.executors.base import Failure
@@ -306,4 +309,8 @@ def test_what_a_reading_process_answers_is_data(tmp_path: Path) -> None:
         list(read_files([path], partial(hostile_items, mark), SILENT))
     with pytest.raises(ExecutorError, match=r"^It is bad\."):
         call_apart(path, hostile_failure, mark)
+    # Pieces of files pass through the process of the job as bytes, to the one that parses them.
+    parse = ParseShard([(path, READERS.build("plain"))], "en", CodingUnit.SENTENCE)
+    with pytest.raises(ReadError, match="sent something else than its content"):
+        parse(pickle.dumps([(0, Order(mark))]))
     assert not mark.exists()

@@ -31,7 +31,7 @@ from themescope.core.readers.formats import detect
 from themescope.core.text.cleaning import clean
 from themescope.core.text.splitting import SentenceSplitter, split_article
 from themescope.core.types import Article, CodingUnit, Paragraph, Section, Shard, Value
-from themescope.jobs.common.importing.reading import each_apart, read_files, time_limit
+from themescope.jobs.common.importing.reading import each_apart, read_files, sent_by, time_limit
 
 COUNTED_BYTES = 20_000_000
 """Size of files that are read whole before they are imported."""
@@ -64,10 +64,11 @@ class ParseShard:
 
     def __call__(self, pieces: Sequence[Piece] | bytes) -> Parsed:
         """Return the articles of the pieces, which may be packed (see :func:`_packed`)."""
-        unpacked: Sequence[Piece] = pickle.loads(pieces) if isinstance(pieces, bytes) else pieces
+        if isinstance(pieces, bytes):  # of the process that read the files, which one of them may have taken over
+            pieces = list(sent_by(self.files[0][0], pieces))
         done = Parsed([], [])
         with time_limit() as begin:
-            for file, piece in unpacked:
+            for file, piece in pieces:
                 path, reader = self.files[file]
                 begin(path)
                 found = reader.parse(path, piece) if isinstance(reader, PiecewiseReader) else piece

@@ -141,7 +141,7 @@ def call_apart(path: Path, function: Callable[..., R], *args: Any, among: Sequen
         ) from None
     if done.returncode:
         raise _ended(path, done.returncode, limits)
-    found = _sent_by(path, done.stdout)
+    found = sent_by(path, done.stdout)
     if isinstance(found, Failure):
         raise found.exception(data_of)
     result: R = found
@@ -225,7 +225,7 @@ def _read_apart(
         while True:
             _wait(receiver, report, path, progress)
             try:
-                kind, value = _sent_by(path, receiver.recv_bytes())
+                kind, value = sent_by(path, receiver.recv_bytes())
             except (EOFError, ConnectionError):
                 process.join()
                 raise _ended(path, process.exitcode, limits) from None
@@ -250,7 +250,8 @@ def _read_apart(
         receiver.close()
 
 
-def _sent_by(path: Path, answer: bytes) -> Any:
+def sent_by(path: Path, answer: bytes) -> Any:
+    """Return the data that the process which read a file has sent; raise ``ReadError`` for anything else."""
     try:
         return data_of(answer)
     except Exception:  # of whatever kind: a file that takes a process over may let it write anything
