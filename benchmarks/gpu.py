@@ -56,10 +56,9 @@ from themescope.core.models.triplet_network.network import (
 )
 from themescope.core.models.triplet_network.training import TripletLoss, train
 from themescope.core.papers import paper
-from themescope.core.protocols import NullReport
 from themescope.core.sentence_model import load
 from themescope.core.text.word_vectors import TokenIds, load_word_vectors, read_glove_package
-from themescope.core.types import Index, Split
+from themescope.core.types import Index, NullReport, Split
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.results import code_revision, code_version

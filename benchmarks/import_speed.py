@@ -17,13 +17,12 @@ from functools import partial
 import mwparserfromhell
 from sentence_splitter import SentenceSplitter as Package
 
-from themescope.core.protocols import SILENT
+from themescope.core.readers.blocks import Outline
 from themescope.core.readers.mediawiki_dump import MediawikiDump, MediawikiDumpConfig, _Parser, _why_skip
-from themescope.core.readers.outline import Outline
 from themescope.core.readers.streams import open_stream
 from themescope.core.readers.wikitext.page import LinkRemoval, read_page
 from themescope.core.text.splitting import SentenceSplitter, split_article
-from themescope.core.types import Article, Shard
+from themescope.core.types import SILENT, Article, Shard
 from themescope.jobs.executors.base import LocalExecutor
 from themescope.jobs.services.installation.demo import demo_dump
 

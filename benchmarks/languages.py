@@ -24,9 +24,8 @@ from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
 from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.models import REGISTRY
-from themescope.core.protocols import SILENT
 from themescope.core.tasks.themes import ThemesConfig, find_themes
-from themescope.core.types import Labels, Matrix, Sentence
+from themescope.core.types import SILENT, Labels, Matrix, Sentence
 
 NEAREST = 10
 NAMED = 6

@@ -20,11 +20,11 @@ import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
 from benchmarks._section_articles import _lines
-from themescope.core.protocols import SILENT
 from themescope.core.sentence_model import load
 from themescope.core.tasks.themes import ThemesConfig
 from themescope.core.text.splitting import SentenceSplitter
-from themescope.core.theme_finding import themes_of
+from themescope.core.themes import themes_of
+from themescope.core.types import SILENT
 
 T = TypeVar("T")
 

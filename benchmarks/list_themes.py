@@ -39,12 +39,11 @@ from themescope import load
 from themescope.core.clustering.inputs import unit_rows
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
 from themescope.core.metrics.statistics import bootstrap_mean
-from themescope.core.projection.maps import UmapConfig, laid_out
-from themescope.core.protocols import SILENT
+from themescope.core.projection import UmapConfig, laid_out
 from themescope.core.sentence_model import SentenceModel, vectors_of
 from themescope.core.tasks.themes import FoundThemes, ThemesConfig, find_themes
-from themescope.core.theme_finding import suited
-from themescope.core.types import Float32, Labels
+from themescope.core.themes import suited
+from themescope.core.types import SILENT, Float32, Labels
 
 QUICK: dict[str, Any] = {"sample": 10, "subsamples": 1}
 """The curves take no part in the themes, so they are measured on few sentences."""

@@ -28,11 +28,10 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks.theme_counts import bucket
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.reuters_sgml import ReutersSgml, ReutersSgmlConfig
 from themescope.core.text.splitting import SentenceSplitter
-from themescope.core.types import Article, Split, split_of_title
+from themescope.core.types import SILENT, Article, Split, split_of_title
 
 KINDS = {"motions": (2, 29, 10, 40, 15, 30), "messages": (3, 10, 30, 90, 8, 8), "sentences": (3, 10, 30, 90, 8, 8),
          "titles": (3, 13, 15, 60, 8, 8), "subjects": (3, 10, 30, 90, 6, 6), "evidence": (3, 12, 10, 40, 6, 6),

@@ -17,8 +17,8 @@ import numpy as np
 
 import benchmarks._runtime  # noqa: F401, must be imported before webapp
 from themescope.core.compute import cosines
-from themescope.core.projection.maps import UmapConfig, faithfulness, project
-from themescope.core.protocols import SILENT
+from themescope.core.projection import UmapConfig, faithfulness, project
+from themescope.core.types import SILENT
 from themescope.webapp.map_view.component import Canvas, points_data, view_data
 from themescope.webapp.map_view.geometry import UNITS, Grid, frame_of, inside_rows
 from themescope.webapp.map_view.levels import levels_of

@@ -16,11 +16,10 @@ from benchmarks._section_articles import SectionArticle, section_articles
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
 from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.paths import DEFAULT
-from themescope.core.protocols import SILENT
 from themescope.core.sentence_model import SentenceModel, load, vectors_of
 from themescope.core.tasks.themes import FoundThemes, ThemesConfig, find_themes
-from themescope.core.theme_finding import suited
-from themescope.core.types import Split
+from themescope.core.themes import suited
+from themescope.core.types import SILENT, Split
 
 PLAIN, ORDER, SHUFFLED, CONTEXT, CHOSEN = WAYS = "no order", "order", "shuffled", "in context", "as find_themes chooses"
 _COMPARED = (ORDER, PLAIN), (CONTEXT, PLAIN), (CHOSEN, PLAIN)

@@ -20,9 +20,8 @@ import numpy as np
 
 from themescope import load
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
-from themescope.core.protocols import SILENT
 from themescope.core.tasks.themes import ThemesConfig, find_themes
-from themescope.core.types import Ids
+from themescope.core.types import SILENT, Ids
 
 SHARES = (0.0, 0.3, 0.5)
 ANSWERS = ("Don't know", "None", "No answer", "n/a", "Nothing", "No idea")

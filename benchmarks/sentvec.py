@@ -25,8 +25,7 @@ from gensim.models.doc2vec import Doc2Vec, TaggedDocument
 from themescope.core.models.con_s2v.config import SentVecConfig
 from themescope.core.models.con_s2v.text import CorpusVocabulary, EncodedText, Graph, discourse_graph, encode_text
 from themescope.core.models.con_s2v.training import learn_sentences
-from themescope.core.protocols import SILENT, NullReport
-from themescope.core.types import Sentence
+from themescope.core.types import SILENT, NullReport, Sentence
 
 DIM, NEGATIVES, SUBSAMPLING = 300, 5, 1e-4
 _DOCUMENT_LENGTH = 12

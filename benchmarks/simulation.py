@@ -26,10 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from themescope.core.protocols import SILENT
 from themescope.core.tasks.scb import cluster_items
 from themescope.core.text.splitting import SentenceSplitter
-from themescope.core.types import Shard
+from themescope.core.types import SILENT, Shard
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext

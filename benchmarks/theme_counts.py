@@ -41,11 +41,9 @@ from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.models.base import unit_length
 from themescope.core.models.composite.hybrid import concatenate_with_tfidf
 from themescope.core.paths import model_folder
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY as READERS
-from themescope.core.tasks.density import load_calibration, save_calibration
-from themescope.core.tasks.theme_counts import measure, silhouette, suggest
-from themescope.core.types import Sentence
+from themescope.core.tasks.density import load_calibration, measure, save_calibration, silhouette, suggest
+from themescope.core.types import SILENT, Sentence
 
 _TRIED = (*range(2, 13), 14, 16, 18, 20, 23, 26, 30, 35, 40, 46, 52, 58, 66, 75)
 _MOST, _MOST_OF_0_1 = 200, 30

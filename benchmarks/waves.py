@@ -39,7 +39,6 @@ from themescope import find_themes, load
 from themescope.core.sentence_model import vectors_of
 from themescope.core.tasks.waves import ThemeCentres, new_themes
 from themescope.core.types import Float32, Ids
-from themescope.db import label_tables as lt
 from themescope.db import tables as t
 from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
@@ -150,8 +149,8 @@ def of_themes(args: argparse.Namespace) -> None:
 
 # --- a store ----------------------------------------------------------------------------------------------------------
 
-_FIXED = (t.article, t.sentence, t.embedding, t.filed_embedding, t.run, t.assignment, t.margin, lt.labelling, lt.label,
-          lt.label_cluster, lt.label_step, lt.label_event)  # fmt: skip
+_FIXED = (t.article, t.sentence, t.embedding, t.filed_embedding, t.run, t.assignment, t.margin, t.labelling, t.label,
+          t.label_cluster, t.label_step, t.label_event)  # fmt: skip
 
 
 def stored(store: Store) -> tuple[dict[str, set[Any]], dict[int, bytes]]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from themescope.core.errors import DataError
 from themescope.core.paths import DEFAULT
-from themescope.core.protocols import Report
 from themescope.core.sentence_model import EncodeOptions, ModelLike, SentenceModel, encoder
+from themescope.core.types import Report
 
 if TYPE_CHECKING:
     from themescope.core.text.sentence_lists import Invalid, Sentences
@@ -129,10 +129,10 @@ def find_themes(
     [2, 2]
     """
     from themescope.core.config import config_from_dict
-    from themescope.core.protocols import SILENT
     from themescope.core.tasks.themes import ThemesConfig
     from themescope.core.text.sentence_lists import read_sentences
-    from themescope.core.theme_finding import ProgressBar, themes_of, themes_of_list
+    from themescope.core.themes import ProgressBar, themes_of, themes_of_list
+    from themescope.core.types import SILENT
 
     number = 0 if k == "auto" else k.__index__() if hasattr(k, "__index__") and not isinstance(k, bool) else k
     config = config_from_dict(ThemesConfig, {**(settings or {}), "k": number})
@@ -206,11 +206,10 @@ def train(
     from themescope.core.models import REGISTRY
     from themescope.core.models.artifact import save_model
     from themescope.core.models.base import require_learned
-    from themescope.core.protocols import SILENT
     from themescope.core.sentence_model import load
-    from themescope.core.theme_finding import ProgressBar
+    from themescope.core.themes import ProgressBar
     from themescope.core.triplets.sample import divided, read_triplets, taken
-    from themescope.core.types import Corpus, Split, TripletTexts
+    from themescope.core.types import SILENT, Corpus, Split, TripletTexts
 
     able = [card.id for card in REGISTRY if "needs-triplets" in card.tags and "needs-models" not in card.tags]
     if REGISTRY.get(method).id not in able:

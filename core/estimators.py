@@ -17,12 +17,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
-from themescope.core.clustering.inputs import canonical_labels, row_order, unit_rows
+from themescope.core.clustering.inputs import canonical_labels, distinct_texts, row_order, unit_rows
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
-from themescope.core.clustering.repeats import distinct_texts
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.sentence_model import EncoderLike, ModelLike, SentenceModel, encoder, vectors_of
-from themescope.core.tasks.theme_counts import suggest
+from themescope.core.tasks.density import suggest
 from themescope.core.text.sentence_lists import Invalid, SentenceList, Sentences, read_sentences
 from themescope.core.types import Labels, Matrix
 
@@ -86,7 +85,7 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         vectors are given in place of sentences.
     k
         Number of clusters, or ``"auto"``: between 2 and 200, estimated from the similarities
-        (:func:`themescope.core.tasks.theme_counts.suggest`).
+        (:func:`themescope.core.tasks.density.suggest`).
     clusterer
         Id of a registered clusterer, see ``themescope list clusterers``.
     settings
@@ -150,7 +149,7 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
     def fit(self, x: Sentences | Matrix, y: Any = None) -> Self:
         """Cluster (n,) sentences, or the rows of (n, dim) vectors. ``y`` is ignored.
 
-        Identical sentences count once and share a cluster (:mod:`themescope.core.clustering.repeats`).
+        Identical sentences count once and share a cluster (:mod:`themescope.core.clustering.inputs`).
 
         Raises
         ------

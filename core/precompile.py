@@ -16,9 +16,8 @@ from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics.partition import ContingencyTable
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.models.con_s2v.config import EpochsConfig
-from themescope.core.protocols import SILENT
 from themescope.core.sentence_model import load
-from themescope.core.types import Corpus, Sentence
+from themescope.core.types import SILENT, Corpus, Sentence
 
 _TEXT = ("The king lost the war.", "Rain fell all summer.", "The market closed.", "Her song was heard.")
 _NETWORK = "triplets-sen-titles-wikipedia"  # the pretrained model that computes in compiled loops
@@ -53,7 +52,7 @@ def precompile(tell: Callable[[str], None] = lambda what: None) -> None:
 
 def project_points() -> None:
     """Project a few points to two dimensions."""
-    from themescope.core.projection.maps import UmapConfig, project
+    from themescope.core.projection import UmapConfig, project
 
     project(np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32), UmapConfig(), 0, SILENT)
 

@@ -13,9 +13,8 @@ from themescope.core.paths import DEFAULT, lacks_packages, model_folder, pretrai
 
 if TYPE_CHECKING:
     from themescope.core.clustering.pairs import PairCalibration
-    from themescope.core.protocols import Model
     from themescope.core.text.sentence_lists import Sentences
-    from themescope.core.types import Matrix, Sentence
+    from themescope.core.types import Matrix, Model, Sentence
 
 
 @runtime_checkable
@@ -53,7 +52,7 @@ class SentenceModel:
     name
         Name of a pretrained model, or of the folder it was loaded from.
     fitted
-        The model itself, which keeps :class:`themescope.core.protocols.Model`.
+        The model itself, which keeps :class:`themescope.core.types.Model`.
     info
         What the model was trained on and with: method, settings, seed, data, scores.
     calibration

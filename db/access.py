@@ -25,8 +25,7 @@ from sqlalchemy.sql.dml import UpdateBase
 
 from themescope.core.errors import AccessError
 from themescope.core.records.stored import FAILURES_OF, Role
-from themescope.db import label_tables as t
-from themescope.db import tables as s
+from themescope.db import tables as t
 
 logger = logging.getLogger(__name__)
 
@@ -105,9 +104,9 @@ _RIGHTS: Mapping[str, Right] = {
             t.task_member,
             t.task_item,
             t.person,
-            s.triplet_review,
-            s.saved_view,
-            s.selection,
+            t.triplet_review,
+            t.saved_view,
+            t.selection,
         )
     },
 }
@@ -171,17 +170,17 @@ _GUARDED: Mapping[str, Mapping[str, str]] = {
         )
     },
     t.label_event.name: {"step_id": "steps"},
-    s.triplet_set.name: {"id": _SET},
-    s.triplet.name: {"set_id": _SET},
-    s.triplet_review.name: {"set_id": _SET},
-    s.model.name: {"id": _MODEL},
-    s.map_.name: {"model_id": _MODEL},
-    s.run.name: {"model_id": _MODEL, "triplet_set_id": _SET},
-    **{table.name: {"run_id": "runs"} for table in (s.score, s.assignment, s.margin)},
-    s.job.name: {"id": "jobs"},
-    s.job_metric.name: {"job_id": "jobs"},
-    s.selection.name: {"id": "selections"},
-    s.saved_view.name: {"id": "views"},
+    t.triplet_set.name: {"id": _SET},
+    t.triplet.name: {"set_id": _SET},
+    t.triplet_review.name: {"set_id": _SET},
+    t.model.name: {"id": _MODEL},
+    t.map_.name: {"model_id": _MODEL},
+    t.run.name: {"model_id": _MODEL, "triplet_set_id": _SET},
+    **{table.name: {"run_id": "runs"} for table in (t.score, t.assignment, t.margin)},
+    t.job.name: {"id": "jobs"},
+    t.job_metric.name: {"job_id": "jobs"},
+    t.selection.name: {"id": "selections"},
+    t.saved_view.name: {"id": "views"},
 }
 """Table → column → what it refers to, the name of a property of :class:`Hidden`."""
 
@@ -203,8 +202,8 @@ def hidden_labellings(connection: Connection, person: str) -> frozenset[int]:
         corpora = sa.select(of.corpus_id).join(t.task_item, of.id == item.task_id).where(open_ones)
         held = sa.exists().where(
             t.label.c.labelling_id == c.id,
-            t.label.c.sentence_id == s.sentence.c.id,
-            s.sentence.c.article_id.in_(left),
+            t.label.c.sentence_id == t.sentence.c.id,
+            t.sentence.c.article_id.in_(left),
         )
         query = sa.select(c.id).where(c.owner != person, c.corpus_id.in_(corpora), held)
         return unbegun | {*connection.scalars(query)}
@@ -215,8 +214,8 @@ def _unbegun(connection: Connection, person: str) -> frozenset[int]:
     c, own, role = t.labelling.c, t.labelling.alias(), t.person.c.role
     begun = sa.exists().where(own.c.corpus_id == c.corpus_id, own.c.owner == person)
     told = sa.exists().where(t.task.c.corpus_id == c.corpus_id, t.task.c.blind, t.task.c.closed.is_not(None))
-    failures = sa.type_coerce(s.corpus.c.report, sa.Text).contains(f'"{FAILURES_OF}"')
-    query = sa.select(c.id).join(s.corpus, s.corpus.c.id == c.corpus_id)
+    failures = sa.type_coerce(t.corpus.c.report, sa.Text).contains(f'"{FAILURES_OF}"')
+    query = sa.select(c.id).join(t.corpus, t.corpus.c.id == c.corpus_id)
     found = frozenset(connection.scalars(query.where(c.blind, c.owner != person, failures, ~begun, ~told)))
     if not found:
         return found
@@ -255,13 +254,13 @@ class Hidden:
 
     @cached_property
     def _sets(self) -> dict[int, str]:
-        c, corpora = s.triplet_set.c, {row.corpus_id for row in self._known if row.id in self.labellings}
+        c, corpora = t.triplet_set.c, {row.corpus_id for row in self._known if row.id in self.labellings}
         rows = self._connection.execute(sa.select(c.id, c.name, c.config).where(c.corpus_id.in_(corpora)))
         return {row.id: row.name for row in rows if self._tells(row.config)}
 
     @cached_property
     def _models(self) -> dict[int, str]:
-        c = s.model.c
+        c = t.model.c
         rows = self._connection.execute(sa.select(c.id, c.name, c.triplet_set_id, c.metrics))
         return {r.id: r.name for r in rows if r.triplet_set_id in self._sets or self._tells(r.metrics)}
 
@@ -278,13 +277,13 @@ class Hidden:
     @cached_property
     def runs(self) -> sa.Select[Any]:
         """The measurements of these models, or on these sets."""
-        c = s.run.c
+        c = t.run.c
         return sa.select(c.id).where(c.model_id.in_(self.models) | c.triplet_set_id.in_(self.triplet_sets))
 
     @cached_property
     def jobs(self) -> list[int]:
         """The jobs with these labellings, sets and models that ended, if they have, after the first labelling began."""
-        c, first = s.job.c, min(row.created for row in self._known if row.id in self.labellings)
+        c, first = t.job.c, min(row.created for row in self._known if row.id in self.labellings)
         query = sa.select(c.id, c.title, c.args, c.result).where(c.ended.is_(None) | (c.ended >= first))
         names = {*self._names, *self._sets.values(), *self._models.values()}
         return [
@@ -296,14 +295,14 @@ class Hidden:
     @cached_property
     def selections(self) -> list[int]:
         """Other people's selections whose origin names one of the labellings."""
-        c = s.selection.c
+        c = t.selection.c
         rows = self._connection.execute(sa.select(c.id, c.name, c.origin).where(c.person != self._person))
         return [row.id for row in rows if any(name in f"{row.name} {row.origin}" for name in self._names)]
 
     @cached_property
     def views(self) -> list[int]:
         """Other people's views of one of the labellings."""
-        c = s.saved_view.c
+        c = t.saved_view.c
         rows = self._connection.execute(sa.select(c.id, c.query).where(c.person != self._person))
         forms = {form for name in self._names for form in (name, quote(name), quote_plus(name))}
         return [row.id for row in rows if any(form in row.query for form in forms)]

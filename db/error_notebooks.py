@@ -22,29 +22,29 @@ from sqlalchemy.engine import Connection
 
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, Field, Kind, Step, apply, marked
-from themescope.core.labelling.code_sets import ALLOWED, code_sets
 from themescope.core.labelling.codebook.entries import CodebookEntry, packed
 from themescope.core.labelling.coding import add_code, remove_code
 from themescope.core.labelling.partition import (
+    ALLOWED,
     COLOURS,
     Cluster,
     Entry,
     EntryKey,
     EntryKind,
     Partition,
+    code_sets,
     free_name,
     start,
 )
 from themescope.core.records.stored import CorpusRecord, EditKind
 from themescope.core.types import Ids
-from themescope.db import label_tables as t
+from themescope.db import tables as t
 from themescope.db.records import NewLabelling
 from themescope.db.repositories.corpora import Corpora
 from themescope.db.repositories.corpus_edits import CorpusEdits
 from themescope.db.repositories.failures import CollectedFailure, Failures
 from themescope.db.repositories.label_steps import LabelSteps
-from themescope.db.repositories.labellings import Labellings
-from themescope.db.repositories.tasks import Tasks
+from themescope.db.repositories.labellings import Labellings, Tasks
 from themescope.db.sql import now
 
 TABLES = ("error_sample", "error_category", "error_case", "error_note", "error_coding")

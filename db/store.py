@@ -26,17 +26,24 @@ from themescope.db.engine import (
 )
 from themescope.db.files.artifacts import Artifacts, open_folder
 from themescope.db.files.vector_files import VectorFiles
-from themescope.db.repositories.accounts import ApiTokens, AuditLog, FailedSignIns, Logins, Sessions
 from themescope.db.repositories.blocks import Columns, Embeddings
 from themescope.db.repositories.corpora import Corpora, TextSearch
 from themescope.db.repositories.corpus_edits import CorpusEdits
 from themescope.db.repositories.failures import Failures
 from themescope.db.repositories.jobs import Jobs, Workers
 from themescope.db.repositories.label_steps import LabelSteps
-from themescope.db.repositories.labellings import Labellings, Predictions
-from themescope.db.repositories.people import People, Selections, Views
+from themescope.db.repositories.labellings import Labellings, Predictions, Tasks
+from themescope.db.repositories.people import (
+    ApiTokens,
+    AuditLog,
+    FailedSignIns,
+    Logins,
+    People,
+    Selections,
+    Sessions,
+    Views,
+)
 from themescope.db.repositories.runs import Benchmarks, Maps, Models, Papers, Runs
-from themescope.db.repositories.tasks import Tasks
 from themescope.db.repositories.triplets import TripletReviews, Triplets
 from themescope.db.settings import Settings
 

@@ -30,7 +30,7 @@ OUTSIDE = {
 }
 """Document outside of ``docs`` → page that has its content; of the README, only the settings are linked to."""
 MODULES = (
-    "types", "protocols", "registry", "config", "errors", "sentence_model", "text.sentence_lists", "tasks.themes",
+    "types", "registry", "config", "errors", "sentence_model", "text.sentence_lists", "tasks.themes",
     "tasks.waves",
 )  # fmt: skip
 """Modules of ``core`` whose names appear in the interface of the library and of plug-ins."""

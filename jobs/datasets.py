@@ -18,7 +18,6 @@ import yaml
 from themescope.core.columns import ColumnLevel, ColumnType, plain_values
 from themescope.core.errors import DataError
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.protocols import Report
 from themescope.core.readers.arrow_tables import (
     ARTICLES,
     FEATURES,
@@ -31,7 +30,7 @@ from themescope.core.readers.arrow_tables import (
     schema_metadata,
 )
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusRecord
-from themescope.core.types import Ids, SectionRecord, Sentence, Split
+from themescope.core.types import Ids, Report, SectionRecord, Sentence, Split
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled import MAKER, provenance_of, run_origin
 from themescope.jobs.common.results import code_version

@@ -25,7 +25,7 @@ from themescope.core.errors import DataError, ThemescopeError
 from themescope.core.estimates.report import estimates
 from themescope.core.estimates.shares import ShareEstimate
 from themescope.core.labelling.agreement import CodingAgreement, agreement_on_codes
-from themescope.core.labelling.codebook.portable import PortableCode
+from themescope.core.labelling.codebook.entries import PortableCode
 from themescope.core.records.answers import LabellingState
 from themescope.db.access import Actor, Right
 from themescope.db.store import Store

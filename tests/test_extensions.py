@@ -23,7 +23,7 @@ import numpy as np
 
 from themescope.core.config import Config, option
 from themescope.core.models.artifact import read_settings, write_settings
-from themescope.core.protocols import SILENT
+from themescope.core.types import SILENT
 from themescope.core.registry import Card
 
 CARD = Card("toy-letters", "Toy letters", "Counts letters.", "A test", "toy.model:Letters", "toy.model:LettersConfig")

@@ -85,7 +85,7 @@ except ImportError as error:
 from pathlib import Path
 from tests.core.readers.samples import sample
 from themescope.core.errors import MissingExtraError
-from themescope.core.protocols import SILENT
+from themescope.core.types import SILENT
 from themescope.core.readers import REGISTRY
 
 asked = {}

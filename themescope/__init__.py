@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from themescope.core.api import encode, find_themes, reproduce, similarity, train
-    from themescope.core.client.client import Client
+    from themescope.core.client import Client
     from themescope.core.estimators import SentenceClusterer, SentenceVectorizer
     from themescope.core.sentence_model import SentenceModel, load
     from themescope.core.themes import Themes
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Client": "themescope.core.client.client",
+    "Client": "themescope.core.client",
     "SentenceClusterer": "themescope.core.estimators",
     "SentenceModel": "themescope.core.sentence_model",
     "SentenceVectorizer": "themescope.core.estimators",

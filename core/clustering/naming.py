@@ -21,7 +21,6 @@ from itertools import chain, pairwise
 import numpy as np
 import regex  # type: ignore[import-untyped]
 
-from themescope.core.clustering.unspaced_words import split, unspaced_words
 from themescope.core.text.languages import (
     GENERIC_NOUNS,
     NAMING_WORDS,
@@ -31,7 +30,9 @@ from themescope.core.text.languages import (
     frequent,
     language_shares,
     sampled,
+    split,
     stop_words,
+    unspaced_words,
 )
 from themescope.core.types import Labels
 

@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import ConflictError
-from themescope.core.labelling.code_sets import broken
 from themescope.core.labelling.partition import (
     UNASSIGNED,
     Cluster,
@@ -27,6 +26,7 @@ from themescope.core.labelling.partition import (
     EntryKind,
     Partition,
     Rows,
+    broken,
     misplaced,
     renumbered_key,
 )

@@ -27,7 +27,6 @@ from themescope.core.labelling.changes import (
     marked,
     membership,
 )
-from themescope.core.labelling.code_sets import check_codes, combinations, has_code, renamed, rewritten
 from themescope.core.labelling.codebook import entries as codebook
 from themescope.core.labelling.markup import counted
 from themescope.core.labelling.partition import (
@@ -38,7 +37,12 @@ from themescope.core.labelling.partition import (
     Entry,
     EntryKind,
     Partition,
+    check_codes,
+    combinations,
     free_colour,
+    has_code,
+    renamed,
+    rewritten,
 )
 from themescope.core.text.cleaning import clean, folded_name
 from themescope.core.types import Ids

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from themescope.core.clustering.inputs import unit_rows
 from themescope.core.errors import DataError
-from themescope.core.metrics.crosstabs import share_intervals
+from themescope.core.metrics.statistics import share_intervals
 from themescope.core.text.languages import tokenize
 from themescope.core.types import Estimate, Float32, Floats, Ids, Index, Matrix
 

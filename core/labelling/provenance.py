@@ -17,10 +17,17 @@ import numpy.typing as npt
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, Kind, SentenceChanges, Step, apply
-from themescope.core.labelling.code_sets import CodeSet, code_sets, combinations
 from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import BY_SIMILARITY, OperationKind
-from themescope.core.labelling.partition import UNASSIGNED, Entry, EntryKind, Partition
+from themescope.core.labelling.partition import (
+    UNASSIGNED,
+    CodeSet,
+    Entry,
+    EntryKind,
+    Partition,
+    code_sets,
+    combinations,
+)
 from themescope.core.types import Floats, Ids
 
 

@@ -16,14 +16,26 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
-from themescope.core.clustering.inputs import canonical_labels, extended_labels, squared_lengths, unit_rows
-from themescope.core.clustering.repeats import distinct_texts
+from themescope.core.clustering.inputs import (
+    canonical_labels,
+    distinct_texts,
+    extended_labels,
+    squared_lengths,
+    unit_rows,
+)
 from themescope.core.compute import nearest_neighbours
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import EntryChange
-from themescope.core.labelling.code_sets import code_clusters, combinations, has_code
 from themescope.core.labelling.operations import Operation, OperationKind, entries
-from themescope.core.labelling.partition import UNASSIGNED, Entry, EntryKind, Partition
+from themescope.core.labelling.partition import (
+    UNASSIGNED,
+    Entry,
+    EntryKind,
+    Partition,
+    code_clusters,
+    combinations,
+    has_code,
+)
 from themescope.core.registry import Card
 from themescope.core.types import Floats, Ids, Matrix
 

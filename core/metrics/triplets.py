@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from themescope.core.errors import DataError
 from themescope.core.metrics.statistics import bootstrap_mean
-from themescope.core.protocols import Report
-from themescope.core.types import Estimate, Ids, Sentence, TripletTexts, Vectors, fold_title
+from themescope.core.types import Estimate, Ids, Report, Sentence, TripletTexts, Vectors, fold_title
 
 BATCH = 2048
 Context = Callable[[Sequence[int]], Mapping[int, Sequence[Sentence]]]

@@ -26,11 +26,10 @@ from themescope.core.config import Config, config_from_dict, digest_of
 from themescope.core.errors import ArtifactError, ConfigError, ThemescopeError, UnknownNameError
 from themescope.core.models import REGISTRY
 from themescope.core.paths import pretrained_folders
-from themescope.core.protocols import SILENT, Model, Report
 from themescope.core.registry import Card
 from themescope.core.text.encoders import WEIGHTS, is_encoder
 from themescope.core.text.word_vectors import WordVectors
-from themescope.core.types import Corpus, FittedModel, fold_title
+from themescope.core.types import SILENT, Corpus, FittedModel, Model, Report, fold_title
 
 # Files of a saved model: safetensors for arrays, JSON for the rest
 

@@ -22,10 +22,9 @@ from themescope.core.config import Config, option
 from themescope.core.errors import DataError
 from themescope.core.models.artifact import read_tensors, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.models.base import BaseModel, unit_length
-from themescope.core.protocols import SILENT, Report
 from themescope.core.text.languages import SMART_STOP_WORDS, content_words
 from themescope.core.text.word_vectors import STORAGES, Storage, WordVectors, load_word_vectors, token_ids
-from themescope.core.types import Corpus, Sentence, Vectors
+from themescope.core.types import SILENT, Corpus, Report, Sentence, Vectors
 
 COLUMNS = 1 << 20
 _WEIGHTS = "document-frequencies.safetensors"

@@ -21,15 +21,14 @@ from themescope.core.models.artifact import (
     write_json,
     write_settings,
 )
-from themescope.core.protocols import SILENT, Report
-from themescope.core.types import Corpus, FittedModel, Sentence, Vectors
+from themescope.core.types import SILENT, Corpus, FittedModel, Report, Sentence, Vectors
 
 _TRAINING = "training.json"
 T = TypeVar("T")
 
 
 class BaseModel(ABC):
-    """A model as ``core.protocols.Model`` defines it.
+    """A model as ``core.types.Model`` defines it.
 
     Subclasses add ``fit`` and ``embed`` and, if they learn anything, ``_write`` and ``_read``.
     """

@@ -14,8 +14,7 @@ from themescope.core.config import Config, option
 from themescope.core.errors import DataError
 from themescope.core.models.artifact import read_tensors, write_tensors
 from themescope.core.models.base import CombiningModel, unit_length
-from themescope.core.protocols import SILENT, Report
-from themescope.core.types import Corpus, FittedModel, Floats, Sentence, Split, TripletTexts, Vectors
+from themescope.core.types import SILENT, Corpus, FittedModel, Floats, Report, Sentence, Split, TripletTexts, Vectors
 
 # A metric learned from pairs that belong together and pairs that do not, in closed form: ``linear-metric``
 

@@ -20,9 +20,8 @@ from themescope.core.errors import ArtifactError, ConfigError, ReadError, option
 from themescope.core.models.artifact import damaged, read_json, write_json
 from themescope.core.models.base import BaseModel, unit_length
 from themescope.core.paths import expand_home
-from themescope.core.protocols import SILENT, Report
 from themescope.core.text.encoders import PLAIN, Encoder, Reading, load_encoder, reading_of, write_reading
-from themescope.core.types import Corpus, Sentence, Vectors
+from themescope.core.types import SILENT, Corpus, Report, Sentence, Vectors
 
 _BATCH = 32
 _READING = "reading.json"

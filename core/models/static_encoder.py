@@ -22,11 +22,10 @@ from themescope.core.models.artifact import damaged, read_word_vectors, write_te
 from themescope.core.models.base import TrainedModel, unit_length
 from themescope.core.models.contrastive.sampling import DistillationConfig, SectionedArticles, split_articles
 from themescope.core.models.training_loop import digest_of_arrays
-from themescope.core.protocols import SILENT, Report, SubReport
 from themescope.core.text.encoders import WEIGHTS, write_steps
 from themescope.core.text.languages import ABBREVIATIONS, STRAIGHT_QUOTES, tokenize
 from themescope.core.text.word_vectors import STORAGES, NumberedTexts, Storage, WordVectors, load_word_vectors, numbered
-from themescope.core.types import Corpus, Float32, Index, Sentence, Vectors
+from themescope.core.types import SILENT, Corpus, Float32, Index, Report, Sentence, SubReport, Vectors
 
 if TYPE_CHECKING:
     from torch import Tensor

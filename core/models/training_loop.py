@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from themescope.core.config import Config, digest_of
 from themescope.core.errors import Cancelled, TrainingError
-from themescope.core.protocols import Report
+from themescope.core.types import Report
 
 _FILE = "training.safetensors"
 B = TypeVar("B")

@@ -227,7 +227,7 @@ REGISTRY = Registry(
             "ZIP archive of files",
             "Every file is read by the reader of its format; files without one are listed.",
             "PKWARE APPNOTE 6.3",
-            "documents.archive:Archive",
+            "formats:Archive",
             suffixes="zip",
             tags="binary",
             revision=2,

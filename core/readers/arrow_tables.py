@@ -21,10 +21,9 @@ from typing import Any
 
 from themescope.core.columns import STRING, ColumnType
 from themescope.core.errors import ReadError
-from themescope.core.protocols import SILENT, Report
 from themescope.core.readers.dataset_folders import dataset_files
 from themescope.core.readers.streams import BOMB_RATIO, is_bomb
-from themescope.core.types import PARTS, Article, Paragraph, Section
+from themescope.core.types import PARTS, SILENT, Article, Paragraph, Report, Section
 
 METADATA = b"themescope"
 """Key of the metadata of a schema in which exports record the types of columns, as JSON."""

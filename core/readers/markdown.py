@@ -10,7 +10,6 @@ from typing import Any
 
 from themescope.core.config import option
 from themescope.core.errors import optional_module
-from themescope.core.protocols import Report
 from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.blocks import (
     CODE,
@@ -23,12 +22,12 @@ from themescope.core.readers.blocks import (
     Document,
     DocumentConfig,
     DocumentReader,
+    title_of,
 )
-from themescope.core.readers.encodings import ENCODINGS
 from themescope.core.readers.html import html_blocks
-from themescope.core.readers.outline import title_of
 from themescope.core.readers.plain_text import text_lines
-from themescope.core.readers.streams import FileHead, check_article
+from themescope.core.readers.streams import ENCODINGS, FileHead, check_article
+from themescope.core.types import Report
 
 _ATX = re.compile(r"^ {0,3}#{1,6}[ \t]+\S", re.MULTILINE)
 _SETEXT = re.compile(

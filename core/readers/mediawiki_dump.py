@@ -18,11 +18,10 @@ import regex  # type: ignore[import-untyped]
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
-from themescope.core.protocols import Report
-from themescope.core.readers.outline import BasePiecewiseReader, Outline
+from themescope.core.readers.blocks import BasePiecewiseReader, Outline
 from themescope.core.readers.streams import ByteStream, FileHead, check_article, open_stream
 from themescope.core.readers.wikitext.page import CATEGORIES, FILES, LinkRemoval, read_page
-from themescope.core.types import Article
+from themescope.core.types import Article, Report
 
 _REDIRECT = re.compile(r"\s*+#\w++\s*+:?\s*+\[\[")
 _DISAMBIG = r"\bdisambig(?:uation)?\b(?! needed)"

@@ -15,11 +15,10 @@ from pathlib import Path, PurePosixPath
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
-from themescope.core.protocols import Report
+from themescope.core.readers.blocks import BaseReader, Outline
 from themescope.core.readers.jsonl import json_lines
-from themescope.core.readers.outline import BaseReader, Outline
 from themescope.core.readers.streams import BLOCK, ByteStream, FileHead, check_article, head, open_stream, whole_text
-from themescope.core.types import Article
+from themescope.core.types import Article, Report
 
 PAPER_GROUPS = (
     "sci.space",

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.protocols import Report
 from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentReader, press_bounds
 from themescope.core.readers.plain_text import TextConfig, text_lines
 from themescope.core.readers.streams import FileHead
 from themescope.core.text.cleaning import one_line
-from themescope.core.types import Value
+from themescope.core.types import Report, Value
 
 _TAG = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}-(?: (.*)|$)")
 _RIS = re.compile(r"^TY {1,2}- ", re.M)

@@ -15,10 +15,9 @@ import regex  # type: ignore[import-untyped]
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
-from themescope.core.protocols import Report
-from themescope.core.readers.outline import BaseReader, Outline
+from themescope.core.readers.blocks import BaseReader, Outline
 from themescope.core.readers.streams import FileHead, whole_text
-from themescope.core.types import Article
+from themescope.core.types import Article, Report
 
 TOPICS = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship")
 """The eight topics of Saha et al. 2017."""

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from themescope.core.config import Config
 from themescope.core.errors import ReadError
-from themescope.core.protocols import Report
-from themescope.core.readers.outline import BaseReader, Outline
+from themescope.core.readers.blocks import BaseReader, Outline
 from themescope.core.readers.streams import FileHead, lines
-from themescope.core.types import Article
+from themescope.core.types import Article, Report
 
 COLUMNS = ("Article Title", "Sentence", "SectionTitle", "Article Link")
 _OPTIONAL = frozenset({"Article Link"})

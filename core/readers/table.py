@@ -17,10 +17,9 @@ from typing import Any
 from themescope.core.columns import MOST_COLUMNS, as_text
 from themescope.core.config import option
 from themescope.core.errors import ConfigError, ReadError, UnknownNameError
-from themescope.core.protocols import SILENT, Report
 from themescope.core.readers.arrow_tables import ExportedDataset, is_exported
+from themescope.core.readers.blocks import BaseReader, Outline, title_of
 from themescope.core.readers.dataset_folders import dataset_files, is_dataset
-from themescope.core.readers.outline import BaseReader, Outline, title_of
 from themescope.core.readers.streams import FileHead
 from themescope.core.readers.tables import (
     SAMPLE_ROWS,
@@ -37,7 +36,7 @@ from themescope.core.readers.tables import (
 )
 from themescope.core.readers.workbooks import is_sheet
 from themescope.core.text.cleaning import clean, one_line
-from themescope.core.types import PARTS, Article, Value
+from themescope.core.types import PARTS, SILENT, Article, Report, Value
 
 AUTO, SENTENCES, DOCUMENTS = "auto", "sentences", "documents"
 MOST_IN_ARTICLE = 50_000

@@ -24,7 +24,6 @@ from typing import Any
 from themescope.core.columns import DATES, as_text, column_name, plain_value
 from themescope.core.config import Config, option
 from themescope.core.errors import AmbiguousFileError, ReadError
-from themescope.core.protocols import SILENT, Report
 from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
 from themescope.core.readers.dialects import (
@@ -42,9 +41,18 @@ from themescope.core.readers.dialects import (
     swallows,
 )
 from themescope.core.readers.documents.turns import joined_pieces, messages_of
-from themescope.core.readers.encodings import ENCODINGS, guesses
 from themescope.core.readers.jsonl import json_lines
-from themescope.core.readers.streams import LINE_LIMIT, FileHead, check_file, encoding_of, head, lines, whole_text
+from themescope.core.readers.streams import (
+    ENCODINGS,
+    LINE_LIMIT,
+    FileHead,
+    check_file,
+    encoding_of,
+    guesses,
+    head,
+    lines,
+    whole_text,
+)
 from themescope.core.readers.workbooks import (
     cell_value,
     check_formulas,
@@ -55,7 +63,7 @@ from themescope.core.readers.workbooks import (
 )
 from themescope.core.text import cleaning
 from themescope.core.text.cleaning import clean
-from themescope.core.types import Value
+from themescope.core.types import SILENT, Report, Value
 
 KINDS = ("txt", "csv", "tsv", "jsonl", "json", "xlsx", "xls", "ods", "parquet")
 """Kinds of tables, which are the suffixes of their files."""

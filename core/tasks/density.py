@@ -12,21 +12,196 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from themescope.core.clustering.inputs import unit_rows
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
+from themescope.core.clustering.iclust import IclustConfig, best_partition
+from themescope.core.clustering.inputs import Square, checked, cosine_matrix, squared_lengths, unit_rows
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration, effective_themes
 from themescope.core.config import config_from_dict
+from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.models.artifact import read_json, write_json
-from themescope.core.projection.maps import UmapConfig, laid_out
-from themescope.core.protocols import Report, SubReport
-from themescope.core.tasks.theme_counts import silhouette
-from themescope.core.types import Float32, Labels, Matrix
+from themescope.core.projection import UmapConfig, laid_out
+from themescope.core.types import Float32, Floats, Index, Labels, Matrix, Report, SubReport
+
+# Number of themes of a list, with an interval, and curves over other numbers: silhouette, gain and stability
+
+_STARTS, _QUICK_STARTS = IclustConfig(restarts=5), IclustConfig(restarts=2)
+_SHARE = 0.7  # share of the sentences in a subsample
+_SAMPLES, _SAMPLE_ROWS = 10, 3_000
+_NORMAL_90 = 1.645  # half-width of the central 90 % of a normal distribution, in standard deviations
+_FACTORS = (1 / 3, 0.45, 0.6, 0.75, 0.85, 1.0, 1.2, 1.4, 1.7, 2.2, 3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Measurements at each number of clusters; every array is (len(ks),)."""
+
+    ks: tuple[int, ...]
+    silhouette: tuple[float, ...]
+    gain: tuple[float, ...]
+    stability: tuple[float, ...]
+    sentences: int
+    """Number of sentences that the curves were measured on, possibly a sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountSuggestion:
+    """A suggested number of clusters, its 90 % interval and the reason in words."""
+
+    k: int
+    low: int
+    high: int
+    reason: str
+
+
+def suggest(x: Matrix, calibration: PairCalibration, most: int, seed: int) -> CountSuggestion:
+    """Return the number of themes of (n, dim) ``x``, between 2 and ``most``, with its interval.
+
+    The interval combines two errors of the logarithm of the number: that of the calibration on lists with known
+    themes, and the spread over ten random samples of half of the list (at most 3,000 sentences each).
+    """
+    n = x.shape[0]
+    most = max(min(most, n // 2), 2)
+    if n < 4 or most == 2:
+        k = min(2, n)
+        return CountSuggestion(k, k, k, "There are too few different sentences for another number of themes.")
+    effective = effective_themes(x, seed)
+    found = calibration.count(effective)
+    random = np.random.default_rng(seed)
+    taken = min(n // 2, _SAMPLE_ROWS)
+    counts = [calibration.count(effective_themes(x[np.sort(random.permutation(n)[:taken])])) for _ in range(_SAMPLES)]
+    error = float(np.hypot(calibration.count_error, _NORMAL_90 * np.log(counts).std()))
+    k = _bounded(found, most)
+    low, high = _bounded(found * np.exp(-error), most), _bounded(found * np.exp(error), most)
+    reason = (
+        f"About {k} themes, probably between {low} and {high}. The similarities between the sentences have the "
+        f"variety of {found:.1f} themes of equal size; random samples of half of the list give {min(counts):.1f} to "
+        f"{max(counts):.1f}. "
+        "The interval is as wide as the errors on lists of claims and articles whose themes are known."
+    )
+    if round(found) > most:
+        reason += f" The setting for the maximum number of themes limits the result to {most}."
+    return CountSuggestion(k, low, high, reason)
+
+
+def _bounded(number: float, most: int) -> int:
+    return int(min(max(round(float(number)), 2), most))
+
+
+def candidates(k: int, n: int) -> tuple[int, ...]:
+    """Return the numbers of clusters to compare with ``k`` for ``n`` sentences: from a third to three times ``k``."""
+    limit = max(n // 3, 2, min(k, n - 1))
+    return tuple(sorted({min(max(round(k * factor), 2), limit) for factor in _FACTORS}))
+
+
+def measure(x: Matrix, ks: Sequence[int], subsamples: int, seed: int, report: Report) -> Curves:
+    """Measure silhouette, gain and stability of (n, dim) ``x`` at each of ``ks``; n at most a few thousand.
+
+    Stability is the mean adjusted Rand index between the clusters of all sentences and those of random samples of 70 %,
+    ``subsamples`` times, on the sampled sentences (after Ben-Hur, Elisseeff, Guyon 2002).
+    """
+    matrix, _ = checked(x, 1)
+    similarity = cosine_matrix(matrix)
+    rows: list[tuple[float, float, float]] = []
+    for number, k in enumerate(ks):
+        report.progress(number, len(ks), f"trying {k} themes")
+        labels = best_partition(similarity, k, _STARTS, seed)[0]
+        steady = _stability(similarity, labels, k, subsamples, seed)
+        rows.append((silhouette(matrix, labels, k), gain(matrix, labels, k), steady))
+    report.progress(1, 1, "numbers of clusters compared")
+    silhouettes, gains, stabilities = zip(*rows, strict=True) if rows else ((), (), ())
+    return Curves(tuple(ks), silhouettes, gains, stabilities, matrix.shape[0])
+
+
+def _stability(similarity: Square, labels: Labels, k: int, subsamples: int, seed: int) -> float:
+    n = len(labels)
+    taken = max(round(_SHARE * n), min(k, n))
+    metric, values = AdjustedRandIndex(MetricConfig()), []
+    for number in range(subsamples):
+        rows = np.sort(np.random.default_rng([seed, number]).permutation(n)[:taken])
+        part = np.ascontiguousarray(similarity[np.ix_(rows, rows)])
+        values.append(metric.score(labels[rows], best_partition(part, k, _QUICK_STARTS, seed + number)[0]))
+    return float(np.mean(values)) if values else 0.0
+
+
+def theme_stability(
+    labels: Labels, regroup: Callable[[Index, int], Labels], samples: int, seed: int, report: Report
+) -> Floats:
+    """Return the (k,) stability of each of the clusters of (n,) ``labels``, 0…1 (Hennig 2007, Cluster-wise assessment).
+
+    It is the mean over random samples of 70 % of the largest Jaccard index of a cluster, on the sampled rows, with the
+    clusters of ``regroup(rows, seed)``; NaN for a cluster of which no sample has a row.
+    """
+    n, k = len(labels), int(labels.max()) + 1
+    values = np.full((samples, k), np.nan)
+    for number in range(samples):
+        report.progress(number, samples, f"sample {number + 1} of {samples}")
+        rows = np.sort(np.random.default_rng([seed, number]).permutation(n)[: round(_SHARE * n)])
+        found = regroup(rows, seed + number)
+        both = np.zeros((k, int(found.max()) + 1))
+        np.add.at(both, (labels[rows], found), 1)
+        sizes = both.sum(axis=1)
+        there = sizes > 0
+        either = sizes[there, None] + both.sum(axis=0) - both[there]
+        values[number, there] = (both[there] / either).max(axis=1)
+    counts = (~np.isnan(values)).sum(axis=0)
+    means: Floats = np.divide(np.nansum(values, axis=0), counts, out=np.full(k, np.nan), where=counts > 0)
+    return means
+
+
+def cluster_sums(x: Matrix, labels: Labels, k: int) -> tuple[Floats, Floats]:
+    """Return the (n, k) sums of the cosines of each row to those of each cluster, and the (n,) cosines to itself."""
+    unit: Any = unit_rows(x)
+    membership = np.zeros((len(labels), k))
+    membership[np.arange(len(labels)), labels] = 1.0
+    return np.asarray(unit @ (unit.T @ membership)), squared_lengths(unit)
+
+
+def mean_cosines(x: Matrix, labels: Labels, k: int) -> tuple[Floats, Floats]:
+    """Return the (n,) mean cosines of the rows of ``x`` to the rest of their cluster, and to the nearest other cluster.
+
+    The first is 0 in a cluster of one row; the second is -1 without another cluster. Labels are 0…k-1.
+    """
+    return _means(*cluster_sums(x, labels, k), labels)
+
+
+def _means(sums: Floats, selves: Floats, labels: Labels) -> tuple[Floats, Floats]:
+    rows, sizes = np.arange(len(labels)), np.bincount(labels, minlength=sums.shape[1])
+    own = (sums[rows, labels] - selves) / np.maximum(sizes[labels] - 1, 1)
+    others = sums / np.maximum(sizes, 1)
+    others[:, sizes == 0] = -1.0
+    others[rows, labels] = -1.0
+    return own, others.max(axis=1)
+
+
+def silhouette(x: Matrix, labels: Labels, k: int) -> float:
+    """Return the mean silhouette by cosine distance (Rousseeuw 1987); 0 for single sentences and for one cluster."""
+    return silhouette_of(*cluster_sums(x, labels, k), labels)
+
+
+def silhouette_of(sums: Floats, selves: Floats, labels: Labels) -> float:
+    """Return :func:`silhouette` from :func:`cluster_sums`; the sums of joined clusters are those of their parts."""
+    if sums.shape[1] < 2:
+        return 0.0
+    own, other = _means(sums, selves, labels)
+    a, b = 1 - own, 1 - other
+    largest = np.maximum(a, b)
+    values = np.divide(b - a, largest, out=np.zeros_like(a), where=largest > 0)
+    values[np.bincount(labels)[labels] == 1] = 0.0
+    return float(values.mean())
+
+
+def gain(x: Matrix, labels: Labels, k: int) -> float:
+    """Return the mean cosine within clusters minus that of all sentences: Iclust's ⟨s⟩ without the diagonal."""
+    together, _ = mean_cosines(x, np.zeros_like(labels), 1)
+    return float(mean_cosines(x, labels, k)[0].mean() - together.mean())
+
 
 LEAST = 60
 """Minimum number of sentences; fewer have no density."""

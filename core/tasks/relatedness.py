@@ -20,8 +20,7 @@ from torch import Tensor
 from themescope.core.errors import DataError, ReadError
 from themescope.core.metrics.relatedness import agreement_with_scores, pearson
 from themescope.core.models.base import cosine_distances
-from themescope.core.protocols import Model, Report
-from themescope.core.types import Estimate, Floats, Sentence, Vectors
+from themescope.core.types import Estimate, Floats, Model, Report, Sentence, Vectors
 
 FILES = {"train": "SICK_train.txt", "trial": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
 WHOLE = "SICK.txt"

@@ -22,7 +22,6 @@ from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.metrics.statistics import bootstrap_mean
-from themescope.core.protocols import SILENT, Clusterer, Executor, Records, Report
 from themescope.core.triplets.rules import (
     ArticleSentences,
     SectionRules,
@@ -32,7 +31,20 @@ from themescope.core.triplets.rules import (
     length_rule,
     token_count,
 )
-from themescope.core.types import BenchmarkItem, Estimate, Labels, Matrix, Sentence, Shard, Split
+from themescope.core.types import (
+    SILENT,
+    BenchmarkItem,
+    Clusterer,
+    Estimate,
+    Executor,
+    Labels,
+    Matrix,
+    Records,
+    Report,
+    Sentence,
+    Shard,
+    Split,
+)
 
 PUBLISHED: dict[str, float] = {
     "articles": 692,

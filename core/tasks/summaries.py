@@ -22,13 +22,12 @@ from themescope.core.config import Config, option
 from themescope.core.errors import DataError, ReadError
 from themescope.core.metrics.relatedness import RougeSettings, rouge_1
 from themescope.core.metrics.statistics import bootstrap_mean
-from themescope.core.protocols import SILENT, Model, Report
 from themescope.core.readers.jsonl import summary_records
 from themescope.core.readers.streams import whole_text
 from themescope.core.registry import Card, Registry
 from themescope.core.text.languages import content_words
 from themescope.core.text.splitting import SentenceSplitter, split_article
-from themescope.core.types import Estimate, Floats, Ids, Matrix, Sentence
+from themescope.core.types import SILENT, Estimate, Floats, Ids, Matrix, Model, Report, Sentence
 
 _SJH17 = "Saha et al. 2017, section 4.3"
 

@@ -12,26 +12,25 @@ from scipy import sparse
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.generated_names import made_unique
-from themescope.core.clustering.inputs import extended_labels, unit_rows
+from themescope.core.clustering.inputs import DistinctTexts, distinct_texts, extended_labels, unit_rows
 from themescope.core.clustering.naming import theme_names, theme_words
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
-from themescope.core.clustering.repeats import DistinctTexts, distinct_texts
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.metrics.partition import same_clusters
 from themescope.core.models.composite.hybrid import concatenate_with_tfidf, position_rows
-from themescope.core.protocols import Report, SubReport
-from themescope.core.tasks.density import dense_groups, is_article
-from themescope.core.tasks.theme_counts import (
+from themescope.core.tasks.density import (
     Curves,
     candidates,
     cluster_sums,
+    dense_groups,
+    is_article,
     mean_cosines,
     measure,
     silhouette_of,
     suggest,
 )
-from themescope.core.types import Float32, Floats, Ids, Labels, Matrix, Sentence
+from themescope.core.types import Float32, Floats, Ids, Labels, Matrix, Report, Sentence, SubReport
 
 FEWEST, MOST = 4, 100_000
 """Minimum and maximum number of sentences of a list; ``benchmarks/large_list.py`` measures 100,000."""
@@ -155,7 +154,7 @@ def find_themes(
 
     Identical texts, and sentences of a list that differ in numbers only, share a theme. They count once in everything
     but the sizes of the themes, and each frequent answer that is unlike the others is a theme of its own, named by its
-    text (:mod:`themescope.core.clustering.repeats`). The order of the rows has no influence.
+    text (:mod:`themescope.core.clustering.inputs`). The order of the rows has no influence.
     The number of themes is suggested from the vectors alone by the ``calibration`` of their model. For clustering,
     dense vectors are concatenated with tf-idf within the list, with the weight ``config.shared`` or else that of the
     calibration, unless it is 0. The curves over k are measured also for a given number of themes, so that it can be

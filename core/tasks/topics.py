@@ -19,10 +19,9 @@ from themescope.core.config import Config, option
 from themescope.core.errors import DataError
 from themescope.core.metrics.partition import ContingencyTable
 from themescope.core.metrics.statistics import LEVEL
-from themescope.core.protocols import SILENT, Report
 from themescope.core.tasks.summaries import lexrank, ranked
 from themescope.core.text.languages import content_words
-from themescope.core.types import Estimate, Floats, Ids, Labels, Matrix, Sentence, fold_title
+from themescope.core.types import SILENT, Estimate, Floats, Ids, Labels, Matrix, Report, Sentence, fold_title
 
 C_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 """Values of C to try on validation documents."""

@@ -16,7 +16,6 @@ import numpy as np
 from scipy import sparse
 
 from themescope.core.errors import ConfigError, DataError, ReadError
-from themescope.core.protocols import Report
 from themescope.core.triplets.rules import (
     ArticleSentences,
     Drawn,
@@ -31,7 +30,7 @@ from themescope.core.triplets.rules import (
     keys,
     two_below,
 )
-from themescope.core.types import Ids, Split, TripletRows, TripletTexts
+from themescope.core.types import Ids, Report, Split, TripletRows, TripletTexts
 
 KINDS = {"sentences": draw_sentences, "titles": draw_titles}
 REPORT_EVERY = 200

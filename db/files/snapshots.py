@@ -19,9 +19,9 @@ from themescope.core.errors import StoreError
 from themescope.db import tables as t
 from themescope.db.engine import check_known, current_revision
 from themescope.db.files.vector_files import VECTORS_SUFFIX
-from themescope.db.label_tables import NOT_IN_BACKUPS
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store
+from themescope.db.tables import NOT_IN_BACKUPS
 
 SQLITE, POSTGRES = "sqlite", "postgresql"
 _VERSION_TABLE = "alembic_version"

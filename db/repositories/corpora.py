@@ -28,10 +28,11 @@ from themescope.core.types import (
     title_bucket,
 )
 from themescope.db import tables as t
-from themescope.db.repositories.base import NamedRepository, Repository
 from themescope.db.repositories.blocks import Columns
 from themescope.db.sql import (
     BATCH,
+    NamedRepository,
+    Repository,
     batches,
     bucket_range,
     bulk_insert,

@@ -20,12 +20,10 @@ from themescope.core.errors import ConflictError
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import CorpusEditRecord, CorpusRecord, EditKind
 from themescope.core.types import Ids, Sentence
-from themescope.db import label_tables as lt
 from themescope.db import tables as t
-from themescope.db.repositories.base import RecordRepository
 from themescope.db.repositories.blocks import TABLES_OF_VECTORS, Columns
 from themescope.db.repositories.corpora import Corpora, there
-from themescope.db.sql import id_chunks, id_columns, now, within
+from themescope.db.sql import RecordRepository, id_chunks, id_columns, now, within
 from themescope.db.types import clean_text
 
 IMPORTED_DIGEST = "digest_without_edits"
@@ -83,7 +81,7 @@ class CorpusEdits(RecordRepository[CorpusEditRecord]):
     def correct(self, corpus_id: int, title: str, sentence: Sentence, text: str, person: str) -> CorpusEditRecord:
         """Replace the text of a sentence; the vectors of its article are out of date and are deleted."""
         self._lock_row(t.corpus, corpus_id)
-        c, of = lt.label.c, lt.labelling.c
+        c, of = t.label.c, t.labelling.c
         own = sa.select(of.id).where(of.corpus_id == corpus_id)
         labels = sa.select(sa.func.count()).where(
             c.labelling_id.in_(own), c.sentence_id == sentence.id, c.number != UNASSIGNED

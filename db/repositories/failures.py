@@ -20,13 +20,12 @@ from themescope.core.types import Article, Ids, Paragraph, Section, Value
 from themescope.db import tables as t
 from themescope.db.access import Right, allowing
 from themescope.db.records import NewItem, NewTask, TaskRecord
-from themescope.db.repositories.base import Repository
 from themescope.db.repositories.blocks import Columns, packed_blocks
 from themescope.db.repositories.corpora import Corpora
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST, CorpusEdits
+from themescope.db.repositories.labellings import Tasks
 from themescope.db.repositories.people import People
-from themescope.db.repositories.tasks import Tasks
-from themescope.db.sql import now
+from themescope.db.sql import Repository, now
 from themescope.db.types import clean_text, dump_json
 
 MOST = 20_000

@@ -19,8 +19,7 @@ from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobRecord, JobStatus, Json
 from themescope.db import tables as t
 from themescope.db.records import WorkerRecord
-from themescope.db.repositories.base import RecordRepository, Repository
-from themescope.db.sql import now
+from themescope.db.sql import RecordRepository, Repository, now
 
 _QUEUED, _RUNNING = JobStatus.QUEUED.value, JobStatus.RUNNING.value
 JOBS_KEPT = timedelta(days=400)

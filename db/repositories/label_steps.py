@@ -25,7 +25,6 @@ from themescope.core.labelling.changes import (
     difference,
     renumbered,
 )
-from themescope.core.labelling.code_sets import broken
 from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import OperationKind
 from themescope.core.labelling.partition import (
@@ -33,24 +32,28 @@ from themescope.core.labelling.partition import (
     Cluster,
     EntryKind,
     Partition,
+    broken,
     distinct_names,
     misplaced,
     unpacked,
 )
 from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Ids
-from themescope.db import label_tables as t
+from themescope.db import tables as t
 from themescope.db.access import Right
 from themescope.db.records import Draft, Snapshot
-from themescope.db.repositories.base import Repository
 from themescope.db.repositories.labellings import LABEL, Labellings
-from themescope.db.sql import bulk_insert, contains, id_chunks, id_columns, now, within
+from themescope.db.sql import Repository, bulk_insert, contains, id_chunks, id_columns, now, within
 from themescope.db.types import dump_json
 
 _CLUSTER_ITSELF = "itself"
 _ENTRY = "entry"
 _EVENT = ("step_id", "position", "field", "sentence_id", "old", "new", "probability")
-_COLUMN = {Field.CLUSTER: t.label.c.number, Field.UNCERTAIN: t.label.c.uncertain, Field.NOTE: t.label.c.note}
+_COLUMN = {
+    Field.CLUSTER: t.label.c.number,
+    Field.UNCERTAIN: t.label.c.uncertain,
+    Field.NOTE: t.label.c.note,
+}
 _STEP = [
     *(t.label_step.c[name] for name in ("id", "kind", "operation", "summary", "person", "created", "target")),
     *(t.label_step.c[name] for name in ("reason", "selection_method", "size", "coder")),

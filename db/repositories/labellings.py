@@ -1,9 +1,10 @@
-"""Labellings and their current state; ``label_steps`` has their histories."""
+"""Labellings and their current state, and labelling tasks; ``label_steps`` has the histories of labellings."""
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,30 @@ from themescope.core.labelling.provenance import Maker, Provenance, Source
 from themescope.core.records.stored import LabellingRecord, PredictionRecord, Role, Sharing
 from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Ids
-from themescope.db import label_tables as t
-from themescope.db import tables as s
+from themescope.db import tables as t
 from themescope.db.access import Right, hidden_labellings, is_hidden, only_its_maker
-from themescope.db.records import HIDDEN, NewLabelling, Snapshot
-from themescope.db.repositories.base import NamedRepository, RecordRepository
+from themescope.db.records import (
+    HIDDEN,
+    ItemRecord,
+    MemberRecord,
+    NewItem,
+    NewLabelling,
+    NewTask,
+    Reason,
+    Snapshot,
+    TaskRecord,
+)
 from themescope.db.repositories.corpora import kept_rows
 from themescope.db.repositories.people import People
-from themescope.db.sql import bulk_insert, from_bytes, id_columns, now, to_bytes
+from themescope.db.sql import (
+    NamedRepository,
+    RecordRepository,
+    bulk_insert,
+    from_bytes,
+    id_columns,
+    now,
+    to_bytes,
+)
 from themescope.db.types import clean_text, dump_json
 
 LABEL = ("labelling_id", "sentence_id", "number", "uncertain", "note", "version")
@@ -104,8 +121,8 @@ class Labellings(NamedRepository[LabellingRecord]):
         Those of an article that was removed are left out.
         """
         c = t.labelling.c
-        ready = sa.select(s.corpus.c.id).where(s.corpus.c.ready)
-        removed = sa.select(s.article.c.id).where(s.article.c.removed.is_not(None))
+        ready = sa.select(t.corpus.c.id).where(t.corpus.c.ready)
+        removed = sa.select(t.article.c.id).where(t.article.c.removed.is_not(None))
         query = self._select().where(c.corpus_id.in_(ready)).order_by(c.id)
         query = query.where(c.article_id.is_(None) | c.article_id.not_in(removed))
         query = query.where(c.deleted.is_not(None) if deleted else c.deleted.is_(None))
@@ -118,10 +135,10 @@ class Labellings(NamedRepository[LabellingRecord]):
         c = t.labelling.c
         held = sa.exists().where(
             t.label.c.labelling_id == c.id,
-            t.label.c.sentence_id == s.sentence.c.id,
-            s.sentence.c.article_id == article_id,
+            t.label.c.sentence_id == t.sentence.c.id,
+            t.sentence.c.article_id == article_id,
         )
-        corpus = sa.select(s.article.c.corpus_id).where(s.article.c.id == article_id).scalar_subquery()
+        corpus = sa.select(t.article.c.corpus_id).where(t.article.c.id == article_id).scalar_subquery()
         query = self._select().where(c.corpus_id == corpus, c.deleted.is_(None))
         query = query.where(sa.or_(c.article_id == article_id, sa.and_(c.article_id.is_(None), held)))
         return self._records(query.order_by(c.id))
@@ -139,8 +156,8 @@ class Labellings(NamedRepository[LabellingRecord]):
     def placed(self, labelling_id: int, article_id: int) -> tuple[Ids, Ids, dict[int, str]]:
         """Return the sentences (n,) of an article in a labelling, their cluster numbers (n,), and number → name."""
         query = sa.select(t.label.c.sentence_id, t.label.c.number)
-        query = query.join(s.sentence, s.sentence.c.id == t.label.c.sentence_id)
-        query = query.where(t.label.c.labelling_id == labelling_id, s.sentence.c.article_id == article_id)
+        query = query.join(t.sentence, t.sentence.c.id == t.label.c.sentence_id)
+        query = query.where(t.label.c.labelling_id == labelling_id, t.sentence.c.article_id == article_id)
         ids, numbers = id_columns(self.connection.execute(query.order_by(t.label.c.sentence_id)), 2)
         names = {row.number: row.name for row in self._clusters(labelling_id) if not row.deleted}
         return ids, numbers, names
@@ -314,3 +331,171 @@ class Predictions(RecordRepository[PredictionRecord]):
     def _record(self, row: Any) -> PredictionRecord:
         values = dict(zip(PredictionRecord.__dataclass_fields__, row, strict=True))
         return PredictionRecord(**values | {"codes": tuple(map(int, values["codes"]))})
+
+
+# Labelling tasks, their members and items
+
+_INSTRUCTIONS = 20_000
+_ITEM = ("task_id", "article_id", "first", "last", "person", "place", "reason")
+
+
+class Tasks(NamedRepository[TaskRecord]):
+    """Repository of tasks. Making one requires the admin role; its maker and admins change who has which item."""
+
+    table, record = t.task, TaskRecord
+
+    def create(self, new: NewTask, quotas: Mapping[str, int | None], items: Sequence[NewItem]) -> TaskRecord:
+        """Add a task with its members and the items of each in their order.
+
+        Raises ``DuplicateNameError`` if the name is taken, and ``AccessError`` without the admin role.
+        """
+        People(self.connection).check_may_write(new.person)
+        text = clean_text(new.instructions).strip()
+        if len(text) > _INSTRUCTIONS:
+            raise DataError(f"Instructions have at most {_INSTRUCTIONS:,} characters; these have {len(text):,}.")
+        values = {field: getattr(new, field) for field in NewTask.__dataclass_fields__}
+        values |= {"name": self._free_name(t.task, new.name), "instructions": text, "settings": dict(new.settings)}
+        id = self._insert(t.task, **values, created=now())
+        for person, quota in quotas.items():
+            self.connection.execute(t.task_member.insert().values(task_id=id, person=person, quota=quota))
+        self._insert_items(id, items)
+        return self.get(id)
+
+    def list(self, corpus_id: int | None = None) -> builtins.list[TaskRecord]:
+        """Return the tasks of complete corpora, or of one corpus, the newest first."""
+        ready = sa.select(t.corpus.c.id).where(t.corpus.c.ready)
+        query = self._select().where(t.task.c.corpus_id.in_(ready)).order_by(t.task.c.id.desc())
+        return self._records(query if corpus_id is None else query.where(t.task.c.corpus_id == corpus_id))
+
+    def members(self, task_id: int) -> builtins.list[MemberRecord]:
+        """Return the people of a task, by name."""
+        c = t.task_member.c
+        query = sa.select(c.task_id, c.person, c.labelling_id, c.quota).where(c.task_id == task_id)
+        return [MemberRecord(*row) for row in self.connection.execute(query.order_by(c.person))]
+
+    def of_labelling(self, labelling_id: int) -> tuple[TaskRecord, str] | None:
+        """Return the task and the person that a labelling was made for; None for other labellings."""
+        c = t.task_member.c
+        row = self._row(sa.select(c.task_id, c.person).where(c.labelling_id == labelling_id))
+        return None if row is None else (self.get(row.task_id), str(row.person))
+
+    def items(self, task_id: int, person: str | None = None) -> builtins.list[ItemRecord]:
+        """Return the items of a task (of one person), by person and place, without those of removed articles."""
+        c = t.task_item.c
+        query = sa.select(*_item_columns()).join(t.article, t.article.c.id == c.article_id)
+        query = query.where(c.task_id == task_id, t.article.c.removed.is_(None)).order_by(c.person, c.place, c.id)
+        if person is not None:
+            query = query.where(c.person == person)
+        return [_item(row) for row in self.connection.execute(query)]
+
+    def item(self, item_id: int) -> ItemRecord:
+        """Return an item; raise :class:`UnknownNameError` if there is none."""
+        return _item(self._by_id(t.task_item, _item_columns(), item_id))
+
+    # --- work -------------------------------------------------------------------------------------------------------
+
+    def set_labelling(self, task_id: int, person: str, labelling_id: int) -> None:
+        """Record the labelling of a person; raises ``StoreError`` if there is another one."""
+        self._require_self(person)
+        c = t.task_member.c
+        free = (c.task_id == task_id) & (c.person == person) & c.labelling_id.is_(None)
+        if self.connection.execute(t.task_member.update().where(free).values(labelling_id=labelling_id)).rowcount == 0:
+            raise StoreError("This task already has a coding of yours. Load the page again.")
+
+    def start(self, item_id: int) -> None:
+        """Record that its person works on an item; nothing for one that was started before."""
+        self._set_times(item_id, only=t.task_item.c.opened.is_(None), opened=now())
+
+    def finish(self, item_id: int) -> None:
+        """Record that an item is done."""
+        self._set_times(item_id, only=t.task_item.c.done.is_(None), done=now())
+
+    def reopen(self, item_id: int) -> None:
+        """Record that an item is not done after all."""
+        self._set_times(item_id, only=sa.true(), done=None)
+
+    def _set_times(self, item_id: int, only: sa.ColumnElement[bool], **values: Any) -> None:
+        item = self.item(item_id)
+        self._require_self(item.person)
+        People(self.connection).check_may_write(item.person)
+        if self.get(item.task_id).closed is not None:
+            raise StoreError("This task is closed. Its maker or an admin can open it again.")
+        self.connection.execute(t.task_item.update().where(t.task_item.c.id == item_id, only).values(**values))
+
+    # --- management -------------------------------------------------------------------------------------------------
+
+    def reassign(self, task_id: int, item_ids: Collection[int], person: str) -> int:
+        """Give items that are not done to a member, at the end of the list; return how many.
+
+        Items that the person has already are left out, and of several people's items with the same sentences the
+        person gets one.
+        """
+        self._check_maker(task_id)
+        self._check_member(task_id, person)
+        own = self.items(task_id, person)
+        known, place = {item.range for item in own}, max((item.place for item in own), default=-1)
+        moved = 0
+        for item in self.items(task_id):
+            if item.id in item_ids and item.done is None and item.range not in known:
+                known.add(item.range)
+                moved += 1
+                values = {"person": person, "place": place + moved, "opened": None}
+                self.connection.execute(t.task_item.update().where(t.task_item.c.id == item.id).values(**values))
+        return moved
+
+    def add_items(self, task_id: int, items: Sequence[NewItem]) -> int:
+        """Add items to people's lists, those for disputed sentences; return how many were new."""
+        self._check_maker(task_id)
+        for person in {item.person for item in items}:
+            self._check_member(task_id, person)
+        known = {(item.person, item.range) for item in self.items(task_id)}
+        new = [i for i in items if (i.person, (i.article_id, i.first, i.last)) not in known]
+        self._insert_items(task_id, new)
+        return len(new)
+
+    def add_member(self, task_id: int, person: str) -> None:
+        """Add a person, who gets items by reassignment."""
+        self._check_maker(task_id)
+        if person not in {member.person for member in self.members(task_id)}:
+            self.connection.execute(t.task_member.insert().values(task_id=task_id, person=person))
+
+    def close(self, task_id: int, closed: bool) -> None:
+        """Close a task, or open it again."""
+        self._check_maker(task_id)
+        self.connection.execute(t.task.update().where(t.task.c.id == task_id).values(closed=now() if closed else None))
+
+    def delete(self, task_id: int) -> None:
+        """Delete a task; the labellings of its people stay."""
+        self._check_maker(task_id)
+        self._delete(t.task, task_id)
+
+    def _check_maker(self, task_id: int) -> None:
+        """Raise ``AccessError`` unless the person made the task or is an admin; changes of it wait for each other."""
+        self._lock_row(t.task, task_id)
+        self._require_own(self.get(task_id).person)
+
+    def _check_member(self, task_id: int, person: str) -> None:
+        if person not in {member.person for member in self.members(task_id)}:
+            raise DataError(
+                f"{person or 'The person without a name'} is not a member of this task. Add the person first."
+            )
+
+    def _insert_items(self, task_id: int, items: Sequence[NewItem]) -> None:
+        query = sa.select(t.task_item.c.person, sa.func.max(t.task_item.c.place))
+        query = query.where(t.task_item.c.task_id == task_id).group_by(t.task_item.c.person)
+        places = Counter({person: int(place) + 1 for person, place in self.connection.execute(query)})
+        rows = []
+        for item in items:
+            place = places[item.person]
+            places[item.person] += 1
+            rows.append((task_id, item.article_id, item.first, item.last, item.person, place, item.reason.value))
+        bulk_insert(self.connection, t.task_item, _ITEM, rows)
+
+
+def _item_columns() -> list[sa.Column[Any]]:
+    return [t.task_item.c[name] for name in ItemRecord.__dataclass_fields__]
+
+
+def _item(row: Any) -> ItemRecord:
+    values = dict(zip(ItemRecord.__dataclass_fields__, row, strict=True))
+    return ItemRecord(**{**values, "reason": Reason(values["reason"])})

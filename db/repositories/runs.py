@@ -18,10 +18,21 @@ from themescope.core.records.stored import Json, MapRecord, ModelRecord, RunReco
 from themescope.core.types import BenchmarkItem, Ids, Labels, Split
 from themescope.db import tables as t
 from themescope.db.records import BenchmarkRecord, MapPoints, PaperTableRecord, SentencePlaces
-from themescope.db.repositories.base import NamedRepository, RecordRepository, ResultRepository
 from themescope.db.repositories.corpora import kept_rows, removed_articles
 from themescope.db.repositories.triplets import sentence_places
-from themescope.db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, number_table, to_bytes, within
+from themescope.db.sql import (
+    SPLITS,
+    NamedRepository,
+    RecordRepository,
+    ResultRepository,
+    bulk_insert,
+    from_bytes,
+    id_chunks,
+    now,
+    number_table,
+    to_bytes,
+    within,
+)
 from themescope.db.types import NAME_LIMIT, clean_text
 
 Margins = npt.NDArray[np.float32]

@@ -28,10 +28,21 @@ from themescope.db.records import (
     TripletSetRecord,
     Verdict,
 )
-from themescope.db.repositories.base import NamedRepository, RecordRepository, checked_text
 from themescope.db.repositories.corpora import Corpora, removed_articles
 from themescope.db.repositories.people import People
-from themescope.db.sql import SPLITS, bulk_insert, grouped_columns, id_chunks, id_columns, now, plain_rows, within
+from themescope.db.sql import (
+    SPLITS,
+    NamedRepository,
+    RecordRepository,
+    bulk_insert,
+    checked_text,
+    grouped_columns,
+    id_chunks,
+    id_columns,
+    now,
+    plain_rows,
+    within,
+)
 from themescope.db.types import clean_text
 
 _Codes = npt.NDArray[np.int32]

@@ -15,7 +15,7 @@ from themescope.core.estimates.shares import COUNTED, ShareEstimate, composition
 from themescope.core.labelling.markup import markdown
 from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
-from themescope.core.metrics.crosstabs import PERIODS
+from themescope.core.metrics.statistics import PERIODS
 from themescope.core.types import Estimate
 from themescope.db.store import Unit
 from themescope.jobs.cli.shell import Shell, common, pass_shell, seed_option, table

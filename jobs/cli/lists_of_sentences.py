@@ -129,7 +129,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     --out is .csv (default), .jsonl or .xlsx. To score clusters against sections, see `evaluate scb`.
     """
     from themescope.core.tasks.themes import ThemesConfig
-    from themescope.core.theme_finding import themes_of
+    from themescope.core.themes import themes_of
 
     config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else None)
     if not is_file(source):

@@ -76,7 +76,7 @@ add_model = job_command(
 
 
 def _projection(args: dict[str, Any]) -> type[Config]:
-    from themescope.core.projection.maps import UmapConfig
+    from themescope.core.projection import UmapConfig
 
     return UmapConfig
 

@@ -17,9 +17,9 @@ from typing import ClassVar
 
 from themescope.core.config import Config
 from themescope.core.errors import Cancelled
-from themescope.core.protocols import SubReport
 from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobRecord
+from themescope.core.types import SubReport
 from themescope.db.store import Store, Unit
 from themescope.jobs.executors import open_executor
 from themescope.jobs.executors.base import ShardExecutor

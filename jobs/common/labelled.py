@@ -17,16 +17,14 @@ from scipy import sparse
 from themescope.core.columns import ColumnLevel
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import rewind
-from themescope.core.labelling.code_sets import combinations
-from themescope.core.labelling.partition import UNASSIGNED, EntryKind, Partition
+from themescope.core.labelling.partition import UNASSIGNED, EntryKind, Partition, combinations
 from themescope.core.labelling.provenance import Approval, Maker, Provenance, Source, code_makers, of_rows, provenance
-from themescope.core.protocols import Report, SubReport
 from themescope.core.readers.table import ROW
 from themescope.core.records.stored import MODEL, ArticleRecord, CorpusRecord, LabellingRecord, ModelRecord, RunRecord
 from themescope.core.registry import Card
 from themescope.core.tasks.topics import TopicDocument, TopicSettings, TopicTask, assemble, central
 from themescope.core.triplets.rules import article_key
-from themescope.core.types import Ids, Labels, Matrix, Sentence, Split, split_of_title
+from themescope.core.types import Ids, Labels, Matrix, Report, Sentence, Split, SubReport, split_of_title
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.columns import is_list
 from themescope.jobs.common.job import JobContext

@@ -12,10 +12,9 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
-from themescope.core.protocols import Executor, Model, Report
 from themescope.core.records.stored import ArticleRecord, ModelRecord
 from themescope.core.registry import Card
-from themescope.core.types import Ids, Matrix, Sentence, Shard, Vectors
+from themescope.core.types import Executor, Ids, Matrix, Model, Report, Sentence, Shard, Vectors
 from themescope.db.records import VectorBlock
 from themescope.db.sql import batches
 from themescope.db.store import Store

@@ -1,6 +1,6 @@
 """Executors, which compute the shards of a job in several processes. The setting ``EXECUTOR_URL`` chooses one.
 
-An executor is a class with :meth:`~themescope.core.protocols.Executor.map`; subclasses of
+An executor is a class with :meth:`~themescope.core.types.Executor.map`; subclasses of
 :class:`themescope.jobs.executors.base.ShardExecutor` provide a pool of workers. The row of the job remains the truth:
 an executor stores nothing itself.
 """

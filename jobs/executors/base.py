@@ -28,8 +28,7 @@ import numpy.typing as npt
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ExecutorError, ThemescopeError
-from themescope.core.protocols import Records, Report
-from themescope.core.types import Shard
+from themescope.core.types import Records, Report, Shard
 
 logger = logging.getLogger(__name__)
 
@@ -172,7 +171,7 @@ class ShardExecutor(ABC):
         unit: str = "",
         records: Records | None = None,
     ) -> Iterator[Any]:
-        """Yield the result of every shard in order; see :meth:`themescope.core.protocols.Executor.map`."""
+        """Yield the result of every shard in order; see :meth:`themescope.core.types.Executor.map`."""
         progress = _Progress(report, total, unit)
         if not self.remote:
             first = list(islice(coming := iter(shards), 2))

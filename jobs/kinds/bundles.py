@@ -17,9 +17,8 @@ import numpy as np
 from themescope.core.config import option
 from themescope.core.errors import ArtifactError, Cancelled, ConfigError, DataError, ReadError
 from themescope.core.paths import working_folder
-from themescope.core.protocols import Report
 from themescope.core.records.stored import CorpusRecord, ModelRecord
-from themescope.core.types import Article, Ids, Matrix
+from themescope.core.types import Article, Ids, Matrix, Report
 from themescope.db.records import VectorBlock
 from themescope.db.repositories.corpus_edits import REMOVED_WAVES, WAVES
 from themescope.db.store import Store, Unit

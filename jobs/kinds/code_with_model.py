@@ -20,7 +20,6 @@ import numpy as np
 
 from themescope.core.config import digest_of, option
 from themescope.core.errors import ConfigError, DataError
-from themescope.core.labelling.code_sets import combinations
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.codebook.prompt import (
     NO_CODE,
@@ -29,7 +28,7 @@ from themescope.core.labelling.codebook.prompt import (
     compare_prompts,
     parsed_codes,
 )
-from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.partition import UNASSIGNED, combinations
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.records import NewLabelling
 from themescope.jobs.common.job import JobConfig, JobContext

@@ -13,11 +13,10 @@ import numpy as np
 
 from themescope.core.config import config_from_dict, option
 from themescope.core.errors import ConfigError, ReadError
-from themescope.core.protocols import Executor
 from themescope.core.records.stored import CorpusRecord, ModelRecord, RunRecord, ScoreRecord
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
 from themescope.core.tasks.topics import TopicItems, TopicSettings, TopicTask, joined
-from themescope.core.types import Matrix, Shard
+from themescope.core.types import Executor, Matrix, Shard
 from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.job import JobConfig, JobContext

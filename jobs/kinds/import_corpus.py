@@ -17,12 +17,11 @@ from typing import Any
 
 from themescope.core.config import config_from_dict, option
 from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
-from themescope.core.protocols import Reader, Report, SubReport
 from themescope.core.readers.account import UNREADABLE, ReadAccount
 from themescope.core.readers.table import SENTENCES
 from themescope.core.readers.tables import TableForm
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
-from themescope.core.types import Article, CodingUnit
+from themescope.core.types import Article, CodingUnit, Reader, Report, SubReport
 from themescope.db.store import Store
 from themescope.jobs.common.importing.columns import LEFT_OUT, KeptColumns, check_types, find_types
 from themescope.jobs.common.importing.import_shards import ShardLog, parsed_shards

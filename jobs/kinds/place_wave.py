@@ -148,7 +148,7 @@ class _Placing:
         The fitted projection follows from the stored vectors and positions of its sentences. A map that shows a sample
         of the corpus gets a sample of the wave at the same rate, or else the wave would look denser than it is.
         """
-        from themescope.core.projection.maps import SHARD, FittedMap, UmapConfig, sample
+        from themescope.core.projection import SHARD, FittedMap, UmapConfig, sample
 
         store = self.context.store
         with store.reading() as r:
@@ -231,7 +231,7 @@ class _Placing:
 
     def in_themes(self) -> dict[str, Any] | None:
         """Continue the newest themes of the whole corpus by the wave; None if there are none, or they have it."""
-        from themescope.core.tasks.theme_counts import mean_cosines
+        from themescope.core.tasks.density import mean_cosines
         from themescope.core.tasks.waves import ThemeCentres
 
         begun, store, random = time.monotonic(), self.context.store, np.random.default_rng(self.seed)

@@ -27,7 +27,7 @@ from themescope.jobs.executors.base import ArrayRecords
 from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
-    from themescope.core.projection.maps import FittedMap, UmapConfig
+    from themescope.core.projection import FittedMap, UmapConfig
 
 FEWEST = 5
 """Minimum number of sentences of a map."""
@@ -60,7 +60,7 @@ class ProjectConfig(JobConfig):
 
     def validate(self) -> None:
         """Check the settings."""
-        from themescope.core.projection.maps import UmapConfig
+        from themescope.core.projection import UmapConfig
 
         config_from_dict(UmapConfig, self.settings)
 
@@ -77,7 +77,7 @@ class ProjectConfig(JobConfig):
 
 def project(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
     """Compute and store the map. A stored map with the same digest is returned."""
-    from themescope.core.projection.maps import UmapConfig
+    from themescope.core.projection import UmapConfig
 
     store = context.store
     corpus = ready_corpus(store, args.corpus)
@@ -128,7 +128,7 @@ class _Projection:
 
     def points(self, chosen: Mapping[int, Ids]) -> Points:
         """Return (n, 2) positions of sentences, given as article id → positions, in that order."""
-        from themescope.core.projection.maps import fit, sample
+        from themescope.core.projection import fit, sample
 
         n = sum(map(len, chosen.values()))
         marks = sample(n, self.config.landmarks, self.seed)
@@ -152,7 +152,7 @@ class _Projection:
 
     def faithfulness(self, chosen: Mapping[int, Ids], points: Points) -> float:
         """Return the share of neighbours that are kept on the map, measured among a sample of many sentences."""
-        from themescope.core.projection.maps import faithfulness, sample
+        from themescope.core.projection import faithfulness, sample
 
         measured = sample(len(points), _MEASURED, self.seed + 1)
         return faithfulness(self._vectors(chosen, measured), points[measured], seed=self.seed)

@@ -83,7 +83,7 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     from themescope.core.sentence_model import load
     from themescope.core.tasks.density import load_calibration
     from themescope.core.tasks.themes import MOST, ThemesConfig, continued, find_themes
-    from themescope.core.theme_finding import suited
+    from themescope.core.themes import suited
 
     store = context.store
     corpus = ready_corpus(store, args.corpus)

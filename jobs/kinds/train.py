@@ -12,10 +12,9 @@ from typing import Any
 from themescope.core.config import Config, option
 from themescope.core.errors import ArtifactError, ConfigError, DataError, ReadError
 from themescope.core.paths import working_folder
-from themescope.core.protocols import Model
 from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.registry import Card
-from themescope.core.types import Corpus, Split
+from themescope.core.types import Corpus, Model, Split
 from themescope.db.records import TripletSetRecord
 from themescope.db.store import Store
 from themescope.jobs.common.articles import (

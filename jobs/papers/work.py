@@ -25,10 +25,9 @@ from themescope.core.papers.spec import (
     TripletSource,
     models_of,
 )
-from themescope.core.protocols import Report
 from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.core.types import Split
+from themescope.core.types import Report, Split
 from themescope.db.records import BenchmarkRecord, TripletSetRecord
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.job import JobContext

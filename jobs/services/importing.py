@@ -15,9 +15,9 @@ from uuid import uuid4
 from themescope.core.columns import column_name
 from themescope.core.config import option
 from themescope.core.errors import DataError, ThemescopeError
-from themescope.core.labelling.code_sets import code_clusters
 from themescope.core.labelling.codebook.qda_project import QDE
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
+from themescope.core.labelling.partition import code_clusters
 from themescope.core.readers.table import SENTENCES
 from themescope.core.readers.tables import Sheet, TableForm, read_sheet
 from themescope.core.readers.workbooks import is_sheet

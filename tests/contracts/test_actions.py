@@ -25,7 +25,7 @@ from themescope.core.labelling.operations import Origin, Selection, selected
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.models.linear_metric import Directions, LinearMetricConfig
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
-from themescope.db import label_tables as t
+from themescope.db import tables as t
 from themescope.db.access import Actor, Right
 from themescope.db.records import NewItem, NewLabelling, NewTask, Verdict
 from themescope.db.repositories.failures import CollectedFailure

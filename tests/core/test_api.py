@@ -14,9 +14,8 @@ from themescope.core.errors import ArtifactError, ConfigError, DataError, Unknow
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import save_model
 from themescope.core.models.device import thread_count
-from themescope.core.protocols import SILENT
 from themescope.core.tasks.density import load_calibration, save_calibration
-from themescope.core.types import Corpus, Sentence
+from themescope.core.types import SILENT, Corpus, Sentence
 
 TEXTS = ["The river runs to the sea.", "The stream flows into the ocean.", "Taxes rose again.", ""]
 

@@ -15,10 +15,9 @@ import themescope
 from themescope.core.errors import ConfigError, DataError, ThemescopeError
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import save_model
-from themescope.core.protocols import SILENT
 from themescope.core.sentence_model import SentenceModel
 from themescope.core.text.sentence_lists import read_sentences
-from themescope.core.types import Corpus, Sentence
+from themescope.core.types import SILENT, Corpus, Sentence
 
 TEXTS = ["The river runs to the sea.", "The stream flows to the river.", "An opera is music.", "Violins make music."]
 FRAME = pd.DataFrame({"id": [1, 2, 3, 4], "answer": TEXTS}, index=[7, 7, 8, 9])

@@ -12,10 +12,9 @@ import themescope
 from themescope.core.errors import ArtifactError, ConfigError, DataError, UnknownNameError
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import save_model
-from themescope.core.protocols import SILENT
 from themescope.core.sentence_model import SentenceModel
 from themescope.core.themes import Themes
-from themescope.core.types import Corpus
+from themescope.core.types import SILENT, Corpus
 
 VERBS = ("meets", "joins", "feeds", "fills", "leaves")
 NOUNS = {"river": 5, "opera": 4, "tax": 3}

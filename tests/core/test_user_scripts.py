@@ -122,7 +122,7 @@ SCRIPTS = {
         themescope.find_themes(TEXTS, MODEL, "auto", in_order=True, seed=1, settings=settings)
     """,
     "report": """
-        from themescope.core.protocols import NullReport
+        from themescope.core.types import NullReport
 
         class Printer(NullReport):
             def progress(self, done: float, total: float, message: str = "") -> None:

@@ -11,8 +11,8 @@ import pytest
 from tests.db.stores import NOTEBOOK
 from tests.db.texts import add_corpus
 from themescope.core.errors import ReadError
-from themescope.core.labelling.code_sets import code_names
 from themescope.core.labelling.codebook.entries import codes
+from themescope.core.labelling.partition import code_names
 from themescope.core.records.stored import LabellingRecord
 from themescope.db import error_notebooks
 from themescope.db.repositories.failures import CollectedFailure

@@ -15,7 +15,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Kind, StaleChangeError, Step
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, start
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
-from themescope.db import label_tables as t
+from themescope.db import tables as t
 from themescope.db.records import Draft, NewLabelling
 from themescope.db.sql import now
 from themescope.db.store import Store

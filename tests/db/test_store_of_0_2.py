@@ -14,8 +14,7 @@ from tests.db.stores import expected, on_postgres, unpack
 from tests.servers import PostgresServer
 from themescope.core.errors import AccessError
 from themescope.core.labelling.changes import apply
-from themescope.core.labelling.code_sets import code_names
-from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.partition import Partition, code_names
 from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
 from themescope.db.engine import open_engine, up_to_date

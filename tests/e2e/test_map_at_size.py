@@ -18,7 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from tests.e2e.conftest import App
 from tests.e2e.hands import PATIENCE_MS, open_page
 from tests.servers import free_port
-from themescope.core.projection.geometry import inside
+from themescope.core.projection import inside
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import MapPoints
 from themescope.webapp.map_view.geometry import Grid

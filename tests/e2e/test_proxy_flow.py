@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.conftest import wait_for
 from tests.e2e.hands import PATIENCE_MS, WINDOW, menu
 from tests.e2e.proxied import Installation, installation, nginx, trusting
-from themescope.db import label_tables
+from themescope.db import tables as t
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.webapp.routes.middleware import SECURITY_HEADERS
@@ -44,7 +44,7 @@ def kept_names(proxied: Installation) -> set[str]:
     """Return the names that the store keeps for browsers."""
     store = Store(Settings.in_folder(proxied.folder / "home"))
     with store.reading() as r:
-        names = set(r.people.connection.scalars(sa.select(label_tables.session.c.person)))
+        names = set(r.people.connection.scalars(sa.select(t.session.c.person)))
     store.close()
     return names
 

@@ -19,7 +19,7 @@ from websockets.typing import Origin, Subprotocol
 
 from tests.e2e.conftest import serving, wait_for
 from themescope.core.records.stored import Role
-from themescope.db import label_tables as t
+from themescope.db import tables as t
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store

@@ -6,9 +6,8 @@ from collections.abc import Generator
 from pathlib import Path
 
 from themescope.core.errors import ReadError
-from themescope.core.protocols import Report
 from themescope.core.readers import REGISTRY
-from themescope.core.types import Article
+from themescope.core.types import Article, Report
 
 FILE = Path("folder/bad.txt")
 

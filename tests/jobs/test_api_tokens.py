@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from themescope.core.errors import AccessError, DataError, DuplicateNameError, ThemescopeError, UnknownNameError
 from themescope.core.records.stored import Role
-from themescope.db import label_tables as t
+from themescope.db import tables as t
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store

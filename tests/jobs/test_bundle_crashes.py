@@ -12,12 +12,12 @@ from tests.jobs.helpers import write_articles
 from tests.jobs.test_bundle import do, fill, rewritten
 from themescope.core.errors import DuplicateNameError, ThemescopeError
 from themescope.core.records.stored import JobStatus
-from themescope.db.repositories.base import Repository
 from themescope.db.repositories.blocks import Embeddings
 from themescope.db.repositories.corpora import Corpora
 from themescope.db.repositories.jobs import Jobs
 from themescope.db.repositories.runs import Models
 from themescope.db.settings import Settings
+from themescope.db.sql import Repository
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.common.job import JobContext, LeaveJob

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from themescope.core.config import Config
 from themescope.core.errors import ReadError
-from themescope.core.protocols import SILENT, Reader, Report
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.jsonl import Jsonl
+from themescope.core.types import SILENT, Reader, Report
 from themescope.jobs.common.importing import import_shards
 from themescope.jobs.common.importing.import_shards import Parsed, ShardLog, parsed_shards
 from themescope.jobs.executors.base import LocalConfig, LocalExecutor

@@ -11,7 +11,7 @@ import pytest
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from themescope.core.errors import ArtifactError, ConfigError, ReadError, TrainingError
-from themescope.core.projection.maps import FittedMap, sample
+from themescope.core.projection import FittedMap, sample
 from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
 from themescope.db.store import Store

@@ -114,7 +114,7 @@ def test_a_change_is_made_with_its_audit_event_or_not_at_all(
         raise RuntimeError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("themescope.db.repositories.accounts.AuditLog.add", broken)
+        patch.setattr("themescope.db.repositories.people.AuditLog.add", broken)
         with pytest.raises(RuntimeError, match="the disk is full"):
             change(store)
     assert content(store) == before

@@ -12,8 +12,8 @@ from themescope.core.errors import DataError, StoreError, UnknownNameError
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import JobStatus, Role, Sharing
 from themescope.core.types import Split, TripletRows
-from themescope.db.personal_data import Replacement, person_columns
 from themescope.db.records import NewLabelling, Verdict
+from themescope.db.repositories.people import Replacement, person_columns
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.queue.runner import run_here
@@ -119,7 +119,7 @@ def test_the_command_asks_first(sqlite_store: Store) -> None:
 
 
 def test_every_column_that_names_a_person_is_known() -> None:
-    """A new one is either called ``person`` or listed in ``themescope.db.personal_data``."""
+    """A new one is either called ``person`` or listed in ``themescope.db.repositories.people``."""
     assert {f"{column.table.name}.{column.name}" for column in person_columns()} >= {
         "person.name", "labelling.owner", "label_step.person", "label_presence.person", "session.person",
         "login.person", "audit_event.person",

@@ -12,10 +12,10 @@ import pytest
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.test_kinds import do
 from tests.jobs.test_waves import stored
+from themescope.core import projection
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.projection import maps
 from themescope.core.types import Ids, Split
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
@@ -117,11 +117,11 @@ def test_only_the_wave_is_computed_and_the_old_stays_byte_by_byte(copy_home: Cop
 def test_a_text_of_the_map_keeps_its_point_also_if_the_layout_was_fitted_on_others(
     copy_home: CopyHome, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    store, drawn = copy_home(home), maps.sample
+    store, drawn = copy_home(home), projection.sample
     do(store, "place-wave", corpus="C")
     old = sentences(THEMES["Trains"], 60, 0)
     listed(store, "append-corpus", write(tmp_path / "old.csv", old), wave="again", duplicates="keep")
-    monkeypatch.setattr(maps, "sample", lambda n, most, seed: drawn(n, min(most, 60), seed))
+    monkeypatch.setattr(projection, "sample", lambda n, most, seed: drawn(n, min(most, 60), seed))
     do(store, "place-wave", corpus="C")
     with store.reading() as r:
         placed = r.maps.points(r.maps.list()[0].id)

@@ -24,10 +24,9 @@ from themescope.core.errors import ArtifactError, ConflictError, UnknownNameErro
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.models.artifact import load_model, read_info, saw_title, title_digests
 from themescope.core.paths import DEFAULT, default_model, lacks_packages, model_folder, pretrained_folders
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.records.stored import ModelRecord
-from themescope.core.types import Sentence, Split, split_of_title
+from themescope.core.types import SILENT, Sentence, Split, split_of_title
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.models import NOT_STORED, add_model, find_model, selectable_models

@@ -19,10 +19,9 @@ import pytest
 
 from tests.jobs import readings
 from themescope.core.errors import Cancelled, ExecutorError, ReadError
-from themescope.core.protocols import SILENT, NullReport, Report
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.formats import preview, sample
-from themescope.core.types import CodingUnit
+from themescope.core.types import SILENT, CodingUnit, NullReport, Report
 from themescope.jobs.common.importing import reading
 from themescope.jobs.common.importing.import_shards import ParseShard
 from themescope.jobs.common.importing.reading import call_apart, each_apart, preview_of, read_files, time_limit

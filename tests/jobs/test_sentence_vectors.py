@@ -11,8 +11,7 @@ from tests.tiny_encoder import NEEDS_ENCODER, write_encoder
 from themescope.core.errors import Cancelled
 from themescope.core.models import REGISTRY
 from themescope.core.models.con_s2v import training
-from themescope.core.protocols import NullReport
-from themescope.core.types import Corpus
+from themescope.core.types import Corpus, NullReport
 from themescope.db.store import Store
 from themescope.jobs.common.articles import TrainingSentences
 from themescope.jobs.common.job import JobContext, Stop

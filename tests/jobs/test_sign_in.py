@@ -12,8 +12,7 @@ from tests.db.processes import at_once
 from tests.jobs.test_people import SECRET
 from themescope.core.errors import AccessError
 from themescope.core.records.stored import Role
-from themescope.db import label_tables as t
-from themescope.db import passwords
+from themescope.db import passwords, tables
 from themescope.db.records import SignInMethod
 from themescope.db.settings import Settings
 from themescope.db.sql import now
@@ -40,8 +39,10 @@ def set_back(store: Store, age: timedelta) -> None:
     """Let the last failed attempts be older by ``age``."""
     with store.writing() as w:
         connection = w.people.connection
-        for digest, last in connection.execute(sa.select(t.failed_sign_in.c.key_hash, t.failed_sign_in.c.last)).all():
-            own = t.failed_sign_in.update().where(t.failed_sign_in.c.key_hash == digest)
+        for digest, last in connection.execute(
+            sa.select(tables.failed_sign_in.c.key_hash, tables.failed_sign_in.c.last)
+        ).all():
+            own = tables.failed_sign_in.update().where(tables.failed_sign_in.c.key_hash == digest)
             connection.execute(own.values(last=last - age))
 
 
@@ -64,7 +65,7 @@ def test_a_wrong_password_and_an_unknown_name_are_told_alike(
     with sqlite_store.reading() as r:
         connection, hashes = r.people.connection, [*filter(None, r.logins.all().values())]
         assert next(p for p in r.people.list() if p.name == "ada").seen is not None
-        assert token not in connection.execute(sa.select(t.session.c.token_hash)).scalar_one()
+        assert token not in connection.execute(sa.select(tables.session.c.token_hash)).scalar_one()
         events = [(event.action, event.person) for event in r.audit_log.latest(5)]
     assert events == [
         ("signed in", "ada"),
@@ -144,8 +145,8 @@ def aged(store: Store, age: timedelta, unused: timedelta) -> str:
     """Return a session that began ``age`` ago and was last used ``unused`` ago."""
     token = people.sign_in(store, "ada", SECRET, ADDRESS)
     with store.writing() as w:
-        newest = sa.select(sa.func.max(t.session.c.created)).scalar_subquery()
-        own = t.session.update().where(t.session.c.created == newest)
+        newest = sa.select(sa.func.max(tables.session.c.created)).scalar_subquery()
+        own = tables.session.update().where(tables.session.c.created == newest)
         w.people.connection.execute(own.values(created=now() - age, seen=now() - unused))
     return token
 
@@ -162,7 +163,7 @@ def test_sessions_end_by_themselves(ada: Store) -> None:
     again = session_of(ada, used)
     assert again is not None and now() - again.seen < minute and now() - again.created > limit - 2 * minute
     with ada.reading() as r:
-        count = sa.select(sa.func.count()).select_from(t.session)
+        count = sa.select(sa.func.count()).select_from(tables.session)
         assert r.people.connection.scalar(count) == 1  # each sign-in removed those that had ended
 
 

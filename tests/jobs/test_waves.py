@@ -17,7 +17,6 @@ from themescope.core.errors import ConfigError, DataError, DuplicateNameError, R
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import StaleChangeError
 from themescope.core.types import CodingUnit
-from themescope.db import label_tables as lt
 from themescope.db import tables as t
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
@@ -84,7 +83,7 @@ def append(store: Store, *files: str, **args: Any) -> dict[str, Any]:
     return do(store, "append-corpus", files=list(files), corpus="C", wave="spring", **args)
 
 
-_TEXT = (t.article, t.section, t.sentence, t.column_block, lt.label, lt.labelling, lt.label_step, t.embedding, t.map_)
+_TEXT = (t.article, t.section, t.sentence, t.column_block, t.label, t.labelling, t.label_step, t.embedding, t.map_)
 
 
 def stored(store: Store) -> dict[str, list[tuple[Any, ...]]]:

@@ -19,11 +19,10 @@ from tests.core.readers.samples import MESSAGE, WIKITEXT, archive, dump, page
 from tests.mutations.mutate import mutated
 from themescope.core.columns import Profile
 from themescope.core.errors import ThemescopeError
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect, preview, sample
 from themescope.core.readers.tables import read_sheet
-from themescope.core.types import Article
+from themescope.core.types import SILENT, Article
 
 FEW, MANY = 50, 10_000
 MOST_SECONDS = 10.0

@@ -17,7 +17,7 @@ from tests.contracts.test_actions import TASK
 from tests.webapp.browsers import SECRET, browser
 from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.stored import Role, Sharing
-from themescope.db import label_tables as t
+from themescope.db import tables as t
 from themescope.db.records import NewItem, NewLabelling, NewTask
 from themescope.db.sql import now
 from themescope.db.store import Store

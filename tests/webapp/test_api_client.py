@@ -17,7 +17,7 @@ from tests.served import served
 from tests.test_documentation import blocks
 from tests.webapp.browsers import APP, SECRET
 from tests.webapp.filled import fill
-from themescope.core.client.client import Client
+from themescope.core.client import Client
 from themescope.core.errors import ConfigError, DataError, RequestError
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Role

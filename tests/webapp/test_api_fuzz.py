@@ -31,7 +31,7 @@ from tests.webapp.filled import fill
 from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.stored import Role
 from themescope.core.types import Split
-from themescope.db import label_tables as t
+from themescope.db import tables as t
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.webapp.test_map_view import canvas_of, scene_of
-from themescope.core.projection.geometry import inside
+from themescope.core.projection import inside
 from themescope.webapp.features.map import controls
 from themescope.webapp.map_view import component, geometry, levels
 from themescope.webapp.map_view.events import handle

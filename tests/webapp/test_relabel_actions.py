@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from tests.webapp.filled import MODEL, danube
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.code_sets import code_sets
+from themescope.core.labelling.partition import code_sets
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store

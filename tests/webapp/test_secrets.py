@@ -27,8 +27,8 @@ from tests.webapp.filled import fill
 from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.codebook.entries import PortableCode
 from themescope.core.labelling.codebook.operations import adopt
-from themescope.core.labelling.codebook.portable import PortableCode
 from themescope.core.labelling.operations import Origin, selected
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import JobStatus, LabellingRecord, Role, ScoreRecord, Sharing

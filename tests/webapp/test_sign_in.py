@@ -25,7 +25,7 @@ from tests.webapp.browsers import (
     token_of,
 )
 from themescope.core.records.stored import Role
-from themescope.db import label_tables as t
+from themescope.db import tables as t
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts.people import LONGEST_NAME

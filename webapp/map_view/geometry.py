@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.projection.geometry import Polygon, inside
+from themescope.core.projection import Polygon, inside
 from themescope.core.types import Ids, Points
 
 Units = npt.NDArray[np.uint16]  # (n, 2) coordinates on the grid of a map

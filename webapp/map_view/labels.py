@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.clustering.naming import level_names
-from themescope.core.projection.geometry import merged, numbered, regions
+from themescope.core.projection import merged, numbered, regions
 from themescope.core.types import Labels
 from themescope.webapp.map_view.geometry import UNITS, Rows, Units
 

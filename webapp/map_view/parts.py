@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.projection.geometry import Polygon
+from themescope.core.projection import Polygon
 from themescope.webapp.map_view import geometry
 from themescope.webapp.map_view.geometry import Rows, Units
 

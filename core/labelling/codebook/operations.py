@@ -7,21 +7,22 @@ from dataclasses import dataclass, replace
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import Change, ChangeSet, ClusterChange, EntryChange
-from themescope.core.labelling.code_sets import check_codes, code_clusters, has_code
 from themescope.core.labelling.codebook.entries import NAME_LIMIT as VERSION_NAME_LIMIT
 from themescope.core.labelling.codebook.entries import (
     VERSION_LIMIT,
     CodebookEntry,
+    PortableCode,
     Version,
     change,
     clean_text,
     codes,
+    entry_for,
     entry_of,
+    one_line,
     packed_version,
     versions,
     with_example,
 )
-from themescope.core.labelling.codebook.portable import PortableCode, entry_for, one_line
 from themescope.core.labelling.operations import Operation, OperationKind, entries
 from themescope.core.labelling.partition import (
     COLOURS,
@@ -31,7 +32,10 @@ from themescope.core.labelling.partition import (
     Entry,
     EntryKind,
     Partition,
+    check_codes,
+    code_clusters,
     free_colour,
+    has_code,
 )
 from themescope.core.labelling.task_items import EXPLANATION_LIMIT, ITEM_LIMIT, TrainingItem, training_items
 from themescope.core.text.cleaning import clean, folded_name

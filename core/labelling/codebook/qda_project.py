@@ -12,22 +12,191 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+import uuid
 import zipfile
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise, product
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from themescope.core.labelling.codebook import qda_xml as xml
-from themescope.core.labelling.codebook.portable import PortableCode, one_line
+from themescope.core.errors import ReadError, optional_module
+from themescope.core.labelling.codebook.entries import (
+    PortableCode,
+    described,
+    description,
+    hex_colour,
+    nearest_colour,
+    one_line,
+)
+from themescope.core.labelling.markup import NOT_IN_XML
 from themescope.core.labelling.provenance import Maker, Source
+from themescope.core.readers.account import ReadAccount
 from themescope.core.text.cleaning import comparable
 from themescope.core.types import Index, Sentence
+
+# XML of the REFI-QDA standard 1.5 (www.qdasoftware.org): writing of elements, and reading without entities
+
+CODEBOOK, PROJECT = "urn:QDA-XML:codebook:1.0", "urn:QDA-XML:project:1.0"
+ORIGIN = "Themescope"
+DEPTH_LIMIT, CODE_LIMIT = 50, 5_000
+"""Maximum number of elements around each other, and of codes of a file."""
+REDO = "Export it again from the program that made it."
+_SPACE = uuid.UUID("6f1c7d1e-6d0b-5d8e-9f53-6a4f1f0a7c11")
+
+
+def guid(*parts: object) -> str:
+    """Return the id of an object: the same parts give the same id (UUID version 5)."""
+    return str(uuid.uuid5(_SPACE, "\x1f".join(str(part) for part in parts)))
+
+
+def element(name: str, attributes: Mapping[str, str | None], *content: str) -> str:
+    """Return an element with escaped attributes, those of None left out; ``content`` is XML."""
+    given = {key: clean(value) for key, value in attributes.items() if value is not None}
+    marks = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
+    shown = "".join(f" {key}={quoteattr(value, marks)}" for key, value in given.items())
+    inner = "".join(content)
+    return f"<{name}{shown}>{inner}</{name}>" if inner else f"<{name}{shown}/>"
+
+
+def text_of(name: str, content: str) -> str:
+    """Return an element with a text; nothing without one."""
+    return element(name, {}, escape(clean(content), {"\r": "&#13;"})) if content else ""
+
+
+def clean(content: str) -> str:
+    """Return a text with characters that XML cannot hold replaced; line ends stay."""
+    return NOT_IN_XML.sub("\ufffd", content)
+
+
+def code_element(
+    code: PortableCode, children: Iterable[PortableCode], seed: str, notes: Mapping[str, str] | None = None
+) -> str:
+    """Return the element of a code with its sub-themes, in which every code has its ids from ``seed`` and its name.
+
+    ``notes`` are the ids of notes by the name of the code, in projects, where notes are no part of the description.
+    """
+    shown = code if notes is None else replace(code, texts={k: v for k, v in code.texts.items() if k != "notes"})
+    attributes = {"guid": guid(seed, "code", code.name), "name": code.name, "isCodable": "true"}
+    colour = None if code.colour is None else hex_colour(code.colour)
+    reference = (notes or {}).get(code.name)
+    return element(
+        "Code",
+        attributes | {"color": colour},
+        text_of("Description", description(shown)),
+        element("NoteRef", {"targetGUID": reference}) if reference else "",
+        *(code_element(child, (), seed, notes) for child in children),
+    )
+
+
+def codes_element(codes: Iterable[PortableCode], seed: str, notes: Mapping[str, str] | None = None) -> str:
+    """Return the element of all codes, sub-themes within their themes."""
+    listed = list(codes)
+    below: dict[str, list[PortableCode]] = {}
+    for code in listed:
+        below.setdefault(code.theme, []).append(code)
+    themes = below.get("", [])
+    return element("Codes", {}, *(code_element(code, below.get(code.name, ()), seed, notes) for code in themes))
+
+
+def codebook(codes: Iterable[PortableCode], seed: str) -> bytes:
+    """Return a codebook file (``.qdc``); ``codes`` are at least one."""
+    body = element("CodeBook", {"xmlns": CODEBOOK, "origin": ORIGIN}, codes_element(codes, seed))
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{body}\n'.encode()
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def events(stream: IO[bytes], name: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield (event, local name, element) for the start and the end of each element.
+
+    Raises :class:`ReadError` for XML that is damaged, too deep, or has a document type or entities.
+    """
+    from xml.etree.ElementTree import ParseError
+
+    defused = optional_module("defusedxml", "Reading REFI-QDA files", "defusedxml", "app")
+    from defusedxml.ElementTree import iterparse  # type: ignore[import-untyped]
+
+    depth = 0
+    try:
+        for event, found in iterparse(stream, ("start", "end"), forbid_dtd=True):
+            depth += 1 if event == "start" else -1
+            if depth > DEPTH_LIMIT:
+                raise ReadError(name, f"it has more than {DEPTH_LIMIT} elements around each other.", "", REDO)
+            yield event, local_name(found.tag), found
+    except defused.DefusedXmlException:
+        problem = "it has a document type or entities, which Themescope does not read."
+        raise ReadError(name, problem, "", REDO) from None
+    except (ParseError, UnicodeError, LookupError, ValueError) as error:
+        raise ReadError(name, f"this is not well-formed XML ({error}).", "", REDO) from None
+
+
+def local_name(tag: str) -> str:
+    """Return the name of an element without its namespace."""
+    return tag.rpartition("}")[2]
+
+
+class CodeReader:
+    """Codes of a file in their order, with their ids."""
+
+    def __init__(self) -> None:
+        self.codes: list[PortableCode] = []
+        self.guids: list[str] = []
+        self.notes: list[list[str]] = []
+        """Ids of the notes of each code."""
+
+    def add(self, found: Any, theme: str = "", path: tuple[str, ...] = ()) -> None:
+        """Add the element of a code with the codes in it; those below the second level get the names above them."""
+        name = " / ".join([*path[1:], found.get("name") or "Code"])
+        parts = [(local_name(child.tag), child) for child in found]
+        written = next((child.text or "" for kind, child in parts if kind == "Description"), "")
+        colour = nearest_colour(found.get("color") or "")
+        self.codes.append(described(PortableCode(name, theme, colour), written))
+        self.guids.append(same(found.get("guid")))
+        self.notes.append([same(child.get("targetGUID")) for kind, child in parts if kind == "NoteRef"])
+        for kind, child in parts:
+            if kind == "Code":
+                self.add(child, theme or name, (*path, found.get("name") or "Code"))
+
+
+def same(found: str | None) -> str:
+    """Return an id in the form in which ids are compared: without braces, in small letters."""
+    return (found or "").strip().strip("{}").lower()
+
+
+def read_codebook(stream: IO[bytes], name: str, account: ReadAccount | None = None) -> list[PortableCode]:
+    """Return the codes of a codebook file (``.qdc``); its sets are left out and counted.
+
+    Raises :class:`ReadError` for another file, one without codes, or one with too many.
+    """
+    reader, root, level = CodeReader(), "", 0
+    for event, kind, found in events(stream, name):
+        root = root or kind
+        if root != "CodeBook":
+            raise ReadError(name, f"this is XML with the element {root[:40]!r}, not a codebook.", "", REDO)
+        if kind == "Set" and event == "end" and account is not None:
+            account.skip("set of codes", found.get("name") or "")
+        level += (event == "start") - (event == "end") if kind == "Code" else 0
+        if kind == "Code" and event == "end" and level == 0:
+            reader.add(found)
+            found.clear()
+            check_codes(reader, name)
+    if not reader.codes:
+        raise ReadError(name, "it has no codes.", "", REDO)
+    return reader.codes
+
+
+def check_codes(reader: CodeReader, name: str) -> None:
+    """Raise :class:`ReadError` for more than :data:`CODE_LIMIT` codes."""
+    if len(reader.codes) > CODE_LIMIT:
+        raise ReadError(name, f"it has more than {CODE_LIMIT:,} codes.", "", "Export a part of it.")
+
 
 QDE, SOURCES = "project.qde", "sources/"
 _IN_MEMORY = 10_000_000
@@ -39,7 +208,7 @@ HEADINGS = "Sections:"
 """First line of the description of a text; the others are the titles of its sections."""
 PROBABILITY = "Probability: "
 """Beginning of the description of a selection that a machine coded with a probability."""
-PROJECT_ORIGIN = f"{xml.ORIGIN} 0.3"
+PROJECT_ORIGIN = f"{ORIGIN} 0.3"
 """Origin of projects whose users tell people from machines. Version 0.2 wrote a person for the codings of a machine."""
 _SOMEBODY = Maker(Source.HUMAN)
 _TIME = (1980, 1, 1, 0, 0, 0)
@@ -124,17 +293,17 @@ class _Writer:
         self._users = {maker: self._guid("user", *_key(maker)) for maker in dict.fromkeys(head.makers)}
 
     def _guid(self, *parts: object) -> str:
-        return xml.guid(self._head.seed, *parts)
+        return guid(self._head.seed, *parts)
 
     def pieces(self, sources: Iterable[TextSource]) -> Iterator[str]:
         """Yield the XML in pieces, in the order of the schema."""
         head = self._head
         yield '<?xml version="1.0" encoding="utf-8"?>\n'
-        yield xml.element("Project", {"xmlns": xml.PROJECT, "name": head.name, "origin": PROJECT_ORIGIN})[:-2] + ">\n"
+        yield element("Project", {"xmlns": PROJECT, "name": head.name, "origin": PROJECT_ORIGIN})[:-2] + ">\n"
         if self._users:
-            yield xml.element("Users", {}, *(self._user(maker, guid) for maker, guid in self._users.items()))
+            yield element("Users", {}, *(self._user(maker, guid) for maker, guid in self._users.items()))
         if head.codes:
-            yield xml.element("CodeBook", {}, xml.codes_element(head.codes, head.seed, self._code_notes()))
+            yield element("CodeBook", {}, codes_element(head.codes, head.seed, self._code_notes()))
         yield from self._enclosed("Sources", (self._source(at, source) for at, source in enumerate(sources)))
         yield from self._enclosed("Notes", self._notes)
         yield "</Project>\n"
@@ -142,7 +311,7 @@ class _Writer:
     @staticmethod
     def _user(maker: Maker, guid: str) -> str:
         id = None if maker.source is Source.HUMAN else maker.source.value
-        return xml.element("User", {"guid": guid, "name": maker.coder or "me", "id": id})
+        return element("User", {"guid": guid, "name": maker.coder or "me", "id": id})
 
     @staticmethod
     def _enclosed(name: str, pieces: Iterable[str]) -> Iterator[str]:
@@ -161,11 +330,11 @@ class _Writer:
 
     def _note(self, text: str, name: str, *key: object, by: Mapping[str, str | None] = {}) -> str:
         id = self._guid("note", *key)
-        about = {"guid": id, "name": xml.clean(name), **by, "creationDateTime": by.get("creationDateTime") or _UNDATED}
-        if xml.clean(text) == text:
-            self._notes.append(xml.element("Note", about, xml.text("PlainTextContent", text)))
+        about = {"guid": id, "name": clean(name), **by, "creationDateTime": by.get("creationDateTime") or _UNDATED}
+        if clean(text) == text:
+            self._notes.append(element("Note", about, text_of("PlainTextContent", text)))
         else:
-            self._notes.append(xml.element("Note", about | {"plainTextPath": self._file(id, text)}))
+            self._notes.append(element("Note", about | {"plainTextPath": self._file(id, text)}))
         return id
 
     def _file(self, id: str, text: str) -> str:
@@ -175,9 +344,9 @@ class _Writer:
     def _source(self, at: int, source: TextSource) -> str:
         id = self._guid("source", at, source.name)
         path = self._file(id, source.text)
-        parts = [xml.text("Description", "\n".join([HEADINGS, *source.headings]) if source.headings else "")]
+        parts = [text_of("Description", "\n".join([HEADINGS, *source.headings]) if source.headings else "")]
         parts += [self._selection(id, source.text, one) for one in source.selections]
-        return xml.element("TextSource", {"guid": id, "name": source.name, "plainTextPath": path}, *parts)
+        return element("TextSource", {"guid": id, "name": source.name, "plainTextPath": path}, *parts)
 
     def _selection(self, source: str, text: str, one: QdaSpan) -> str:
         id = self._guid("selection", source, one.start, one.end)
@@ -188,24 +357,24 @@ class _Writer:
         place = {"startPosition": str(one.start), "endPosition": str(one.end)}
         name = one_line(text[one.start : one.end])[:_NAME_LENGTH]
         codings = [
-            xml.element(
+            element(
                 "Coding",
                 {"guid": self._guid("coding", id, code), **by.get(code, about)},
-                xml.element("CodeRef", {"targetGUID": self._guid("code", code)}),
+                element("CodeRef", {"targetGUID": self._guid("code", code)}),
             )
             for code in one.codes
         ]
         notes = [self._note(one.note, name, id, by=about)] if one.note else []
         if one.uncertain:
             notes.append(self._uncertain())
-        references = [xml.element("NoteRef", {"targetGUID": note}) for note in notes]
+        references = [element("NoteRef", {"targetGUID": note}) for note in notes]
         sure = "" if one.probability is None else f"{PROBABILITY}{one.probability!r}"
-        inner = [xml.text("Description", sure), *codings, *references]
-        return xml.element("PlainTextSelection", {"guid": id, "name": name, **place, **about}, *inner)
+        inner = [text_of("Description", sure), *codings, *references]
+        return element("PlainTextSelection", {"guid": id, "name": name, **place, **about}, *inner)
 
     def _uncertain(self) -> str:
         about = {"guid": UNCERTAIN, "name": "Uncertain", "creationDateTime": _UNDATED}
-        note = xml.element("Note", about, xml.text("PlainTextContent", _UNCERTAIN_TEXT))
+        note = element("Note", about, text_of("PlainTextContent", _UNCERTAIN_TEXT))
         if note not in self._notes[:1]:
             self._notes.insert(0, note)
         return UNCERTAIN

@@ -18,22 +18,27 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.errors import ReadError
-from themescope.core.labelling.codebook import qda_xml as xml
-from themescope.core.labelling.codebook.entries import TEXT_LIMIT
-from themescope.core.labelling.codebook.portable import PortableCode
+from themescope.core.labelling.codebook.entries import TEXT_LIMIT, PortableCode
 from themescope.core.labelling.codebook.qda_project import (
     HEADINGS,
+    ORIGIN,
     PROBABILITY,
     PROJECT_ORIGIN,
     QDE,
+    REDO,
     SOURCES,
     UNCERTAIN,
     CodedPassage,
+    CodeReader,
     Fits,
     Positions,
     QdaSpan,
     TextSource,
+    check_codes,
+    events,
     fits_of_project,
+    local_name,
+    same,
     ways_of_text,
 )
 from themescope.core.labelling.provenance import Maker, Source
@@ -87,7 +92,7 @@ class _FoundSource:
 @dataclass(slots=True)
 class _Content:
     name: str = ""
-    codes: xml.CodeReader = field(default_factory=xml.CodeReader)
+    codes: CodeReader = field(default_factory=CodeReader)
     sources: list[_FoundSource] = field(default_factory=list)
     notes: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Id → (path, content)."""
@@ -150,7 +155,7 @@ class ProjectReader:
     @property
     def own(self) -> bool:
         """Whether Themescope has written the project."""
-        return self._content.origin.startswith(xml.ORIGIN)
+        return self._content.origin.startswith(ORIGIN)
 
     @property
     def codes(self) -> list[PortableCode]:
@@ -278,7 +283,7 @@ class ProjectReader:
     def _read(self) -> _Content:
         content, inside, root = _Content(), list[str](), ""
         with self._zip.open(self._entries[QDE]) as stream:
-            for event, kind, found in xml.events(stream, self._path.name):
+            for event, kind, found in events(stream, self._path.name):
                 if not root:
                     root = kind
                     content.name = found.get("name") or self._path.stem
@@ -297,23 +302,23 @@ class ProjectReader:
     def _take(self, content: _Content, part: str, kind: str, found: Any) -> None:
         if part == "CodeBook" and kind == "Code":
             content.codes.add(found)
-            xml.check_codes(content.codes, self._path.name)
+            check_codes(content.codes, self._path.name)
         elif part == "Sources":
             self._take_source(content, kind, found)
         elif part in ("Sets", "Cases", "Variables", "Links", "Graphs"):
             content.account.skip(kind.lower(), found.get("name") or "")
         elif part == "Users":
-            content.users[xml.same(found.get("guid"))] = _maker(found, content.origin)
+            content.users[same(found.get("guid"))] = _maker(found, content.origin)
         elif part == "Notes":
-            content.notes[xml.same(found.get("guid"))] = self._place(found)
+            content.notes[same(found.get("guid"))] = self._place(found)
 
     def _place(self, found: Any) -> tuple[str, str]:
-        text = next((child.text or "" for child in found if xml.local_name(child.tag) == "PlainTextContent"), "")
+        text = next((child.text or "" for child in found if local_name(child.tag) == "PlainTextContent"), "")
         return ("" if text else found.get("plainTextPath") or ""), text
 
     def _take_source(self, content: _Content, kind: str, found: Any) -> None:
         """Add a source; of a PDF document, that is its text, and of others, what is not read is counted."""
-        texts = [found] if kind == "TextSource" else [x for x in found if xml.local_name(x.tag) == "Representation"]
+        texts = [found] if kind == "TextSource" else [x for x in found if local_name(x.tag) == "Representation"]
         name = (found.get("name") or "").strip()
         for text in texts:
             path, written = self._place(text)
@@ -326,19 +331,19 @@ class ProjectReader:
             content.sources.append(self._source(parts, name or unnamed, path, written))
         if not texts:
             content.account.skip(_SOURCES.get(kind, kind), name)
-        read = [one for text in texts for one in (*text, *found) if xml.local_name(one.tag) == "PlainTextSelection"]
+        read = [one for text in texts for one in (*text, *found) if local_name(one.tag) == "PlainTextSelection"]
         for one in found.iter():
-            coded = any(xml.local_name(child.tag) == "Coding" for child in one)
-            if coded and xml.local_name(one.tag).endswith("Selection") and one not in read:
+            coded = any(local_name(child.tag) == "Coding" for child in one)
+            if coded and local_name(one.tag).endswith("Selection") and one not in read:
                 content.account.skip("coded passage of a picture, recording or page", name, one.get("name") or "")
 
     def _source(self, found: Sequence[Any], name: str, path: str, content: str) -> _FoundSource:
         selections = tuple(each for one in found if _is(one, "PlainTextSelection") for each in self._found(one))
-        written = next((one.text or "" for one in found if xml.local_name(one.tag) == "Description"), "")
+        written = next((one.text or "" for one in found if local_name(one.tag) == "Description"), "")
         first, *titles = written.split("\n")
         headings = tuple(titles) if first == HEADINGS else ()
-        codings = (one for one in found if xml.local_name(one.tag) == "Coding")
-        codes = tuple(xml.same(ref.get("targetGUID")) for one in codings for ref in one)
+        codings = (one for one in found if local_name(one.tag) == "Coding")
+        codes = tuple(same(ref.get("targetGUID")) for one in codings for ref in one)
         return _FoundSource(name, path, content, selections, headings, codes)
 
     def _found(self, one: Any) -> Iterator[_Found]:
@@ -349,12 +354,12 @@ class ProjectReader:
             raise self._damaged("a selection has no position.") from None
         notes: dict[str, None] = {}
         by: dict[str, dict[str, None]] = {}
-        own = xml.same(one.get("creatingUser"))
+        own = same(one.get("creatingUser"))
         for part in one:
-            codes = [xml.same(child.get("targetGUID")) for child in part.iter() if _is(child, "CodeRef")]
+            codes = [same(child.get("targetGUID")) for child in part.iter() if _is(child, "CodeRef")]
             if codes:
-                by.setdefault(xml.same(part.get("creatingUser")) or own, {}).update(dict.fromkeys(codes))
-            notes |= {xml.same(child.get("targetGUID")): None for child in part.iter() if _is(child, "NoteRef")}
+                by.setdefault(same(part.get("creatingUser")) or own, {}).update(dict.fromkeys(codes))
+            notes |= {same(child.get("targetGUID")): None for child in part.iter() if _is(child, "NoteRef")}
         written = next((child.text or "" for child in one if _is(child, "Description")), "")
         for user, given in (by or {own: {}}).items():
             yield _Found(start, end, tuple(given), tuple(notes), user, written, one.get("name") or "")
@@ -369,11 +374,11 @@ class ProjectReader:
             raise self._damaged(f"a part of it is damaged ({type(error).__name__}).") from None
 
     def _damaged(self, problem: str) -> ReadError:
-        return ReadError(self._path, problem, "", xml.REDO)
+        return ReadError(self._path, problem, "", REDO)
 
 
 def _is(element: Any, name: str) -> bool:
-    return xml.local_name(element.tag) == name
+    return local_name(element.tag) == name
 
 
 def _maker(user: Any, origin: str) -> Maker:
@@ -382,7 +387,7 @@ def _maker(user: Any, origin: str) -> Maker:
     if origin == PROJECT_ORIGIN:
         known = Source(source) if source in {*Source} else Source.HUMAN
         return Maker(known, "" if known is Source.HUMAN and name == "me" else name)
-    if origin == xml.ORIGIN:
+    if origin == ORIGIN:
         return Maker(Source.MACHINE, f"{name} or a machine (Themescope 0.2)")
     return Maker(Source.IMPORTED, name)
 

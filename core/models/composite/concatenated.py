@@ -22,9 +22,8 @@ from themescope.core.models.artifact import (
 from themescope.core.models.base import BaseModel, unit_length
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.model import TripletNet
-from themescope.core.protocols import SILENT, Report
 from themescope.core.text.word_vectors import WordVectors
-from themescope.core.types import Corpus, Sentence, Vectors
+from themescope.core.types import SILENT, Corpus, Report, Sentence, Vectors
 
 if TYPE_CHECKING:
     from themescope.core.models.triplet_network.model import Precision

@@ -24,8 +24,7 @@ from scipy import sparse
 from themescope.core.config import Config, option
 from themescope.core.models.bag_of_words import Tfidf, TfidfConfig
 from themescope.core.models.base import CombiningModel, unit_length
-from themescope.core.protocols import SILENT, Report
-from themescope.core.types import Corpus, Sentence, Vectors
+from themescope.core.types import SILENT, Corpus, Report, Sentence, Vectors
 
 WORDS = 2.0
 """Default weight of tf-idf, against 1 for the models."""

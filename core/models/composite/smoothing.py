@@ -28,8 +28,7 @@ from themescope.core.errors import DataError
 from themescope.core.models.artifact import has_file, read_tensors, write_tensors
 from themescope.core.models.base import CombiningModel, unit_length
 from themescope.core.models.con_s2v.text import Graph, discourse_graph
-from themescope.core.protocols import SILENT, Report, SubReport
-from themescope.core.types import Corpus, FittedModel, Float32, Index, Sentence, Vectors
+from themescope.core.types import SILENT, Corpus, FittedModel, Float32, Index, Report, Sentence, SubReport, Vectors
 
 _LSA, _AXES = "lsa.safetensors", "axes.safetensors"
 _BLOCK = 4_096

@@ -46,10 +46,9 @@ from themescope.core.models.con_s2v.text import (
     no_graph,
     similarity_graph,
 )
-from themescope.core.protocols import SILENT, Report, SubReport
 from themescope.core.text.languages import content_words
 from themescope.core.text.word_vectors import Storage, WordVectors
-from themescope.core.types import Corpus, Float32, Sentence, Vectors
+from themescope.core.types import SILENT, Corpus, Float32, Report, Sentence, SubReport, Vectors
 
 _SHARED = tuple(field.name for field in fields(EpochsConfig))
 _VECTORS_DONE, _GRAPH_DONE = 0.4, 0.5  # progress of CON-S2V after content vectors and after the similarity graph

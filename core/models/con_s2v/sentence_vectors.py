@@ -24,8 +24,7 @@ from themescope.core.models.base import TrainedModel
 from themescope.core.models.con_s2v.arrays import Noise, Tables, TextArrays, empty_table, keep_thresholds, word_noise
 from themescope.core.models.con_s2v.config import EpochsConfig
 from themescope.core.models.con_s2v.text import FEWEST, CorpusVocabulary, EncodedText, encode_text
-from themescope.core.protocols import SILENT, Report
-from themescope.core.types import Corpus, Float32, Ids, Sentence, Vectors
+from themescope.core.types import SILENT, Corpus, Float32, Ids, Report, Sentence, Vectors
 
 PRECISIONS: dict[str, type[np.floating[Any]]] = {"fp16": np.float16, "fp32": np.float32}
 

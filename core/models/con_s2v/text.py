@@ -14,10 +14,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.protocols import Report
 from themescope.core.text.languages import content_words
 from themescope.core.text.word_vectors import numbered
-from themescope.core.types import Float32, Index, Sentence
+from themescope.core.types import Float32, Index, Report, Sentence
 
 FEWEST = 3
 """Minimum number of words of a training sentence (Saha et al. 2017)."""

@@ -40,7 +40,7 @@ from themescope.core.models.con_s2v.arrays import (
 from themescope.core.models.con_s2v.config import EpochsConfig, FastSentConfig, MemoryConfig, SentVecConfig
 from themescope.core.models.con_s2v.text import EncodedText, Graph, no_graph
 from themescope.core.models.training_loop import read_arrays, write_arrays
-from themescope.core.protocols import Report
+from themescope.core.types import Report
 
 if TYPE_CHECKING:
     from themescope.core.models.con_s2v.batched import BatchedLearner

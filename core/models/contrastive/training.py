@@ -39,8 +39,7 @@ from themescope.core.models.training_loop import (
     read_arrays,
     write_arrays,
 )
-from themescope.core.protocols import Report, SubReport
-from themescope.core.types import Corpus, FittedModel, Index, Sentence
+from themescope.core.types import Corpus, FittedModel, Index, Report, Sentence, SubReport
 
 _VALIDATION_SENTENCES = 200  # per article
 VALIDATION = "validation precision"

@@ -36,10 +36,9 @@ from themescope.core.models.recurrent.data import (
 from themescope.core.models.training_loop import TrainingLoop, Weights
 from themescope.core.models.triplet_network.network import Dropout
 from themescope.core.paths import expand_home
-from themescope.core.protocols import SILENT, Report
 from themescope.core.text.languages import content_words
 from themescope.core.text.word_vectors import Storage, TokenIds, WordVectors, load_word_vectors, token_ids, word_ids
-from themescope.core.types import Corpus, Index, Sentence, Vectors
+from themescope.core.types import SILENT, Corpus, Index, Report, Sentence, Vectors
 
 if TYPE_CHECKING:
     from themescope.core.models.recurrent.data import GruEncoder

@@ -24,7 +24,6 @@ from themescope.core.models.base import CombiningModel, TrainedModel
 from themescope.core.models.contrastive.sampling import Batch, ContrastiveConfig, SectionedArticles, split_articles
 from themescope.core.models.training_loop import digest_of_arrays
 from themescope.core.paths import expand_home
-from themescope.core.protocols import SILENT, Report, SubReport
 from themescope.core.text.encoders import (
     BASE_ENCODER,
     LARGE_ENCODER,
@@ -39,7 +38,7 @@ from themescope.core.text.encoders import (
     weights_digest,
     write_reading,
 )
-from themescope.core.types import Corpus, Float32, Index, Sentence, Vectors
+from themescope.core.types import SILENT, Corpus, Float32, Index, Report, Sentence, SubReport, Vectors
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

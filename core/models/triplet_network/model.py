@@ -28,10 +28,20 @@ from themescope.core.models.contrastive.sampling import DistillationConfig, spli
 from themescope.core.models.training_loop import digest_of_arrays
 from themescope.core.models.triplet_network.config import BiLstmConfig, TripletNetConfig
 from themescope.core.models.triplet_network.network import BiLstmAttention
-from themescope.core.protocols import SILENT, Report, SubReport
 from themescope.core.text.languages import tokenize
 from themescope.core.text.word_vectors import Storage, TokenIds, WordVectors, load_word_vectors, token_ids, word_ids
-from themescope.core.types import Corpus, FittedModel, Float32, Index, Sentence, Split, Vectors
+from themescope.core.types import (
+    SILENT,
+    Corpus,
+    FittedModel,
+    Float32,
+    Index,
+    Report,
+    Sentence,
+    Split,
+    SubReport,
+    Vectors,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor

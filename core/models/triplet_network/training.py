@@ -30,8 +30,7 @@ from themescope.core.models.triplet_network.network import (
     TripletData,
     epoch_batches,
 )
-from themescope.core.protocols import Report
-from themescope.core.types import Index
+from themescope.core.types import Index, Report
 
 if TYPE_CHECKING:
     from torch import Tensor

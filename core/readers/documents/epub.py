@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from themescope.core.errors import ReadError
-from themescope.core.protocols import Report
 from themescope.core.readers.blocks import HEADING, TITLE, Block, Document, DocumentConfig, DocumentReader
 from themescope.core.readers.documents.packages import Package, attribute, decoded, local, made, media_type, names_in
 from themescope.core.readers.html import PAGE_TITLE, html_blocks
 from themescope.core.readers.streams import FileHead
+from themescope.core.types import Report
 
 _CONTAINER, _TYPE = "META-INF/container.xml", b"application/epub+zip"
 

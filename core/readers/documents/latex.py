@@ -13,7 +13,6 @@ import regex  # type: ignore[import-untyped]
 
 from themescope.core.config import option
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.protocols import Report
 from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.blocks import (
     HEADING,
@@ -26,9 +25,9 @@ from themescope.core.readers.blocks import (
     DocumentConfig,
     DocumentReader,
 )
-from themescope.core.readers.encodings import ENCODINGS
 from themescope.core.readers.plain_text import text_lines
-from themescope.core.readers.streams import FileHead, check_article
+from themescope.core.readers.streams import ENCODINGS, FileHead, check_article
+from themescope.core.types import Report
 
 _LEVELS = {
     "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6,

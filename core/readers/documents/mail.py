@@ -18,14 +18,13 @@ from pathlib import Path
 
 from themescope.core.config import option
 from themescope.core.errors import ReadError
-from themescope.core.protocols import Report
 from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentConfig, DocumentReader
 from themescope.core.readers.documents.packages import decoded, whole_bytes
 from themescope.core.readers.html import html_blocks, page_of
 from themescope.core.readers.newsgroups import header_and_text
 from themescope.core.readers.plain_text import BLOCK, joined, paragraphs_of
 from themescope.core.readers.streams import FileHead, wide_encoding
-from themescope.core.types import Value
+from themescope.core.types import Report, Value
 
 QUOTED, SIGNATURE = "quoted reply", "signature"
 _BEGINS = re.compile(rb"(?:\A|\n\r?\n)From [^\r\n]*\d[^\r\n]*\r?\n(?=[A-Za-z][\w-]*:)")

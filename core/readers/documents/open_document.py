@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from themescope.core.protocols import Report
 from themescope.core.readers.blocks import (
     HEADING,
     LIST,
@@ -22,6 +21,7 @@ from themescope.core.readers.blocks import (
 )
 from themescope.core.readers.documents.packages import Package, attribute, local, made, media_type, names_in, walk
 from themescope.core.readers.streams import FileHead
+from themescope.core.types import Report
 
 _TYPE = "application/vnd.oasis.opendocument.text"
 _SPACES = {"tab": "\t", "line-break": "\n", "s": " ", "soft-page-break": ""}

@@ -13,10 +13,15 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.protocols import SILENT, Report
 from themescope.core.readers.account import ReadAccount
-from themescope.core.readers.encodings import guesses, is_certain
-from themescope.core.readers.streams import FileHead, excessive_size, open_stream
+from themescope.core.readers.streams import (
+    FileHead,
+    excessive_size,
+    guesses,
+    is_certain,
+    open_stream,
+)
+from themescope.core.types import SILENT, Report
 
 DAMAGE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, OSError, zlib.error,
           lzma.LZMAError)  # fmt: skip

@@ -9,16 +9,327 @@ import statistics
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.protocols import Report
 from themescope.core.readers.account import ReadAccount
-from themescope.core.readers.blocks import Document, DocumentConfig, DocumentReader
+from themescope.core.readers.blocks import (
+    HEADING,
+    LIST,
+    PARAGRAPH,
+    TITLE,
+    Block,
+    Document,
+    DocumentConfig,
+    DocumentReader,
+)
 from themescope.core.readers.documents.packages import whole_bytes
-from themescope.core.readers.documents.pdf_layout import Line, blocks_of
 from themescope.core.readers.streams import FileHead
+from themescope.core.types import Report
+
+# Paragraphs and headings of a PDF, from the places and sizes of its lines
+
+_SENTENCE_END = re.compile(r"[.!?…:;。！？]['\"”’»)\]]*\Z")
+_BULLET = re.compile(r"(?:[•‣▪●○◦∙·*–—-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+\S")
+_PAGE_NUMBER = re.compile(
+    r"[\W_]*(?:(?:page|seite|p|s|pág|página|pagina|стр)\W*)?(?:\d{1,4}|[ivxlc]{1,7})"
+    r"(?:\s*(?:of|von|de|di|sur|из|/|\|)\s*\d{1,4})?[\W_]*",
+    re.IGNORECASE,
+)
+_NUMBERS = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
+_NOTE_MARK = re.compile(r"[\d*†‡§¹²³⁴-⁹]")
+_LEADER = re.compile(r"(?:[.·…_]\s?){5}\s?[\divxlc]+(?:\s|\Z)")
+"""Dots between a heading and its page in a table of contents."""
+_HYPHENS = "-\u2010\ufffe\u0002\xad"
+_NEAR = 30.0
+"""Points within which lines of a column begin."""
+_LARGER = 1.12
+"""Ratio of sizes from which a line is a heading."""
+
+
+@dataclass(slots=True)
+class Line:
+    """A run of text on one line of a column; ``bottom`` and ``top`` count upwards."""
+
+    page: int
+    text: str
+    left: float
+    bottom: float
+    right: float
+    top: float
+    size: float
+    bold: bool
+    upright: bool = True
+
+    def beside(self, other: Line) -> bool:
+        """Return whether two lines are in one column: their horizontal extents overlap."""
+        return min(self.right, other.right) - max(self.left, other.left) > 0
+
+
+@dataclass(slots=True)
+class _Paragraph:
+    lines: list[Line]
+    text: str = ""
+
+    @property
+    def size(self) -> float:
+        return statistics.median(line.size for line in self.lines)
+
+    @property
+    def bold(self) -> bool:
+        return all(line.bold for line in self.lines)
+
+    @property
+    def place(self) -> str:
+        return f"page {self.lines[0].page:,}"
+
+
+def blocks_of(pages: list[list[Line]], account: ReadAccount) -> Iterator[Block]:
+    """Yield the blocks of the lines of pages."""
+    ordered: list[Line] = []
+    margins = _margins(pages)
+    for lines in pages:
+        body = []
+        for line in lines:
+            reason = margins.get(id(line), "" if line.upright else "text at the side of a page")
+            if reason:
+                account.skip(reason, f"page {line.page:,}", _readable(line.text))
+            else:
+                body.append(line)
+        ordered += _in_reading_order(body, account)
+    if not ordered:
+        return
+    sizes: Counter[float] = Counter()
+    for line in ordered:
+        sizes[line.size] += len(line.text)
+    main = sizes.most_common(1)[0][0]
+    whole_words = Counter(word.lower() for line in ordered for word in re.findall(r"\w+(?:-\w+)*", line.text))
+    paragraphs = list(_paragraphs(ordered, main))
+    for paragraph in paragraphs:
+        paragraph.text = _joined(paragraph.lines, whole_words, account)
+    yield from _kinds(paragraphs, main, ordered)
+
+
+def _margins(pages: list[list[Line]]) -> dict[int, str]:
+    """Return id of a line → "page number" or "running head", for lines at the top or bottom of pages."""
+    found: dict[int, str] = {}
+    edges: dict[tuple[str, str], list[Line]] = {}
+    rows_of = [_edges(lines) for lines in pages]
+    outermost = (line for rows in rows_of for zone in rows.values() for line in zone[0] if line.text.isdecimal())
+    usual = Counter(int(line.text) - line.page for line in outermost).most_common(1)
+    for zones in rows_of:
+        for zone, rows in zones.items():
+            for place, row in enumerate(rows):
+                numbers = [
+                    line for line in row if place == 0 and len(line.text) < 40 and _PAGE_NUMBER.fullmatch(line.text)
+                ]
+                right = any(line.text.isdecimal() and int(line.text) - line.page == usual[0][0] for line in numbers)
+                for line in row:
+                    if line in numbers and (right or len(row) == 1):
+                        found[id(line)] = "page number"
+                    elif right and usual[0][1] > 1:  # beside the number of the page
+                        found[id(line)] = "running head"
+                    else:
+                        edges.setdefault((zone, _NUMBERS.sub("#", line.text.lower())), []).append(line)
+    for lines in edges.values():
+        least = 2 if len(pages) <= 4 else 3
+        height = statistics.median(line.bottom for line in lines)
+        near = [line for line in lines if abs(line.bottom - height) < 8]
+        if len({line.page for line in near}) >= least and len(lines[0].text) < 200:
+            found |= {id(line): "running head" for line in near}
+    return found
+
+
+def _edges(lines: list[Line]) -> dict[str, list[list[Line]]]:
+    """Return the highest and the lowest row of lines, each with the next one if that is near."""
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: -line.bottom):
+        if rows and abs(rows[-1][0].bottom - line.bottom) < 3:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    if len(rows) < 2:
+        return {}
+    outer = {"top": rows[:2], "bottom": rows[:-3:-1]}
+    near = {zone: abs(one[0].bottom - two[0].bottom) < 2 * one[0].size for zone, (one, two) in outer.items()}
+    return {zone: both[: 1 + near[zone]] for zone, both in outer.items()}
+
+
+def _in_reading_order(lines: list[Line], account: ReadAccount) -> list[Line]:
+    """Return the lines in the order of the file, or in that of their places if the file jumps back on the page."""
+    back = sum(
+        below.bottom > above.bottom + 0.8 * above.size and (above.beside(below) or below.right < above.left)
+        for above, below in pairwise(lines)
+    )
+    alternating = sum(abs(a.bottom - b.bottom) < 2 and not a.beside(b) for a, b in pairwise(lines))
+    if back == 0 and alternating * 3 < len(lines):
+        return lines
+    placed = _cut(lines)
+    if placed != lines:
+        account.notes["reading order"] = "by the places on the page"
+    return placed
+
+
+def _cut(lines: list[Line], depth: int = 0) -> list[Line]:
+    """Sort lines by cutting the page at its widest gaps, from top to bottom and from left to right."""
+    if len(lines) < 2 or depth > 40:
+        return sorted(lines, key=lambda line: (-line.bottom, line.left))
+    across = _gap(sorted((line.left, line.right) for line in lines))
+    down = _gap(sorted((-line.top, -line.bottom) for line in lines))
+    size = statistics.median(line.size for line in lines)
+    tall = max(line.top for line in lines) - min(line.bottom for line in lines) > 4 * size
+    if across and tall and across[0] > 0.6 * size:
+        parts = [
+            [line for line in lines if line.right <= across[1]],
+            [line for line in lines if line.right > across[1]],
+        ]
+    elif down:
+        parts = [
+            [line for line in lines if -line.bottom <= down[1]],
+            [line for line in lines if -line.bottom > down[1]],
+        ]
+    else:
+        return sorted(lines, key=lambda line: (-line.bottom, line.left))
+    return [line for part in parts for line in _cut(part, depth + 1)]
+
+
+def _gap(extents: list[tuple[float, float]]) -> tuple[float, float] | None:
+    """Return the width of the widest gap between extents, and where it begins."""
+    best, end = None, extents[0][1]
+    for begin, after in extents[1:]:
+        if begin > end and (best is None or begin - end > best[0]):
+            best = (begin - end, end)
+        end = max(end, after)
+    return best
+
+
+def _paragraphs(lines: Sequence[Line], main: float) -> Iterator[_Paragraph]:
+    """Yield the paragraphs that lines in reading order form."""
+    distances = [
+        above.bottom - below.bottom
+        for above, below in pairwise(lines)
+        if above.page == below.page and above.size == below.size == main and above.beside(below)
+        and 0 < above.bottom - below.bottom < 3 * main
+    ]  # fmt: skip
+    # Where most paragraphs have one line, the usual distance is that of paragraphs.
+    leading = min(statistics.median(distances), 2.0 * main) if distances else 1.2 * main
+    edges = _columns(lines)
+    open_lines: list[Line] = []
+    for line in lines:
+        if open_lines and _is_break(open_lines, line, leading / main, edges):
+            yield _Paragraph(open_lines)
+            open_lines = []
+        open_lines.append(line)
+    yield _Paragraph(open_lines)
+
+
+def _columns(lines: Sequence[Line]) -> dict[int, tuple[float, float]]:
+    """Return id of a line → left and right edge of its column on its page: of the lines that begin near it."""
+    edges: dict[tuple[int, int], tuple[float, float]] = {}
+    for line in lines:
+        place = (line.page, int(line.left // _NEAR))
+        left, right = edges.get(place, (line.left, line.right))
+        edges[place] = min(left, line.left), max(right, line.right)
+    found = {}
+    for line in lines:
+        around = (edges.get((line.page, int(line.left // _NEAR) + step)) for step in (-1, 0, 1))
+        near = [edge for edge in around if edge is not None]
+        found[id(line)] = min(left for left, _ in near), max(right for _, right in near)
+    return found
+
+
+def _is_break(before: list[Line], line: Line, leading: float, edges: dict[int, tuple[float, float]]) -> bool:
+    """Return whether a line begins a paragraph; ``leading`` is the usual distance of lines, in sizes."""
+    last = before[-1]
+    if abs(last.size - line.size) > 0.08 * last.size or last.bold != line.bold:
+        return True
+    ended = bool(_SENTENCE_END.search(last.text))
+    hyphenated = last.text[-1] in "\ufffe\u0002"
+    if hyphenated:
+        return False
+    left, right = edges[id(line)]
+    starts_item = bool(_BULLET.match(line.text))
+    distance = last.bottom - line.bottom
+    if last.page != line.page or distance < -0.5 * line.size or not last.beside(line):
+        if abs(distance) < 2 and last.page == line.page and line.left > last.right:  # a cell on the same line
+            return bool(ended)
+        return ended or starts_item or line.text[0].isupper()
+    if distance > 1.3 * leading * line.size or (starts_item and not _is_number_inside(before, line)):
+        return True
+    if ended and line.left - left > 0.8 * line.size and not _BULLET.match(before[0].text):
+        return True
+    _, right = edges[id(last)]
+    short = right - last.right > 0.12 * (right - edges[id(last)][0])
+    return ended and short
+
+
+def _is_number_inside(before: list[Line], line: Line) -> bool:
+    """Return whether a line begins with a number or dash by chance, in the middle of a sentence."""
+    return not _SENTENCE_END.search(before[-1].text) and not _BULLET.match(before[0].text)
+
+
+def _joined(lines: list[Line], whole_words: Counter[str], account: ReadAccount) -> str:
+    """Return the text of lines, with words joined that were hyphenated at their ends."""
+    pieces: list[str] = []
+    for line in lines:
+        after = _readable(line.text)
+        before = pieces[-1] if pieces else ""
+        if len(before) > 1 and before[-1] in _HYPHENS and before[-2].isalnum():
+            first, second = re.split(r"[^\w-]", before[:-1])[-1], re.split(r"[^\w-]", after)[0]
+            compound = f"{first}-{second}".lower()
+            if after[0].islower() and (not whole_words[compound] or whole_words[(first + second).lower()]):
+                account.change("hyphenated word joined", f"page {line.page:,}", f"{first}- {second}")
+                pieces[-1] = before[:-1]
+        elif pieces:
+            pieces.append(" ")
+        pieces.append(after)
+    return "".join(pieces)
+
+
+def _readable(text: str) -> str:
+    """Return a text with its marks of hyphens as hyphens."""
+    return text.replace("\ufffe", "-").replace("\u0002", "-")
+
+
+def _kinds(paragraphs: list[_Paragraph], main: float, lines: Sequence[Line]) -> Iterator[Block]:
+    total = sum(len(line.text) for line in lines)
+    bold_text = sum(len(line.text) for line in lines if line.bold) > 0.4 * total
+    sizes = sorted({p.size for p in paragraphs if _is_heading(p, main, False)}, reverse=True)
+    largest = [p for p in paragraphs if sizes and p.size == sizes[0] and _is_heading(p, main, False)]
+    title = largest[0] if len(largest) == 1 and largest[0].lines[0].page == 1 else None
+    lowest: dict[int, float] = {}
+    for line in lines:
+        if line.size >= 0.92 * main:
+            lowest[line.page] = min(lowest.get(line.page, line.bottom), line.bottom)
+    for paragraph in paragraphs:
+        first = paragraph.lines[0]
+        if _LEADER.search(paragraph.text):
+            kind, level = "table of contents", 0
+        elif paragraph is title:
+            kind, level = TITLE, 1
+        elif _is_heading(paragraph, main, not bold_text):
+            kind, level = HEADING, sizes.index(paragraph.size) + 1 if paragraph.size in sizes else len(sizes) + 1
+            level -= title is not None and level > 1
+        elif paragraph.size < 0.92 * main and _NOTE_MARK.match(paragraph.text) and (
+            first.bottom < lowest.get(first.page, 0.0)
+        ):  # fmt: skip
+            kind, level = "footnote", 0
+        else:
+            kind, level = LIST if _BULLET.match(paragraph.text) else PARAGRAPH, 0
+        yield Block(kind, paragraph.text, level, paragraph.place)
+
+
+def _is_heading(paragraph: _Paragraph, main: float, bold: bool) -> bool:
+    text = paragraph.text
+    if len(text) > 200 or len(paragraph.lines) > 3 or not any(ch.isalpha() for ch in text):
+        return False
+    if paragraph.size > _LARGER * main:
+        return not (len(text) > 100 and text.endswith("."))
+    return bold and paragraph.bold and paragraph.size > 0.97 * main and len(text) <= 120 and text[-1] not in ".,;:?!"
+
 
 _LOCK = threading.Lock()
 """PDFium is not safe for threads."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.protocols import Report
 from themescope.core.readers.blocks import (
     HEADING,
     LIST,
@@ -26,6 +25,7 @@ from themescope.core.readers.blocks import (
 )
 from themescope.core.readers.documents.packages import whole_bytes
 from themescope.core.readers.streams import FileHead
+from themescope.core.types import Report
 
 _TOKEN = re.compile(
     r"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n]+|([^\\{}\r\n]+)|\\\Z", re.DOTALL

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.errors import ReadError
-from themescope.core.protocols import Report
 from themescope.core.readers.blocks import (
     HEADING,
     LIST,
@@ -22,7 +21,7 @@ from themescope.core.readers.blocks import (
 from themescope.core.readers.documents.packages import attribute, local, parsed_xml, whole_bytes
 from themescope.core.readers.documents.turns import SPEAKER, TIME
 from themescope.core.readers.streams import FileHead
-from themescope.core.types import Value
+from themescope.core.types import Report, Value
 
 _ROOT = re.compile(r"<(?:\w+:)?(?:TEI|teiCorpus|TEI\.2)[\s>]")
 _PARAGRAPHS = {

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from themescope.core.config import option
 from themescope.core.errors import ReadError
-from themescope.core.protocols import Report
 from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentReader
 from themescope.core.readers.documents.turns import Layout, Turn
 from themescope.core.readers.plain_text import TextConfig, text_lines
 from themescope.core.readers.streams import FileHead
 from themescope.core.readers.streams import head as first_bytes
+from themescope.core.types import Report
 
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]]*\Z")
 _CUE_TIME = re.compile(r"((?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3})\s*-->\s*(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3}.*\Z")

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from themescope.core.protocols import Report
 from themescope.core.readers.blocks import (
     HEADING,
     LIST,
@@ -26,6 +25,7 @@ from themescope.core.readers.blocks import (
 )
 from themescope.core.readers.documents.packages import Package, attribute, local, made, names_in, walk
 from themescope.core.readers.streams import FileHead
+from themescope.core.types import Report
 
 _MAIN = "word/document.xml"
 _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}

@@ -5,7 +5,7 @@ from the inside, so that every character is read once per level, and levels are 
 
 The expansion of a template is a function of its positional and its named arguments. Its text may contain wikitext
 (links, emphasis), which later passes remove. The patterns follow the documentation of the templates on English
-Wikipedia; those of other languages are in :mod:`themescope.core.readers.wikitext.languages`.
+Wikipedia; those of other languages are in :mod:`themescope.core.readers.wikitext.page`.
 """
 
 from __future__ import annotations

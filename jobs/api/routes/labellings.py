@@ -16,10 +16,9 @@ from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling import changes, coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ClusterChange, StaleChangeError, Step
-from themescope.core.labelling.code_sets import combinations
-from themescope.core.labelling.codebook.portable import PortableCode
+from themescope.core.labelling.codebook.entries import PortableCode
 from themescope.core.labelling.operations import NOTE_LIMIT
-from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, Partition
+from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, Partition, combinations
 from themescope.core.records.answers import LabelledCluster, LabellingState, Page, SentenceLabel
 from themescope.core.records.stored import LabellingRecord, PredictionRecord, Sharing
 from themescope.core.types import Ids

@@ -30,14 +30,13 @@ from themescope.core.columns import (
     typed,
 )
 from themescope.core.errors import ConfigError, UnknownNameError
-from themescope.core.protocols import Report
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.formats import detect
 from themescope.core.readers.table import AUTO, DOCUMENTS, SENTENCES, header_of
 from themescope.core.readers.tables import TableForm
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusRecord
 from themescope.core.text.cleaning import text_key
-from themescope.core.types import Article, Ids, SectionRecord, Sentence, Value
+from themescope.core.types import Article, Ids, Report, SectionRecord, Sentence, Value
 from themescope.db.repositories.blocks import packed_blocks
 from themescope.db.repositories.corpus_edits import REMOVED_WAVES, WAVES, every_wave
 from themescope.db.store import Store, Unit

@@ -23,14 +23,27 @@ from typing import Any, TypeVar
 
 from themescope.core.columns import ColumnLevel, column_name
 from themescope.core.errors import AmbiguousFileError, ReadError
-from themescope.core.protocols import SILENT, Executor, PiecewiseReader, Reader, Report, SubReport, TypedReader
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.account import UNREADABLE, ReadAccount
 from themescope.core.readers.dataset_folders import files_below
 from themescope.core.readers.formats import detect
 from themescope.core.text.cleaning import clean
 from themescope.core.text.splitting import SentenceSplitter, split_article
-from themescope.core.types import Article, CodingUnit, Paragraph, Section, Shard, Value
+from themescope.core.types import (
+    SILENT,
+    Article,
+    CodingUnit,
+    Executor,
+    Paragraph,
+    PiecewiseReader,
+    Reader,
+    Report,
+    Section,
+    Shard,
+    SubReport,
+    TypedReader,
+    Value,
+)
 from themescope.jobs.common.importing.reading import each_apart, read_files, sent_by, time_limit
 
 COUNTED_BYTES = 20_000_000

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from themescope.core.errors import ReadError
-from themescope.core.protocols import NullReport, Report
 from themescope.core.readers.dataset_folders import files_below
 from themescope.core.readers.formats import Preview, preview
 from themescope.core.readers.streams import FileHead, packing_of
+from themescope.core.types import NullReport, Report
 from themescope.jobs.executors.base import POLL_S, Failure, data_of, end_with_parent
 
 T = TypeVar("T")

@@ -11,12 +11,12 @@ from datetime import timedelta
 
 from themescope.core.errors import AccessError, ConfigError, DataError, DuplicateNameError, UnknownNameError
 from themescope.core.records.stored import JobStatus, Role
-from themescope.db import personal_data
 from themescope.db.access import NOBODY, Actor
 from themescope.db.passwords import hash_password, is_outdated, verify
 from themescope.db.records import ApiTokenRecord, PersonRecord, SessionRecord, SignInMethod
-from themescope.db.repositories.accounts import NAME_KEPT as NAME_KEPT
-from themescope.db.repositories.accounts import token_hash
+from themescope.db.repositories import people as personal_data
+from themescope.db.repositories.people import NAME_KEPT as NAME_KEPT
+from themescope.db.repositories.people import token_hash
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit
 from themescope.db.types import clean_text

@@ -21,10 +21,9 @@ from themescope.core.columns import ColumnType, as_text, plain_values
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.estimates.report import replication_files
 from themescope.core.estimates.shares import CodedUnits
-from themescope.core.labelling.code_sets import code_clusters, code_names, has_code
 from themescope.core.labelling.markup import counted
-from themescope.core.labelling.partition import Partition
-from themescope.core.metrics.crosstabs import periods_of, usual_period
+from themescope.core.labelling.partition import Partition, code_clusters, code_names, has_code
+from themescope.core.metrics.statistics import periods_of, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord, Sharing
 from themescope.core.types import Floats, Ids
 from themescope.db.store import Unit
@@ -297,7 +296,7 @@ def groups_by(r: Unit, study: Study, name: str, period: str = "") -> list[str]:
 def groups_of(r: Unit, study: Study, column: ColumnRecord, period: str = "") -> list[str]:
     """Return the (n,) group of each sentence by a column: the category, or the period of a date; "" without any.
 
-    ``period`` is one of :data:`themescope.core.metrics.crosstabs.PERIODS`, by default one that suits the dates.
+    ``period`` is one of :data:`themescope.core.metrics.statistics.PERIODS`, by default one that suits the dates.
     """
     values = values_of(r, study, column)
     if column.type == ColumnType.DATE:

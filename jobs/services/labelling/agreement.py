@@ -13,7 +13,6 @@ from scipy.special import entr
 
 from themescope.core.errors import UnknownNameError
 from themescope.core.labelling.agreement import CommonCodes, common_codes, dispute
-from themescope.core.labelling.code_sets import ALLOWED, CodeSet, allows_several, code_clusters, coded, combinations
 from themescope.core.labelling.codebook.entries import entries_with
 from themescope.core.labelling.consensus import (
     CoAssignment,
@@ -27,7 +26,21 @@ from themescope.core.labelling.consensus import (
     support,
 )
 from themescope.core.labelling.operations import NOTE_LIMIT
-from themescope.core.labelling.partition import Cluster, Entry, EntryKey, EntryKind, Partition, free_name, start
+from themescope.core.labelling.partition import (
+    ALLOWED,
+    Cluster,
+    CodeSet,
+    Entry,
+    EntryKey,
+    EntryKind,
+    Partition,
+    allows_several,
+    code_clusters,
+    coded,
+    combinations,
+    free_name,
+    start,
+)
 from themescope.core.labelling.provenance import Source
 from themescope.core.metrics.partition import match_clusters
 from themescope.core.records.stored import LabellingRecord, Sharing

@@ -17,12 +17,19 @@ import numpy as np
 from themescope.core.columns import as_text
 from themescope.core.errors import DataError, ReadError
 from themescope.core.labelling.changes import apply
+from themescope.core.labelling.codebook import entries
 from themescope.core.labelling.codebook import operations as book
-from themescope.core.labelling.codebook import portable as documents
-from themescope.core.labelling.codebook.entries import SENTENCES, codes
-from themescope.core.labelling.codebook.portable import PortableCode, one_line, portable, reference, text_of
-from themescope.core.labelling.codebook.qda_xml import codebook as qda_codebook
-from themescope.core.labelling.codebook.qda_xml import read_codebook
+from themescope.core.labelling.codebook.entries import (
+    SENTENCES,
+    PortableCode,
+    codes,
+    one_line,
+    portable,
+    reference,
+    text_of,
+)
+from themescope.core.labelling.codebook.qda_project import codebook as qda_codebook
+from themescope.core.labelling.codebook.qda_project import read_codebook
 from themescope.core.labelling.markup import as_html, as_markdown
 from themescope.core.labelling.partition import Partition
 from themescope.core.readers.account import ReadAccount
@@ -87,22 +94,22 @@ def written(store: Store, labelling_id: int, suffix: str) -> str | bytes:
     """
     found = exported(store, labelling_id)
     if suffix == "json":
-        return documents.json_text(found.title, found.codes)
+        return entries.json_text(found.title, found.codes)
     if suffix == "csv":
-        return csv_text(documents.HEADER, documents.rows(found.codes))
+        return csv_text(entries.HEADER, entries.rows(found.codes))
     if suffix == "qdc":
         if not found.codes:
             raise DataError("There are no codes yet, and a REFI-QDA codebook needs one.")
         return qda_codebook(found.codes, found.seed)
     title = f"Codebook: {found.title}"
-    blocks = documents.blocks(title, found.about, found.codes)
-    return as_markdown(blocks) if suffix == "md" else as_html(blocks, title, documents.PRINTED)
+    blocks = entries.blocks(title, found.about, found.codes)
+    return as_markdown(blocks) if suffix == "md" else as_html(blocks, title, entries.PRINTED)
 
 
 def _codes_of_workbook(path: Path) -> tuple[list[PortableCode], ReadAccount]:
     account = ReadAccount()
     table = open_table(path, form=TableForm(header_row=1), account=account)
-    return documents.from_rows(table.columns, (list(map(as_text, row)) for _, row in table.rows)), account
+    return entries.from_rows(table.columns, (list(map(as_text, row)) for _, row in table.rows)), account
 
 
 def read_codes(path: Path, account: ReadAccount | None = None) -> list[PortableCode]:
@@ -126,8 +133,8 @@ def read_codes(path: Path, account: ReadAccount | None = None) -> list[PortableC
     try:
         text = path.read_bytes().decode("utf-8-sig")
         if suffix == "txt":
-            return documents.from_lines(text.splitlines())
-        return documents.from_json(text) if suffix == "json" else _from_csv(text)
+            return entries.from_lines(text.splitlines())
+        return entries.from_json(text) if suffix == "json" else _from_csv(text)
     except UnicodeDecodeError:
         raise ReadError(path, "this is not text in UTF-8.", "", "Export it again.") from None
     except csv.Error as error:
@@ -138,7 +145,7 @@ def _from_csv(text: str) -> list[PortableCode]:
     # Cells keep their line ends: each line of a cell of examples is one sentence.
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     rows = [[raw_cell(cell) for cell in row] for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)]
-    return documents.from_rows(rows[0] if rows else (), rows[1:])
+    return entries.from_rows(rows[0] if rows else (), rows[1:])
 
 
 def finder(store: Store, ids: Ids, wanted: Iterable[PortableCode]) -> Callable[[str], int | None]:

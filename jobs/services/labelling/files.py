@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from themescope.core.errors import DataError, ReadError, StoreError
-from themescope.core.labelling.code_sets import code_names
-from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.partition import Partition, code_names
 from themescope.core.labelling.provenance import Maker, Provenance, Source
 from themescope.core.readers.documents.packages import DAMAGE
 from themescope.core.readers.streams import excessive_size

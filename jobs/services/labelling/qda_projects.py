@@ -19,9 +19,8 @@ import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import Step, apply
-from themescope.core.labelling.code_sets import code_names, coded
 from themescope.core.labelling.codebook import operations as book
-from themescope.core.labelling.codebook.portable import PortableCode, one_line
+from themescope.core.labelling.codebook.entries import PortableCode, one_line
 from themescope.core.labelling.codebook.qda_project import (
     ProjectHead,
     QdaSpan,
@@ -35,7 +34,7 @@ from themescope.core.labelling.codebook.qda_project import (
 )
 from themescope.core.labelling.codebook.qda_reader import OUTSIDE, ProjectReader
 from themescope.core.labelling.operations import NOTE_LIMIT
-from themescope.core.labelling.partition import UNASSIGNED, Partition, start
+from themescope.core.labelling.partition import UNASSIGNED, Partition, code_names, coded, start
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows
 from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import ArticleRecord, LabellingRecord

@@ -29,10 +29,8 @@ from themescope.core.labelling.changes import (
     rewind,
     undo_state,
 )
-from themescope.core.labelling.code_sets import allows_several
-from themescope.core.labelling.coding import onto
-from themescope.core.labelling.hierarchy import ClusterGroup, with_sub_themes
-from themescope.core.labelling.partition import UNASSIGNED, Partition, distinct_names, free_name
+from themescope.core.labelling.coding import ClusterGroup, onto, with_sub_themes
+from themescope.core.labelling.partition import UNASSIGNED, Partition, allows_several, distinct_names, free_name
 from themescope.core.labelling.provenance import back_to
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
@@ -297,10 +295,9 @@ def preview_parts(
 
     Raises ``DataError`` if there are fewer different sentences than parts.
     """
-    from themescope.core.clustering.repeats import distinct_texts
+    from themescope.core.clustering.inputs import distinct_texts
     from themescope.core.labelling.suggestions import propose
-    from themescope.core.tasks.density import load_calibration
-    from themescope.core.tasks.theme_counts import suggest
+    from themescope.core.tasks.density import load_calibration, suggest
 
     reason = ""
     if k is None:

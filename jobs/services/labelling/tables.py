@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from themescope.core.errors import DataError, UnknownNameError
-from themescope.core.labelling.code_sets import coded
-from themescope.core.labelling.partition import Cluster, start
+from themescope.core.labelling.partition import Cluster, coded, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
 from themescope.core.readers.tables import TEXT_NAMES, Sheet, likely_column, one_line, raw_cell
 from themescope.core.records.stored import LabellingRecord

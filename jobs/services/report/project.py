@@ -37,7 +37,7 @@ from themescope.core.labelling.markup import (
 )
 from themescope.core.labelling.methods_section import REFERENCES, agreement, paragraphs, people
 from themescope.core.metrics.coding_agreement import Agreement
-from themescope.core.metrics.crosstabs import share_intervals
+from themescope.core.metrics.statistics import share_intervals
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, EditKind, LabellingRecord, RunRecord
 from themescope.core.text.cleaning import folded_name
 from themescope.core.text.languages import shares_text

@@ -25,11 +25,11 @@ from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.models import REGISTRY as MODELS
 from themescope.core.models.artifact import load_model
 from themescope.core.paths import model_folder
-from themescope.core.protocols import SILENT, Model, NullReport
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.formats import sample
 from themescope.core.registry import Card
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
+from themescope.core.types import SILENT, Model, NullReport
 
 Value = float | str
 Fingerprint = list[Value]

@@ -19,11 +19,10 @@ from tests.contracts.fingerprints.inputs import (
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.config import digest_of
 from themescope.core.models import REGISTRY as MODELS
-from themescope.core.protocols import SILENT
 from themescope.core.registry import Card
 from themescope.core.text.splitting import SentenceSplitter
 from themescope.core.triplets.rules import TripletRules
-from themescope.core.types import Split
+from themescope.core.types import SILENT, Split
 
 
 def imported() -> Fingerprint:
@@ -55,7 +54,7 @@ def drawn() -> Fingerprint:
 
     Later rounds amplify the rounding errors of a processor until nothing can be compared.
     """
-    from themescope.core.projection.maps import UmapConfig, faithfulness, project
+    from themescope.core.projection import UmapConfig, faithfulness, project
 
     vectors = (fixed(60, 8) * 0.8 ** np.arange(8)).astype(np.float32)
     found: Fingerprint = [faithfulness(vectors, vectors[:, :2])]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.clustering.naming import NameWord, WordReader, joined, level_names, theme_names, theme_words
-from themescope.core.clustering.unspaced_words import split, unspaced_words
+from themescope.core.text.languages import split, unspaced_words
 
 TEXTS = [
     "Violent video games make children aggressive",

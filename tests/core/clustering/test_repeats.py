@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from themescope.core.clustering.repeats import distinct_texts, with_duplicates
+from themescope.core.clustering.inputs import distinct_texts, with_duplicates
 from themescope.core.text.cleaning import text_key
 
 

@@ -12,9 +12,16 @@ import pytest
 
 from tests.core.estimates.studies import Study
 from themescope.core.errors import DataError
-from themescope.core.estimates.planner import plan
 from themescope.core.estimates.report import REFERENCES, estimates, paragraphs, replication_files
-from themescope.core.estimates.shares import CodedUnits, ShareEstimate, composition, difference, regression, shares
+from themescope.core.estimates.shares import (
+    CodedUnits,
+    ShareEstimate,
+    composition,
+    difference,
+    plan,
+    regression,
+    shares,
+)
 from themescope.core.labelling.markup import latex_text, markdown
 
 UNITS = Study(0.2, documents=150, per_document=20, correlation=0.1, unequal=True).draw(np.random.default_rng(1))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.core.labelling.test_labelling import Choose, LabellingSession, at
 from themescope.core.errors import DataError
-from themescope.core.labelling import hierarchy
+from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import apply, misplaced
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
@@ -83,28 +83,28 @@ def test_clusters_that_become_one_part_leave_no_empty_cluster_and_no_lost_sub_th
 
 def test_clusters_are_grouped_moved_out_and_dissolved() -> None:
     p = made()
-    grouped = done(p, hierarchy.put_under(p, [4], 1))
+    grouped = done(p, coding.put_under(p, [4], 1))
     assert parents(grouped) == {1: None, 2: 1, 3: 1, 4: 1}
-    assert hierarchy.total_sizes(grouped) == {1: 18, 2: 5, 3: 5, 4: 6}
-    assert parents(done(p, hierarchy.move_out(p, [2]))) == {1: None, 2: None, 3: 1, 4: None}
-    assert parents(done(p, hierarchy.dissolve(p, 1))) == {1: None, 2: None, 3: None, 4: None}
-    assert parents(done(p, hierarchy.put_under(p, [1], 4))) == {1: 4, 2: 4, 3: 4, 4: None}
-    new = done(p, hierarchy.group(p, [hierarchy.ClusterGroup("World", (1, 4))], 5))
+    assert coding.total_sizes(grouped) == {1: 18, 2: 5, 3: 5, 4: 6}
+    assert parents(done(p, coding.move_out(p, [2]))) == {1: None, 2: None, 3: 1, 4: None}
+    assert parents(done(p, coding.dissolve(p, 1))) == {1: None, 2: None, 3: None, 4: None}
+    assert parents(done(p, coding.put_under(p, [1], 4))) == {1: 4, 2: 4, 3: 4, 4: None}
+    new = done(p, coding.group(p, [coding.ClusterGroup("World", (1, 4))], 5))
     assert parents(new) == {1: 5, 2: 5, 3: 5, 4: 5, 5: None} and new.sizes()[5] == 0
-    assert parents(done(new, hierarchy.dissolve(new, 5))) == {1: None, 2: None, 3: None, 4: None}
+    assert parents(done(new, coding.dissolve(new, 5))) == {1: None, 2: None, 3: None, 4: None}
     with pytest.raises(DataError, match="sub-code"):
-        hierarchy.put_under(p, [4], 2)
+        coding.put_under(p, [4], 2)
     with pytest.raises(DataError, match="Choose codes"):
-        hierarchy.group(p, [hierarchy.ClusterGroup("Nothing", ())], 5)
-    assert not hierarchy.put_under(p, [1], 1).change_set and not hierarchy.dissolve(p, 4).change_set
+        coding.group(p, [coding.ClusterGroup("Nothing", ())], 5)
+    assert not coding.put_under(p, [1], 1).change_set and not coding.dissolve(p, 4).change_set
 
 
 def test_either_level_can_be_shown() -> None:
     p = made()
-    assert hierarchy.theme_numbers(p).tolist() == [1] * 12 + [4] * 6 + [UNASSIGNED] * 2
-    assert sorted(hierarchy.at_theme_level(p).clusters) == [1, 4]
-    assert [c.number for c in hierarchy.in_order(p)] == [1, 2, 3, 4]
-    assert hierarchy.with_sub_themes(p, [1]) == [1, 2, 3]
+    assert coding.theme_numbers(p).tolist() == [1] * 12 + [4] * 6 + [UNASSIGNED] * 2
+    assert sorted(coding.at_theme_level(p).clusters) == [1, 4]
+    assert [c.number for c in coding.in_order(p)] == [1, 2, 3, 4]
+    assert coding.with_sub_themes(p, [1]) == [1, 2, 3]
 
 
 # ---------------------------------------------------------------- any sequence of operations
@@ -130,14 +130,14 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
     st.builds(lambda w, t: lambda p, n: op.rename(p, at(p, w), t), place, name),
     st.builds(lambda i: lambda p, n: in_two(p, i, n), some),
     st.builds(lambda w: lambda p, n: in_two(p, p.members(at(p, w)), n), place),
-    st.builds(lambda v, w: lambda p, n: hierarchy.put_under(p, all_at(p, v), at(p, w)), some_places, place),
+    st.builds(lambda v, w: lambda p, n: coding.put_under(p, all_at(p, v), at(p, w)), some_places, place),
     st.builds(
-        lambda v, t: lambda p, n: hierarchy.group(p, [hierarchy.ClusterGroup(t, tuple(all_at(p, v)))], n),
+        lambda v, t: lambda p, n: coding.group(p, [coding.ClusterGroup(t, tuple(all_at(p, v)))], n),
         some_places,
         name,
     ),
-    st.builds(lambda v: lambda p, n: hierarchy.move_out(p, all_at(p, v)), some_places),
-    st.builds(lambda w: lambda p, n: hierarchy.dissolve(p, at(p, w)), place),
+    st.builds(lambda v: lambda p, n: coding.move_out(p, all_at(p, v)), some_places),
+    st.builds(lambda w: lambda p, n: coding.dissolve(p, at(p, w)), place),
 )
 
 

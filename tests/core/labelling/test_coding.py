@@ -6,10 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
-from themescope.core.labelling import coding, hierarchy
+from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, StaleChangeError, apply, renumbered
-from themescope.core.labelling.code_sets import (
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.entries import codes, entry_of
+from themescope.core.labelling.partition import (
+    UNASSIGNED,
+    Cluster,
+    Partition,
     allows_several,
     code_clusters,
     code_names,
@@ -17,10 +22,8 @@ from themescope.core.labelling.code_sets import (
     code_sizes,
     combinations,
     has_code,
+    start,
 )
-from themescope.core.labelling.codebook import operations as book
-from themescope.core.labelling.codebook.entries import codes, entry_of
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 
 IDS = np.arange(1, 9)
 CODES = {1: "Housing", 2: "Rent", 3: "Tax"}
@@ -102,7 +105,7 @@ def test_a_combination_is_changed_through_its_codes() -> None:
         lambda: op.delete(p, 4),
         lambda: op.merge(p, [4], 1),
         lambda: coding.add_code(p, ids(3), 4, 9),
-        lambda: hierarchy.put_under(p, [4], 1),
+        lambda: coding.put_under(p, [4], 1),
     ):
         with pytest.raises(DataError, match="“Housing \\+ Rent” is a combination of codes"):
             refused()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError, DuplicateNameError, ThemescopeError
-from themescope.core.labelling import coding, hierarchy
+from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import (
     ChangeSet,
@@ -28,7 +28,6 @@ from themescope.core.labelling.changes import (
     rewind,
     undo_state,
 )
-from themescope.core.labelling.code_sets import broken, combinations
 from themescope.core.labelling.learning import stop_metric, use_metric
 from themescope.core.labelling.partition import (
     UNASSIGNED,
@@ -36,6 +35,8 @@ from themescope.core.labelling.partition import (
     Entry,
     EntryKind,
     Partition,
+    broken,
+    combinations,
     free_colour,
     free_name,
     misplaced,
@@ -66,7 +67,7 @@ def check(first: Partition, partition: Partition) -> None:
     assert len({*made}) == len(made)
     assert len({cluster.name for cluster in partition.clusters.values()}) == len(partition.clusters)
     assert all(set(entry.sentences) <= ids for entry in partition.entries.values())
-    totals = hierarchy.total_sizes(partition)
+    totals = coding.total_sizes(partition)
     tops = [n for n, cluster in partition.clusters.items() if cluster.parent is None]
     assert sum(totals[n] for n in tops) == (partition.numbers >= 0).sum()
 

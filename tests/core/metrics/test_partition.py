@@ -13,8 +13,8 @@ from sklearn import metrics
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.errors import DataError
 from themescope.core.metrics import REGISTRY
-from themescope.core.metrics.crosstabs import crosstab, once_per_article, periods_of, share_intervals, usual_period
 from themescope.core.metrics.partition import ContingencyTable, MatchedPair, Matching, match_clusters
+from themescope.core.metrics.statistics import crosstab, once_per_article, periods_of, share_intervals, usual_period
 
 THEIRS = {
     "mi": metrics.mutual_info_score,

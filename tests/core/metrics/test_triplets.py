@@ -21,8 +21,7 @@ from themescope.core.metrics.triplets import (
     section_pairs,
     triplet_accuracy,
 )
-from themescope.core.protocols import SILENT, NullReport, Report
-from themescope.core.types import Corpus, Sentence, TripletTexts, Vectors
+from themescope.core.types import SILENT, Corpus, NullReport, Report, Sentence, TripletTexts, Vectors
 
 
 class Numbers:

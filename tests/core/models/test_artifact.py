@@ -16,8 +16,7 @@ from themescope.core.models.artifact import load_model, read_info, read_tensors,
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.paths import pretrained_folders
-from themescope.core.protocols import SILENT
-from themescope.core.types import Corpus, Sentence, Split, split_of_title
+from themescope.core.types import SILENT, Corpus, Sentence, Split, split_of_title
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
-from themescope.core.projection.geometry import box, inside
+from themescope.core.projection import box, inside
 
 PLACE = st.tuples(st.integers(0, 40), st.integers(0, 40))
 

@@ -11,8 +11,8 @@ from scipy import sparse
 from scipy.spatial.distance import pdist
 
 from themescope.core.errors import Cancelled, DataError
-from themescope.core.projection.maps import Reduction, UmapConfig, faithfulness, fit, load_umap, project, sample
-from themescope.core.protocols import SILENT, NullReport
+from themescope.core.projection import Reduction, UmapConfig, faithfulness, fit, load_umap, project, sample
+from themescope.core.types import SILENT, NullReport
 
 FAST = UmapConfig(epochs=60)
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.projection.geometry import merged, numbered, regions
+from themescope.core.projection import merged, numbered, regions
 
 POINTS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=120)
 

@@ -22,7 +22,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.readers.samples import archive, dump, page, reuters
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.documents.epub import made_of as epub_of
 from themescope.core.readers.documents.open_document import made_of as odt_of
@@ -30,6 +29,7 @@ from themescope.core.readers.documents.packages import made
 from themescope.core.readers.documents.pdf import made_of as pdf_of
 from themescope.core.text.cleaning import clean
 from themescope.core.text.splitting import SentenceSplitter, split_article
+from themescope.core.types import SILENT
 
 Parts = Sequence[tuple[str, str]]
 """Kind and text of the pieces of a file, in order."""

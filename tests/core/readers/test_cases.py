@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from themescope.core.errors import ReadError
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect
 from themescope.core.text.cleaning import clean
 from themescope.core.text.splitting import SentenceSplitter, split_article
+from themescope.core.types import SILENT
 
 ROOT = Path(__file__).parents[3]
 CASES = Path(os.environ.get("THEMESCOPE_SHARED_DATA") or ROOT.parent / "shared" / "data").parent / "cases" / "files"

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from themescope.core.errors import ReadError
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY, dataset_folders
 from themescope.core.readers.dataset_folders import unpack
 from themescope.core.readers.formats import detect
+from themescope.core.types import SILENT
 
 
 def parquet(rows: int = 3) -> bytes:

@@ -7,13 +7,13 @@ import pytest
 
 from tests.core.readers.samples import texts, write
 from themescope.core.errors import ReadError
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.documents.open_document import made_of as odt_of
 from themescope.core.readers.documents.packages import made
 from themescope.core.readers.documents.pdf import made_of as pdf_of
 from themescope.core.readers.formats import detect
 from themescope.core.text.splitting import SentenceSplitter, split_article
+from themescope.core.types import SILENT
 
 
 def read(path, **options):

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from themescope.core.errors import ReadError
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
-from themescope.core.readers.encodings import guesses, is_certain
+from themescope.core.readers.streams import guesses, is_certain
+from themescope.core.types import SILENT
 
 TEXTS = {
     "de": (

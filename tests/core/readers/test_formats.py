@@ -6,10 +6,10 @@ import pytest
 
 from tests.core.readers.samples import SCB, WIKITEXT, dump, jsonl, page, texts, write
 from themescope.core.errors import ReadError
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY, streams
+from themescope.core.readers.blocks import title_of
 from themescope.core.readers.formats import detect
-from themescope.core.readers.outline import title_of
+from themescope.core.types import SILENT
 
 
 def read(id, path, **settings):

@@ -12,12 +12,11 @@ import pytest
 
 from tests.core.readers.hostile import SYNTAX, TEXT, Parts, file_of, repeated
 from themescope.core.errors import ReadError
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect
 from themescope.core.text.languages import content_words, tokenize
 from themescope.core.text.splitting import SentenceSplitter, split_article
-from themescope.core.types import Article
+from themescope.core.types import SILENT, Article
 
 SIZE = 2_000
 GROWTH = 8.0

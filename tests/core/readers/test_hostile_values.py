@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from tests.core.readers.samples import MESSAGE, archive
 from themescope.core.errors import ReadError
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect, sample
-from themescope.core.readers.html_tokens import Tag, tokens, unescape
+from themescope.core.readers.html import Tag, tokens, unescape
 from themescope.core.readers.tables import read_sheet
+from themescope.core.types import SILENT
 
 NEAR = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PIECES = [

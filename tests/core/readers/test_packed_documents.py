@@ -11,11 +11,11 @@ import pytest
 from tests.core.readers.samples import write
 from tests.core.readers.test_documents import listed, read
 from themescope.core.errors import ReadError
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.documents.open_document import made_of as odt_of
 from themescope.core.readers.documents.packages import made
 from themescope.core.readers.formats import preview
+from themescope.core.types import SILENT
 
 
 def texts(articles):

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect
 from themescope.core.readers.plain_text import BLOCK, LINE, paragraphs_of
 from themescope.core.text.cleaning import clean
+from themescope.core.types import SILENT
 
 PROSE = (
     "The city council met on Tuesday. It was decided that the new bridge, which had been planned for years, would not "

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from sentence_splitter import SentenceSplitter as Package
 
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect
 from themescope.core.text.splitting import SentenceSplitter
+from themescope.core.types import SILENT
 
 DEBRIS = re.compile(
     r"\{\{|\}\}|\[\[|\]\]|<ref|'''|==|\(\s*\)|  | ,(?=\s)|^[,;:)]|,,|&nbsp;|\{\||\|\}|<!--|__[A-Z]+__|\bthumb\|"

@@ -7,7 +7,6 @@ import pytest
 
 from tests.core.readers.samples import MESSAGE, STORY, archive, message, messages, reuters, story, texts, write
 from themescope.core.errors import ReadError
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect
 from themescope.core.readers.newsgroups import (
@@ -18,6 +17,7 @@ from themescope.core.readers.newsgroups import (
     without_signature,
 )
 from themescope.core.readers.reuters_sgml import TOPICS
+from themescope.core.types import SILENT
 
 
 def read(id, path, **settings):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from themescope.core.readers.outline import Outline
+from themescope.core.readers.blocks import Outline
 from themescope.core.readers.wikitext.page import LinkRemoval, read_page
 
 DEBRIS = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|</|'''|''|==|\(\s*\)|  | ,|^[,;:)]|&nbsp;|\{\||\|\}")

@@ -13,11 +13,10 @@ from tests.places import ROOT
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
 from themescope.core.errors import Cancelled, DataError, UnknownNameError
 from themescope.core.metrics import REGISTRY as METRICS
-from themescope.core.protocols import SILENT, NullReport
 from themescope.core.tasks.density import FILE, copy_calibration, load_calibration, save_calibration
 from themescope.core.tasks.scb import Item, cluster_items, score_labels
 from themescope.core.tasks.waves import ThemeCentres, new_themes
-from themescope.core.types import Float32, Ids
+from themescope.core.types import SILENT, Float32, Ids, NullReport
 from themescope.jobs.executors.base import LocalConfig, LocalExecutor
 
 

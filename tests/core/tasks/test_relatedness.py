@@ -10,7 +10,6 @@ from themescope.core.errors import DataError, ReadError
 from themescope.core.metrics.relatedness import agreement_with_scores, pearson, spearman
 from themescope.core.metrics.triplets import triplet_accuracy
 from themescope.core.models import REGISTRY
-from themescope.core.protocols import SILENT
 from themescope.core.tasks.relatedness import (
     PairSet,
     RelatednessOrder,
@@ -20,7 +19,7 @@ from themescope.core.tasks.relatedness import (
     read_sick,
     soft_targets,
 )
-from themescope.core.types import Corpus, TripletTexts
+from themescope.core.types import SILENT, Corpus, TripletTexts
 
 HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 WORDS = ["river", "city", "team", "cup", "king", "plain", "sea", "port", "council", "hall", "game", "final"]

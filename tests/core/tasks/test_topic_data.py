@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.tasks.topics import PUBLISHED, TopicDocument, TopicSettings, assemble, central, long_enough
 from themescope.core.text.splitting import SentenceSplitter, split_article
-from themescope.core.types import Sentence
+from themescope.core.types import SILENT, Sentence
 
 SETTINGS = TopicSettings()
 

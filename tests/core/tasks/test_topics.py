@@ -12,7 +12,6 @@ from sklearn.linear_model import LogisticRegression
 
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.metrics.statistics import bootstrap_mean
-from themescope.core.protocols import NullReport
 from themescope.core.tasks.topics import (
     SCORES,
     MaxEntSettings,
@@ -22,6 +21,7 @@ from themescope.core.tasks.topics import (
     scores_with_intervals,
     tuned,
 )
+from themescope.core.types import NullReport
 
 
 def blobs(n=240, k=4, dim=12, spread=1.0, seed=0):

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from tests.core.triplets.articles import article, plain, section, words
 from themescope.core.config import config_from_dict
 from themescope.core.errors import ConfigError, DataError
-from themescope.core.protocols import SILENT
 from themescope.core.triplets.rules import ArticleSentences, TripletRules, positioned
 from themescope.core.triplets.sample import SampledTriplets, sample_triplets
-from themescope.core.types import Article, Paragraph, Section, Sentence, Split
+from themescope.core.types import SILENT, Article, Paragraph, Section, Sentence, Split
 
 ALL = TripletRules(profile="all")
 SOURCES = ("adjacent", "same_article", "random_article")

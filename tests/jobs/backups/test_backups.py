@@ -23,7 +23,7 @@ from tests.jobs.helpers import wait_for
 from tests.jobs.test_cli import call, call_json
 from tests.servers import PostgresServer
 from themescope.core.errors import DataError, ReadError, StoreError
-from themescope.db import label_tables as lt
+from themescope.db import tables as t
 from themescope.db.engine import newest
 from themescope.db.settings import Settings
 from themescope.db.store import Store
@@ -56,7 +56,7 @@ def test_a_restored_store_equals_the_one_that_was_saved(store: Store, target: Se
     restored = Store(target)
     assert rows(restored) == rows(store) and files(restored) == files(store)
     with restored.reading() as r:
-        assert r.people.connection.scalar(sa.select(sa.func.count()).select_from(lt.session)) == 0
+        assert r.people.connection.scalar(sa.select(sa.func.count()).select_from(t.session)) == 0
         model = r.models.by_name("model")
         assert np.array_equal(r.embeddings.get(model.id, [2])[2], np.full((12, 4), 2, dtype=np.float32))
     restored.artifacts.check(model.artifact)

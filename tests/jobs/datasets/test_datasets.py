@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 
 from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import ConfigError, DataError, ReadError
-from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.arrow_tables import METADATA
 from themescope.core.readers.dataset_folders import dataset_files, is_dataset
 from themescope.core.readers.formats import detect, preview
 from themescope.core.text.cleaning import clean
-from themescope.core.types import Article, Paragraph, Section
+from themescope.core.types import SILENT, Article, Paragraph, Section
 from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store

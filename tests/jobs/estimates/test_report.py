@@ -14,7 +14,7 @@ from tests.jobs.estimates.survey import ROWS, survey
 from tests.jobs.test_kinds import do
 from themescope.core.estimates.shares import share
 from themescope.core.labelling.markup import Block, HeadingBlock, ParagraphBlock, Picture, Table, as_html, as_markdown
-from themescope.core.metrics.crosstabs import share_intervals
+from themescope.core.metrics.statistics import share_intervals
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.jobs.executors import shards
-from themescope.core.protocols import SILENT
-from themescope.core.types import Shard
+from themescope.core.types import SILENT, Shard
 from themescope.jobs.executors import open_executor
 
 

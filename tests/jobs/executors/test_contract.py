@@ -9,8 +9,7 @@ import pytest
 from tests.jobs.executors import shards as fns
 from tests.jobs.executors.conftest import RAY
 from themescope.core.errors import Cancelled, DataError, ExecutorError, ReadError
-from themescope.core.protocols import SILENT, NullReport
-from themescope.core.types import Shard
+from themescope.core.types import SILENT, NullReport, Shard
 from themescope.jobs.executors.base import MAX_DEATHS, ArrayRecords, LocalConfig, LocalExecutor, ShardExecutor
 
 

@@ -12,8 +12,7 @@ from tests.homes import MakeHome
 from tests.jobs.executors import shards
 from tests.jobs.executors.conftest import RAY
 from tests.jobs.helpers import WORDS
-from themescope.core.protocols import SILENT
-from themescope.core.types import Shard, Split
+from themescope.core.types import SILENT, Shard, Split
 from themescope.db.store import Store
 from themescope.jobs.executors.base import LocalConfig, LocalExecutor, ShardExecutor
 from themescope.jobs.executors.ray_cluster import AHEAD

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.code_sets import code_names
+from themescope.core.labelling.partition import code_names
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here

@@ -13,8 +13,7 @@ from themescope.core.errors import DataError, ReadError
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import Kind, StaleChangeError
-from themescope.core.labelling.code_sets import code_names
-from themescope.core.labelling.partition import UNASSIGNED, free_name
+from themescope.core.labelling.partition import UNASSIGNED, code_names, free_name
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Split
 from themescope.db.records import NewLabelling

@@ -10,7 +10,7 @@ from tests.jobs.helpers import only_plan
 from tests.jobs.labelling.test_labels_of_other_tools import TEXTS, corpus_of
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.code_sets import allows_several, code_names
+from themescope.core.labelling.partition import allows_several, code_names
 from themescope.core.readers.tables import read_sheet
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.records import NewLabelling

@@ -13,7 +13,7 @@ from tests.db.texts import add_corpus
 from tests.jobs.helpers import only_plan
 from tests.jobs.test_cli import call, call_json
 from themescope.core.errors import DataError, UnknownNameError
-from themescope.core.labelling import hierarchy
+from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.readers.tables import Sheet, read_sheet
@@ -120,8 +120,8 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
     session.do(op.note(session.partition, session.partition.ids[5:6], "a note\n\n= of lines"))
     session.do(op.mark(session.partition, session.partition.ids[4:7], True))
     session.do(op.unassign(session.partition, session.partition.ids[-2:]))
-    session.do(hierarchy.put_under(session.partition, [2], 1))
-    session.do(hierarchy.group(session.partition, [hierarchy.ClusterGroup("Above", (3,))], session.next_number))
+    session.do(coding.put_under(session.partition, [2], 1))
+    session.do(coding.group(session.partition, [coding.ClusterGroup("Above", (3,))], session.next_number))
     rows = files.rows(sqlite_store, record.id)
     path = tmp_path / f"labels.{kind}"
     written = {"csv": csv_text, "jsonl": json_lines}.get(kind)

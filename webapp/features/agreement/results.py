@@ -19,7 +19,7 @@ from themescope.core.labelling.agreement import (
     compare,
     pair_alpha,
 )
-from themescope.core.labelling.code_sets import CodeSet
+from themescope.core.labelling.partition import CodeSet
 from themescope.core.metrics.partition import match_clusters
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Labels, Sentence

@@ -13,7 +13,6 @@ import streamlit as st
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, EntryChange, StaleChangeError, Step
-from themescope.core.labelling.code_sets import code_sizes
 from themescope.core.labelling.codebook import entries as book_entries
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import (
@@ -30,7 +29,7 @@ from themescope.core.labelling.codebook.entries import (
     versions,
 )
 from themescope.core.labelling.operations import Operation, OperationKind
-from themescope.core.labelling.partition import Cluster, EntryKind, Partition, start
+from themescope.core.labelling.partition import Cluster, EntryKind, Partition, code_sizes, start
 from themescope.core.labelling.task_items import EXPLANATION_LIMIT, training_items
 from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import LabellingRecord

@@ -20,11 +20,10 @@ from uuid import uuid4
 import numpy as np
 
 from themescope.core.errors import StoreUnavailableError, ThemescopeError
-from themescope.core.labelling import coding, hierarchy
+from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.code_sets import allows_several, code_sets
 from themescope.core.labelling.codebook import operations as codebook
-from themescope.core.labelling.partition import Partition, free_name
+from themescope.core.labelling.partition import Partition, allows_several, code_sets, free_name
 from themescope.core.types import Ids
 from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services.labelling.session import LabellingSession, place_of
@@ -268,9 +267,7 @@ def _put_under(state: RelabelState, action: Mapping[str, Any]) -> None:
     """Put clusters that were dragged under a theme; a sub-theme stands for its theme."""
     numbers, theme = ids_of(action.get("clusters")).tolist(), action.get("theme")
     if is_int(theme) and theme in state.partition.clusters:
-        state.apply(
-            lambda p: hierarchy.put_under(p, numbers, hierarchy.theme_of(p.clusters, theme)), keep_selection=True
-        )
+        state.apply(lambda p: coding.put_under(p, numbers, coding.theme_of(p.clusters, theme)), keep_selection=True)
 
 
 def _on_cluster(make: Callable[[Partition, int], op.Operation]) -> Handler:
@@ -353,6 +350,6 @@ HANDLERS: dict[str, Handler] = {
     "recolour": _recolour,
     "merge_into": _merge_into,
     "put_under": _put_under,
-    "move_out": _on_cluster(lambda p, number: hierarchy.move_out(p, [number])),
-    "dissolve": _on_cluster(hierarchy.dissolve),
+    "move_out": _on_cluster(lambda p, number: coding.move_out(p, [number])),
+    "dissolve": _on_cluster(coding.dissolve),
 }

@@ -11,14 +11,13 @@ from typing import Literal
 
 import streamlit as st
 
-from themescope.core.labelling import hierarchy
+from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.code_sets import code_clusters, code_sizes
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import Code, CodebookEntry, entry_of
-from themescope.core.labelling.hierarchy import ClusterGroup
+from themescope.core.labelling.coding import ClusterGroup
 from themescope.core.labelling.operations import NOTE_LIMIT
-from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, free_name
+from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, code_clusters, code_sizes, free_name
 from themescope.core.labelling.suggestions import ClusterPart, clusterers
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling import assistance
@@ -128,13 +127,13 @@ def _group(state: RelabelState) -> None:
 
 
 def _chosen_group(state: RelabelState) -> bool:
-    p, totals = state.partition, hierarchy.total_sizes(state.partition)
+    p, totals = state.partition, coding.total_sizes(state.partition)
 
     def label(number: int) -> str:
         return f"{p.clusters[number].name} ({totals[number]:,})"
 
     own = sorted(clusters_of_selection(state))
-    ordered = [cluster.number for cluster in hierarchy.in_order(p)]
+    ordered = [cluster.number for cluster in coding.in_order(p)]
     chosen = st.multiselect("Codes", ordered, default=own, format_func=label, key=f"code_grouping_clusters_{own}")
     themes = [number for number in ordered if p.clusters[number].parent is None and number not in chosen]
     theme = st.selectbox(
@@ -152,9 +151,9 @@ def _chosen_group(state: RelabelState) -> bool:
         return False
     if theme == _NEW:
         groups = [ClusterGroup(name, tuple(chosen))]
-        state.apply(lambda p: hierarchy.group(p, groups, state.session.next_number), keep_selection=True)
+        state.apply(lambda p: coding.group(p, groups, state.session.next_number), keep_selection=True)
     else:
-        state.apply(lambda p: hierarchy.put_under(p, chosen, theme), keep_selection=True)
+        state.apply(lambda p: coding.put_under(p, chosen, theme), keep_selection=True)
     return True
 
 
@@ -175,7 +174,7 @@ def _suggested_groups(state: RelabelState) -> bool:
     if not st.button(f"Create {count(len(groups), 'theme')}", type="primary", icon=":material/account_tree:"):
         return False
     named = [ClusterGroup(name, group.numbers) for name, group in zip(names, groups, strict=True)]
-    state.apply(lambda p: hierarchy.group(p, named, state.session.next_number), keep_selection=True)
+    state.apply(lambda p: coding.group(p, named, state.session.next_number), keep_selection=True)
     return True
 
 

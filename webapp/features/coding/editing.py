@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from themescope.core.clustering.repeats import with_duplicates
+from themescope.core.clustering.inputs import with_duplicates
 from themescope.core.errors import DuplicateNameError, ThemescopeError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import StaleChangeError, Step

@@ -16,9 +16,9 @@ import streamlit as st
 
 from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import DataError
-from themescope.core.labelling import hierarchy, suggestions
+from themescope.core.labelling import coding, suggestions
 from themescope.core.labelling.changes import ChangeSet
-from themescope.core.labelling.hierarchy import ClusterGroup
+from themescope.core.labelling.coding import ClusterGroup
 from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.provenance import Source
 from themescope.core.labelling.suggestions import Centres
@@ -329,7 +329,7 @@ def centres(state: RelabelState) -> Centres | None:
 def ungrouped(state: RelabelState) -> Centres | None:
     """Return the centres of the clusters that are in no theme and have no sub-themes; None without a model."""
     found = centres(state)
-    return None if found is None else found.only(hierarchy.ungrouped(state.partition))
+    return None if found is None else found.only(coding.ungrouped(state.partition))
 
 
 @st.cache_resource(show_spinner="Grouping clusters …", max_entries=16, hash_funcs=_OF_STEP)

@@ -15,10 +15,9 @@ import streamlit as st
 
 from themescope.core.errors import DataError, ThemescopeError
 from themescope.core.labelling.agreement import dispute
-from themescope.core.labelling.code_sets import combinations, has_code
 from themescope.core.labelling.codebook.entries import codes
-from themescope.core.labelling.hierarchy import total_sizes, with_sub_themes
-from themescope.core.labelling.partition import COLOURS, UNASSIGNED
+from themescope.core.labelling.coding import total_sizes, with_sub_themes
+from themescope.core.labelling.partition import COLOURS, UNASSIGNED, combinations, has_code
 from themescope.core.labelling.suggestions import neighbours
 from themescope.core.metrics.partition import match_clusters
 from themescope.core.types import Ids

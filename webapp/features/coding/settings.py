@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.errors import ThemescopeError
-from themescope.core.labelling.code_sets import allows_several
 from themescope.core.labelling.coding import allow_several
+from themescope.core.labelling.partition import allows_several
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobRecord, JobStatus, LabellingRecord, Sharing
 from themescope.db.access import Right
 from themescope.db.records import NewLabelling

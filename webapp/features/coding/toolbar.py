@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from themescope.core.errors import StoreError
-from themescope.core.labelling.code_sets import allows_several
 from themescope.core.labelling.codebook.entries import codes
+from themescope.core.labelling.partition import allows_several
 from themescope.core.records.stored import ModelRecord
 from themescope.webapp.features.coding import CODE_KEYS, queries
 from themescope.webapp.features.coding.actions import Handler, actions_of, dispatch

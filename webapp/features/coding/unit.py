@@ -21,10 +21,17 @@ import streamlit as st
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, Field, SentenceChanges, StaleChangeError
-from themescope.core.labelling.code_sets import allows_several, code_clusters, code_names, code_sets, has_code
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.operations import NONE_FITS, NOTE_LIMIT, Operation
-from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.partition import (
+    UNASSIGNED,
+    Partition,
+    allows_several,
+    code_clusters,
+    code_names,
+    code_sets,
+    has_code,
+)
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 from themescope.db.records import ItemRecord, TaskRecord

@@ -7,8 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from themescope.core.labelling.code_sets import code_clusters, code_sizes
-from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.partition import UNASSIGNED, Partition, code_clusters, code_sizes
 from themescope.core.records.stored import CorpusRecord, RunRecord
 from themescope.db.access import Right
 from themescope.jobs.services import failures as service

@@ -14,7 +14,6 @@ from streamlit.delta_generator import DeltaGenerator
 from themescope.core.columns import ColumnType
 from themescope.core.errors import DataError
 from themescope.core.estimates.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
-from themescope.core.estimates.planner import plan
 from themescope.core.estimates.report import REFERENCES, count_text, estimates, paragraphs
 from themescope.core.estimates.shares import (
     TOO_FEW,
@@ -22,11 +21,12 @@ from themescope.core.estimates.shares import (
     ShareEstimate,
     composition,
     difference,
+    plan,
     regression,
     share,
 )
 from themescope.core.labelling.markup import cited, latex_text, markdown
-from themescope.core.metrics.crosstabs import PERIODS, usual_period
+from themescope.core.metrics.statistics import PERIODS, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.core.types import Estimate
 from themescope.jobs.services.estimates.study import (

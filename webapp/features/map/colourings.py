@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.columns import ColumnType
-from themescope.core.labelling.hierarchy import at_theme_level
+from themescope.core.labelling.coding import at_theme_level
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord, RunRecord
 from themescope.core.types import Ids, Labels, Split

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from themescope.core.projection.maps import UmapConfig
+from themescope.core.projection import UmapConfig
 from themescope.core.records.stored import CorpusRecord, MapRecord, ModelRecord
 from themescope.db.access import Right
 from themescope.jobs.common.models import corpus_shares

@@ -10,7 +10,6 @@ from typing import Any, Literal, NoReturn
 import streamlit as st
 
 from themescope.core.errors import ConfigError
-from themescope.core.labelling.code_sets import has_code
 from themescope.core.labelling.codebook.entries import (
     EXAMPLE_LIMIT,
     SENTENCES,
@@ -21,7 +20,7 @@ from themescope.core.labelling.codebook.entries import (
     Difference,
     Piece,
 )
-from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, Cluster, Partition
+from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, Cluster, Partition, has_code
 from themescope.core.records.stored import ArticleRecord, LabellingRecord, Sharing
 from themescope.db.access import Right
 from themescope.db.records import ItemRecord, MemberRecord, NewLabelling, TaskRecord

@@ -14,9 +14,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from themescope.core.columns import ColumnType
-from themescope.core.labelling.code_sets import code_clusters, has_code
-from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.metrics.crosstabs import (
+from themescope.core.labelling.partition import UNASSIGNED, code_clusters, has_code
+from themescope.core.metrics.statistics import (
     LEAST_EXPECTED,
     PERIODS,
     Crosstab,

@@ -16,22 +16,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from themescope.core.errors import ReadError
-from themescope.core.labelling.codebook.entries import TEXTS, clean_text
-from themescope.core.labelling.codebook.portable import PortableCode, one_line
+from themescope.core.labelling.codebook.entries import TEXTS, PortableCode, clean_text, one_line
 from themescope.core.labelling.codebook.qda_project import (
     QDE,
     ProjectHead,
     QdaSpan,
     Spans,
     TextSource,
+    codebook,
     headings,
     layout,
     located,
+    read_codebook,
     sections,
     write_project,
 )
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
-from themescope.core.labelling.codebook.qda_xml import codebook, read_codebook
 from themescope.core.labelling.provenance import Maker, Source
 from themescope.core.types import Sentence
 

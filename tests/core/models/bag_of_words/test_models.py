@@ -6,9 +6,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from themescope.core.errors import DataError
 from themescope.core.models import REGISTRY
-from themescope.core.protocols import SILENT
 from themescope.core.text.word_vectors import load_word_vectors
-from themescope.core.types import Corpus, Sentence
+from themescope.core.types import SILENT, Corpus, Sentence
 
 ARTICLES = [
     ["The river floods the plain", "A river runs to the sea", "The king ruled the plain and the king died"],

@@ -15,8 +15,7 @@ from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.composite.hybrid import position_rows
 from themescope.core.models.composite.smoothing import document_means, neighbour_means, smoothed, transition
 from themescope.core.models.con_s2v.text import discourse_graph
-from themescope.core.protocols import SILENT
-from themescope.core.types import Corpus, Sentence, Split
+from themescope.core.types import SILENT, Corpus, Sentence, Split
 
 SENTENCES = [Sentence(text) for text in ("theme1word1 the city", "", "theme2word3 common4 of the north")]
 SMALL = {"vocabulary_limit": 50, "hidden": 6, "attention": 4, "threads": 1, "device": "cpu", "epochs": 1}

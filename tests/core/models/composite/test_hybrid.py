@@ -11,8 +11,7 @@ from themescope.core.clustering.inputs import cosine_matrix
 from themescope.core.errors import DataError
 from themescope.core.models.bag_of_words import Tfidf, TfidfConfig
 from themescope.core.models.composite.hybrid import Hybrid, HybridConfig, concatenate_with_tfidf
-from themescope.core.protocols import SILENT
-from themescope.core.types import Corpus, Sentence
+from themescope.core.types import SILENT, Corpus, Sentence
 
 WITH_WORDS = [0, 1, 3, 4, 6]
 """Rows of sentences with known words: every part has a vector of length 1."""

@@ -16,8 +16,7 @@ from themescope.core.models.con_s2v.arrays import (
 )
 from themescope.core.models.con_s2v.kernels import draws
 from themescope.core.models.con_s2v.text import discourse_graph, encode_text, similarity_graph
-from themescope.core.protocols import SILENT
-from themescope.core.types import Sentence
+from themescope.core.types import SILENT, Sentence
 
 
 def neighbours(graph):

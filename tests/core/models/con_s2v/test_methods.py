@@ -8,8 +8,7 @@ import pytest
 from tests.core.models.con_s2v.topics import TOPICS, accuracy, topic_sentences
 from themescope.core.errors import DataError
 from themescope.core.models import REGISTRY
-from themescope.core.protocols import SILENT
-from themescope.core.types import Corpus, Sentence
+from themescope.core.types import SILENT, Corpus, Sentence
 
 SMALL = {"dim": 10, "epochs": 15, "learning_rate": 0.2, "subsampling": 0.01, "threads": 1}
 

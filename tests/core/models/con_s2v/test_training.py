@@ -8,8 +8,7 @@ from themescope.core.models.con_s2v import batched, training
 from themescope.core.models.con_s2v.config import FastSentConfig, MemoryConfig, SentVecConfig
 from themescope.core.models.con_s2v.text import discourse_graph, encode_text
 from themescope.core.models.con_s2v.training import drop_checkpoints, learn_bags, learn_memory, learn_sentences
-from themescope.core.protocols import SILENT, NullReport
-from themescope.core.types import Sentence
+from themescope.core.types import SILENT, NullReport, Sentence
 
 SMALL = {"dim": 20, "epochs": 8, "learning_rate": 0.1, "subsampling": 0.01, "threads": 1, "checkpoint_seconds": 0}
 

@@ -24,8 +24,7 @@ from themescope.core.models.contrastive.sampling import (
     sectioned_articles,
 )
 from themescope.core.models.contrastive.training import Teacher, drop_teacher, teacher_of
-from themescope.core.protocols import SILENT, NullReport
-from themescope.core.types import Corpus, Sentence
+from themescope.core.types import SILENT, Corpus, NullReport, Sentence
 
 CONFIG = DistillationConfig(distillation=0.25, distillation_temperature=0.5)
 

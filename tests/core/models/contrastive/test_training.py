@@ -10,8 +10,7 @@ from torch import nn
 from themescope.core.errors import Cancelled, TrainingError
 from themescope.core.models.contrastive.sampling import ContrastiveConfig, sectioned_articles
 from themescope.core.models.contrastive.training import VALIDATION, Examples, train
-from themescope.core.protocols import SILENT, NullReport
-from themescope.core.types import Sentence
+from themescope.core.types import SILENT, NullReport, Sentence
 
 CONFIG = ContrastiveConfig(
     articles_per_batch=2, epochs=8, learning_rate=0.05, patience_stop=50, threads=1, device="cpu", checkpoint_seconds=0,

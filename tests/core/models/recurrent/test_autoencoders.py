@@ -12,8 +12,7 @@ from themescope.core.errors import Cancelled, DataError, TrainingError
 from themescope.core.models import REGISTRY
 from themescope.core.models.recurrent.data import END, SPECIAL, SaeConfig, SdaeConfig, word_rows
 from themescope.core.models.recurrent.model import corrupted, train_autoencoder
-from themescope.core.protocols import SILENT, NullReport
-from themescope.core.types import Corpus, Sentence
+from themescope.core.types import SILENT, Corpus, NullReport, Sentence
 
 SMALL = {"hidden": 16, "decoder": 16, "word_dim": 12, "negatives": 40, "batch_size": 16, "threads": 1, "device": "cpu",
          "learning_rate": 0.02, "epochs": 3}  # fmt: skip

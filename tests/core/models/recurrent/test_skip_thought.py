@@ -22,9 +22,8 @@ from themescope.core.models.recurrent.data import (
     skip_data,
 )
 from themescope.core.models.recurrent.model import sampled_softmax, train_skip
-from themescope.core.protocols import SILENT, NullReport
 from themescope.core.text.word_vectors import WordVectors
-from themescope.core.types import Corpus, Sentence
+from themescope.core.types import SILENT, Corpus, NullReport, Sentence
 
 SMALL = RecurrentTrainingConfig(
     hidden=16, decoder=16, word_dim=12, negatives=40, batch_size=16, threads=1, device="cpu",

@@ -20,9 +20,8 @@ from themescope.core.models.static_encoder import (
     rows_of,
     vocabulary_of,
 )
-from themescope.core.protocols import SILENT, NullReport
 from themescope.core.text.word_vectors import WordVectors, numbered
-from themescope.core.types import Corpus, Sentence, Split
+from themescope.core.types import SILENT, Corpus, NullReport, Sentence, Split
 
 CONFIG = StaticEncoderConfig(
     vocabulary_limit=3_000, dim=12, least_count=1, epochs=4, threads=1, device="cpu", learning_rate=0.02,

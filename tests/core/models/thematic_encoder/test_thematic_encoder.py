@@ -16,9 +16,8 @@ from themescope.core.errors import ArtifactError, ConfigError
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.thematic_encoder import model as module
 from themescope.core.models.thematic_encoder.model import ThematicEncoder, ThematicEncoderConfig
-from themescope.core.protocols import SILENT
 from themescope.core.text.encoders import load_encoder
-from themescope.core.types import Corpus, Sentence, Split
+from themescope.core.types import SILENT, Corpus, Sentence, Split
 
 pytestmark = NEEDS_ENCODER
 CONFIG = ThematicEncoderConfig(

@@ -15,8 +15,7 @@ from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.model import ContrastiveNet, ContrastiveNetConfig, TripletNet
 from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
 from themescope.core.models.triplet_network.training import train
-from themescope.core.protocols import SILENT, NullReport
-from themescope.core.types import Corpus, Sentence, Split
+from themescope.core.types import SILENT, Corpus, NullReport, Sentence, Split
 
 SETTINGS = {
     "hidden": 12, "attention": 6, "threads": 1, "device": "cpu", "batch_size": 16, "run_length": 8, "epochs": 3,

@@ -8,9 +8,9 @@ from scipy import sparse
 
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
-from themescope.core.protocols import SILENT
 from themescope.core.tasks.density import LEAST, dense_groups, is_article
 from themescope.core.tasks.themes import ThemesConfig, find_themes
+from themescope.core.types import SILENT
 
 LISTS = replace(DEFAULT_CALIBRATION, clear=0.17, one_subject=0.31)
 

@@ -14,9 +14,9 @@ from themescope.core.clustering.naming import theme_names, theme_words
 from themescope.core.clustering.pairs import PairCalibration
 from themescope.core.errors import Cancelled, ConfigError, DataError
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
-from themescope.core.protocols import SILENT, NullReport
-from themescope.core.tasks.theme_counts import candidates, mean_cosines, measure, silhouette, suggest
+from themescope.core.tasks.density import candidates, mean_cosines, measure, silhouette, suggest
 from themescope.core.tasks.themes import FoundThemes, ThemesConfig, _central, find_themes
+from themescope.core.types import SILENT, NullReport
 
 EXACT = PairCalibration(count_intercept=0.0, count_slope=1.0)
 """Without noise, the number of themes of equal size."""

@@ -12,10 +12,10 @@ import themescope
 from themescope.core.clustering.pairs import PairCalibration
 from themescope.core.errors import ConfigError
 from themescope.core.metrics.partition import UNASSIGNED, same_clusters
-from themescope.core.protocols import SILENT
-from themescope.core.tasks.theme_counts import Curves
+from themescope.core.tasks.density import Curves
 from themescope.core.tasks.themes import FEWEST, FoundThemes, Theme, ThemesConfig, continued, find_themes
 from themescope.core.themes import Themes
+from themescope.core.types import SILENT
 
 EXACT = PairCalibration(count_intercept=0.0, count_slope=1.0)
 SUBJECTS = {"water": ("river", "lake"), "arts": ("opera", "poem"), "money": ("tax", "price")}

@@ -13,8 +13,8 @@ from tests.core.tasks.themes.test_find import EXACT, planted
 from themescope.core.errors import DataError
 from themescope.core.labelling.suggestions import clusterers
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
-from themescope.core.protocols import SILENT
 from themescope.core.tasks.themes import FoundThemes, ThemesConfig, find_themes
+from themescope.core.types import SILENT
 
 CONFIG = ThemesConfig(most=8, subsamples=1)
 

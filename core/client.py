@@ -1,4 +1,7 @@
-"""Client of a Themescope server, whose methods are the operations of the HTTP API as the server describes them."""
+"""Client of the HTTP API, and the records that it returns.
+
+Use :class:`themescope.Client`. The module imports httpx and pydantic when a client is made.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,15 @@ if TYPE_CHECKING:
     import httpx
     from pydantic import TypeAdapter
 
+
+# Client of a Themescope server, whose methods are the operations of the HTTP API as the server describes them
+
 _API = "/api/v1"
 _PAGE, _POINTS = 1_000, 50_000
 """Number of items that are requested at once: the maximum of the server."""
 _WAIT_S = 30.0
-_RECORDS = tuple(
-    f"themescope.core.{name}"
-    for name in ("records.answers", "records.stored", "labelling.changes",
-                 "labelling.codebook.portable")
-)  # fmt: skip
+_OF_RECORDS = ("records.answers", "records.stored", "labelling.changes", "labelling.codebook.entries")
+_RECORDS = tuple(f"themescope.core.{name}" for name in _OF_RECORDS)
 """Modules of the records that answers consist of."""
 _SHORT = {
     "search_sentences": "search", "list_similar_sentences": "similar", "queue_job": "queue", "cancel_job": "cancel",

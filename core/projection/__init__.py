@@ -1,1 +1,0 @@
-"""Two-dimensional projections of sentence vectors and the geometry of maps."""
