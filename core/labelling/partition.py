@@ -37,7 +37,7 @@ class EntryKind(StrEnum):
     DISMISSED = "dismissed"
     """Suggestion that a person dismissed, such as a new theme of a wave."""
     METRIC = "metric"
-    """Metric learned from the labels, by which suggestions are made."""
+    """Metric learned from the labels, which development versions of 0.3 used."""
     CODES = "codes"
     """Codes of a cluster that is a combination, see :mod:`themescope.core.labelling.partition`."""
 

@@ -34,7 +34,6 @@ TAGS = {
     "sparse": "Returns a CSR array instead of a dense array.",
     "any-language": "Reads the words of any language; fitted to a corpus whose language no model reads.",
     "trains-on-labels": "The network that labels of people train further, from a fine-tunable base model.",
-    "learns-metric": "The metric that is learned in seconds from the labels of a labelling.",
 }
 """What each tag of a card means. Code asks for tags, never for ids."""
 
@@ -308,10 +307,10 @@ _CARDS = (
         "linear-metric",
         "Learned metric",
         "Vectors of trained models, stretched and shrunk along a few axes so that sentences that belong together are "
-        "closer: learned in seconds from triplets, or from the labels of a labelling.",
+        "closer: learned in seconds from triplets.",
         "Zadeh, Hosseini and Sra 2016, Geometric Mean Metric Learning; regularised to the identity: this project",
         factory="linear_metric:LinearMetric",
-        tags=("needs-models", "any-models", "needs-triplets", "learns-metric", "usual"),
+        tags=("needs-models", "any-models", "needs-triplets", "usual"),
     ),
     _card(
         "static-encoder",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from themescope.core.records.stored import MODEL, ArticleRecord, CorpusRecord, L
 from themescope.core.registry import Card
 from themescope.core.tasks.topics import TopicDocument, TopicSettings, TopicTask, assemble, central
 from themescope.core.triplets.rules import article_key
-from themescope.core.types import Ids, Labels, Matrix, Report, Sentence, Split, SubReport, split_of_title
+from themescope.core.types import Ids, Labels, Matrix, Report, Sentence, SubReport
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.importing.columns import is_list
 from themescope.jobs.common.job import JobContext
@@ -33,7 +33,7 @@ from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import article_groups, load_model, method_of, rows_of
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.learning import Pairs
+    pass
 
 # The sentences of a labelling with their stored vectors, and the models that have these
 
@@ -272,36 +272,6 @@ def gold_labels(r: Unit, labelling_id: int) -> dict[int, int]:
     state = r.labellings.snapshot(labelling_id).partition
     assigned = state.numbers != UNASSIGNED
     return dict(zip(state.ids[assigned].tolist(), state.numbers[assigned].tolist(), strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """Pairs of sentences that people judged, with the articles of all sentences of the labelling."""
-
-    placed: Ids
-    """(m,) ascending ids of the sentences that people placed, without those marked as uncertain."""
-    pairs: Pairs
-    articles: Ids
-    """(n,) article of each sentence of the labelling."""
-    titles: dict[int, str]
-    """Article → title."""
-
-    def for_training(self, ids: Ids) -> Pairs:
-        """Return the pairs without sentences of articles of the test split; ``ids`` (n,) are those of the labelling."""
-        held_out = [article for article, title in self.titles.items() if split_of_title(title) is Split.TEST]
-        return self.pairs.only(ids[~np.isin(self.articles, held_out)])
-
-
-def judged_pairs(store: Store, record: LabellingRecord, partition: Partition) -> Judged:
-    """Return the pairs of placed sentences, in the present state of a labelling."""
-    from themescope.core.labelling.learning import Placed, pairs_of_placed
-
-    with store.reading() as r:
-        sure = judged_sentences(r, record, partition)
-        known = r.corpora.sentences_by_id(partition.ids)
-        articles = np.array([known[int(i)].article_id for i in partition.ids], dtype=np.int64)
-        titles = {i: a.title for i, a in r.corpora.articles_by_id(np.unique(articles)).items()}
-    return Judged(sure, pairs_of_placed(Placed(partition, sure)), articles, titles)
 
 
 # Topic tasks of stored corpora

@@ -8,7 +8,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import sqlalchemy as sa
 import streamlit as st
@@ -23,7 +22,6 @@ from themescope.core.errors import StoreError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.operations import Origin, Selection, selected
 from themescope.core.labelling.task_items import DistributionPlan
-from themescope.core.models.linear_metric import Directions, LinearMetricConfig
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db import tables as t
 from themescope.db.access import Actor, Right
@@ -37,7 +35,7 @@ from themescope.jobs.queue import control
 from themescope.jobs.services import failures, pipeline, selections
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.installation import demo as demo_samples
-from themescope.jobs.services.labelling import files, metrics, starts
+from themescope.jobs.services.labelling import files, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import work
 from themescope.webapp.shared import queries
@@ -101,14 +99,6 @@ def _cluster_article(s: Scene) -> None:
     with s.store.reading() as r:
         corpus, article = r.corpora.get(s.corpus), r.corpora.articles(s.corpus)[0]
     pipeline.cluster_article(s.store, corpus, article)
-
-
-def _keep_metric(s: Scene) -> None:
-    with s.store.reading() as r:
-        base, record = r.models.by_name(_BASE), r.labellings.get(s.labelling)
-        (x,) = r.embeddings.get(base.id, [r.corpora.articles(s.corpus)[0].id]).values()
-    directions = Directions(np.eye(1, x.shape[1]), np.ones(1))
-    metrics.keep(s.store, record, metrics.LearnedMetric(base, LinearMetricConfig(), directions, 9, (), None, None, 0.0))
 
 
 def _collect(s: Scene) -> None:
@@ -205,7 +195,6 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         "change a role as if by an admin": lambda s: people.set_role(s.store, "val", Role.ADMIN, "ada"),
         "add an admin": lambda s: people.add(s.store, "new", Role.ADMIN, None, "ada"),
         "remove somebody": lambda s: people.remove(s.store, "gone", "ada"),
-        "keep a metric": _keep_metric,
     },
 }
 

@@ -1,4 +1,4 @@
-"""What is learned from labels: a network, a metric, and the codes of the rest."""
+"""What is learned from labels: a network, and the codes of the rest."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,12 +22,11 @@ from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.services import pipeline
-from themescope.jobs.services.labelling import agreement, metrics, starts
+from themescope.jobs.services.labelling import agreement, starts
 from themescope.jobs.services.labelling.agreement import coded_text
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.coding import UNSURE_QUEUE
 from themescope.webapp.features.coding.rest import RANDOM, UNSURE
-from themescope.webapp.shared.text import plain
 
 Open = Callable[..., AppTest]
 TINY = {"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}
@@ -97,50 +96,10 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
     assert [float(v) for v in shown["Triplet accuracy"][:2]] == pytest.approx(list(values.values()), abs=6e-4)
 
 
-def opened(open_page: Open, record: LabellingRecord) -> AppTest:
-    """The tab with the form of the metric open."""
-    at = open_page("code", view="Learn from it", labelling=record.name)
-    at.session_state[f"code_metric_{record.id}_open"] = True
-    at.run()
-    assert not at.exception
-    return at
-
-
 def click(at: AppTest, label: str) -> AppTest:
     next(b for b in at.button if b.label == label).click().run()
     assert not at.exception
     return at
-
-
-def state_of(store: Store, record: LabellingRecord) -> LabellingSession:
-    return LabellingSession(store, record.id, "")
-
-
-def test_a_metric_is_learned_used_and_stopped(
-    copy_home: CopyHome, embedded_home: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = copy_home(embedded_home)
-    record, session = labelling(store, each=5, owner="")
-    before = session.partition.to_bytes()
-    monkeypatch.setattr(metrics.LearnedMetric, "helps", property(lambda self: True))
-    at = click(opened(open_page, record), "Learn a metric")
-    table = next(d.value for d in at.dataframe if "Measured on" in d.value.columns)
-    assert list(table["Measured on"]) == ["Other units"]
-    assert "Learned from 20 judged units" in words_of(at) and "**It helps** with other units." in words_of(at)
-    next(t for t in at.toggle if t.label.startswith("Split around")).set_value(True).run()
-    click(at, "Use this metric")
-    used = state_of(store, record)
-    model = metrics.model_in_use(store, used.partition)
-    assert model is not None and model.name == f"Metric of mine on {MODEL}" and used.steps[-1].operation == "metric"
-    assert f"This coding uses **{plain(model.name)}**" in words_of(at)
-    edit = open_page("code", view="Settings", labelling=record.name)
-    assert next(s for s in edit.selectbox if s.label == "Suggestions from").value == model.name
-    click(at, "Stop using it")
-    stopped = state_of(store, record)
-    assert metrics.model_in_use(store, stopped.partition) is None
-    stopped.sync()
-    assert stopped.undo() is not None and stopped.undo() is not None
-    assert stopped.partition.to_bytes() == before
 
 
 def test_one_code_is_too_few_to_predict_from(copy_home: CopyHome, embedded_home: Path, open_page: Open) -> None:

@@ -28,7 +28,6 @@ from themescope.core.labelling.changes import (
     rewind,
     undo_state,
 )
-from themescope.core.labelling.learning import stop_metric, use_metric
 from themescope.core.labelling.partition import (
     UNASSIGNED,
     Cluster,
@@ -116,10 +115,6 @@ def reclustered(partition: Partition, labels: list[int], fixed: Ids, first: int)
     return op.Operation(op.OperationKind.RECLUSTER, "", difference(partition, moved(partition, labels, fixed, first)))
 
 
-def with_metric(partition: Partition, name: str, labels: list[int], first: int) -> op.Operation:
-    return use_metric(partition, {"model": "ff", "name": name}, moved(partition, labels, IDS[:2], first))
-
-
 json = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
@@ -148,8 +143,6 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
     st.builds(lambda w: lambda p, n: put_under(p, at(p, w), None), place),
     st.builds(lambda k, e: lambda p, n: entered(p, k, e), st.sampled_from("ab"), st.none() | an_entry),
     st.builds(lambda c, i: lambda p, n: reclustered(p, c, np.sort(i), n), some_labels, some),
-    st.builds(lambda t, c: lambda p, n: with_metric(p, t, c, n), text, some_labels),
-    st.builds(lambda: lambda p, n: stop_metric(p)),
     st.builds(lambda a: lambda p, n: coding.allow_several(p, a), st.booleans()),
     st.builds(lambda i, w: lambda p, n: coding.add_code(p, i, at(p, w), n), some, place),
     st.builds(lambda i, w: lambda p, n: coding.remove_code(p, i, at(p, w), n), some, place),

@@ -7,17 +7,14 @@ import pytest
 
 from tests.homes import CopyHome
 from tests.jobs.test_kinds import do
-from themescope.core.errors import AccessError, DataError
+from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
-from themescope.core.records.stored import LabellingRecord, Role
-from themescope.core.types import Sentence, Split, split_of_title
+from themescope.core.records.stored import LabellingRecord
+from themescope.core.types import Split, split_of_title
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.common.labelled import judged_pairs, judged_sentences
-from themescope.jobs.common.vectors import load_model
-from themescope.jobs.services.labelling import metrics, starts
+from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.search import query_vector, vectors_of
 
 MODEL = "static-wikipedia"
 
@@ -36,52 +33,6 @@ def labelling(
         ids = np.array([s.id for s in sentences if s.section == section][:each], dtype=np.int64)
         session.do(op.create(session.partition, session.next_number, f"Part {section}", ids))
     return record, session
-
-
-def test_a_metric_is_kept_as_a_model_with_vectors_and_embeds_new_text(embedded_home: Path, copy_home: CopyHome) -> None:
-    store = copy_home(embedded_home)
-    record, session = labelling(store, each=5)
-    with store.reading() as r:
-        base = r.models.by_name(MODEL)
-    assert metrics.usable_bases([base]) == [base]
-    learned = metrics.learn_from_labels(store, record, session.partition, base)
-    assert learned.sentences == 20 and learned.on_sentences is not None and learned.on_articles is None
-    with store.writing() as w:
-        w.people.set_role("Ada", Role.ADMIN, "Ada")
-    before = sorted(store.settings.home.rglob("artifacts/*"))
-    with pytest.raises(AccessError):
-        metrics.keep(store.by(lambda: "Ben"), record, learned)
-    assert sorted(store.settings.home.rglob("artifacts/*")) == before, "nothing was written for a labeller"
-    model = metrics.keep(store, record, learned)
-    assert metrics.keep(store, record, learned) == model and metrics.usable_bases([model]) == []
-    assert model.metrics["labelling"] == "mine" and model.metrics["judged sentences"] == 20
-    ids = session.partition.ids
-    x, stored = vectors_of(store, base.id, ids), vectors_of(store, model.id, ids)
-    assert np.allclose(stored, metrics.moved(learned, x), atol=2e-3)
-    with store.reading() as r:
-        sentence = r.corpora.sentences_by_id(ids[:1])[int(ids[0])]
-    found = query_vector(store, model, sentence.text)
-    assert np.allclose(found[0], stored[0], atol=5e-3)
-    fitted, info = load_model(store, model)
-    assert info["record"]["models"] == [base.digest] and info["record"]["train_titles"]
-    assert fitted.embed([Sentence("Zyxwv.")]).shape == (1, x.shape[1])
-    after = metrics.preview(session.partition, x, learned, judged_pairs(store, record, session.partition).placed)
-    before = session.partition.to_bytes()
-    assert session.do(metrics.use(session.partition, model, learned, after)) is not None
-    assert metrics.model_in_use(store, session.partition) == model
-    with store.reading() as r:
-        assert len(judged_sentences(r, record, session.partition)) == 20
-    session.undo()
-    assert session.partition.to_bytes() == before and metrics.model_in_use(store, session.partition) is None
-
-
-def test_articles_of_the_test_split_are_not_learned_from(embedded_home: Path, copy_home: CopyHome) -> None:
-    store = copy_home(embedded_home)
-    record, session = labelling(store, Split.TEST, each=5)
-    with store.reading() as r:
-        base = r.models.by_name(MODEL)
-    with pytest.raises(DataError, match="test split are not used"):
-        metrics.learn_from_labels(store, record, session.partition, base)
 
 
 def test_the_rest_is_predicted_and_the_labels_stay(copy_home: CopyHome, embedded_home: Path) -> None:

@@ -1,6 +1,5 @@
 """Who or what made a label is kept through files, the HTTP API and undo, and nothing learns from machine labels."""
 
-import csv
 import json
 from collections import Counter
 from dataclasses import replace
@@ -12,22 +11,22 @@ import pytest
 from tests.db.texts import add_corpus
 from tests.jobs.helpers import only_plan
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import ChangeSet, Field, marked
-from themescope.core.labelling.learning import use_metric
+from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, difference, marked
+from themescope.core.labelling.partition import Entry, EntryKind
 from themescope.core.labelling.provenance import Source
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.readers.tables import read_sheet
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
-from themescope.core.types import Article, Paragraph, Section
+from themescope.core.types import Article, Ids, Paragraph, Section
 from themescope.db.access import Actor
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.api.problems import Caller
 from themescope.jobs.api.routes.labellings import list_labels
-from themescope.jobs.common.labelled import judged_pairs, judged_sentences, placed_sentences, provenance_of
+from themescope.jobs.common.labelled import judged_sentences, placed_sentences, provenance_of
 from themescope.jobs.kinds.triplets import training_labels
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.labelling import assistance, files, metrics, qda_projects, starts, tables
+from themescope.jobs.services.labelling import assistance, files, qda_projects, starts, tables
 from themescope.jobs.services.labelling.agreement import from_adjudication
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
@@ -112,18 +111,21 @@ def test_labels_of_the_machine_are_not_those_of_the_person(sqlite_store: Store, 
     assert cells(sqlite_store, session.record) == before
 
 
+def judged_by_people(store: Store, session: LabellingSession) -> Ids:
+    with store.reading() as r:
+        return judged_sentences(r, session.record, session.partition)
+
+
 def test_nothing_learns_from_machine_labels(sqlite_store: Store, corpus: int) -> None:
     session = coded(sqlite_store, corpus)
-    judged = judged_pairs(sqlite_store, session.record, session.partition).placed
+    judged = judged_by_people(sqlite_store, session)
     reclustered(sqlite_store, session)
     assert len(judged) == PLACED
-    found = judged_pairs(sqlite_store, session.record, session.partition)
-    assert found.placed.tolist() == judged.tolist() == found.pairs.sentences.tolist()
+    assert judged_by_people(sqlite_store, session).tolist() == judged.tolist()
     (placed,) = training_labels(sqlite_store, ("codes",)).placed
     assert placed.ids.tolist() == judged.tolist()
     session.do(op.merge(session.partition, [1], 2))
-    with sqlite_store.reading() as r:
-        assert judged_sentences(r, session.record, session.partition).tolist() == judged.tolist()
+    assert judged_by_people(sqlite_store, session).tolist() == judged.tolist()
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx", "jsonl", "parquet", "qdpx", "whole", "dataset"])
@@ -157,33 +159,8 @@ def test_an_import_restores_what_was_exported(sqlite_store: Store, corpus: int, 
             again = imported(sqlite_store, corpus, path, f"again {record.id}")
         assert cells(sqlite_store, again) == cells(sqlite_store, session.record)
         assert counted(cells(sqlite_store, again)) == EXPECTED
-        learned = judged_pairs(sqlite_store, again, LabellingSession(sqlite_store, again.id, "Ben").partition)
-        assert len(learned.placed) == PLACED
+        assert len(judged_by_people(sqlite_store, LabellingSession(sqlite_store, again.id, "Ben"))) == PLACED
         record = again
-
-
-def test_a_metric_after_a_re_clustering_is_that_of_the_labels_of_people(sqlite_store: Store, tmp_path: Path) -> None:
-    corpus = survey(sqlite_store, 1_500)
-    run_here(sqlite_store, "embed", {"corpus": "Survey", "model": "static-wikipedia"}, quiet=True)
-    session = coded(sqlite_store, corpus)
-    with sqlite_store.reading() as r:
-        base = r.models.by_name("static-wikipedia")
-
-    def learned(of: LabellingSession) -> tuple[object, ...]:
-        found = metrics.learn_from_labels(sqlite_store, of.record, of.partition, base)
-        return found.sentences, found.on_sentences, found.on_articles, found.directions.factors.round(4).tolist()
-
-    before = learned(session)
-    assert before[0] == PLACED and before[1] is not None, "its effect is measured"
-    reclustered(sqlite_store, session)
-    assert learned(session) == before
-    path = tmp_path / "labels.csv"
-    path.write_text(csv_text(files.HEADER, files.rows(sqlite_store, session.record.id)))
-    lines = csv.DictReader(path.read_text().splitlines())
-    made = Counter((line["source"], line["coder"]) for line in lines)
-    assert made == {("human", "Anna"): 60, ("machine", "metric 7"): 1_440}
-    again = imported(sqlite_store, corpus, path, "again")
-    assert learned(LabellingSession(sqlite_store, again.id, "Ben")) == before
 
 
 @pytest.mark.parametrize("kind", ["whole", "bundle"])
@@ -267,12 +244,12 @@ def test_copies_and_gold_labels_keep_their_coders(sqlite_store: Store, corpus: i
     session = LabellingSession(sqlite_store, gold.id, "Ben")
     kinds = counted(cells(sqlite_store, gold))
     assert kinds["human", "Anna, Ben"] == PLACED and kinds["machine", "consensus"] == N - PLACED
-    judged = judged_pairs(sqlite_store, gold, session.partition).placed
+    judged = judged_by_people(sqlite_store, session)
     assert len(judged) == PLACED
     unjudged = np.setdiff1d(session.partition.ids, judged)
     session.do(op.assign(session.partition, unjudged[:1], next(iter(session.partition.clusters))))
     session.do(op.create(session.partition, session.next_number, "new", unjudged[:1]))
-    assert len(judged_pairs(sqlite_store, gold, session.partition).placed) == PLACED + 1, "resolved by a person"
+    assert len(judged_by_people(sqlite_store, session)) == PLACED + 1, "resolved by a person"
     with sqlite_store.reading() as r:
         assert not len(placed_sentences(r, copy, anna.partition)), "nobody judged anything in the copy"
 
@@ -331,11 +308,12 @@ def test_probabilities_are_stored_with_steps_and_files(sqlite_store: Store, corp
     assert [plan.codings[0].labels.cells(row) for row in range(100, 103)] == found
 
 
-def test_a_metric_names_itself_as_the_coder(sqlite_store: Store, corpus: int) -> None:
+def test_a_metric_of_an_earlier_version_names_itself_as_the_coder(sqlite_store: Store, corpus: int) -> None:
     session = coded(sqlite_store, corpus)
     after = assistance.preview_reclustering(sqlite_store, session.record, session.partition, vectors(), "").after
-    session.do(use_metric(session.partition, {"model": "d", "name": "Metric of codes"}, after))
+    entry = EntryChange(EntryKind.METRIC, "metric", None, Entry({"model": "d", "name": "Metric of codes"}))
+    moved = difference(session.partition, after)
+    session.do(op.Operation(op.OperationKind.METRIC, "metric used", ChangeSet((*moved, entry))))
     kinds = counted(cells(sqlite_store, session.record))
     assert kinds["machine", "Metric of codes"] == N - PLACED and kinds["human", "Anna"] == PLACED
     assert {Source(source) for source, _ in kinds} == {Source.HUMAN, Source.MACHINE}
-    assert metrics.FEWEST < PLACED

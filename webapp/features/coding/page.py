@@ -28,6 +28,7 @@ from themescope.webapp.features.coding import (
     SURFACE,
     VIEW,
     dialogs,
+    learning,
     new_sentences,
     queries,
     rest,
@@ -233,7 +234,7 @@ OF_A_CODING: dict[str, Callable[[RelabelState], None]] = {
     HISTORY: show_history,
     FILES: show_files,
     SETTINGS: settings.show,
-    LEARN: settings.show_learning,
+    LEARN: lambda state: learning.show(state.record),
 }
 """What the menu opens in place of a surface."""
 KEYS_DIALOG = "Keys"

@@ -32,7 +32,6 @@ from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.services import search
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling import session as clusters
-from themescope.jobs.services.labelling.metrics import model_in_use
 from themescope.jobs.services.labelling.session import Reclustered
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.search import MOST_WITH_VECTORS
@@ -152,11 +151,6 @@ def models_for(labelling_id: int, members: Members) -> list[ModelRecord]:
     return _models_for(labelling_id, members, current_person())
 
 
-def forget_models() -> None:
-    """Look for models anew, after one was stored."""
-    _models_for.clear()
-
-
 @st.cache_data(show_spinner=False, ttl=30, max_entries=32)
 def _models_for(labelling_id: int, members: Members, person: str) -> list[ModelRecord]:
     corpus = queries.read(lambda r: r.labellings.get(labelling_id).corpus_id)
@@ -169,20 +163,18 @@ def matrix(model_id: int, digest: str, labelling_id: int, members: Members) -> M
     return search.vectors_of(queries.store(), model_id, _ids(labelling_id))
 
 
-def suggesting_models(record: LabellingRecord, partition: Partition) -> dict[str, ModelRecord]:
-    """Return name → model with vectors of a labelling's sentences: its learned metric, then the best ones.
+def suggesting_models(record: LabellingRecord, units: int) -> dict[str, ModelRecord]:
+    """Return name → model with vectors of a labelling's sentences: the best ones first.
 
     Without vectors, or with too many sentences, there are none.
     """
-    fits = len(partition.ids) <= search.MOST_WITH_VECTORS
+    fits = units <= search.MOST_WITH_VECTORS
     embedded = models_for(record.id, record.members) if fits else []
     if not embedded:
         return {}
     corpus = queries.read(lambda r: r.corpora.get(record.corpus_id))
     across = record.article_id is None and corpus.articles > 1
     best = queries.best_first(corpus_shares(corpus), corpus.id, embedded, across)
-    own = model_in_use(queries.store(), partition)
-    best.sort(key=lambda m: own is None or m.id != own.id)
     return {m.name: m for m in grouped(best, lambda m: m.method)}
 
 

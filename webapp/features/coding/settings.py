@@ -24,7 +24,7 @@ from themescope.jobs.common.language_models.requests import Endpoint
 from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.services.labelling import codebook, starts
 from themescope.jobs.services.labelling.codebook import from_codes
-from themescope.webapp.features.coding import NEW, learning, toolbar
+from themescope.webapp.features.coding import NEW, toolbar
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import input_files, people, projects, queries
 from themescope.webapp.shared.choose import closed, model_notes, project
@@ -172,12 +172,6 @@ def _suggesting_model(state: RelabelState) -> None:
     if model is not None:
         corpus = queries.read(lambda r: r.corpora.get(state.record.corpus_id))
         model_notes(model, corpus_shares(corpus), articles=corpus.articles > 1)
-
-
-def show_learning(state: RelabelState) -> None:
-    """Draw what can be learned from a coding: a metric and a model."""
-    learning.show_metric(state)
-    learning.show(state.record)
 
 
 def _settings(state: RelabelState) -> None:

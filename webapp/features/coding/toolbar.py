@@ -189,11 +189,11 @@ def messages(state: RelabelState) -> None:
 
 
 def use_model(state: RelabelState) -> dict[str, ModelRecord]:
-    """Set the model that makes suggestions: the chosen one, the learned metric of the coding, or the best one.
+    """Set the model that makes suggestions: the chosen one, or the best one.
 
     Returns the models to choose from by name.
     """
-    models = {} if state.record.blind else queries.suggesting_models(state.record, state.partition)
+    models = {} if state.record.blind else queries.suggesting_models(state.record, len(state.partition.ids))
     chosen = st.session_state.get(f"code_model_{state.record.id}", next(iter(models), NO_MODEL))
     state.model_id = models[chosen].id if chosen in models else None
     return models
