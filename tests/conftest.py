@@ -134,6 +134,13 @@ def settings(themescope_home: Path) -> Settings:
 
 
 @pytest.fixture
+def read_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small files of every kind are read in this process: another one takes two seconds to begin."""
+    if request.path.name not in ("test_reading.py", "test_table_files.py"):
+        monkeypatch.setattr("themescope.jobs.common.importing.reading._is_plain", lambda file: True)
+
+
+@pytest.fixture
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes that cost next to nothing."""
     monkeypatch.setattr("themescope.db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))

@@ -142,5 +142,11 @@ def test_two_builds_are_equal_and_the_wheel_of_the_sdist_is_the_same(tmp_path: P
     (unpacked,) = (tmp_path / "unpacked").iterdir()
     assert build(unpacked, tmp_path / "c", "-t", "wheel") == {wheel.name: files[wheel.name]}
     with zipfile.ZipFile(wheel) as archive:
-        tops = {name.partition("/")[0] for name in archive.namelist()}
+        names = archive.namelist()
+        tops = {name.partition("/")[0] for name in names}
+    assert "themescope/py.typed" in names and {
+        f"themescope/{p}/__init__.py" for p in ("core", "db", "jobs", "webapp")
+    } < {*names}
+    assert len({name.lower() for name in names}) == len(names)  # Windows and macOS ignore case
+    assert not [name for name in names if set(name) & set('\\:*?"<>|')]
     assert tops == {"themescope", f"themescope-{version}.dist-info"}

@@ -13,7 +13,6 @@ from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibratio
 from themescope.core.errors import ArtifactError, ConfigError, DataError, UnknownNameError
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import save_model
-from themescope.core.models.device import thread_count
 from themescope.core.tasks.density import load_calibration, save_calibration
 from themescope.core.types import SILENT, Corpus, Sentence
 
@@ -51,12 +50,6 @@ def test_strings_are_one_article(folder: Path, tmp_path: Path) -> None:
     mean.fit(Corpus(models=(themescope.load(folder).fitted,)), SILENT)
     save_model(mean, "doc-mean", tmp_path, {})
     assert np.ptp(themescope.load(tmp_path).encode(TEXTS[:3]), axis=0).max() < 1e-5
-
-
-def test_one_string_gives_one_vector(folder: Path) -> None:
-    model = themescope.load(folder)
-    assert model.encode(TEXTS[0]).shape == (50,)
-    assert (themescope.encode(TEXTS[:2], folder) == model.encode(TEXTS[:2])).all()
 
 
 def test_themes_of_a_list_of_sentences(folder: Path) -> None:
@@ -138,15 +131,6 @@ def test_the_default_model_is_part_of_the_installation() -> None:
     assert themescope.load("default").encode(TEXTS[:3]).shape[0] == 3
 
 
-def test_vectors_of_the_default_model_do_not_depend_on_the_number_of_threads() -> None:
-    """Differences in the last digits were enough for other themes."""
-    model, texts = themescope.load("default"), [" ".join(TEXTS[: 1 + i % len(TEXTS)]) + f" {i}" for i in range(60)]
-    with thread_count(1):
-        expected = model.encode(texts)
-    with thread_count(2):
-        assert np.array_equal(model.encode(texts), expected)
-
-
 def test_a_network_can_compute_with_bytes() -> None:
     network = "triplets-sen-titles-wikipedia"
     exact, rounded = (themescope.load(network, precision).encode(TEXTS[:3]) for precision in ("fp32", "int8"))
@@ -172,14 +156,6 @@ def test_options_of_encoding(folder: Path, capsys: pytest.CaptureFixture[str]) -
             model.encode(TEXTS, **options)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="auto, cpu or cuda, not 'tpu'"):
         themescope.load(folder, device="tpu")  # type: ignore[arg-type]
-
-
-def test_a_model_of_whole_articles_encodes_all_sentences_together(folder: Path, tmp_path: Path) -> None:
-    mean = REGISTRY.build("doc-mean", {}, seed=0)
-    mean.fit(Corpus(models=(themescope.load(folder).fitted,)), SILENT)
-    save_model(mean, "doc-mean", tmp_path, {})
-    model = themescope.load(tmp_path, device="cpu")
-    assert (model.encode(TEXTS, batch_size=1) == model.encode(TEXTS)).all()
 
 
 def test_encoders_of_other_packages_get_the_options_that_are_given() -> None:

@@ -113,11 +113,6 @@ def test_a_setting_is_called_as_its_widget_and_as_set_calls_it():
     assert label_of("min_word_dim", OptionInfo("")) == "Minimum word dimensions"
 
 
-def test_is_frozen():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Kettle().cups = 3
-
-
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [

@@ -25,11 +25,6 @@ def test_unknown_id_names_the_nearest():
         registry.get("mean-vector")
 
 
-def test_unknown_id_lists_what_there_is():
-    with pytest.raises(UnknownNameError, match="Known: tfidf"):
-        Registry("method", [card("tfidf")]).get("qqqq")
-
-
 def test_duplicate_is_refused():
     with pytest.raises(DuplicateNameError, match="exists already"):
         Registry("method", [card("tfidf"), card("tfidf")])

@@ -14,6 +14,11 @@ from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.queue.control import enqueue
 
 
+@pytest.fixture(autouse=True)
+def files_are_read_here(read_here: None) -> None:
+    """Processes that read are tested in test_reading.py."""
+
+
 @pytest.fixture
 def other(tmp_path: Path, empty_sqlite_file: Path) -> Iterator[Store]:
     """Another, empty store."""

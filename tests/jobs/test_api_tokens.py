@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -12,10 +11,8 @@ from click.testing import CliRunner, Result
 from themescope.core.errors import AccessError, DataError, DuplicateNameError, ThemescopeError, UnknownNameError
 from themescope.core.records.stored import Role
 from themescope.db import tables as t
-from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.backups import restore_backup, write_backup
 from themescope.jobs.cli.main import main
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts.people import TooManyAttempts, sign_in
@@ -140,21 +137,3 @@ def test_use_is_recorded_once_a_minute(accounts: Store) -> None:
         people.actor_of(accounts, made.secret, "")
         times.append(people.tokens_of(accounts)[0].used)
     assert times[0] == times[1] < times[2] <= now()
-
-
-def test_backups_have_tokens(accounts: Store, tmp_path: Path) -> None:
-    made = people.create(accounts, "lea", "notebook")
-    write_backup(accounts, tmp_path / "backup.zip", lambda share: None)
-    restored = Settings.in_folder(tmp_path / "restored")
-    restore_backup(restored, tmp_path / "backup.zip")
-    other = Store(restored)
-    assert people.actor_of(other, made.secret, "").name == "lea"
-    other.close()
-
-
-def test_a_forgotten_person_has_no_tokens(accounts: Store) -> None:
-    made = people.create(accounts, "lea", "notebook of lea")
-    people.forget(accounts, "lea")
-    assert people.tokens_of(accounts) == []
-    with pytest.raises(AccessError):
-        people.actor_of(accounts, made.secret, "")

@@ -26,6 +26,11 @@ SETTINGS = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text(e
 AS_THE_APP = ("server.address", "browser.gatherUsageStats", "runner.magicEnabled")
 
 
+@pytest.fixture(autouse=True)
+def files_are_read_here(read_here: None) -> None:
+    """Processes that read are tested in test_reading.py."""
+
+
 @pytest.fixture(autouse=True, scope="session")
 def components_found_once() -> Iterator[None]:
     """Search the installed packages for components once: each simulated app does so anew, for most of its time."""

@@ -19,12 +19,10 @@ from tests.webapp.browsers import APP, SECRET
 from tests.webapp.filled import fill
 from themescope.core.client import Client
 from themescope.core.errors import ConfigError, DataError, RequestError
-from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
 from themescope.jobs.api.application import description
 from themescope.jobs.services.accounts import people
-from themescope.jobs.services.tasks import work
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
@@ -40,14 +38,6 @@ def client(sqlite_store: Store) -> Iterator[Client]:
 def test_three_lines_list_the_corpora(client: Client) -> None:
     (corpus,) = client.corpora()
     assert (corpus.name, corpus.sentences, corpus.created.tzinfo is not None) == ("Rivers", 72, True)
-
-
-def test_a_corpus_is_edited(client: Client) -> None:
-    made = client.edit_corpus(1, sentence=1, text="Another text.")
-    assert next(client.sentences(corpus_id=1)).text == "Another text."
-    assert client.undo_edit(1, made.id).undone is not None
-    (edit,) = client.edits(1)
-    assert next(client.sentences(corpus_id=1)).text == edit.before
 
 
 def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:
@@ -128,35 +118,6 @@ def test_a_failed_job_is_told(sqlite_store: Store) -> None:
         pytest.raises(RequestError, match="is failed"),
     ):  # fmt: skip
         client.themes(["One.", "Two."], language="en", model="nothing")
-
-
-def test_a_codebook_is_read_and_exported(client: Client, tmp_path: Path) -> None:
-    made = client.create_labelling(1, "a", start="sections")
-    codes = client.codebook(made.id)
-    assert [code.name for code in codes] == [cluster.name for cluster in client.labelling(made.id).clusters]
-    client.export_codebook(made.id, tmp_path / "codes.csv")
-    assert all(code.name in (tmp_path / "codes.csv").read_text(encoding="utf-8") for code in codes)
-    assert client.predictions(made.id) == []
-
-
-def test_tasks_and_their_items_are_listed(client: Client, sqlite_store: Store) -> None:
-    with sqlite_store.reading() as r:
-        articles = tuple(article.id for article in r.corpora.articles(1))
-    form = work.TaskForm(
-        1, "task", "", articles, DistributionPlan((client.me().name,), 0.0, 1), start=work.START_SECTIONS
-    )
-    work.make(sqlite_store, form)
-    (task,) = client.tasks(1)
-    items = client.task_items(task.id)
-    assert len(items) == len(articles) and {item.person for item in items} == {client.me().name}
-
-
-def test_jobs_are_queued_and_waited_for(client: Client) -> None:
-    job = client.queue("embed", {"corpus": "Rivers", "model": "mean *vectors*"})
-    later = client.queue("embed", {"corpus": "Rivers", "model": "mean *vectors*"}, after=job.id)
-    assert client.cancel(job.id).status == "cancelled"
-    assert client.wait(later.id).status == "failed" and client.job(later.id).after == job.id
-    assert client.retry(job.id).status == "queued"
 
 
 def test_errors_are_the_sentences_of_the_server(client: Client, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.core.models.triplet_network.themes import theme_triplets
 from themescope.core.config import digest_of
 from themescope.core.errors import ArtifactError, UnknownNameError
 from themescope.core.models import REGISTRY
-from themescope.core.models.artifact import load_model, read_info, read_tensors, save_model, saw_title, title_digests
+from themescope.core.models.artifact import load_model, read_tensors, save_model, saw_title, title_digests
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.paths import pretrained_folders
@@ -111,10 +111,6 @@ def test_a_changed_record_is_noticed(folder):
 def test_an_unknown_method_is_not_saved(tmp_path):
     with pytest.raises(UnknownNameError):
         save_model(REGISTRY.build("tfidf", {}, seed=1), "tf-idf", tmp_path, {})
-
-
-def test_info_is_read_without_the_weights(folder):
-    assert read_info(folder)["method"] == "tfidf"
 
 
 SENTENCES = [Sentence(text) for text in ("The river runs to the sea.", "Taxes rose by 3 %.", "Unheardof wordings.", "")]

@@ -17,7 +17,6 @@ from themescope.core.columns import ColumnType
 from themescope.core.errors import AccessError, DataError, UnknownNameError
 from themescope.core.labelling.changes import StaleChangeError
 from themescope.core.labelling.operations import Origin, selected
-from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.answers import Page
 from themescope.core.records.stored import Role
 from themescope.db.access import Actor
@@ -42,7 +41,6 @@ from themescope.jobs.api.routes.labellings import (
 from themescope.jobs.services import corpus_edits, search
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.files import HEADER
-from themescope.jobs.services.tasks import work
 
 LEA = Actor("lea", Role.LABELLER)
 
@@ -95,20 +93,6 @@ def test_sentences_of_a_corpus_are_in_reading_order(filled: Store) -> None:
         whole = [s.id for _, _, sentences in r.corpora.iterate(1) for s in sentences]
     assert [s.id for s in found] == whole
     assert {(s.article, s.section) for s in found[:8]} == {("Danube", ""), ("Danube", "Course")}
-
-
-def test_an_unknown_id_is_told(filled: Store) -> None:
-    caller = lea(filled)
-    calls: list[Callable[[], object]] = [
-        lambda: corpora.get_corpus(caller, 9), lambda: corpora.list_articles(caller, 9),
-        lambda: corpora.list_sentences_of_article(caller, 9), lambda: runs.get_theme_run(caller, 1),
-        lambda: runs.get_model_card(caller, 9), lambda: runs.list_points(caller, 9),
-        lambda: labellings.get_labelling(caller, 99),
-        lambda: search.find(filled, 9, "x"),
-    ]  # fmt: skip
-    for call in calls:
-        with pytest.raises(UnknownNameError):
-            call()
 
 
 def test_search_by_text_and_words(filled: Store) -> None:
@@ -247,26 +231,6 @@ def test_sources_of_a_new_labelling_are_checked(filled: Store) -> None:
     labellings.delete_labelling(lea(filled), made.id)
     with pytest.raises(UnknownNameError):
         labellings.get_labelling(lea(filled), made.id)
-
-
-def test_labels_of_others_are_refused_to_members_of_a_blind_task(filled: Store) -> None:
-    id = new(filled, "finished", actor=Actor("ada", Role.ADMIN))
-    with filled.reading() as r:
-        articles = tuple(article.id for article in r.corpora.articles(1))
-    form = work.TaskForm(1, "blind", "ada", articles, DistributionPlan(("lea",), 0.0, 2), blind=True)
-    task = work.make(filled, form)
-    copied = {"start": LabellingStart.LABELLING, "source_id": id}
-    wanted, caller = LabellingToCreate(corpus_id=1, name="copy", **copied), lea(filled)
-    for read in (
-        lambda: labellings.get_labelling(caller, id), lambda: labellings.list_labels(caller, id),
-        lambda: labellings.list_steps(caller, id), lambda: exports.labels(caller.store, id),
-        lambda: labellings.create_labelling(caller, wanted),
-    ):  # fmt: skip
-        with pytest.raises(AccessError, match="blind task"):
-            read()
-    with filled.writing() as w:
-        w.tasks.delete(task.id)
-    assert labellings.list_labels(caller, id).total
 
 
 @pytest.mark.parametrize("format", exports.ExportFormat)

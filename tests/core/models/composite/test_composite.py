@@ -124,15 +124,6 @@ def test_smoothing_solves_its_equation(share, seed):
     assert np.allclose(found[graph.degrees == 0], x[graph.degrees == 0])
 
 
-def test_smoothing_with_share_zero_and_of_no_sentences():
-    graph = discourse_graph(ARTICLES, POSITIONS)
-    assert np.allclose(smoothed(X, graph, 0.0), X)
-    none = np.zeros(0, np.int64)
-    empty = np.zeros((0, 4), np.float32)
-    assert document_means(empty, none).shape == neighbour_means(empty, none, none).shape == (0, 4)
-    assert smoothed(empty, discourse_graph(none, none), 0.5).shape == (0, 4)
-
-
 @given(st.lists(st.integers(0, 5_000), min_size=1, max_size=30), st.floats(1, 100))
 def test_positions_of_an_article_have_the_similarity_of_the_curve(positions, reach):
     rows = position_rows([Sentence("x", article_id=4, position=p) for p in positions], reach)

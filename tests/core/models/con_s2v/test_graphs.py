@@ -68,11 +68,6 @@ def test_the_similarity_graph_equals_brute_force(monkeypatch, block):
     assert max(graph.degrees) > 20 and not wanted[3]
 
 
-def test_graphs_without_sentences_are_empty():
-    assert len(similarity_graph(np.zeros((0, 4), np.float32), np.zeros(0, np.int64), SILENT)) == 0
-    assert len(discourse_graph(np.zeros(0, np.int64), np.zeros(0, np.int64))) == 0
-
-
 def weighed(drawn):
     """Weights from two bytes each: between 1e-3 and 1e6, one in eight of them 0."""
     numbers = np.frombuffer(drawn, np.uint16)
@@ -136,9 +131,3 @@ def test_rare_words_can_be_removed():
     text = encode_text(sentences(), min_count=2)
     assert set(text.vocabulary.words) == {"cat", "the"}
     assert text.rows.tolist() == [3]
-
-
-def test_an_empty_corpus_gives_an_empty_text():
-    text = encode_text([])
-    assert len(text) == 0 and text.words == 0 and not len(text.vocabulary)
-    assert np.array_equal(text.starts, [0])

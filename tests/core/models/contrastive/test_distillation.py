@@ -23,7 +23,7 @@ from themescope.core.models.contrastive.sampling import (
     section_masks,
     sectioned_articles,
 )
-from themescope.core.models.contrastive.training import Teacher, drop_teacher, teacher_of
+from themescope.core.models.contrastive.training import drop_teacher, teacher_of
 from themescope.core.types import SILENT, Corpus, NullReport, Sentence
 
 CONFIG = DistillationConfig(distillation=0.25, distillation_temperature=0.5)
@@ -168,13 +168,3 @@ def test_the_vectors_of_another_teacher_are_not_used(tmp_path):
     teacher(Model(), report=NullReport(tmp_path))
     found = teacher(Model(1), report=NullReport(tmp_path))
     assert np.array_equal(found.vectors, teacher(Model(1)).vectors)
-
-
-def test_vectors_have_length_one():
-    lengths = np.linalg.norm(teacher(Model()).vectors.astype(np.float32), axis=1)
-    assert lengths == pytest.approx(np.ones(len(SENTENCES)), abs=2e-3)
-
-
-def test_a_teacher_has_one_row_for_each_sentence():
-    taught = teacher(Model())
-    assert isinstance(taught, Teacher) and np.array_equal(taught.places, np.arange(len(SENTENCES)))

@@ -110,16 +110,6 @@ def test_a_checkpoint_of_other_settings_is_not_used(tmp_path):
     assert torch.equal(resumed.weights["map.weight"], trained(other)[0].weights["map.weight"])
 
 
-def test_the_random_state_of_torch_is_restored():
-    network = Linear()
-    sources = source(network, 1), source(network, 2)
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
-    train(CONFIG, 1, network, *sources, SILENT)
-    assert torch.equal(torch.rand(3), expected)
-
-
 def test_no_usable_articles_are_refused():
     network = Linear()
     with pytest.raises(TrainingError, match="no validation articles"):

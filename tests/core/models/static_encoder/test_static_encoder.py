@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.errors import Cancelled
-from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.base import cosine_distances
 from themescope.core.models.static_encoder import (
     StaticEncoder,
@@ -21,7 +19,7 @@ from themescope.core.models.static_encoder import (
     vocabulary_of,
 )
 from themescope.core.text.word_vectors import WordVectors, numbered
-from themescope.core.types import SILENT, Corpus, NullReport, Sentence, Split
+from themescope.core.types import Corpus, NullReport, Sentence, Split
 
 CONFIG = StaticEncoderConfig(
     vocabulary_limit=3_000, dim=12, least_count=1, epochs=4, threads=1, device="cpu", learning_rate=0.02,
@@ -78,11 +76,6 @@ def test_vectors_have_length_one_and_ignore_unknown_words(fitted, words):
     assert np.allclose(a, b, atol=1e-5)
 
 
-def test_sentences_without_known_words_are_zero(fitted):
-    assert not embedded(fitted, "", " ", "zyxwv qrstu").any()
-    assert embedded(fitted).shape == (0, 12)
-
-
 @given(st.lists(st.lists(st.sampled_from([*VOCABULARY, "zyxwv"]), max_size=8), min_size=1, max_size=6))
 def test_a_vector_is_the_sum_of_the_vectors_of_the_words(fitted, sentences):
     table = fitted._words
@@ -99,32 +92,6 @@ def test_vectors_in_eight_bits_are_nearly_those_of_32(fitted):
     given_sentences = sections(50, 6)
     distances = cosine_distances(exact.embed(given_sentences), fitted.embed(given_sentences))
     assert distances.max() < 1e-3
-
-
-def test_a_loaded_model_is_small_and_gives_the_same_vectors(fitted, tmp_path):
-    save_model(fitted, "static-encoder", tmp_path, {})
-    loaded = load_model(tmp_path)[0]
-    assert np.array_equal(loaded.embed(sections(50, 2)), fitted.embed(sections(50, 2)))
-    assert loaded.metrics == fitted.metrics and loaded.history == fitted.history
-    assert (tmp_path / "word-vectors.safetensors").stat().st_size < len(VOCABULARY) * (12 + 4) + 500
-
-
-def test_a_cancelled_training_goes_on_to_the_same_vectors(tmp_path):
-    class Cancelling(NullReport):
-        left = 15
-
-        def progress(self, done, total, message=""):
-            self.left -= 1
-            if not self.left:
-                raise Cancelled()
-
-    teacher = StaticEncoder(dataclasses.replace(CONFIG, dim=8), 1).fit(corpus())
-    with pytest.raises(Cancelled):
-        StaticEncoder(CONFIG, 0).fit(corpus(teacher), Cancelling(tmp_path))
-    assert list(tmp_path.iterdir())
-    again, whole = (StaticEncoder(CONFIG, 0).fit(corpus(teacher), report) for report in (NullReport(tmp_path), SILENT))
-    assert np.array_equal(again.embed(sections(50, 1)), whole.embed(sections(50, 1)))
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_teacher_changes_the_vectors(fitted):

@@ -19,14 +19,12 @@ from themescope.core.models.triplet_network.network import (
     bounded,
     epoch_batches,
     length_chunks,
-    reversal,
     triplet_data,
 )
 from themescope.core.models.triplet_network.training import (
     TripletLoss,
     all_distances,
     distances,
-    gradient_share,
     relations,
     section_loss,
     triplet_losses,
@@ -88,16 +86,6 @@ def test_attention_sums_to_one_over_the_tokens(net, words):
     assert (weights[torch.arange(9) >= LENGTHS[:, None]] == 0).all()
 
 
-def test_a_sentence_without_words_is_zero(net, words):
-    vectors = net(words, torch.tensor([7, 0, 4, 9, 9, 0]))
-    assert torch.isfinite(vectors).all()
-    assert (vectors[[1, 5]] == 0).all() and (vectors[0] != 0).any()
-
-
-def test_reversal_keeps_the_padding_in_place():
-    assert reversal(torch.tensor([3, 1]), 4).tolist() == [[2, 1, 0, 3], [0, 1, 2, 3]]
-
-
 def test_the_default_size_is_that_of_the_paper():
     net = BiLstmAttention(300)
     assert net.width == 600
@@ -149,10 +137,6 @@ def test_int8_is_close_to_fp32() -> None:
 def test_an_unknown_precision_is_refused() -> None:
     with pytest.raises(ConfigError, match="fp32 or int8"):
         Inference(NET, "int4")  # type: ignore[arg-type]
-
-
-def test_no_sentences() -> None:
-    assert Inference(NET).encode(tokens_of([]), lambda: None).shape == (0, 40)
 
 
 @pytest.mark.parametrize("batching", ["by-article", "shuffled"])
@@ -249,12 +233,6 @@ def test_huge_distances_do_not_overflow(loss):
     values.sum().backward()
     assert torch.isfinite(values).all() and torch.isfinite(delta.grad).all()
     assert values[1] == 0
-
-
-def test_gradient_of_the_paper_loss_is_2p_times_1_minus_p():
-    delta = torch.linspace(-6, 6, 25, requires_grad=True)
-    triplet_losses(delta, "paper").sum().backward()
-    assert torch.allclose(delta.grad, gradient_share(delta.detach()) / 2, atol=1e-6)
 
 
 def test_log_loss_keeps_a_gradient_far_on_the_wrong_side():

@@ -12,7 +12,7 @@ from themescope.core.errors import Cancelled, DataError
 from themescope.core.models import REGISTRY
 from themescope.core.models.device import native_bf16
 from themescope.core.models.triplet_network.config import TripletNetConfig
-from themescope.core.models.triplet_network.model import ContrastiveNet, ContrastiveNetConfig, TripletNet
+from themescope.core.models.triplet_network.model import ContrastiveNet, ContrastiveNetConfig
 from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
 from themescope.core.models.triplet_network.training import train
 from themescope.core.types import SILENT, Corpus, NullReport, Sentence, Split
@@ -203,12 +203,6 @@ def trained():
     return fitted("triplets-sen", settings, Corpus(triplets=triplets))
 
 
-def test_training_metrics_and_history(trained):
-    assert 0 < trained.metrics["validation accuracy"] <= 1
-    assert trained.metrics["training triplets"] == 360
-    assert [row["epoch"] for row in trained.history] == pytest.approx([0, 1 / 3, 2 / 3, 1], abs=0.35)
-
-
 def test_the_number_of_validation_triplets_is_limited():
     settings = {"vocabulary_limit": 50, "hidden": 4, "attention": 4, "threads": 1, "epochs": 1, "validation_limit": 1}
     triplets = {Split.TRAIN: theme_triplets(2), Split.VALIDATION: theme_triplets(10, seed=1)}
@@ -252,13 +246,6 @@ def test_training_raises_the_precision_on_validation_articles():
     x = model.embed(sections(50, 1))
     assert model.distance == "cosine"
     assert model.distances(x[[0]], x[[1]]) < model.distances(x[[0]], x[[5]])
-
-
-def test_the_network_is_no_base_model_of_the_triplet_network():
-    model = ContrastiveNet(CONFIG, 0).fit(corpus())
-    triplets = Corpus(models=(model,))
-    with pytest.raises(DataError):
-        TripletNet(TripletNetConfig(), 0).fit(triplets)
 
 
 SENTENCES = [Sentence("theme1word1 theme1word2 common4"), Sentence("theme2word3 common1")]
