@@ -1,21 +1,20 @@
 """Label the rest from few labels, beside logistic regression on the vectors of the base encoder.
 
-    python -m benchmarks.label_the_rest LISTS.json --model default --seeds 5
+    python -m benchmarks.label_the_rest LISTS.json --model default --seeds 5 [--record RECORD.json --name now]
 
 LISTS is a JSON list of [name, sentences, codes]. For each list, size and seed, so many sentences drawn at random are
 labelled; the codes of the others are predicted. Printed are macro F1, accuracy, and the calibration error (ten groups
 of equal size) of ``learn``, with the accuracy that it had measured on held-out labels, and macro F1 of logistic
-regression (scikit-learn's defaults, and C = 10) on the vectors of the base encoder. "chosen" labels half of them at
-random, and then the sentences that ``next_sentences`` names, in two rounds. With ``--setfit``, SetFit (Tunstall et al.
-2022; the package setfit) fine-tunes the base encoder on the same labels, one epoch of 20 pairs each per label, and its
-macro F1 is printed instead of the rest. The last line is the time of 100,000 predictions.
+regression (scikit-learn's defaults, and C = 10) on the vectors of the base encoder. With
+``--chosen``, half are labelled at random, and then the sentences that ``next_sentences`` names, in two rounds. Vectors
+are those for lists, or of the model alone in versions without them. The record gets the rows under a name. The last
+line is the time of 100,000 predictions.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 import time
 from pathlib import Path
 
@@ -74,22 +73,6 @@ class LabelledList:
         fitted = LogisticRegression(C=strength, max_iter=1_000).fit(self.raw[rows], self.codes[rows])
         return float(f1_score(self.codes[rest], fitted.predict(self.raw[rest]), average="macro", zero_division=0))
 
-    def setfit(self, rows: Rows, seed: int) -> float:
-        """Return macro F1 of SetFit from the base encoder."""
-        from datasets import Dataset
-        from setfit import SetFitModel, Trainer, TrainingArguments
-
-        rest = np.setdiff1d(np.arange(len(self.codes)), rows)
-        model = SetFitModel.from_pretrained(str(installed_encoder("the benchmark")))
-        labelled = Dataset.from_dict({"text": [self.texts[i] for i in rows], "label": self.codes[rows].tolist()})
-        settings = TrainingArguments(
-            batch_size=16, num_epochs=1, num_iterations=20, seed=seed, report_to="none", save_strategy="no",
-            output_dir=tempfile.mkdtemp(),
-        )  # fmt: skip
-        Trainer(model=model, args=settings, train_dataset=labelled).train()
-        predicted = np.asarray(model.predict([self.texts[i] for i in rest]))
-        return float(f1_score(self.codes[rest], predicted, average="macro", zero_division=0))
-
     def chosen(self, rows: Rows, seed: int) -> Rows:
         """Return as many rows as ``rows``: half of them, and the next ones to label in two rounds."""
         have, rounds = rows[: len(rows) // 2], np.array_split(rows[len(rows) // 2 :], 2)
@@ -108,28 +91,31 @@ def main() -> None:
     parser.add_argument("--model", default="default")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--setfit", action="store_true")
+    parser.add_argument("--chosen", action="store_true")
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--name", default="now")
     args = parser.parse_args()
     model, raw = load(args.model), load_encoder(installed_encoder("the benchmark"), "the benchmark")
+    model, rows_of = model.for_lists() if hasattr(model, "for_lists") else model, dict[str, list[float]]()
     print("| list | codes | labels | raw | raw, C = 10 | F1 | chosen | accuracy | held out | calibration error |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
     for name, texts, codes in json.loads(args.lists.read_text(encoding="utf-8")):
         one = LabelledList(name, texts, codes, model.encode(texts), in_batches(raw, texts))
         for size in (size for size in args.sizes if size <= len(texts) / 2):
             found = []
-            if args.setfit:
-                draws = (np.random.default_rng(seed).permutation(len(texts))[:size] for seed in range(args.seeds))
-                f1s = [one.setfit(rows, seed) for seed, rows in enumerate(draws)]
-                print(f"| {name} | {size} | {np.mean(f1s):.3f} |", flush=True)
-                continue
             for seed in range(args.seeds):
                 rows = np.random.default_rng(seed).permutation(len(texts))[:size]
                 f1, *others = one.scores(rows, seed)
-                chosen = one.scores(one.chosen(rows, seed), seed)[0] if size >= 2 * SIZES[0] else np.nan
+                chosen = one.scores(one.chosen(rows, seed), seed)[0] if args.chosen else np.nan
                 found.append([one.plain(rows, 1.0), one.plain(rows, 10.0), f1, chosen, *others])
             f = np.mean(found, axis=0)
             cells = " | ".join(f"{value:.3f}" for value in (*f[:5], f[6], f[5]))
             print(f"| {name} | {one.codes.max() + 1} | {size} | {cells} |", flush=True)
+            rows_of[f"{name}, {size}"] = [round(float(value), 4) for value in f]
+    if args.record:
+        known = json.loads(args.record.read_text("utf-8")) if args.record.is_file() else {}
+        known.setdefault("label the rest", {})[args.name] = rows_of
+        args.record.write_text(json.dumps(known, indent=1) + "\n", "utf-8")
     classifier, _ = one.learned(np.arange(min(300, len(texts) // 2)), 0)
     rows = np.random.default_rng(0).integers(len(texts), size=100_000)
     before = time.process_time()

@@ -1,12 +1,15 @@
-"""Make the lists of `benchmarks.list_themes` and `benchmarks.repeated_texts`, of eleven kinds.
+"""Make the lists of `benchmarks.list_themes` and `benchmarks.repeated_texts`, of sixteen kinds.
 
     python -m benchmarks.lists LISTS.json --claims FOLDER --newsgroups FOLDER --reuters FOLDER --articles FILES…
-        --similar FILES… --papers FILE [--split test] [--seed 0] [--whole 3000]
+        --similar FILES… --papers FILE --clones FOLDER [--split test] [--seed 0] [--whole 3000]
 
 Written is a JSON list of [kind, sentences, codes] with different sentences in random order: claims and evidence by
 motion (IBM Debater, *.tsv.gz); messages of newsgroups, their sentences and subjects (*.jsonl.xz); titles of documents
 of Reuters-21578 with a single topic (*.sgm.gz); sentences of papers by paper (ScisummNet), of Wikipedia articles by
-article, of similar articles by article and by heading, and of articles by article and heading (JSON lines). A list has
+article, of similar articles by article and by heading, and of articles by article and heading (JSON lines). Clones of
+GitHub's clinc/oos-eval, PolyAI-LDN/task-specific-datasets and dylanell/short-text-cluster have the kinds of
+``OF_CLONES``, of which nothing is validation data: intents, questions to a bank and to programmers, headlines of news,
+and questions by type. A list has
 a uniform number of codes, and of each a uniform number of sentences, or all if there are fewer. With ``--whole``, there
 is one list of each kind with so many random rows of all codes. Motions, groups, topics and papers are of the validation
 or test half by the hash of `benchmarks.theme_counts`, articles by the split of their titles. In kinds of ``TWO_LEVELS``
@@ -16,6 +19,7 @@ the part of a code before the first point is a coarser code.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import lzma
 import re
@@ -38,9 +42,12 @@ KINDS = {"motions": (2, 29, 10, 40, 15, 30), "messages": (3, 10, 30, 90, 8, 8), 
          "of articles": (4, 40, 8, 40, 8, 8), "papers": (4, 20, 10, 40, 6, 6),
          "articles and headings": (0, 0, 8, 15, 4, 4)}  # fmt: skip
 """Kind → fewest and most codes, fewest and most sentences of a code, number of validation and of test lists."""
+OF_CLONES = {"intents": (10, 60, 8, 30, 0, 4), "bank": (10, 40, 8, 40, 0, 4), "programming": (5, 20, 15, 60, 0, 4),
+             "news": (3, 4, 60, 150, 0, 3), "question types": (10, 40, 8, 40, 0, 0)}  # fmt: skip
+EVERY = KINDS | OF_CLONES
 SIMILAR = 8
 """Number of lists of sentences of similar articles by article, and by heading."""
-TWO_LEVELS = ("messages", "sentences", "subjects", "articles and headings")
+TWO_LEVELS = ("messages", "sentences", "subjects", "intents", "question types", "articles and headings")
 SHORTEST, LONGEST, TOKENS = 80, 1_000, range(5, 51)  # characters of a message, and words of a sentence
 MARKS = re.compile(r"\[REF\d*\]|^(?:re\s*:\s*)+| ?\([^()]*\)$", re.I)  # references, replies, and numbers of documents
 SPLITTER = SentenceSplitter("en")
@@ -90,6 +97,29 @@ def found(args: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
             if args.split is (Split.TEST if bucket(paper["id"]) else Split.VALIDATION):
                 sentences = [s for section in paper["sections"] for s in section["sentences"]]
                 yield "papers", paper["title"], [s for s in sentences if len(s.split()) in TOKENS]
+    if args.split is Split.TEST:
+        yield from ((kind, code, [text]) for kind, code, text in of_clones(args.clones))
+
+
+def of_clones(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield kind, code and text."""
+    intents, bank, short = folder / "oos-eval/data", folder / "task-specific-datasets", folder / "short-text-cluster"
+    domains = {
+        code: name for name, codes in json.loads((intents / "domains.json").read_text()).items() for code in codes
+    }
+    for rows in json.loads((intents / "data_full.json").read_text("utf-8")).values():
+        yield from (("intents", f"{domains[code]}.{code}", text) for text, code in rows if code in domains)
+    for name in ("train", "test"):
+        with (bank / "banking_data" / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
+            yield from (("bank", code, text) for text, code in islice(csv.reader(stream), 1, None))
+    titles = [
+        (short / f"datasets/stk-ovflw/{name}_StackOverflow.txt").read_text("utf-8") for name in ("title", "label")
+    ]
+    yield from (("programming", code, text) for text, code in zip(*(t.splitlines() for t in titles), strict=True))
+    with (short / "datasets/ag-news/test.csv").open(encoding="utf-8", newline="") as stream:
+        yield from (("news", code, MARKS.sub("", title)) for code, title, _ in csv.reader(stream))
+    for line in (short / "datasets/q-type/train.txt").read_text("utf-8").splitlines():
+        yield "question types", line.partition(" ")[0].replace(":", "."), line.partition(" ")[2]
 
 
 def by_heading(article: Article) -> dict[str, list[str]]:
@@ -127,16 +157,16 @@ def similar(articles: Sequence[Article], random: np.random.Generator) -> Iterato
 def by_code(given: Iterable[tuple[str, str, list[str]]]) -> dict[str, dict[str, list[str]]]:
     """Return kind → code → different texts, without texts of several codes and codes with few texts."""
     rows = dict.fromkeys((kind, code, " ".join(text.split())) for kind, code, own in given for text in own)
-    codes, pools = Counter((kind, text) for kind, _, text in rows), {kind: dict[str, list[str]]() for kind in KINDS}
+    codes, pools = Counter((kind, text) for kind, _, text in rows), {kind: dict[str, list[str]]() for kind in EVERY}
     for kind, code, text in rows:
         if text and codes[kind, text] == 1:
             pools[kind].setdefault(code, []).append(text)
-    return {kind: {c: own for c, own in pool.items() if len(own) >= KINDS[kind][2]} for kind, pool in pools.items()}
+    return {kind: {c: own for c, own in pool.items() if len(own) >= EVERY[kind][2]} for kind, pool in pools.items()}
 
 
 def drawn(kind: str, pool: Mapping[str, list[str]], random: np.random.Generator) -> tuple[str, list[str], list[str]]:
     """Return a list: its kind, texts and their codes."""
-    low, high, fewest, most, *_ = KINDS[kind]
+    low, high, fewest, most, *_ = EVERY[kind]
     names = random.permutation(sorted(pool))[: random.integers(low, min(high, len(pool)) + 1)].tolist()
     if kind == "articles and headings":
         titles = random.permutation(sorted({name.partition(".")[0] for name in pool}))[: random.integers(4, 8)].tolist()
@@ -150,7 +180,7 @@ def main() -> None:
     """Write the lists."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lists", type=Path)
-    for name in ("--claims", "--newsgroups", "--reuters", "--papers", "--articles", "--similar"):
+    for name in ("--claims", "--newsgroups", "--reuters", "--papers", "--articles", "--similar", "--clones"):
         parser.add_argument(name, type=Path, required=True, nargs="+" if name in ("--articles", "--similar") else None)
     parser.add_argument("--split", type=Split, default=Split.TEST, choices=(Split.VALIDATION, Split.TEST))
     parser.add_argument("--seed", type=int, default=0)
@@ -166,6 +196,7 @@ def main() -> None:
         read = (article for file in sorted(args.similar) for article in READERS.build("jsonl").read(file, SILENT))
         near = similar([article for article in read if split_of_title(article.title) is args.split], random)
         lists += sorted(islice(near, 2 * SIMILAR), key=lambda one: one[0])
+        lists += [drawn(kind, pools[kind], random) for kind, own in OF_CLONES.items() for _ in range(own[count])]
     args.lists.write_text(json.dumps(lists, ensure_ascii=False), encoding="utf-8")
 
 
