@@ -11,9 +11,11 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.testing.v1 import AppTest
 
+from tests.webapp.filled import CORPUS
 from tests.webapp.hands import words_of
 from themescope.db.store import Store
 from themescope.webapp.features import REGISTRY
+from themescope.webapp.features.tasks import NEW
 from themescope.webapp.shared.choose import BROKEN
 
 Open = Callable[..., AppTest]
@@ -81,3 +83,10 @@ def test_a_forged_value_ends_no_page_and_no_session(
         failed = [one for one in caplog.records if one.exc_info or one.levelno >= logging.ERROR]
         assert not failed and not at.exception and BROKEN not in words_of(at), (sent, failed)
     assert forged > 100
+
+
+def test_whole_numbers_are_read_as_browsers_send_them(filled_store: Store, open_page: Open) -> None:
+    at = open_page("tasks", corpus=CORPUS, view=NEW)
+    (field,) = [one for one in at.number_input if one.label == "How many units"]
+    at._run(WidgetStates(widgets=[WidgetState(id=field.id, int_value=7)]))
+    assert not at.exception and [one.value for one in at.number_input if one.label == field.label] == [7]

@@ -337,7 +337,8 @@ def _genuine_value(states: WStates, key: str) -> Any:
         return _read_value(states, key)
     try:
         kind = held.value.WhichOneof("value")
-        if kind not in (None, widget.value_type):
+        whole = kind == "int_value" and widget.value_type == "double_value"  # as fields of whole numbers send it
+        if not whole and kind not in (None, widget.value_type):
             raise TypeError
         if kind == "json_value" and not isinstance(json.loads(held.value.json_value), dict):  # of components, all ours
             raise TypeError
