@@ -137,9 +137,8 @@ def _bounds(one: ShareEstimate) -> str:
 
 
 def count_text(one: ShareEstimate) -> str:
-    """Return ``16 of 1,114 units (1.4 %)``: the units that have the code now."""
-    share = f" ({100 * one.coded / one.units:.1f} %)" if one.units else ""
-    return f"{one.coded:,} of {counted(one.units, 'unit')}{share}"
+    """Return ``16 of 1,114 units``: those that have the code now; a percent would look like an estimate."""
+    return f"{one.coded:,} of {counted(one.units, 'unit')}"
 
 
 def _percent(found: Estimate) -> str:

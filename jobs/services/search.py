@@ -204,6 +204,16 @@ def sentences_for(store: Store, corpus_id: int, query: Query) -> Ids:
     return found
 
 
+def units_about(store: Store, corpus_id: int, texts: Sequence[str], model_id: int | None = None) -> tuple[Ids, Ids]:
+    """Return the units with all words of one of the texts, and the others among the ``ALIKE`` nearest of each."""
+    with_words = reduce(np.union1d, [sentences_for(store, corpus_id, parsed(text)) for text in texts])
+    alike: dict[int, None] = {}
+    for text in texts:
+        with suppress(ThemescopeError):  # the model knows none of the words
+            alike |= dict.fromkeys(m.sentence.id for m in find_similar(store, corpus_id, text, model_id, ALIKE).items)
+    return with_words, np.array([id for id in alike if id not in with_words], np.int64)
+
+
 def nearest(
     store: Store, model: ModelRecord, corpus_id: int, query: Matrix, count: int
 ) -> dict[tuple[int, int], float]:
@@ -310,6 +320,7 @@ SHOWN = 8
 """Number of results of each kind that are listed."""
 COUNTED = 1_000
 """Number up to which results are counted."""
+ALIKE = 20
 FEWEST_LETTERS = 2
 """Minimum length of a word that sentences and titles are searched for."""
 

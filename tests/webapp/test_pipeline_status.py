@@ -12,6 +12,7 @@ from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.pipeline import queue_pipeline
+from themescope.webapp.features.texts import import_form
 from themescope.webapp.shared.frame import header
 
 Open = Callable[..., AppTest]
@@ -45,6 +46,18 @@ def test_an_import_is_followed_by_the_rest_unless_switched_off(
     assert not at.exception
     assert kinds(sqlite_store) == ["import-corpus", *([] if only else ["embed", "find-themes", "project"])]
     assert "towns" in words_of(at) and "waiting" in words_of(at)
+
+
+def test_a_click_that_is_answered_twice_imports_once(
+    sqlite_store: Store, folders: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the first run of the page had been interrupted after it queued the jobs."""
+    monkeypatch.setattr(import_form, "_empty", lambda turn: None)
+    at = open_page("import")
+    at.session_state["texts_import_source_0"] = "Server path"
+    at.session_state["texts_import_path_0"] = str(folders)
+    press(press(at.run(), "Import"), "Import")
+    assert not at.exception and kinds(sqlite_store) == ["import-corpus", "embed", "find-themes", "project"]
 
 
 def test_steps_of_a_project_with_cancel_retry_and_dismiss(filled_store: Store, open_page: Open) -> None:

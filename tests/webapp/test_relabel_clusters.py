@@ -107,7 +107,7 @@ def test_one_cluster_is_re_clustered_and_named_and_the_rest_is_kept(
     at = send(at, labelling, "recluster")
     next(group for group in at.button_group if group.label == "Number of codes").set_value("Suggested").run()
     assert not at.exception and ("probably between" in words_of(at))
-    for name in ("Unassigned", "All others"):
+    for name in ("No code", "All others"):
         next(group for group in at.button_group if group.label == "Split").set_value(name).run()
         assert not at.exception
     assert "Nobody has placed a unit yet" in words_of(at)

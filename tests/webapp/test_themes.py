@@ -205,6 +205,27 @@ def test_a_card_acts_on_the_theme_that_it_shows(analysed: Store, monkeypatch: py
     assert compare_queries.analyses()[0].themes[1]["name"] == "Mine"
 
 
+def test_a_topic_that_no_theme_has_is_made_of_its_words_and_examples(analysed: Store, open_page: Open) -> None:
+    at = open_page("themes", person="ada", corpus="My list")
+    press(at, "Add a missing theme")
+    (sought,) = at.text_area
+    sought.set_value("Sentence 7\nsentence 9 list\n?").run()
+    assert not at.exception and not at.error
+    (listed,) = (one.value for one in at.dataframe)
+    assert listed["In it"].tolist() == [True, True], "no vectors, so none alike"
+    assert listed["Unit"].tolist() == ["Sentence 7 of the list.", "Sentence 9 of the list."]
+    next(field for field in at.text_input if field.label == "Name").set_value("Odd ones").run()
+    press(at, "Create theme")
+    assert not at.exception and not at.error
+    with analysed.reading() as r:
+        (record,) = r.labellings.list()
+        now = r.labellings.snapshot(record.id).partition
+        texts = r.corpora.sentences_by_id(now.ids)
+    (number,) = (n for n, cluster in now.clusters.items() if cluster.name == "Odd ones")
+    assert sorted(texts[i].text[:10] for i in now.members(number).tolist()) == ["Sentence 7", "Sentence 9"]
+    assert len(now.clusters) == 3, "beside those of the machine"
+
+
 def test_labellers_see_no_way_to_rename_or_compute(analysed: Store, open_page: Open) -> None:
     with analysed.writing() as w:
         w.people.set_role("root", Role.ADMIN, "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import streamlit as st
@@ -18,6 +18,7 @@ from themescope.webapp.shared.figures import curve_figure, tones
 from themescope.webapp.shared.text import ago, count, duration, plain, words
 
 _LIVE_POLL_S = 1.5
+_AGAIN_S = 3.0
 _LISTED = 20
 _BESIDE = 2  # queued jobs listed on pages other than Jobs
 _CANCELLED = 3
@@ -35,9 +36,28 @@ INTERRUPTED = "The worker stopped. The next worker resumes the job, or you can c
 _INTERRUPTED = ("interrupted", "orange", ":material/pause_circle:")
 
 
-def submit(kind: str, args: Mapping[str, Any], title: str = "", after: int | None = None) -> JobRecord | None:
-    """Queue a job; without a title its arguments name it. See :func:`queue_job`."""
-    return queue_job(lambda: commands.enqueue(queries.store(), kind, args, title=title, after=after))
+def submit(
+    kind: str,
+    args: Mapping[str, Any],
+    title: str = "",
+    then: Callable[[int], Sequence[JobRecord]] | None = None,
+    after: int | None = None,
+) -> JobRecord | None:
+    """Queue a job, and with ``then`` what follows the job of that id; without a title its arguments name it.
+
+    A job of the same title that was queued seconds ago is the same click: a run of a page that is interrupted after it
+    has queued something is repeated.
+    """
+
+    def queue() -> Sequence[JobRecord]:
+        since = datetime.now(UTC) - timedelta(seconds=_AGAIN_S)
+        known = [one for one in queries.active_jobs((kind,)) if (one.title, one.after) == (title, after)]
+        if again := [one for one in known if one.created > since]:
+            return again[-1:]
+        job = commands.enqueue(queries.store(), kind, args, title=title, after=after)
+        return [job, *(then(job.id) if then else ())]
+
+    return next(iter(follow(queue)), None)
 
 
 def queue_job(queue: Callable[[], JobRecord]) -> JobRecord | None:

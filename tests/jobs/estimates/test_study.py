@@ -286,10 +286,15 @@ def test_labels_that_nobody_sampled_are_said_to_be(store: Store) -> None:
     assert (found.coded, found.checked, found.units) == (12, 12, 20)
     session.do(op.mark(session.partition, session.partition.ids[10:14], True))
     assert study_of(store, "D").holds[0] == "4 units marked as uncertain or disputed left out."
-    assert run(store, "estimate", "D").count("12 of 20 units (60.0 %)") == 1
+    assert run(store, "estimate", "D").count("12 of 20 units") == 1
     with store.reading() as r:
         report = as_html(project_report(store, corpus.id, [r.labellings.by_name("D")]), "t")
-    assert "12 of 20 units (60.0 %)" in report and "100.0" not in report and "Only 10 units were checked" in report
+    assert (
+        "12 of 20 units" in report
+        and "60.0" not in report
+        and "100.0" not in report
+        and "Only 10 units were checked" in report
+    )
     session.do(op.mark(session.partition, session.partition.ids[10:14], False))
     session.do(op.create(session.partition, 2, "Other", session.partition.ids[12:]))
     whole = share(study_of(store, "D").units("Housing"))

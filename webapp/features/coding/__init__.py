@@ -40,6 +40,8 @@ CLUSTER = KEYS.url("cluster")
 """Number of the cluster that is open in Sort."""
 DIALOG_CLUSTER = "code_dialog_cluster"
 CODEBOOK = "code_codebook"
+NO_CODE = "No code"
+"""What stands in place of the code of a unit without one, and the filter for such units."""
 UNCERTAIN = "Uncertain"
 """The filter for sentences that are marked as uncertain."""
 

@@ -22,7 +22,7 @@ from themescope.core.labelling.suggestions import ClusterPart, clusterers
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.search import MOST_WITH_VECTORS
-from themescope.webapp.features.coding import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, queries
+from themescope.webapp.features.coding import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, NO_CODE, queries
 from themescope.webapp.features.coding.actions import actions_of, clusters_of_selection
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries as records
@@ -192,7 +192,7 @@ def _group_name(state: RelabelState, place: int, group: ClusterGroup, number: in
 
 # --- re-clustering ----------------------------------------------------------------------------------------------------
 
-ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND = "One code", "Selection", "Unassigned", "All others"
+ONE_CLUSTER, SELECTION, AROUND = "One code", "Selection", "All others"
 AUTOMATIC, GIVEN = "Suggested", "Given"
 _EXAMPLES, _MAX_TEXT, _MOST_PARTS = 4, 160, 60
 
@@ -218,18 +218,18 @@ def _recluster_part(state: RelabelState) -> bool:
             icon=":material/info:",
         )
         return False
-    default = ONE_CLUSTER if state.partition.clusters else UNASSIGNED_SENTENCES
+    default = ONE_CLUSTER if state.partition.clusters else NO_CODE
     if len(state.selected) > 1:
         default = SELECTION
-    options = [ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND]
+    options = [ONE_CLUSTER, SELECTION, NO_CODE, AROUND]
     name = st.segmented_control("Split", options, default=default, key="code_scope", required=True)
     if name == AROUND:
         return _around(state)
-    if name == UNASSIGNED_SENTENCES:
+    if name == NO_CODE:
         return _parts(state, state.partition.members(UNASSIGNED))
     if name == ONE_CLUSTER:
         if not state.partition.clusters:
-            st.caption("There are no codes yet. Split the unassigned units instead.")
+            st.caption("There are no codes yet. Split the units without a code instead.")
             return False
         number = choose_cluster(state, "recluster")
         return _parts(state, state.partition.members(number), (number,))

@@ -27,6 +27,7 @@ from themescope.jobs.services.search import holds, parsed
 from themescope.webapp.features.coding import (
     CLUSTER,
     NEEDS_MODEL,
+    NO_CODE,
     NONE_SELECTED,
     ORDER,
     SEARCH,
@@ -88,7 +89,7 @@ def show_sort(state: RelabelState, _: str) -> None:
     state.cluster, st.session_state[CLUSTER] = opened, str(opened)  # it stays open when another one comes first
     p = state.partition
     inside = p.members(UNASSIGNED) if opened == UNASSIGNED else p.ids[has_code(p, *with_sub_themes(p, [opened]))]
-    name = "Unassigned" if opened == UNASSIGNED else p.clusters[opened].name
+    name = NO_CODE if opened == UNASSIGNED else p.clusters[opened].name
     similar = state.similar_to
     if similar is not None and state.model is not None:
         ids, name, order = _nearest(state, p.ids, similar), "Similar units", "nearest first"
@@ -198,7 +199,7 @@ def _clusters(state: RelabelState, shades: Tones) -> list[dict[str, Any]]:
         for code in code_list(state, shades)
     ]
     size = p.sizes()[UNASSIGNED]
-    left = {"number": UNASSIGNED, "name": "Unassigned", "key": "⌫", "level": 1, "parent": None, "size": size}
+    left = {"number": UNASSIGNED, "name": NO_CODE, "key": "⌫", "level": 1, "parent": None, "size": size}
     return [*found, left | appearance(shades, -1)]
 
 
@@ -213,9 +214,7 @@ def _rows(state: RelabelState, ids: Ids, with_codes: bool, shades: Tones, part: 
         if suggested is not None and state.suggestions is not None:
             margin = f"{max(state.suggestions.pull[row], state.suggestions.margin[row]):.2f}".lstrip("0")
             note = f"→ {shorten(p.clusters[suggested].name, _MAX_NAME)} {margin}"
-        tag = {"name": cluster.name if cluster else "Unassigned"} | appearance(
-            shades, cluster.colour if cluster else -1
-        )
+        tag = {"name": cluster.name if cluster else NO_CODE} | appearance(shades, cluster.colour if cluster else -1)
         found.append(
             {
                 "id": id,
@@ -256,7 +255,7 @@ def _details(state: RelabelState, ids: Ids) -> dict[str, Any]:
         for other in neighbours(x, row, _TOP_K).tolist():
             near, cluster = int(p.ids[other]), p.clusters.get(int(p.numbers[other]))
             text = shorten(texts.sentences[texts.row[near]].text, _MAX_NEAR)
-            nearest.append({"id": near, "text": text, "cluster": cluster.name if cluster else "Unassigned"})
+            nearest.append({"id": near, "text": text, "cluster": cluster.name if cluster else NO_CODE})
     return {
         **shown,
         "id": id,
@@ -357,7 +356,7 @@ def _in_selection(state: RelabelState) -> Ids:
 
 FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
     ALL: lambda state: _in_reading_order(state, state.partition.ids),
-    "Unassigned": lambda state: _in_reading_order(state, state.partition.members(UNASSIGNED)),
+    NO_CODE: lambda state: _in_reading_order(state, state.partition.members(UNASSIGNED)),
     UNCERTAIN: lambda state: _in_reading_order(state, state.partition.ids[state.partition.uncertain]),
     "With a note": lambda state: _in_reading_order(state, np.array(sorted(state.partition.notes), dtype=np.int64)),
     DIFFERS_FROM_MODEL: _differs_from_model,

@@ -37,7 +37,7 @@ from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, duration, plain, score
 
-UNASSIGNED = "No codes: every unit unassigned"
+UNASSIGNED = "No codes yet"
 SECTIONS = "Sections"
 _MAX_ARTICLES = 300
 _MAX_NAME = 180

@@ -238,7 +238,6 @@ def _draw_counts(study: Study, found: Mapping[str, Sequence[ShareEstimate]]) -> 
         table["Group"] = [one.name or ALL for _, one in listed]
     table |= {
         what: [one.coded for _, one in listed],
-        "Percent": [f"{100 * one.coded / one.units:.1f} %" if one.units else "–" for _, one in listed],
         "Units checked by a person": [one.checked for _, one in listed],
         f"All u{what[1:]}" if whole.name else ALL: [one.units for _, one in listed],
     }

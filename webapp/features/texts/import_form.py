@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -560,21 +561,23 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
             "language": st.session_state[f"texts_import_language_{key}"],
             "unit": st.session_state[f"texts_import_unit_{key}"].value,
         }
-        job = submit("import-corpus", args, f"Import {name}")
+        alone, store = st.session_state.get("texts_only_import"), queries.store()
+        job = submit(
+            "import-corpus", args, f"Import {name}",
+            None if alone else lambda id: queue_pipeline(store, args["corpus"], args["language"], after=id),
+        )  # fmt: skip
     else:
         date = st.session_state[f"texts_import_date_{key}"]
         args |= {
             "corpus": target, "wave": name, "date": date.isoformat() if date else "",
             "duplicates": OMIT if st.session_state[f"texts_import_omit_{key}"] else KEEP,
         }  # fmt: skip
-        job = submit("append-corpus", args, f"Add {name}")
+        then = partial(queue_wave, queries.store(), target, name)
+        job = submit("append-corpus", args, f"Add {name}", then)
     if job is not None:
         if target is not None:
-            follow(lambda: queue_wave(queries.store(), target, name, job.id))
             told = f"“{name}” is being added to “{target}”. Its texts, codes and places on the map are there when the "
             st.session_state[_TOLD] = told + "jobs end."
-        elif not st.session_state.get("texts_only_import"):
-            follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
         _empty(turn)
 
 

@@ -42,7 +42,7 @@ from themescope.webapp.shared.navigation import show_next, switch_page, write_pa
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import by_column, compare_queries
 from themescope.webapp.shared.results.compare_queries import Analysis, RunListing
-from themescope.webapp.shared.selections import selections
+from themescope.webapp.shared.selections import selection_actions, selections
 from themescope.webapp.shared.text import count, distinct, duration, file_stem, plain, shorten
 
 ASSETS = Path(__file__).parent / "assets"
@@ -83,6 +83,8 @@ def show(found: Sequence[Analysis]) -> None:
         shown = Shown(base, levels, _chosen_level(base, levels), named)
         low = _low_confidence(shown)
         st.space("stretch")
+        if may(Right.LABEL):
+            selection_actions.missing_theme(shown.analysis)
         codebook_view.correct_button("Correct these themes", shown.analysis, key="themes_correct", kind="primary")
         chosen = st.menu_button("⋯", [*_OPENED], key="themes_menu", help="More about these themes")
     units, themes = count(len(shown.listed().ids), "unit"), count(len(shown.analysis.themes), "theme")

@@ -7,17 +7,21 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from themescope.core.columns import ColumnType
 from themescope.core.labelling.changes import Step
+from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.stored import LabellingRecord, SelectionRecord, Sharing
+from themescope.core.types import Ids
 from themescope.db.access import Right
 from themescope.db.records import NewLabelling
 from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.failures import CollectedFailure
 from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.search import parsed, units_about
 from themescope.jobs.services.table_files import excel_bytes
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt
@@ -26,11 +30,12 @@ from themescope.webapp.shared.labelling import failures
 from themescope.webapp.shared.navigation import page_link, saved_line, switch_page
 from themescope.webapp.shared.people import current_actor, current_person, may
 from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results.compare_queries import Analysis
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.selections.selections import Panel
 from themescope.webapp.shared.text import count, plain, shorten
 
-_NEW = "New coding"
+_NEW, _TICKED, _MISSING = "New coding", 200, "missing_theme"
 
 
 def show(of: Panel) -> None:
@@ -101,16 +106,56 @@ def _similar(of: Panel) -> None:
 # ---------------------------------------------------------------- codes
 
 
-def _make_theme(of: Panel) -> None:
+def _make_theme(of: Panel, first: Ids | None = None, opens: bool = False) -> None:
+    """Draw the units with ticks, at first of ``first`` or of all, and the name of their theme."""
     rest = np.setdiff1d(selections.everything(of.selection), of.selection.ids, assume_unique=True)
     words = selections.distinctive_words(of.selection.digest, of.selection.ids, rest)
+    ids = of.selection.ids if first is None else np.concatenate([first, np.setdiff1d(of.selection.ids, first)])
+    ticked, listed = np.arange(len(ids)) < (len(ids) if first is None else len(first)), ids[:_TICKED].tolist()
+    texts = compare_queries.sentence_texts(listed)
+    shown = st.data_editor(
+        pd.DataFrame({"In it": ticked[:_TICKED], "Unit": [texts.get(id, "") for id in listed]}),
+        height=260, hide_index=True, disabled=["Unit"], key=of.name("ticks"),
+        column_config={"In it": st.column_config.CheckboxColumn(width=60), "Unit": {"width": 600}},
+    )  # fmt: skip
+    ticked[:_TICKED] = shown["In it"]
     name = st.text_input("Name", value=" · ".join(words[:3]), key=of.name("theme-name"), max_chars=200)
     coding = _choose_coding(of, "In", "theme")
-    st.caption(f"{count(len(of.selection), 'unit')} become a theme of a coding; what the machine found stays as it is.")
-    if st.button("Create theme", type="primary", key=of.name("create"), disabled=not name):
+    more = f" {len(ids) - _TICKED:,} more than listed are among them." if len(ids) > _TICKED else ""
+    st.caption(f"{count(int(ticked.sum()), 'unit')} become a theme of a coding; the machine's themes stay.{more}")
+    if st.button("Create theme", type="primary", key=of.name("create"), disabled=not name or not ticked.any()):
+        chosen = selected(of.selection.corpus_id, ids[ticked], of.selection.origin)
         _change(of, coding, lambda record: service.new_cluster(
-            queries.store(), of.selection, record, name or "", current_person()
-        ))  # fmt: skip
+            queries.store(), chosen, record, name or "", current_person()
+        ), opens)  # fmt: skip
+
+
+def missing_theme(analysis: Analysis) -> None:
+    """Draw the button of a dialog that makes a theme of units which somebody describes."""
+
+    def turn(on: bool) -> None:
+        st.session_state[_MISSING] = on
+
+    title = "Add a missing theme"
+    st.button(title, icon=":material/add:", on_click=turn, args=(True,))
+    if st.session_state.get(_MISSING):
+        st.dialog(title, width="medium", on_dismiss=partial(turn, False))(_missing)(analysis)
+
+
+def _missing(analysis: Analysis) -> None:
+    """Draw what somebody misses in words or examples, the units with the words, ticked, and others alike."""
+    sought = st.text_area("Words or examples of it, one in a line", key="missing-sought", height=80) or ""
+    lines = [line.strip() for line in sought.splitlines() if parsed(line)]
+    if not lines:
+        st.caption("Units with the words are listed and ticked, and after them others of a similar meaning.")
+        return
+    first, others = units_about(queries.store(), analysis.corpus.id, lines, analysis.model.id)
+    origin = Origin("search", (f"search “{shorten('; '.join(lines), 120)}”", "and units alike"))
+    chosen = selected(analysis.corpus.id, np.concatenate([first, others]), origin)
+    if len(chosen):
+        _make_theme(Panel(chosen, "missing", "map_selection", analysis=analysis), first, opens=True)
+    else:
+        st.caption("No unit has these words or a similar meaning.")
 
 
 def _code(of: Panel) -> None:
@@ -155,10 +200,13 @@ def _coding(of: Panel, target: Target) -> LabellingRecord:
         return starts.begin(queries.store(), new, target)
 
 
-def _change(of: Panel, target: Target, change: Callable[[LabellingRecord], Step | None]) -> None:
+def _change(of: Panel, target: Target, change: Callable[[LabellingRecord], Step | None], opens: bool = False) -> None:
     def apply() -> None:
         record = _coding(of, target)
         step = change(record)
+        if opens:
+            st.session_state[_MISSING] = False
+            switch_page("code", compare_queries.edit_view(record.name))
         said = f"{step.summary}, in “{record.name}”" if step is not None else f"No change needed in “{record.name}”"
         st.session_state[f"{of.key}-outcome"] = (of.selection.digest, said, record.name)
         close(of.key)
