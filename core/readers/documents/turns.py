@@ -268,7 +268,8 @@ class Layout:
             return Turn("", "", rest), True
         if self._nicks and (said := _ACTION.match(rest)) and said[1] in self.speakers:
             return Turn(said[1], head.time if head else "", said[2]), True
-        if head is None or (self._all_timed and not head.time):
+        # Where messages have dates, a line that begins with a time alone is part of one: “7:30 at the stop”.
+        if head is None or (self._all_timed and not (_DATED.search(head.time) if self._chat else head.time)):
             told = _NOTICE.fullmatch(line.strip()[:_LONGEST])
             return (Turn("", "", line.strip()), True) if told and {None, *self.speakers} & {told[1]} else None
         known = head.speaker in self.speakers and (head.alone == self._alone or not head.time)

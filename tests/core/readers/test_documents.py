@@ -423,13 +423,12 @@ def test_what_nobody_said_in_a_chat_is_listed(tmp_path):
         "1/5/24, 3:05 PM - Bea: \u200eYou joined using this group's invite link\n1/5/24, 3:05 PM - Bea: <Médias omis>\n"
         "1/5/24, 3:06 PM - Bea: This message was deleted\n1/5/24, 3:07 PM - Cem joined using this group's link\n"
         "1/5/24, 3:08 PM - Bea: IMG-20240105-WA0001.jpg (file attached)\n1/5/24, 3:09 PM - Ada: Full.\nAs always.\n"
+        "Group B 14:00\n5:00pm – 8:00pm\n7:30 at the stop\nas on Monday\n"
     )
     (article,), account = read(write(tmp_path, "chat.txt", text.encode()))
-    assert [(who, said) for who, _, said in turns(article)] == [
-        ("Ada", "Late."),
-        ("Ada", "Full."),
-        ("Ada", "As always."),
-    ]
+    later = ("Full.", "As always.", "Group B 14:00", "5:00pm – 8:00pm", "7:30 at the stop", "as on Monday")
+    assert [turn[::2] for turn in turns(article)] == [("Ada", said) for said in ("Late.", *later)]
+    assert {time for _, time, _ in turns(article)[1:]} == {"1/5/24, 3:09 PM"}
     found = {"line before the first turn": 1, "file or deleted message": 4, "message of the program": 3}
     assert account.skipped == found and not account.changed
 
