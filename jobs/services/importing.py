@@ -176,6 +176,8 @@ def plan_codings(
         return Codings(plan.name[:_NAME].strip() or _name_of(path), path, plan)
     if _is_coding(path):
         return Codings(_name_of(path), path, None)
+    if path.suffix.lower() == ".qdc":
+        raise DataError(f"{path.name} has codes without texts. Import it on the page Codebook.")
     saved = files.is_saved(path)
     sheet = files.saved_labels(store, corpus.id, article, path) if saved else label_sheet(path, how.form)
     return _of_table(store, corpus, path, sheet, article, how)

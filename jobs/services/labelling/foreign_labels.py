@@ -73,16 +73,24 @@ def is_about(name: str) -> bool:
     return bool(_NO_CLUSTERS.fullmatch(name.strip()))
 
 
+def is_own(sheet: Sheet) -> bool:
+    """Return whether Themescope wrote a table, so that “NA” and “1.0” are names of codes."""
+    return {"cluster", "cluster_number", "sentence_id"} <= {*sheet.columns}
+
+
 def labels_of(sheet: Sheet, column: str) -> Callable[[str], list[str]]:
     """Return a function that divides the cells of a column of clusters into labels; levels are joined by “ > ”."""
     several = re.compile(r"\s*[;|]\s*") if column.strip().lower() in _SEVERAL else None
     joined = {*sheet.columns} <= _JOINING
+    own = is_own(sheet)
 
     def divided(cell: str) -> list[str]:
         if cell.startswith(("[", "{")) and (value := _value(cell)) is not None:
             return [*filter(None, dict.fromkeys(map(one_line, _strings(value))))]
         if joined and _JOINED.fullmatch(cell):
             return cell.split("#")
+        if own:
+            return [cell] if cell else []
         if _WHOLE.fullmatch(cell):
             return [cell.partition(".")[0]]
         if not cell or cell.lower() in NOTHING:

@@ -36,6 +36,7 @@ from themescope.jobs.services.labelling.foreign_labels import (
     annotator_name,
     cluster_column,
     is_about,
+    is_own,
     labels_of,
     list_of,
     note_of,
@@ -412,8 +413,9 @@ class _Planner:
     def plan(self, sheet: Sheet) -> Plan:
         column = self._columns.cluster
         found = [*map(labels_of(sheet, column), sheet.column(column))]
-        numbers_only = all(_NUMBER.fullmatch(label) for labels in found for label in labels)
-        nothing = Counter(cell for cell in sheet.column(column) if cell.lower() in NOTHING)
+        own = is_own(sheet)
+        numbers_only = not own and all(_NUMBER.fullmatch(label) for labels in found for label in labels)
+        nothing = Counter(cell for cell in sheet.column(column) if not own and cell.lower() in NOTHING)
         self._queues = self._one_by_one(sheet)
         note = self._columns.note
         place_of_note = sheet.columns.index(note) if note else None

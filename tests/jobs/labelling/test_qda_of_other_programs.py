@@ -219,6 +219,8 @@ def test_texts_beside_a_project_are_named(sqlite_store: Store, tmp_path: Path, p
     lost = written(tmp_path / "c.qdpx", inside.replace("16", "16000").replace('"0"', '"15999"') + outside)
     with pytest.raises(DataError, match=rf"None of the 1 passages of c.qdpx has a unit here: {missing}"):
         plan_codings(sqlite_store, corpus, lost)
+    with pytest.raises(DataError, match="has codes without texts"):
+        plan_codings(sqlite_store, corpus, tmp_path / "x.qdc")
 
 
 def test_notes_have_a_time_without_which_qualcoder_reads_nothing(sqlite_store: Store, tmp_path: Path) -> None:

@@ -116,6 +116,8 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
     record = starts.begin(sqlite_store, NewLabelling(corpus.id, "first", "ada"), starts.from_sections)
     session = LabellingSession(sqlite_store, record.id, "ada")
     session.do(op.create(session.partition, session.next_number, "=SUM(A1) <b>", session.partition.ids[3:9]))
+    for place, name in enumerate(("NA", "null", "1.0", "-1"), 9):
+        session.do(op.create(session.partition, session.next_number, name, session.partition.ids[place : place + 1]))
     session.do(op.note(session.partition, session.partition.ids[4:5], "-1 is a note"))
     session.do(op.note(session.partition, session.partition.ids[5:6], "a note\n\n= of lines"))
     session.do(op.mark(session.partition, session.partition.ids[4:7], True))
