@@ -84,11 +84,11 @@ def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) ->
     detected in the texts.
     """
     reader = WordReader.of_list(texts)
-    return _named(lambda: map(reader.words, texts), labels, k, words, reader)
+    return _named([*map(reader.words, texts)], labels, k, words, reader)
 
 
 def _named(
-    read: Callable[[], Iterable[Sequence[NameWord]]],
+    read: Sequence[Sequence[NameWord]],
     labels: Labels,
     k: int,
     words: int,
@@ -98,7 +98,7 @@ def _named(
     """Return the phrases of each cluster; ``above`` are keys of words that each must not have."""
     counts: list[Counter[str]] = [Counter() for _ in range(k)]
     kinds = WordKinds(reader.language)
-    for tokens, label in zip(read(), labels.tolist(), strict=True):
+    for tokens, label in zip(read, labels.tolist(), strict=True):
         counts[label].update({word.key for word in tokens if word.key})
         kinds.read([token.written for token in tokens], [token.key for token in tokens])
     everywhere = sum(counts, Counter())
@@ -112,7 +112,7 @@ def _named(
         for own in counts
     ]
     ranked = [sorted(of, key=lambda word: (-of[word], word))[: _NEAR * words] for of in weights]
-    phrases, forms = _phrases(read(), labels, [frozenset(near) for near in ranked], reader)
+    phrases, forms = _phrases(read, labels, [frozenset(near) for near in ranked], reader)
     names: list[list[Phrase]] = []
     for c, own in enumerate(counts):
         others = len(labels) - int(sizes[c])
@@ -161,7 +161,7 @@ def level_names(
         if names:
             owner[labels] = levels[level + 1]
         above = [[word.key for word in reader.words(names[0][of]) if word.key] for of in owner] if names else []
-        found = known or [" · ".join(own) for own in _named(lambda: read, labels, k, words, reader, above)]
+        found = known or [" · ".join(own) for own in _named(read, labels, k, words, reader, above)]
         names.insert(0, list(found))
     return names
 
@@ -184,7 +184,7 @@ def theme_names(words: Sequence[Sequence[str]], texts: Sequence[Sequence[str]] =
 
 
 def _phrases(
-    read: Iterable[Sequence[NameWord]], labels: Labels, near: Sequence[frozenset[str]], reader: WordReader
+    read: Sequence[Sequence[NameWord]], labels: Labels, near: Sequence[frozenset[str]], reader: WordReader
 ) -> tuple[list[dict[Phrase, _Occurrences]], dict[Phrase, Counter[str]]]:
     """Return the phrases of each cluster with one of its ``near`` words, and how phrases are written anywhere."""
     found: list[dict[Phrase, _Occurrences]] = [{} for _ in near]
@@ -438,6 +438,8 @@ class WordReader:
     """Words of scripts without spaces, and how often they occur."""
     language: str = "en"
     """The most frequent language."""
+    known: dict[tuple[str | bool, ...], list[NameWord]] = field(default_factory=dict, compare=False)
+    """Words that were read, which texts share, so that they need little memory."""
 
     @classmethod
     def of(cls, texts: Sequence[str], stop: frozenset[str], languages: frozenset[str]) -> WordReader:
@@ -475,16 +477,23 @@ class WordReader:
             spaced = not match.start() or text[match.start() - 1].isspace()
             if kind == "run":
                 found += self._run(piece, text, spaced)
-            elif kind == "unspaced":
-                found += self._pieces(piece, spaced)
-            elif kind == "initials":
-                key = piece.replace(".", "")
-                found.append(NameWord(piece, self._key(key, key.lower(), cased=True) or key.lower(), spaced))
-            elif kind == "word":
-                found += self._word(piece, cased, turkish, spaced, first=not found)
-            else:
-                found.append(NameWord(piece, spaced=spaced))
+                continue
+            about = kind or "", piece, cased, turkish, spaced, not found
+            if about not in self.known:
+                self.known[about] = [*self._read(*about)]
+            found += self.known[about]
         return found
+
+    def _read(self, kind: str, piece: str, cased: bool, turkish: bool, spaced: bool, first: bool) -> Iterator[NameWord]:
+        if kind == "unspaced":
+            yield from self._pieces(piece, spaced)
+        elif kind == "initials":
+            key = piece.replace(".", "")
+            yield NameWord(piece, self._key(key, key.lower(), cased=True) or key.lower(), spaced)
+        elif kind == "word":
+            yield from self._word(piece, cased, turkish, spaced, first)
+        else:
+            yield NameWord(piece, spaced=spaced)
 
     def _word(self, piece: str, cased: bool, turkish: bool, spaced: bool, first: bool) -> Iterator[NameWord]:
         """Yield a word in letters, and its clitic."""
