@@ -87,8 +87,8 @@ docs: $(VENV)/installed ## Build the documentation site, which the pages link to
 screenshots: $(VENV)/installed-test services ## Follow the tutorials in a browser and make their images anew (minutes)
 	@SCREENSHOTS=docs/tutorials/images $(BIN)/python -m pytest -m 'slow or not slow' tests/e2e/test_tutorials.py
 
-tutorials: $(VENV)/installed-test services ## Follow the tutorials in a browser: after a change of theirs or of pages that they use, before a release
-	@$(BIN)/python -m pytest -m 'slow or not slow' tests/e2e/test_tutorials.py
+tutorials: $(VENV)/installed-test services ## Follow the tutorials and the long flows in a browser: after a change of pages that they use, before a release
+	@$(BIN)/python -m pytest -m 'slow or not slow' $(addprefix tests/e2e/test_,tutorials.py relabel_flow.py codebook_flow.py cluster_flow.py)
 
 services: ## Install what the tests start themselves: Chromium, PostgreSQL, nginx, node (Debian, Ubuntu)
 	@missing=""; \
@@ -130,8 +130,10 @@ test-fast: $(VENV)/installed-test links ## Lint, types, and unit tests of all pa
 	$(BIN)/python -m pytest -n 2 -m 'not slow and not postgres' tests/core $(CONTRACTS) $(UNITS) $(TRAININGS:%=--ignore=%) && wait $$types
 
 test: export TESTED_SITE := $(CURDIR)/docs/_build/tested/site
-test: $(VENV)/installed-test services check ## Everything that must hold before a change lands
-	@rm -rf docs/_build/tested; $(BIN)/python -m tests.site & $(BIN)/python -m pytest -n $(TESTERS) --no-loadscope-reorder
+test: $(VENV)/installed-test services links ## Everything that must hold before a change lands
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet .
+	@rm -rf docs/_build/tested; $(BIN)/python -m tests.site & $(MAKE) --no-print-directory check & checks=$$!; \
+	$(BIN)/python -m pytest -n $(TESTERS) --no-loadscope-reorder; tested=$$?; wait $$checks && exit $$tested
 
 test-numerics: $(VENV)/installed-test ## The numeric tests under several instruction sets and numbers of threads; prints a table
 	@$(BIN)/python -m tests.numeric_settings

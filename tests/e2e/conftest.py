@@ -22,6 +22,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.e2e.hands import PATIENCE_MS, WINDOW, shown, using
+from tests.homes import MakeHome
 from tests.recorded_server import looked_up
 from tests.servers import free_port
 from tests.site import shared_site
@@ -153,11 +154,10 @@ def serving(home: Path, **settings: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+def app(tmp_path_factory: pytest.TempPathFactory, make_home: MakeHome) -> Iterator[App]:
     """A server on a fresh data folder. What a test writes there has a name of its own: all of them share it."""
-    home = tmp_path_factory.mktemp("browser") / "home"
+    home = make_home(lambda store: None)
     store = Store(Settings.in_folder(home))
-    store.migrate()
     site = shared_site(tmp_path_factory.getbasetemp())  # a test that reads it builds it
     with serving(home, DOCUMENTATION_SITE=str(site)) as url:
         yield App(home, url, store)

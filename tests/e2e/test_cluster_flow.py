@@ -75,6 +75,7 @@ def check(app: App, scheme: str) -> None:
     }
 
 
+@pytest.mark.slow
 def test_clusters_by_keyboard_only(page: Page, labelling: App) -> None:
     query = {"corpus": CORPUS, "code_surface": "Sort", "code_labelling": NAME}
     open_page(page, f"{labelling.url}/code?{urlencode(query)}", "Code")

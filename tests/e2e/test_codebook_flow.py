@@ -58,6 +58,7 @@ def open_codebook(page: Page, app: App, view: str = "Codes") -> None:
 
 
 @pytest.mark.usefixtures("caught_choosers")
+@pytest.mark.slow
 def test_a_codebook_by_keyboard_only(page: Page, labelled: App, tmp_path: Path) -> None:
     open_codebook(page, labelled)
     tab_to(page, "Edit")

@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page
 
 from tests.e2e.conftest import PAYLOAD, serving
 from tests.e2e.hands import at_rest, using
+from tests.homes import MakeHome
 from tests.webapp.compared import add_comparison
 from tests.webapp.filled import CORPUS, MODEL, SET, fill
 from themescope.core.records.stored import Sharing
@@ -46,11 +47,10 @@ OPENS = "[role=tab], summary, [data-testid=stPopover] button"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server(make_home: MakeHome) -> Iterator[str]:
     """The address of a server whose store has the payload in every text."""
-    home = tmp_path_factory.mktemp("hostile") / "home"
+    home = make_home(lambda store: None)
     store = Store(Settings.in_folder(home))
-    store.migrate()
     fill(store)
     add_comparison(store, CORPUS, MODEL)
     with store.reading() as r:

@@ -1,7 +1,6 @@
 """Signing in with a real browser: a reload and another tab stay in, signing out ends it, roles are told apart."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -9,8 +8,8 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import serving
 from tests.e2e.hands import menu, using
+from tests.homes import MakeHome
 from themescope.core.records.stored import Role
-from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 
@@ -19,15 +18,14 @@ HOSTILE = "<img src=x onerror='window.pwned=1'> **b** [x](x:y) :red[r]"
 
 
 @pytest.fixture
-def shared(tmp_path: Path) -> Iterator[str]:
+def shared(make_home: MakeHome) -> Iterator[str]:
     """The address of a server that asks people to sign in."""
-    home = tmp_path / "home"
-    store = Store(Settings.in_folder(home))
-    store.migrate()
-    people.add(store, "ada", Role.ADMIN, SECRET)
-    people.add(store, "val", Role.VIEWER, SECRET)
-    people.add(store, HOSTILE, Role.LABELLER, SECRET)
-    store.close()
+
+    def fill(store: Store) -> None:
+        for name, role in (("ada", Role.ADMIN), ("val", Role.VIEWER), (HOSTILE, Role.LABELLER)):
+            people.add(store, name, role, SECRET)
+
+    home = make_home(fill)
     with serving(home, THEMESCOPE_LOGIN="always") as url:
         yield url
     log = (home / "log.txt").read_text(encoding="utf-8", errors="replace")

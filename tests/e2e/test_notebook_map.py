@@ -42,6 +42,7 @@ def cells() -> list[str]:
     return [cell.source for cell in nbformat.read(NOTEBOOK, 4).cells if cell.cell_type == "code"]
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_in_a_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     monkeypatch.setenv("PYTHONPATH", paths)

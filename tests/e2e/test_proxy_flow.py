@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.conftest import wait_for
 from tests.e2e.hands import PATIENCE_MS, WINDOW, menu
 from tests.e2e.proxied import Installation, installation, nginx, trusting
+from tests.homes import MakeHome
 from themescope.db import tables as t
 from themescope.db.settings import Settings
 from themescope.db.store import Store
@@ -20,13 +21,11 @@ ROUTE = "themescope_route"
 
 
 @pytest.fixture(scope="module")
-def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def proxied(tmp_path_factory: pytest.TempPathFactory, make_home: MakeHome) -> Iterator[Installation]:
     if nginx() is None:
         pytest.skip("nginx is not installed. On Debian: apt-get install nginx-light")
     folder = tmp_path_factory.mktemp("proxied")
-    store = Store(Settings.in_folder(folder / "home"))
-    store.migrate()
-    store.close()
+    make_home(lambda store: None).rename(folder / "home")
     with installation(folder, {"THEMESCOPE_HOME": str(folder / "home")}) as found:
         yield found
 

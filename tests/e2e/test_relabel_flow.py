@@ -116,6 +116,7 @@ def begin(page: Page, app: App) -> None:
     expect(page.locator(".panes .cluster")).to_have_count(4)
 
 
+@pytest.mark.slow
 def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, sentences: Ids) -> None:
     begin(page, app)
     start = state(app)

@@ -18,6 +18,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from tests.e2e.conftest import serving, wait_for
+from tests.homes import MakeHome
 from themescope.core.records.stored import Role
 from themescope.db import tables as t
 from themescope.db.settings import Settings
@@ -77,14 +78,12 @@ def is_under(route: str, path: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("routes") / "home"
-    store = Store(Settings.in_folder(folder))
-    store.migrate()
-    for name, role in PEOPLE.items():
-        people.add(store, name, role, SECRET)
-    store.close()
-    return folder
+def home(make_home: MakeHome) -> Path:
+    def fill(store: Store) -> None:
+        for name, role in PEOPLE.items():
+            people.add(store, name, role, SECRET)
+
+    return make_home(fill)
 
 
 @pytest.fixture(scope="module")

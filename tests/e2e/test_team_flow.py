@@ -21,12 +21,12 @@ from themescope.jobs.services.tasks import work
 from themescope.jobs.services.tasks.samples import SampleForm
 
 CORPUS, TASK = "Team towns", "Team pilot"
-ITEMS = 3
+ITEMS = 2
 
 
 @pytest.fixture(scope="module")
 def corpus(app: App) -> CorpusRecord:
-    """Three articles of twelve sentences in three sections."""
+    """Two articles of twelve sentences in three sections."""
     return add_corpus(app.store, CORPUS, ITEMS)
 
 
@@ -135,7 +135,7 @@ SHOWN = """() => {
     }
     return "";
 }"""
-UNITS, EVERY_MS = 60, 200
+UNITS, EVERY_MS = 24, 200
 
 
 def one_sentence_items(store: Store, corpus_name: str, people: tuple[str, ...], n: int) -> TaskRecord:

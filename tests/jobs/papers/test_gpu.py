@@ -20,6 +20,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "settings", lambda: published)
 
 
+@pytest.mark.slow
 def test_results_speed_and_training_of_a_device(
     small: None, corpus: Store, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
