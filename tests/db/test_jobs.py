@@ -71,12 +71,6 @@ class TestLife:
             r.jobs.get(77)
         assert claim(store, 77) is None
 
-    def test_an_error_is_kept(self, store: Store) -> None:
-        id = add(store)
-        claim(store, id)
-        assert finish(store, id, JobStatus.FAILED, error="The file is broken.", traceback="Traceback …")
-        assert (get(store, id).error, get(store, id).traceback) == ("The file is broken.", "Traceback …")
-
     def test_newest_first_and_by_status(self, store: Store) -> None:
         first, second, third = add(store), add(store), add(store)
         claim(store, second)
@@ -95,10 +89,6 @@ class TestLife:
         with store.writing() as w:
             w.jobs.delete(id)
         assert add(store) > id
-
-    def test_finish_needs_an_end(self, store: Store) -> None:
-        with store.writing() as w, pytest.raises(ValueError, match="running"):
-            w.jobs.finish(1, "me", JobStatus.RUNNING)
 
 
 class TestOwnership:

@@ -23,6 +23,7 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from tests.homes import MakeHome
 from tests.places import ROOT
 from tests.served import served as listening
 from tests.webapp.browsers import APP, browser
@@ -77,12 +78,9 @@ class Count:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def store(make_home: MakeHome) -> Iterator[Store]:
     """A store with something of everything, in which people of each role sign in."""
-    home = tmp_path_factory.mktemp("fuzz")
-    store = Store(Settings.in_folder(home))
-    store.migrate()
-    fill(store)
+    store = Store(Settings.in_folder(make_home(fill)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("themescope.db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         for name, role in ROLES.items():

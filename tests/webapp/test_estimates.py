@@ -13,14 +13,11 @@ from tests.db.texts import add_corpus
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.estimates.survey import DRAWN, ROWS, survey
 from tests.webapp.hands import press, words_of
-from themescope.core.labelling import operations as op
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services import corpus_edits
-from themescope.jobs.services.estimates.study import open_study
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import work
 from themescope.jobs.services.tasks.work import TaskForm
 from themescope.webapp.features import estimates as state
@@ -136,21 +133,6 @@ def test_the_files_hold_what_is_shown(
         assert archive.read("units.csv").decode().splitlines()[1].split(",")[2] == "A"
 
 
-def test_what_was_not_drawn_at_random_is_counted(copy_home: CopyHome, home: Path, open_page: Open) -> None:
-    store = copy_home(home)
-    with store.reading() as r:
-        (corpus,) = r.corpora.list()
-    made = starts.begin(store, NewLabelling(corpus.id, "Picked", "Ada"), starts.from_nothing)
-    session = LabellingSession(store, made.id, "Ada")
-    session.do(op.create(session.partition, 1, "Housing", session.partition.ids[:6:2]))
-    at = open_page("estimates", labellings=["Picked"], code="Housing", by="party")
-    assert not at.exception and at.header[0].value == "Only 3 units were checked, not at random: no estimate for all"
-    found = table(at, "Units with Housing")
-    assert [found["Units with Housing"], found["All units"]] == [[3, 3, 0], [240, 120, 120]]
-    at = open_page("estimates", labellings=["Picked"], code="Housing", by="party", show="Parts of the code")
-    assert table(at, "Units with Housing")["All units with Housing"] == [3, 3]
-
-
 def test_labels_that_were_not_sampled_are_said_to_be(copy_home: CopyHome, home: Path, open_page: Open) -> None:
     copy_home(home)
     at = open_page("estimates", labellings=["Pilot · Ada", "Pilot · Ben"])
@@ -171,17 +153,3 @@ def test_sentences_outside_of_the_sample_are_said_and_can_be_drawn_from(
     assert "3 with a text changed since" in words_of(at) and table(at, "Corrected")["Units"][0] == ROWS - 3
     form = press(at, "Draw from the 3 units outside of the sample")
     assert form.checkbox(key="tasks_form_outside").value and form.number_input(key="tasks_form_units").value == 3
-
-
-def test_open_sentences_have_their_number_and_bounds(copy_home: CopyHome, home: Path, open_page: Open) -> None:
-    store = copy_home(home)
-    with store.reading() as r:
-        session = LabellingSession(store, r.labellings.by_name("gold").id, "Ada")
-        study = open_study(r, [r.labellings.by_name("gold")])
-    session.do(op.mark(session.partition, study.ids[study.given][:6], True))
-    at = open_page("estimates", code="Housing")
-    assert "6 of 60 sampled units open" in words_of(at)
-    found = table(at, "Corrected")
-    assert found["Open"] == [6] and found["Coded"] == [DRAWN - 6]
-    low, high = (float(end.rstrip("%")) for end in str(found["Least – most"][0]).split(" – "))
-    assert low < float(str(found["Corrected"][0]).partition("%")[0]) < high

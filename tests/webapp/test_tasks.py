@@ -25,7 +25,6 @@ from themescope.webapp.features import tasks
 from themescope.webapp.features.coding.queries import neighbours_in_text
 from themescope.webapp.features.tasks import overview
 from themescope.webapp.shared.labelling.codebook_view import Task
-from themescope.webapp.shared.results import compare_queries
 
 Open = Callable[..., AppTest]
 
@@ -59,41 +58,6 @@ def finish(store: Store, task: TaskRecord, person: str, moved: int) -> None:
             ids = session.partition.members(2)[:moved]
             session.do(op.assign(session.partition, np.sort(ids), 3))
         work.finish_item(store, item.id)
-
-
-def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
-    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with filled_store.reading() as r:
-        corpus = r.corpora.list()[0]
-        articles = r.corpora.articles(corpus.id)
-    wanted = work.TaskForm(
-        corpus.id, "secret", "ada", tuple(a.id for a in articles), DistributionPlan(("ada", "ben"), 1.0, 2), blind=True,
-        start=work.START_SECTIONS,
-    )  # fmt: skip
-    task = work.make(filled_store, wanted)
-    finish(filled_store, task, "ada", 2)
-    with filled_store.reading() as r:
-        (adas,) = r.labellings.list()
-    at = open_page("agreement", person="ben", scope="Task: secret")
-    assert not at.exception and "blind task" in words_of(at) and not at.dataframe and not at.multiselect
-    for page, empty in (("code", "Needs the codings of two people"), ("codebook", "The first code")):
-        at = open_page(page, person="ben")
-        assert not at.exception and empty in words_of(at), page
-        at = open_page(page, person="ben", labelling=adas.name)
-        assert not at.exception and f"There is no coding called “{adas.name}”" in words_of(at), page
-    monkeypatch.setattr(compare_queries, "current_person", lambda: "ben")
-    found = compare_queries.partitions(articles[0], corpus.created)
-    assert "labelling" not in {partition.kind for partition in found}
-    finish(filled_store, task, "ben", 0)
-    assert "blind task" in words_of(open_page("agreement", person="ben", scope="Task: secret"))
-    starts.begin(filled_store, NewLabelling(corpus.id, "codes", "ben"), starts.from_sections)
-    at = open_page("agreement", person="ben")
-    assert "hidden until it is closed" in words_of(at) and "needs the codings of two" not in words_of(at)
-    with filled_store.writing() as w:
-        w.tasks.close(w.tasks.list()[0].id, True)
-    at = open_page("agreement", person="ben", scope="Task: secret")
-    assert "blind task" not in words_of(at) and at.multiselect
 
 
 def form(open_page: Open, corpus: str = "") -> AppTest:
@@ -135,17 +99,6 @@ def test_six_fields_give_the_same_blind_random_units_of_the_codebook_to_everybod
         assert names == [cluster.name for cluster in r.labellings.clusters(record.id).values()]
 
 
-def test_units_are_divided_with_overlap(filled_store: Store, open_page: Open) -> None:
-    at = form(open_page)
-    at.multiselect(key="tasks_form_people").set_value(["ada", "ben"])
-    at.selectbox(key="tasks_form_articles").set_value(overview.FIRST).run()
-    at.toggle(key="tasks_form_everybody").set_value(False).run()
-    at.number_input(key="tasks_form_share").set_value(50)
-    at.number_input(key="tasks_form_number").set_value(2).run()
-    made, items = made_by(filled_store, at)
-    assert made.settings["share"] == 0.5 and len(items) == 3
-
-
 @pytest.mark.parametrize("waves", [(), ("wave 1", "Autumn")])
 def test_a_list_is_coded_by_waves_and_samples(waves: tuple[str, ...], filled_store: Store, open_page: Open) -> None:
     corpus = add_list(filled_store, waves=waves)
@@ -178,18 +131,6 @@ def test_a_sample_is_stratified_and_restricted(filled_store: Store, open_page: O
     made_by(filled_store, at)
     drawn = strata(open_page)
     assert sorted(drawn.values()) == [4, 5] and {*drawn} == {SIDE[0], SIDE[2]}
-
-
-def test_a_sample_has_own_numbers_for_each_value(filled_store: Store, open_page: Open) -> None:
-    add_columns(filled_store)
-    at = form(open_page)
-    at.selectbox(key="tasks_form_strata").set_value("side").run()
-    at.selectbox(key="tasks_form_allocation").set_value(Allocation.GIVEN).run()
-    assert at.number_input(key="tasks_form_units").disabled
-    at.number_input(key=f"tasks_form_of_side_{SIDE[2]}").set_value(2).run()
-    made_by(filled_store, at)
-    drawn = strata(open_page)
-    assert drawn[SIDE[2]] == 2 == sum(drawn.values())
 
 
 def test_too_large_a_sample_is_refused_with_the_reason(filled_store: Store, open_page: Open) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.homes import MakeHome
 from tests.webapp.columned import add, add_columns
 from tests.webapp.filled import fill
 from themescope.core.columns import ColumnType
@@ -46,10 +47,8 @@ LEA = Actor("lea", Role.LABELLER)
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    store = Store(Settings.in_folder(tmp_path_factory.mktemp("filled")))
-    store.migrate()
-    fill(store)
+def filled(make_home: MakeHome) -> Iterator[Store]:
+    store = Store(Settings.in_folder(make_home(fill)))
     people.set_role(store, "ada", Role.ADMIN)
     yield store
     store.close()

@@ -14,6 +14,7 @@ import yaml
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from tests.homes import MakeHome
 from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.readers import REGISTRY
@@ -63,9 +64,8 @@ def _paragraphs(draw: st.DrawFn) -> tuple[Paragraph, ...]:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    found = Store(Settings.in_folder(tmp_path_factory.mktemp("home")))
-    found.migrate()
+def store(make_home: MakeHome) -> Iterator[Store]:
+    found = Store(Settings.in_folder(make_home(lambda store: None)))
     yield found
     found.close()
 
