@@ -1,14 +1,16 @@
-"""Themes of a list of 100,000 sentences: time and memory, beside MiniBatchKMeans on the same vectors.
+"""Themes of a list of 100,000 sentences: time and memory, beside MiniBatchKMeans and BERTopic on the same vectors.
 
 ``python -m benchmarks.large_list [FILES…] [--count 100000] [--model static-wikipedia]`` takes different sentences from
-compressed JSON lines of articles, or makes sentences of random words. Printed are seconds of the wall and of the
-processor (all threads), and the highest memory of the process so far: after loading and embedding, after
-``find_themes``, and after MiniBatchKMeans with the same number of clusters.
+compressed JSON lines of articles, or the texts of lists (``LISTS.json`` of `benchmarks.lists`), or makes sentences of
+random words. Printed are seconds of the wall and of the processor (all threads), and the highest memory of the process
+so far: after loading and embedding (the texts of lists for lists), after ``find_themes``, after MiniBatchKMeans with
+the same number of clusters, and up to 20,000 sentences after BERTopic with its defaults, on the base vectors of lists.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +22,8 @@ import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
 from benchmarks._section_articles import _lines
-from themescope.core.sentence_model import load
+from themescope.core.projection import UmapConfig, laid_out
+from themescope.core.sentence_model import load, vectors_of
 from themescope.core.tasks.themes import ThemesConfig
 from themescope.core.text.splitting import SentenceSplitter
 from themescope.core.themes import themes_of
@@ -34,6 +37,9 @@ def sentences(files: Sequence[Path], count: int) -> list[str]:
     if not files:
         words = np.random.default_rng(0).zipf(1.2, (count, 15)) % 30_000
         return [" ".join(f"w{word}" for word in row) for row in words.tolist()]
+    if files[0].suffix == ".json":
+        every = (text for _, texts, _ in json.loads(files[0].read_text("utf-8")) for text in texts)
+        return list(islice(dict.fromkeys(every), count))
     splitter = SentenceSplitter("en")
     paragraphs = (text for line in _lines(files) for section in line["sections"] for text in section["paragraphs"])
     found = (sentence for text in paragraphs for sentence in splitter.split(text) if len(sentence.split()) >= 5)
@@ -58,15 +64,19 @@ def main() -> None:
     parser.add_argument("--model", default="static-wikipedia")
     args = parser.parse_args()
     texts = sentences(args.files, args.count)
-    model = load(args.model)
+    model, listed = load(args.model), bool(args.files) and args.files[0].suffix == ".json"
+    model = model.for_lists() if listed else model
     print(f"{len(texts):,} sentences, {args.model}")
-    vectors = measured("loaded and embedded", lambda: model.encode(texts))
-    themes = measured(
-        "find_themes, with embedding",
-        lambda: themes_of(texts, model, ThemesConfig(), 0, SILENT),
-    )
+    laid_out(np.eye(100, dtype=np.float32), UmapConfig(), 0, SILENT)  # compiles its loops, or reads them
+    vectors = measured("loaded and embedded", lambda: np.asarray(vectors_of(model, texts), np.float32))
+    themes = measured("find_themes", lambda: themes_of(texts, model, ThemesConfig(), 0, SILENT, vectors=vectors))
     k = len(themes.themes)
     measured(f"MiniBatchKMeans, k = {k}", lambda: MiniBatchKMeans(k, n_init=3, random_state=0).fit(vectors))
+    if len(texts) <= 20_000:
+        from bertopic import BERTopic
+
+        base = vectors[:, : vectors.shape[1] // 2] if listed else vectors
+        measured("BERTopic", lambda: BERTopic().fit_transform(texts, embeddings=base))
 
 
 if __name__ == "__main__":

@@ -96,8 +96,13 @@ def fit(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> Fitte
     return FittedMap(reduction, rows, laid_out(rows, config, seed, report), config, seed)
 
 
-def laid_out(rows: Float32, config: UmapConfig, seed: int, report: Report, dimensions: int = 2) -> Points:
-    """Return the (n, ``dimensions``) layout of (n, dim) rows, unit ones for cosines; fewer than 4 are on a line."""
+def laid_out(
+    rows: Float32, config: UmapConfig, seed: int, report: Report, dimensions: int = 2, start: Points | None = None
+) -> Points:
+    """Return the (n, ``dimensions``) layout of (n, dim) rows, unit ones for cosines; fewer than 4 are on a line.
+
+    ``start`` are known places to begin from.
+    """
     if len(rows) < 4:
         n = len(rows)
         return np.stack([np.arange(n), np.zeros(n)], axis=1).astype(np.float32)
@@ -111,7 +116,33 @@ def laid_out(rows: Float32, config: UmapConfig, seed: int, report: Report, dimen
         rows, k, random_state, "euclidean", knn_indices=neighbours, knn_dists=as_metric(distances, config.metric)
     )
     report.progress(_SHARE["graph"], 1.0, "layout")
-    return _layout(umap, rows, graph, config, random_state, report, dimensions)
+    a, b = umap.find_ab_params(1.0, config.min_dist)
+    usual = "pca" if len(rows) < FEW else "spectral"
+    if not np.ptp(rows, axis=0).any():  # equal rows have no principal axes
+        usual = "random"
+    bar = {"disable": False, "file": _Epochs(report), "bar_format": "{n_fmt} {total_fmt}", "mininterval": 0.2}
+    with warnings.catch_warnings():  # of a small component without a spectral start, which then gets a random one
+        warnings.filterwarnings("ignore", "Spectral initialisation failed")
+        points, _ = umap.simplicial_set_embedding(
+            rows,
+            graph,
+            n_components=dimensions,
+            initial_alpha=1.0,
+            a=a,
+            b=b,
+            gamma=1.0,
+            negative_sample_rate=5,
+            n_epochs=config.epochs or (500 if len(rows) <= 10_000 else 200),
+            init=usual if start is None else start.copy(),
+            random_state=random_state,
+            metric="euclidean",
+            metric_kwds={},
+            densmap=False,
+            densmap_kwds={},
+            output_dens=False,
+            tqdm_kwds=bar,
+        )
+    return np.asarray(points, dtype=np.float32)
 
 
 def faithfulness(
@@ -277,44 +308,6 @@ class FittedMap:
             _NEGATIVES,
         )
         return np.asarray(moved, dtype=np.float32)
-
-
-def _layout(
-    umap: Any,
-    rows: Float32,
-    graph: Any,
-    config: UmapConfig,
-    random_state: np.random.RandomState,
-    report: Report,
-    dimensions: int,
-) -> Points:
-    a, b = umap.find_ab_params(1.0, config.min_dist)
-    start = "pca" if len(rows) < FEW else "spectral"
-    if not np.ptp(rows, axis=0).any():  # equal rows have no principal axes
-        start = "random"
-    bar = {"disable": False, "file": _Epochs(report), "bar_format": "{n_fmt} {total_fmt}", "mininterval": 0.2}
-    with warnings.catch_warnings():  # of a small component without a spectral start, which then gets a random one
-        warnings.filterwarnings("ignore", "Spectral initialisation failed")
-        points, _ = umap.simplicial_set_embedding(
-            rows,
-            graph,
-            n_components=dimensions,
-            initial_alpha=1.0,
-            a=a,
-            b=b,
-            gamma=1.0,
-            negative_sample_rate=5,
-            n_epochs=config.epochs or (500 if len(rows) <= 10_000 else 200),
-            init=start,
-            random_state=random_state,
-            metric="euclidean",
-            metric_kwds={},
-            densmap=False,
-            densmap_kwds={},
-            output_dens=False,
-            tqdm_kwds=bar,
-        )
-    return np.asarray(points, dtype=np.float32)
 
 
 def _eigenvectors(*args: Any, **options: Any) -> tuple[Any, Any]:

@@ -27,7 +27,7 @@ from themescope.core.config import config_from_dict
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.models.artifact import read_json, write_json
 from themescope.core.projection import UmapConfig, laid_out
-from themescope.core.types import Float32, Floats, Index, Labels, Matrix, Report, SubReport
+from themescope.core.types import Floats, Index, Labels, Matrix, Points, Report, SubReport
 
 # Number of themes of a list, with an interval, and curves over other numbers: silhouette, gain and stability
 
@@ -205,7 +205,8 @@ def gain(x: Matrix, labels: Labels, k: int) -> float:
 
 LEAST = 60
 """Minimum number of sentences; fewer have no density."""
-_DIMENSIONS = 5
+_DIMENSIONS, _MOVED = 5, 100
+"""Dimensions of a layout, and epochs in which the latter model alone moves the layout of both."""
 _BRANCHES, _EACH = 60, 8
 """Maximum number of branches, and least mean number of sentences of them."""
 _USUAL = 1.2
@@ -243,7 +244,8 @@ def dense_groups(x: Matrix, calibration: PairCalibration, seed: int, report: Rep
         return None
     unit = np.asarray(unit_rows(np.asarray(x, np.float32)), np.float32)
     numbers = range(2, min(_BRANCHES, n // _EACH) + 1)
-    found = _branches(unit, (*numbers, k or 2), seed, SubReport(report, 0.0, 0.5))
+    points = laid_out(unit, UmapConfig(min_dist=0.0), seed, SubReport(report, 0.0, 0.7), _DIMENSIONS)
+    found = _branches(points, (*numbers, k or 2))
     clear = {number: silhouette(unit, found[number], number) for number in numbers}
     best = max(clear, key=clear.__getitem__)
     if not clear[best] > 0:
@@ -263,17 +265,18 @@ def dense_groups(x: Matrix, calibration: PairCalibration, seed: int, report: Rep
     labels = found[number]
     if calibration.before:
         own = np.asarray(unit_rows(unit[:, calibration.before :]), np.float32)
-        alone = _branches(own, (number,), seed, SubReport(report, 0.5, 1.0))[number]
+        moving = UmapConfig(min_dist=0.0, epochs=_MOVED)
+        moved = laid_out(own, moving, seed, SubReport(report, 0.7, 1.0), _DIMENSIONS, points)
+        alone = _branches(moved, (number,))[number]
         labels = alone if silhouette(unit, alone, number) > silhouette(unit, labels, number) + _CLEARER else labels
     return DenseGroups(labels, number, f"{number} themes: {told}", (max(min(near), 2), max(near)))
 
 
-def _branches(unit: Float32, numbers: Sequence[int], seed: int, report: Report) -> dict[int, Labels]:
-    """Return number → (n,) labels of so many branches of Ward's tree of the layout of unit rows."""
+def _branches(points: Points, numbers: Sequence[int]) -> dict[int, Labels]:
+    """Return number → (n,) labels of so many branches of Ward's tree of a layout."""
     from scipy.cluster.hierarchy import cut_tree, linkage
 
-    tree = linkage(laid_out(unit, UmapConfig(min_dist=0.0), seed, report, _DIMENSIONS), "ward")
-    return dict(zip(numbers, cut_tree(tree, numbers).T.astype(np.int32), strict=True))
+    return dict(zip(numbers, cut_tree(linkage(points, "ward"), numbers).T.astype(np.int32), strict=True))
 
 
 def is_article(texts: Sequence[str], x: Matrix, calibration: PairCalibration) -> bool:
