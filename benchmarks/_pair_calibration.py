@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.clustering.pairs import PairCalibration, centred_cosines, effective_themes
+from themescope.core.clustering.inputs import PairCalibration, centred_cosines, effective_themes
 from themescope.core.errors import DataError
 from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.types import Estimate, Matrix

@@ -32,8 +32,7 @@ from torch import nn
 
 from themescope.core.compute import processor
 from themescope.core.errors import ConfigError, MissingExtraError
-from themescope.core.models.composite.concatenated import ConcatenatedModel
-from themescope.core.models.triplet_network.model import Inference, TripletNet
+from themescope.core.models.triplet_network.model import ConcatenatedModel, Inference, TripletNet
 from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
 from themescope.core.sentence_model import load
 from themescope.core.text.encoders import installed_encoder

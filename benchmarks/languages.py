@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from themescope import load
-from themescope.core.clustering.inputs import unit_rows
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+from themescope.core.clustering.inputs import DEFAULT_CALIBRATION, unit_rows
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
 from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.models import REGISTRY

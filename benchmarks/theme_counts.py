@@ -33,10 +33,9 @@ import numpy.typing as npt
 from benchmarks._pair_calibration import KnownList, brier_scores, fit_calibration
 from themescope import load
 from themescope.core.clustering.iclust import IclustConfig, best_partition
-from themescope.core.clustering.inputs import checked, cosine_matrix
-from themescope.core.clustering.pairs import PairCalibration
+from themescope.core.clustering.inputs import PairCalibration, checked, cosine_matrix
 from themescope.core.metrics import REGISTRY as METRICS
-from themescope.core.models.composite.hybrid import concatenate_with_tfidf
+from themescope.core.models.composite import concatenate_with_tfidf
 from themescope.core.paths import model_folder
 from themescope.core.tasks.density import load_calibration, save_calibration, suggest
 from themescope.core.types import Sentence

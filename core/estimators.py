@@ -17,8 +17,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
-from themescope.core.clustering.inputs import canonical_labels, distinct_texts, row_order, unit_rows
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+from themescope.core.clustering.inputs import (
+    DEFAULT_CALIBRATION,
+    canonical_labels,
+    distinct_texts,
+    row_order,
+    unit_rows,
+)
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.sentence_model import EncoderLike, ModelLike, SentenceModel, encoder, vectors_of
 from themescope.core.tasks.density import suggest

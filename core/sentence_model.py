@@ -12,7 +12,7 @@ from themescope.core.errors import ConfigError, DataError, optional_module
 from themescope.core.paths import DEFAULT, lacks_packages, model_folder, pretrained_folders
 
 if TYPE_CHECKING:
-    from themescope.core.clustering.pairs import PairCalibration
+    from themescope.core.clustering.inputs import PairCalibration
     from themescope.core.text.sentence_lists import Sentences
     from themescope.core.types import Matrix, Model, Sentence
 
@@ -163,7 +163,7 @@ class SentenceModel:
 
     def before(self) -> SentenceModel:
         """Return the encoder from which the model was fine-tuned: that of themes which versions up to 0.3 saved."""
-        from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+        from themescope.core.clustering.inputs import DEFAULT_CALIBRATION
 
         info, fitted = {**self.info, BASE: True}, cast("Any", self.fitted).base()
         return SentenceModel(self.name, fitted, info, replace(DEFAULT_CALIBRATION, clear=0.13), self.source)

@@ -16,8 +16,13 @@ from scipy import sparse
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.generated_names import made_unique
-from themescope.core.clustering.inputs import DistinctTexts, distinct_texts, unit_rows
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
+from themescope.core.clustering.inputs import (
+    DEFAULT_CALIBRATION,
+    DistinctTexts,
+    PairCalibration,
+    distinct_texts,
+    unit_rows,
+)
 from themescope.core.errors import ConfigError, DataError, UnknownNameError, optional_module
 from themescope.core.models.artifact import damaged, read_json, read_tensors, write_json, write_tensors
 from themescope.core.sentence_model import BASE, EncoderLike, ModelLike, SentenceModel, encoder, load, vectors_of

@@ -234,12 +234,12 @@ def upgrade(settings: Settings) -> None:
             elif current != newest():
                 from alembic import command
 
-                from themescope.db import error_notebooks
+                from themescope.db.repositories import failures
 
                 config = configuration()
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
-                error_notebooks.move_all(connection)
+                failures.move_notebooks(connection)
                 if connection.dialect.name == "postgresql":
                     connection.execute(
                         sa.text("LOCK TABLE job IN EXCLUSIVE MODE")

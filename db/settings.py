@@ -114,13 +114,19 @@ class Settings:
             else checkout_home() or _platform_home(given)
         )
         found = cls.in_folder(home, given.get("DATABASE_URL", "").strip())
+        text = given.get("THEMESCOPE_IMPORT_FOLDERS", "")
+        advice = f"Correct THEMESCOPE_IMPORT_FOLDERS: absolute paths, separated by {os.pathsep!r}."
+        folders = tuple(expand_home(part.strip(), advice) for part in text.split(os.pathsep) if part.strip())
+        for folder in folders:
+            if not folder.is_absolute():
+                raise ConfigError(f"{str(folder)!r} is not an absolute path. {advice}")
         return replace(
             found,
             login=given.get("THEMESCOPE_LOGIN", "").strip() or "auto",
             session_idle=_session_time("THEMESCOPE_SESSION_IDLE", given, SESSION_IDLE_H),
             session_limit=_session_time("THEMESCOPE_SESSION_LIMIT", given, SESSION_LIMIT_H),
             allowed_hosts=_hosts(given.get("THEMESCOPE_ALLOWED_HOSTS", "")),
-            import_folders=_folders(given.get("THEMESCOPE_IMPORT_FOLDERS", "")),
+            import_folders=folders,
             executor_url=given.get("EXECUTOR_URL", "").strip(),
             token=given.get("THEMESCOPE_TOKEN", "").strip(),
             log_format=given.get("THEMESCOPE_LOG_FORMAT", "").strip() or "text",
@@ -201,15 +207,6 @@ def _hosts(text: str) -> tuple[str, ...]:
             f"THEMESCOPE_ALLOWED_HOSTS: {error} Write names without http:// and port, separated by commas, "
             "such as themes.example.org."
         ) from None
-
-
-def _folders(text: str) -> tuple[Path, ...]:
-    advice = f"Correct THEMESCOPE_IMPORT_FOLDERS: absolute paths, separated by {os.pathsep!r}."
-    folders = tuple(expand_home(part.strip(), advice) for part in text.split(os.pathsep) if part.strip())
-    for folder in folders:
-        if not folder.is_absolute():
-            raise ConfigError(f"{str(folder)!r} is not an absolute path. {advice}")
-    return folders
 
 
 def _check_language_model(settings: Settings) -> None:

@@ -14,8 +14,16 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from themescope.core.clustering.inputs import MOST_ITEMS, Square, canonical_labels, check_items, checked
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, centred_cosines, effective_themes
+from themescope.core.clustering.inputs import (
+    DEFAULT_CALIBRATION,
+    MOST_ITEMS,
+    Square,
+    canonical_labels,
+    centred_cosines,
+    check_items,
+    checked,
+    effective_themes,
+)
 from themescope.core.config import Config, option
 from themescope.core.types import Labels, Matrix
 

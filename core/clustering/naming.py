@@ -520,7 +520,9 @@ class WordReader:
         if cased and piece[-1] == "s" and len(piece) > 2 and piece[:-1].isupper():
             word = word[:-1]  # plural of an abbreviation, as TVs
         if len(word) > 2:
-            return _singular(word)
+            if word.endswith("ies") and len(word) > 4:
+                return word[:-3] + "y"
+            return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
         capitals = self.short is None or word in self.short
         usable = len(word) == 2 and (word[0] >= _ONE_SYLLABLE or (capitals and word not in SMART_STOP_WORDS))
         return word if usable else abbreviation
@@ -593,9 +595,3 @@ def _decoded(entity: regex.Match[str]) -> str:
 def _cased(text: str) -> bool:
     """Return whether a text has capitals, and other letters mostly."""
     return 0 < 2 * len(_CAPITAL.findall(text)) <= len(_LETTER.findall(text))
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word

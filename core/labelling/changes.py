@@ -197,7 +197,16 @@ def apply(partition: Partition, change_set: ChangeSet) -> Partition:
                 entries[key] = change.new
         else:
             after = _write(after, change)
-    _check_members(after, change_set)
+    used = {
+        int(n)
+        for c in change_set
+        if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER
+        for n in np.unique(c.new)
+    }
+    gone = [number for number in used if number != UNASSIGNED and number not in after.clusters]
+    left = after.ids[np.isin(after.numbers, change_set.deleted())]
+    if gone or len(left):
+        raise StaleChangeError(left.tolist(), gone or change_set.deleted())
     wrong = misplaced(clusters)
     if not wrong and any(isinstance(change, ClusterChange | EntryChange) for change in change_set):
         wrong = broken(clusters, entries)
@@ -243,19 +252,6 @@ def membership(ids: Ids, inside: bool) -> list[Change]:
     """Return the change by which sentences enter or leave; none without sentences."""
     new = np.full(len(ids), int(inside), np.int64)
     return [SentenceChanges(Field.MEMBER, ids, 1 - new, new)] if len(ids) else []
-
-
-def _check_members(after: Partition, change_set: ChangeSet) -> None:
-    used = {
-        int(n)
-        for c in change_set
-        if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER
-        for n in np.unique(c.new)
-    }
-    gone = [number for number in used if number != UNASSIGNED and number not in after.clusters]
-    left = after.ids[np.isin(after.numbers, change_set.deleted())]
-    if gone or len(left):
-        raise StaleChangeError(left.tolist(), gone or change_set.deleted())
 
 
 def difference(before: Partition, after: Partition) -> ChangeSet:

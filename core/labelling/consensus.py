@@ -267,18 +267,11 @@ def disputed(found: CoAssignment) -> Floats:
             same = column[part, None] == column[None, :]
             yes |= known & same
             no |= known & ~same
-        bits[part] = np.where(yes & no, _entropy(p), 0.0) @ sizes
-    return _spread(found.profiles, bits / max(float(sizes.sum()) - 1.0, 1.0))
-
-
-def _entropy(p: Floats) -> Floats:
-    return np.asarray((entr(p) + entr(1 - p)) / np.log(2))
-
-
-def _spread(profiles: Profiles, values: Floats) -> Floats:
+        bits[part] = np.where(yes & no, np.asarray((entr(p) + entr(1 - p)) / np.log(2)), 0.0) @ sizes
+    values = bits / max(float(sizes.sum()) - 1.0, 1.0)
     if not len(values):
-        return np.zeros(len(profiles.inverse))
-    return np.where(profiles.inverse >= 0, values[profiles.inverse], 0.0)
+        return np.zeros(len(found.profiles.inverse))
+    return np.where(found.profiles.inverse >= 0, values[found.profiles.inverse], 0.0)
 
 
 # Reliability of raters, estimated from their judgements on pairs of sentences

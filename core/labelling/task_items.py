@@ -52,22 +52,6 @@ def distribute(
 
     Raises :class:`DataError` if the plan cannot be met, with what is missing.
     """
-    _check(items, plan, uncertainty)
-    random = np.random.default_rng(plan.seed)
-    known = {*gold}
-    ordinary = np.array([item for item in range(items) if item not in known], dtype=np.int64)
-    demand = np.ones(len(ordinary), dtype=np.int64)
-    shared = random.permutation(len(ordinary))[: round(plan.share * len(ordinary))]
-    demand[shared] = plan.several
-    loads = _loads(int(demand.sum()), len(ordinary), plan)
-    lists: list[list[int]] = [[] for _ in plan.people]
-    for place, people in _assigned(demand, loads, random):
-        for person in people:
-            lists[person].append(int(ordinary[place]))
-    return [_with_gold(_ordered(own, plan.order, uncertainty, random), [*gold], random) for own in lists]
-
-
-def _check(items: int, plan: DistributionPlan, uncertainty: Floats | None) -> None:
     if not plan.people or len({*plan.people}) < len(plan.people):
         raise DataError("A task needs people, each of them once.")
     if not items:
@@ -81,6 +65,18 @@ def _check(items: int, plan: DistributionPlan, uncertainty: Floats | None) -> No
         )
     if plan.order is Order.UNCERTAIN and (uncertainty is None or len(uncertainty) != items):
         raise DataError("There is no measure of uncertainty for these items. Choose another order.")
+    random = np.random.default_rng(plan.seed)
+    known = {*gold}
+    ordinary = np.array([item for item in range(items) if item not in known], dtype=np.int64)
+    demand = np.ones(len(ordinary), dtype=np.int64)
+    shared = random.permutation(len(ordinary))[: round(plan.share * len(ordinary))]
+    demand[shared] = plan.several
+    loads = _loads(int(demand.sum()), len(ordinary), plan)
+    lists: list[list[int]] = [[] for _ in plan.people]
+    for place, people in _assigned(demand, loads, random):
+        for person in people:
+            lists[person].append(int(ordinary[place]))
+    return [_with_gold(_ordered(own, plan.order, uncertainty, random), [*gold], random) for own in lists]
 
 
 def _loads(total: int, items: int, plan: DistributionPlan) -> npt.NDArray[np.int64]:

@@ -153,8 +153,8 @@ _CARDS = (
         "Concatenated triplet networks",
         "The concatenated vectors of a triplet network on sentences and one on titles; nothing is learned.",
         f"{_ED18}, section 5.1 (triplets-sen-titles); unit components: this project",
-        factory="composite.concatenated:ConcatenatedModel",
-        config="composite.concatenated:ConcatenatedConfig",
+        factory="triplet_network.model:ConcatenatedModel",
+        config="triplet_network.model:ConcatenatedConfig",
         tags=("needs-models", "fine-tunable", "english"),
     ),
     _triplet_network(
@@ -276,7 +276,7 @@ _CARDS = (
         "Hybrid of models and tf-idf",
         "The vectors of trained models, concatenated with tf-idf within the article; nothing is learned.",
         "This project; after hybrid retrieval by dense and sparse vectors",
-        factory="composite.hybrid:Hybrid",
+        factory="composite:Hybrid",
         tags=("needs-models", "any-models", "sparse", "per-article"),
     ),
     _card(
@@ -284,7 +284,7 @@ _CARDS = (
         "Mean of the document",
         "Vectors of another model, each replaced by the mean of its document: a control for labels of documents.",
         f"This project; a control for the tables of {_SJH17}",
-        factory="composite.smoothing:DocumentMean",
+        factory="composite:DocumentMean",
         tags=_SMOOTHING,
     ),
     _card(
@@ -292,7 +292,7 @@ _CARDS = (
         "Mean of neighbours",
         "Vectors of another model, averaged: ½ the sentence, ¼ the previous and ¼ the next sentence.",
         f"This project; a control for the tables of {_SJH17}",
-        factory="composite.smoothing:NeighbourMean",
+        factory="composite:NeighbourMean",
         tags=_SMOOTHING,
     ),
     _card(
@@ -300,7 +300,7 @@ _CARDS = (
         "Smoothed along the document",
         "Vectors of another model, smoothed along the order of sentences by personalised PageRank.",
         f"Haveliwala 2002, Personalised PageRank; this project, a control for the tables of {_SJH17}",
-        factory="composite.smoothing:Smoothed",
+        factory="composite:Smoothed",
         tags=_SMOOTHING,
     ),
     _card(

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from themescope.core.config import Config, option
-from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.documents.turns import Layout, lines_of
 from themescope.core.readers.streams import check_article
 from themescope.core.text.cleaning import one_line
-from themescope.core.types import Article, Paragraph, ReadEntry, Report, Section, Value
+from themescope.core.types import Article, Paragraph, ReadAccount, ReadEntry, Report, Section, Value
 
 # Base class of readers, and the builder of an article from a stream of headings and paragraphs
 

@@ -16,13 +16,12 @@ from typing import Any
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
 from themescope.core.readers import REGISTRY
-from themescope.core.readers.account import UNREADABLE, ReadAccount
+from themescope.core.readers.arrow_tables import files_below, is_dataset, unpack
 from themescope.core.readers.blocks import BaseReader
-from themescope.core.readers.dataset_folders import files_below, is_dataset, unpack
 from themescope.core.readers.documents.packages import DAMAGE, Package, made, media_type, names_in, whole_bytes
 from themescope.core.readers.streams import ENCODINGS, FileHead, guesses, is_certain, is_utf8
 from themescope.core.registry import resolve
-from themescope.core.types import SILENT, Article, Report
+from themescope.core.types import SILENT, UNREADABLE, Article, ReadAccount, Report
 
 _UNPACK, _AS_TABLE = "Unpack it first.", "Export it as CSV or Excel, with the labels of its values."
 _IMAGE = ("an image", "Save what it says as text, or as a PDF with text.")

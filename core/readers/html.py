@@ -283,7 +283,11 @@ class _Page:
             return
         if self._open:
             self._open_inside(tag.name)
-            self._begin_aside(tag.name)
+            # Begin an element inside a dropped one.
+            if self._reason in (TABLE, "page header") and tag.name not in _INLINE:
+                self._end_cell()
+                self._rows += tag.name == "tr" and self._counts["table"] == 1
+                self._aside_level = _HEADINGS.get(tag.name, self._aside_level)
             return
         reason = self._reason_to_drop(tag)
         if reason is not None:
@@ -319,13 +323,6 @@ class _Page:
                 if name in _DROPPED_CLASSES:
                     return _DROPPED_CLASSES[name]
         return _DROPPED.get(tag.name)
-
-    def _begin_aside(self, name: str) -> None:
-        """Begin an element inside a dropped one."""
-        if self._reason in (TABLE, "page header") and name not in _INLINE:
-            self._end_cell()
-            self._rows += name == "tr" and self._counts["table"] == 1
-            self._aside_level = _HEADINGS.get(name, self._aside_level)
 
     def end(self, tag: str) -> None:
         """End an element; closing tags without an opening one are ignored inside dropped elements."""

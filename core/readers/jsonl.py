@@ -22,11 +22,10 @@ from typing import Any
 from themescope.core.columns import plain_value
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
-from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.blocks import BasePiecewiseReader, BaseReader, Outline
 from themescope.core.readers.streams import FileHead, lines
 from themescope.core.text.cleaning import one_line
-from themescope.core.types import PARTS, Article, Report, Value
+from themescope.core.types import PARTS, Article, ReadAccount, Report, Value
 
 _KEYS = frozenset({"title", "url", "source", "topic", "part", "sections"})
 _SECTION_KEYS = frozenset({"title", "level", "paragraphs"})

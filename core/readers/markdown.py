@@ -10,7 +10,6 @@ from typing import Any
 
 from themescope.core.config import option
 from themescope.core.errors import optional_module
-from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.blocks import (
     CODE,
     HEADING,
@@ -27,7 +26,7 @@ from themescope.core.readers.blocks import (
 from themescope.core.readers.html import html_blocks
 from themescope.core.readers.plain_text import text_lines
 from themescope.core.readers.streams import ENCODINGS, FileHead, check_article
-from themescope.core.types import Report
+from themescope.core.types import ReadAccount, Report
 
 _ATX = re.compile(r"^ {0,3}#{1,6}[ \t]+\S", re.MULTILINE)
 _SETEXT = re.compile(

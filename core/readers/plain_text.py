@@ -18,11 +18,10 @@ from itertools import chain, islice, pairwise
 from pathlib import Path
 
 from themescope.core.config import Config, option
-from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.blocks import BaseReader, Outline, title_of
 from themescope.core.readers.streams import ENCODINGS, FileHead, check_article, encoding_of, lines
 from themescope.core.text.cleaning import UNSPACED
-from themescope.core.types import SILENT, Article, Report
+from themescope.core.types import SILENT, Article, ReadAccount, Report
 
 BLOCK, LINE = "block", "line"
 _ITEM = re.compile(r"\s*(?:[*#•–-]|\d{1,3}[.)])\s+")

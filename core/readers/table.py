@@ -1,6 +1,6 @@
 """Tables as corpora: one column has the text, and the others become columns of articles or sentences.
 
-A table is a file, or the folder of a Hugging Face dataset (:mod:`themescope.core.readers.dataset_folders`).
+A table is a file, or the folder of a Hugging Face dataset (:mod:`themescope.core.readers.arrow_tables`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from typing import Any
 from themescope.core.columns import MOST_COLUMNS, as_text
 from themescope.core.config import option
 from themescope.core.errors import ConfigError, ReadError, UnknownNameError
-from themescope.core.readers.arrow_tables import ExportedDataset, is_exported
+from themescope.core.readers.arrow_tables import ExportedDataset, dataset_files, is_dataset, is_exported
 from themescope.core.readers.blocks import BaseReader, Outline, title_of
-from themescope.core.readers.dataset_folders import dataset_files, is_dataset
 from themescope.core.readers.streams import FileHead
 from themescope.core.readers.tables import (
     SAMPLE_ROWS,

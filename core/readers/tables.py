@@ -3,7 +3,7 @@
 All but sheets and Parquet may be compressed (gzip, bzip2, xz). Files are not trusted: the kind is detected from the
 content where possible, columns are limited, and a file is rejected if its decompressed size is out of proportion. How a
 text file is written is found from many rows (:mod:`themescope.core.readers.dialects`) or given; what is left out or
-changed is counted in an :class:`~themescope.core.readers.account.ReadAccount`.
+changed is counted in an :class:`~themescope.core.types.ReadAccount`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from typing import Any
 from themescope.core.columns import DATES, as_text, column_name, plain_value
 from themescope.core.config import Config, option
 from themescope.core.errors import AmbiguousFileError, ReadError
-from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
 from themescope.core.readers.dialects import (
     DELIMITERS,
@@ -63,7 +62,7 @@ from themescope.core.readers.workbooks import (
 )
 from themescope.core.text import cleaning
 from themescope.core.text.cleaning import clean
-from themescope.core.types import SILENT, Report, Value
+from themescope.core.types import SILENT, ReadAccount, Report, Value
 
 KINDS = ("txt", "csv", "tsv", "jsonl", "json", "xlsx", "xls", "ods", "parquet")
 """Kinds of tables, which are the suffixes of their files."""

@@ -21,8 +21,16 @@ import numpy as np
 from scipy import sparse
 
 from themescope.core.clustering.iclust import IclustConfig, best_partition
-from themescope.core.clustering.inputs import Square, checked, cosine_matrix, squared_lengths, unit_rows
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration, effective_themes
+from themescope.core.clustering.inputs import (
+    DEFAULT_CALIBRATION,
+    PairCalibration,
+    Square,
+    checked,
+    cosine_matrix,
+    effective_themes,
+    squared_lengths,
+    unit_rows,
+)
 from themescope.core.config import config_from_dict
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.models.artifact import read_json, write_json

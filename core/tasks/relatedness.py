@@ -18,7 +18,7 @@ from scipy import sparse
 from torch import Tensor
 
 from themescope.core.errors import DataError, ReadError
-from themescope.core.metrics.relatedness import agreement_with_scores, pearson
+from themescope.core.metrics.statistics import agreement_with_scores, pearson
 from themescope.core.models.base import cosine_distances
 from themescope.core.types import Estimate, Floats, Model, Report, Sentence, Vectors
 

@@ -20,8 +20,7 @@ from scipy import sparse
 
 from themescope.core.config import Config, option
 from themescope.core.errors import DataError, ReadError
-from themescope.core.metrics.relatedness import RougeSettings, rouge_1
-from themescope.core.metrics.statistics import bootstrap_mean
+from themescope.core.metrics.statistics import RougeSettings, bootstrap_mean, rouge_1
 from themescope.core.readers.jsonl import summary_records
 from themescope.core.readers.streams import whole_text
 from themescope.core.registry import Card, Registry

@@ -12,13 +12,19 @@ from scipy import sparse
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.generated_names import made_unique
-from themescope.core.clustering.inputs import DistinctTexts, distinct_texts, extended_labels, unit_rows
+from themescope.core.clustering.inputs import (
+    DEFAULT_CALIBRATION,
+    DistinctTexts,
+    PairCalibration,
+    distinct_texts,
+    extended_labels,
+    unit_rows,
+)
 from themescope.core.clustering.naming import theme_names, theme_words
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.metrics.partition import same_clusters
-from themescope.core.models.composite.hybrid import concatenate_with_tfidf, position_rows
+from themescope.core.models.composite import concatenate_with_tfidf, position_rows
 from themescope.core.tasks.density import (
     Curves,
     candidates,
@@ -165,7 +171,7 @@ def find_themes(
 
     ``positions`` (n,) are the places of sentences of a running text. If neighbours are more alike than by chance
     (:func:`follows_order`), neighbours also count as similar for clustering, with the weight ``config.order``
-    (:func:`themescope.core.models.composite.hybrid.position_rows`).
+    (:func:`themescope.core.models.composite.position_rows`).
 
     Raises :class:`themescope.core.errors.DataError` for too few or too many sentences.
     """

@@ -103,7 +103,7 @@ class VectorFiles:
         """
         name = digest + VECTORS_SUFFIX
         tensors, dim = _header(self.folder, name)
-        rows = _rows(next(iter(tensors.values())), "starts" in tensors)
+        rows = next(iter(tensors.values())).shape[0] - ("starts" in tensors)
         if any(first < 0 or first + count > rows for first, count in spans):
             raise self.folder.damaged(name, f"it has only {rows:,} vectors")
         if "vectors" in tensors:
@@ -236,10 +236,6 @@ def _runs(rows: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, list[int]
         members.append(i)
     if members:
         yield low, high, members
-
-
-def _rows(first: _Tensor, sparse: bool) -> int:
-    return first.shape[0] - sparse
 
 
 @lru_cache(maxsize=8_192)

@@ -20,7 +20,7 @@ from themescope.core.errors import ReadError, ThemescopeError
 from themescope.core.labelling.operations import Origin, Selection
 from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.types import Article, Ids, Matrix, Paragraph, Section, SectionRecord, Sentence, Value
-from themescope.db import error_notebooks
+from themescope.db.repositories import failures
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.archive import ArchiveFormat, ArchiveReader
 
@@ -346,7 +346,7 @@ def store_notebook(unit: Unit, project: CorpusRecord, lines: Iterable[str], ids:
 
     Raises :class:`ReadError` if it is damaged.
     """
-    rows: dict[str, list[dict[str, Any]]] = {table: [] for table in error_notebooks.TABLES}
+    rows: dict[str, list[dict[str, Any]]] = {table: [] for table in failures.TABLES}
     try:
         for line in lines:
             ((table, row),) = json.loads(line).items()
@@ -356,6 +356,6 @@ def store_notebook(unit: Unit, project: CorpusRecord, lines: Iterable[str], ids:
                     for name in ("created", "deleted") if name in row}  # fmt: skip
         for case in rows["error_case"]:
             case["sentence_ids"] = ids[np.array(case["sentence_ids"], np.uint32)].tolist()
-        error_notebooks.move(unit.failures.connection, project, rows)
+        failures.move_notebook(unit.failures.connection, project, rows)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
         raise ReadError(path, "this is not an error notebook.", "", "Export it again.") from None

@@ -21,9 +21,8 @@ from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, as_tex
 from themescope.core.config import option
 from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError
 from themescope.core.labelling.markup import counted
-from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
-from themescope.core.types import CodingUnit, Ids
+from themescope.core.types import CodingUnit, Ids, ReadAccount
 from themescope.db.repositories.blocks import packed_blocks
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST, REMOVED_WAVES, WAVES, every_wave
 from themescope.db.sql import now

@@ -204,7 +204,7 @@ class EvaluateSummariesConfig(JobConfig):
 
     def validate(self) -> None:
         """Check that a model is given exactly if the method uses vectors."""
-        from themescope.core.metrics.relatedness import RougeSettings
+        from themescope.core.metrics.statistics import RougeSettings
 
         SUMMARIZERS.configure(self.summarizer, self.settings)
         config_from_dict(RougeSettings, self.rouge)
@@ -219,7 +219,7 @@ class EvaluateSummariesConfig(JobConfig):
 
 def evaluate_summaries(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     """Summarise, score and store. A stored evaluation with the same digest is returned."""
-    from themescope.core.metrics.relatedness import RougeSettings
+    from themescope.core.metrics.statistics import RougeSettings
     from themescope.core.tasks.summaries import Summarize, read_summary_documents, score_summaries
 
     store, path = context.store, Path(args.documents)

@@ -17,11 +17,10 @@ from typing import Any
 
 from themescope.core.config import config_from_dict, option
 from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
-from themescope.core.readers.account import UNREADABLE, ReadAccount
 from themescope.core.readers.table import SENTENCES
 from themescope.core.readers.tables import TableForm
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
-from themescope.core.types import Article, CodingUnit, Reader, Report, SubReport
+from themescope.core.types import UNREADABLE, Article, CodingUnit, ReadAccount, Reader, Report, SubReport
 from themescope.db.store import Store
 from themescope.jobs.common.importing.columns import LEFT_OUT, KeptColumns, check_types, find_types
 from themescope.jobs.common.importing.import_shards import ShardLog, parsed_shards
@@ -44,7 +43,7 @@ class ImportSources:
 
     def __init__(self, args: ImportConfig) -> None:
         from themescope.core.readers import REGISTRY as READERS
-        from themescope.core.readers.dataset_folders import is_dataset
+        from themescope.core.readers.arrow_tables import is_dataset
         from themescope.core.readers.formats import detect
 
         self._args = args
@@ -81,7 +80,7 @@ class ImportSources:
         return sum(max(path.stat().st_size, 1) for path in self._all_files())
 
     def _all_files(self) -> list[Path]:
-        from themescope.core.readers.dataset_folders import files_below
+        from themescope.core.readers.arrow_tables import files_below
 
         return [file for path, _ in self.files for file in files_below(path)]
 

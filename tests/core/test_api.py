@@ -9,7 +9,7 @@ import pytest
 
 import themescope
 from themescope.core import paths
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
+from themescope.core.clustering.inputs import DEFAULT_CALIBRATION, PairCalibration
 from themescope.core.errors import ArtifactError, ConfigError, DataError, UnknownNameError
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import save_model

@@ -14,7 +14,7 @@ from themescope.core.errors import ReadError
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.partition import code_names
 from themescope.core.records.stored import LabellingRecord
-from themescope.db import error_notebooks
+from themescope.db.repositories import failures
 from themescope.db.repositories.failures import CollectedFailure
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store, Unit
@@ -160,7 +160,7 @@ def bundle_lines(path: Path) -> list[str]:
     rows = {name: [row for row in listed if row.get("corpus_id", 1) == 1] for name, listed in rows.items()}
     places = {name: {row["id"]: place for place, row in enumerate(listed)} for name, listed in rows.items()}
     lines = []
-    for name in error_notebooks.TABLES:
+    for name in failures.TABLES:
         for row in rows[name]:
             kept = {column: value for column, value in row.items() if column not in ("id", "corpus_id", "digest")}
             for column, table in _REFERENCES.items():

@@ -6,8 +6,8 @@ import openpyxl
 import pytest
 from click.testing import CliRunner
 
-from themescope.core.readers.account import UNREADABLE
 from themescope.core.readers.formats import sample
+from themescope.core.types import UNREADABLE
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 

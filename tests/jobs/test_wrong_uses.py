@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.jobs.test_cli import call
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+from themescope.core.clustering.inputs import DEFAULT_CALIBRATION
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.paths import working_folder
 from themescope.db.settings import Settings, sqlite_path

@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
-from themescope.core.readers.account import UNREADABLE
 from themescope.core.readers.formats import sample
 from themescope.core.records.stored import JobStatus, Role
+from themescope.core.types import UNREADABLE
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here

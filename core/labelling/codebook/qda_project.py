@@ -36,9 +36,8 @@ from themescope.core.labelling.codebook.entries import (
 )
 from themescope.core.labelling.markup import NOT_IN_XML
 from themescope.core.labelling.provenance import Maker, Source
-from themescope.core.readers.account import ReadAccount
 from themescope.core.text.cleaning import comparable
-from themescope.core.types import Index, Sentence
+from themescope.core.types import Index, ReadAccount, Sentence
 
 # XML of the REFI-QDA standard 1.5 (www.qdasoftware.org): writing of elements, and reading without entities
 

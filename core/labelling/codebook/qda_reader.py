@@ -42,8 +42,8 @@ from themescope.core.labelling.codebook.qda_project import (
     ways_of_text,
 )
 from themescope.core.labelling.provenance import Maker, Source
-from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.streams import excessive_size
+from themescope.core.types import ReadAccount
 
 FILE_LIMIT, BYTE_LIMIT, XML_LIMIT = 50_000, 2_000_000_000, 500_000_000
 """Maximum number of files of an archive, of bytes unpacked, and of bytes of its XML."""

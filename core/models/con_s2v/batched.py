@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from themescope.core.models.con_s2v.arrays import (
+from themescope.core.models.con_s2v.config import SentVecConfig
+from themescope.core.models.con_s2v.text import (
     BLOCK_WORDS,
     LEAST_RATE,
     AliasTable,
@@ -26,7 +27,6 @@ from themescope.core.models.con_s2v.arrays import (
     Tables,
     TextArrays,
 )
-from themescope.core.models.con_s2v.config import SentVecConfig
 from themescope.core.models.device import pick_device
 
 _EDGE = 6.0
@@ -142,7 +142,7 @@ class BatchedLearner:
 
 
 class _Alias:
-    """An alias table (see ``themescope.core.models.con_s2v.arrays``) on a device."""
+    """An alias table (see ``themescope.core.models.con_s2v.text``) on a device."""
 
     def __init__(self, table: AliasTable, device: torch.device) -> None:
         self._threshold = torch.from_numpy((table >> np.uint64(32)).astype(np.float64) / 2**32).to(device)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from themescope.core.compute import GOLDEN, mix
-from themescope.core.models.con_s2v.arrays import LEAST_RATE, Buffers, Context, Losses, Noise, Span, Tables, TextArrays
+from themescope.core.models.con_s2v.text import LEAST_RATE, Buffers, Context, Losses, Noise, Span, Tables, TextArrays
 
 _HALF_WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _ZERO, _ONE = np.float32(0), np.float32(1)

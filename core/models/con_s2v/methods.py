@@ -115,8 +115,8 @@ class _Retrofitted(SentenceVectors):
     """
 
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
-        from themescope.core.models.con_s2v.arrays import Context
         from themescope.core.models.con_s2v.kernels import retrofit
+        from themescope.core.models.con_s2v.text import Context
 
         config: RetDisConfig = self.config
         content = content_of(config, text, corpus, self.seed, SubReport(report, 0, _RETROFIT_VECTORS_DONE))

@@ -21,9 +21,19 @@ import numpy.typing as npt
 from themescope.core.errors import DataError
 from themescope.core.models.artifact import damaged, read_tensors, read_words, write_tensors, write_words
 from themescope.core.models.base import TrainedModel
-from themescope.core.models.con_s2v.arrays import Noise, Tables, TextArrays, empty_table, keep_thresholds, word_noise
 from themescope.core.models.con_s2v.config import EpochsConfig
-from themescope.core.models.con_s2v.text import FEWEST, CorpusVocabulary, EncodedText, encode_text
+from themescope.core.models.con_s2v.text import (
+    FEWEST,
+    CorpusVocabulary,
+    EncodedText,
+    Noise,
+    Tables,
+    TextArrays,
+    empty_table,
+    encode_text,
+    keep_thresholds,
+    word_noise,
+)
 from themescope.core.types import SILENT, Corpus, Float32, Ids, Report, Sentence, Vectors
 
 PRECISIONS: dict[str, type[np.floating[Any]]] = {"fp16": np.float16, "fp32": np.float32}

@@ -21,9 +21,12 @@ import numpy as np
 from themescope.core.config import digest_of
 from themescope.core.errors import Cancelled, TrainingError
 from themescope.core.models.con_s2v import kernels
-from themescope.core.models.con_s2v.arrays import (
+from themescope.core.models.con_s2v.config import EpochsConfig, FastSentConfig, MemoryConfig, SentVecConfig
+from themescope.core.models.con_s2v.text import (
     BLOCK_WORDS,
     Context,
+    EncodedText,
+    Graph,
     Losses,
     Noise,
     Span,
@@ -33,12 +36,11 @@ from themescope.core.models.con_s2v.arrays import (
     TextArrays,
     empty_table,
     keep_thresholds,
+    no_graph,
     node_noise,
     random_table,
     word_noise,
 )
-from themescope.core.models.con_s2v.config import EpochsConfig, FastSentConfig, MemoryConfig, SentVecConfig
-from themescope.core.models.con_s2v.text import EncodedText, Graph, no_graph
 from themescope.core.models.training_loop import read_arrays, write_arrays
 from themescope.core.types import Report
 

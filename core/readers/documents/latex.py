@@ -13,7 +13,6 @@ import regex  # type: ignore[import-untyped]
 
 from themescope.core.config import option
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.blocks import (
     HEADING,
     LIST,
@@ -27,7 +26,7 @@ from themescope.core.readers.blocks import (
 )
 from themescope.core.readers.plain_text import text_lines
 from themescope.core.readers.streams import ENCODINGS, FileHead, check_article
-from themescope.core.types import Report
+from themescope.core.types import ReadAccount, Report
 
 _LEVELS = {
     "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6,

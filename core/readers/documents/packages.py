@@ -13,7 +13,6 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.streams import (
     FileHead,
     excessive_size,
@@ -21,7 +20,7 @@ from themescope.core.readers.streams import (
     is_certain,
     open_stream,
 )
-from themescope.core.types import SILENT, Report
+from themescope.core.types import SILENT, ReadAccount, Report
 
 DAMAGE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, OSError, zlib.error,
           lzma.LZMAError)  # fmt: skip

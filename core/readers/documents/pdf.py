@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.blocks import (
     HEADING,
     LIST,
@@ -28,7 +27,7 @@ from themescope.core.readers.blocks import (
 )
 from themescope.core.readers.documents.packages import whole_bytes
 from themescope.core.readers.streams import FileHead
-from themescope.core.types import Report
+from themescope.core.types import ReadAccount, Report
 
 # Paragraphs and headings of a PDF, from the places and sizes of its lines
 

@@ -188,7 +188,15 @@ class _Parser:
                 raise ReadError(self._path, problem, f"byte {self._at}", "Save it again as RTF or DOCX.")
             self._at += max(number or 0, 0)
         elif word == "u" and number is not None:
-            self._unicode(number % 0x10000)
+            unit = number % 0x10000
+            self._flush()
+            if 0xD800 <= unit < 0xDC00:
+                self._unit = unit
+            elif 0xDC00 <= unit < 0xE000 and self._unit:
+                self._add(chr(0x10000 + ((self._unit - 0xD800) << 10) + unit - 0xDC00))
+                self._unit = 0
+            else:
+                self._add("\ufffd" if 0xD800 <= unit < 0xE000 else chr(unit))
             self._left = self._state.skip
         elif word == "uc":
             self._state = replace(self._state, skip=min(max(number or 0, 0), 8))
@@ -254,16 +262,6 @@ class _Parser:
         else:
             return False
         return True
-
-    def _unicode(self, unit: int) -> None:
-        self._flush()
-        if 0xD800 <= unit < 0xDC00:
-            self._unit = unit
-        elif 0xDC00 <= unit < 0xE000 and self._unit:
-            self._add(chr(0x10000 + ((self._unit - 0xD800) << 10) + unit - 0xDC00))
-            self._unit = 0
-        else:
-            self._add("\ufffd" if 0xD800 <= unit < 0xE000 else chr(unit))
 
     def _flush(self) -> None:
         """Decode the bytes that wait for others of the same character."""

@@ -12,8 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from themescope.core.readers.account import ReadAccount
-from themescope.core.types import Value
+from themescope.core.types import ReadAccount, Value
 
 SPEAKER, TIME = "speaker", "time"
 """Columns of the sentences of a turn."""

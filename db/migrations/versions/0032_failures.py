@@ -1,4 +1,4 @@
-"""Error notebooks become corpora of failures, see :mod:`themescope.db.error_notebooks`.
+"""Error notebooks become corpora of failures, see :mod:`themescope.db.repositories.failures`.
 
 Their rows are moved after all revisions, because that takes repositories, which need the newest tables.
 """

@@ -24,18 +24,19 @@ from typing import Any, TypeVar
 from themescope.core.columns import ColumnLevel, column_name
 from themescope.core.errors import AmbiguousFileError, ReadError
 from themescope.core.readers import REGISTRY as READERS
-from themescope.core.readers.account import UNREADABLE, ReadAccount
-from themescope.core.readers.dataset_folders import files_below
+from themescope.core.readers.arrow_tables import files_below
 from themescope.core.readers.formats import detect
 from themescope.core.text.cleaning import clean
 from themescope.core.text.splitting import SentenceSplitter, split_article
 from themescope.core.types import (
     SILENT,
+    UNREADABLE,
     Article,
     CodingUnit,
     Executor,
     Paragraph,
     PiecewiseReader,
+    ReadAccount,
     Reader,
     Report,
     Section,

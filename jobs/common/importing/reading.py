@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from themescope.core.errors import ReadError
-from themescope.core.readers.dataset_folders import files_below
+from themescope.core.readers.arrow_tables import files_below
 from themescope.core.readers.formats import Preview, preview
 from themescope.core.readers.streams import FileHead, packing_of
 from themescope.core.types import NullReport, Report

@@ -18,8 +18,8 @@ import numpy as np
 from themescope.core.config import digest_of
 from themescope.core.errors import DataError
 from themescope.core.labelling.codebook.entries import codes
-from themescope.core.labelling.codebook.prompt import CodingPrompt, batches, coding_prompt
 from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.prediction import CodingPrompt, batches, coding_prompt
 from themescope.core.records.stored import JobStatus, LabellingRecord, RunRecord
 from themescope.core.types import Ids
 from themescope.db.store import Store, Unit

@@ -51,7 +51,7 @@ def preview_reclustering(
     store: Store, record: LabellingRecord, partition: Partition, x: Matrix, model: str
 ) -> Reclustering:
     """Re-cluster the sentences that nobody judged by the vectors of a model; those marked uncertain stay, too."""
-    from themescope.core.labelling.suggestions import recluster
+    from themescope.core.labelling.learning import recluster
 
     with store.reading() as r:
         placed = judged_sentences(r, record, partition)

@@ -32,10 +32,9 @@ from themescope.core.labelling.codebook.qda_project import codebook as qda_codeb
 from themescope.core.labelling.codebook.qda_project import read_codebook
 from themescope.core.labelling.markup import as_html, as_markdown
 from themescope.core.labelling.partition import Partition
-from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.tables import TableForm, open_table, raw_cell
 from themescope.core.records.stored import LabellingRecord
-from themescope.core.types import Ids
+from themescope.core.types import Ids, ReadAccount
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.importing.reading import call_apart

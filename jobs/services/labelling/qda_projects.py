@@ -36,10 +36,9 @@ from themescope.core.labelling.codebook.qda_reader import OUTSIDE, ProjectReader
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED, Partition, code_names, coded, start
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows
-from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import ArticleRecord, LabellingRecord
 from themescope.core.text.cleaning import comparable
-from themescope.core.types import Sentence
+from themescope.core.types import ReadAccount, Sentence
 from themescope.db.records import NewLabelling, Snapshot
 from themescope.db.settings import Settings
 from themescope.db.store import Store, Unit

@@ -271,7 +271,7 @@ def _named(partition: Partition, operation: op.Operation, number: int | None) ->
 
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.suggestions import Centres, ClusterPart
+    from themescope.core.labelling.learning import Centres, ClusterPart
 
 MOST_CHOSEN = 200
 """Maximum number of clusters that the number of themes suggests for a part."""
@@ -296,7 +296,7 @@ def preview_parts(
     Raises ``DataError`` if there are fewer different sentences than parts.
     """
     from themescope.core.clustering.inputs import distinct_texts
-    from themescope.core.labelling.suggestions import propose
+    from themescope.core.labelling.learning import propose
     from themescope.core.tasks.density import load_calibration, suggest
 
     reason = ""
@@ -309,7 +309,7 @@ def preview_parts(
 
 def suggested_groups(partition: Partition, texts: Mapping[int, str], found: Centres, groups: int) -> list[ClusterGroup]:
     """Return groups of two or more clusters with names, for so many themes; other clusters stay alone."""
-    from themescope.core.labelling.suggestions import similar_groups
+    from themescope.core.labelling.learning import similar_groups
 
     numbers = [group for group in similar_groups(found, groups) if len(group) > 1]
     named: list[ClusterGroup] = []

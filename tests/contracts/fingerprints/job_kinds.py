@@ -128,7 +128,7 @@ def related() -> Fingerprint:
 
 
 def summarised() -> Fingerprint:
-    from themescope.core.metrics.relatedness import RougeSettings, rouge_1
+    from themescope.core.metrics.statistics import RougeSettings, rouge_1
 
     summary = "The rivers were running near the older markets. Nobody was selling engines at the market."
     references = [

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from themescope.core.clustering import REGISTRY
 from themescope.core.clustering.correlation import best_partition
-from themescope.core.clustering.pairs import PairCalibration, centred_cosines, effective_themes
+from themescope.core.clustering.inputs import PairCalibration, centred_cosines, effective_themes
 from themescope.core.errors import DataError
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 

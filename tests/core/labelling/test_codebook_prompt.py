@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.codebook.entries import Code, CodebookEntry
-from themescope.core.labelling.codebook.prompt import (
+from themescope.core.labelling.partition import Cluster
+from themescope.core.labelling.prediction import (
     BATCH_CHARACTERS,
     UnusableAnswer,
     batches,
@@ -17,7 +18,6 @@ from themescope.core.labelling.codebook.prompt import (
     compare_prompts,
     parsed_codes,
 )
-from themescope.core.labelling.partition import Cluster
 
 NAMES = ("Rent", "Housing › Building", "7")
 CODES = [

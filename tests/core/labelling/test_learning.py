@@ -14,10 +14,10 @@ from themescope.core.labelling.learning import (
     Placed,
     contradictions,
     labelled_triplets,
+    recluster,
     section_separation,
 )
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
-from themescope.core.labelling.suggestions import recluster
 from themescope.core.types import Split, split_of_title
 
 CLUSTERS = [Cluster(1, "a", 0), Cluster(2, "b", 1), Cluster(3, "c", 2)]

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
-from themescope.core.labelling.suggestions import (
+from themescope.core.labelling.learning import (
     affinities,
     centres,
     clusterers,
@@ -17,6 +16,7 @@ from themescope.core.labelling.suggestions import (
     similar_groups,
     suggest,
 )
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 from themescope.core.types import Matrix
 
 CLUSTERS = [Cluster(2, "a", 0), Cluster(5, "b", 1), Cluster(7, "c", 2), Cluster(9, "empty", 3)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.metrics.relatedness import RougeSettings, rouge_1, rouge_tokens
+from themescope.core.metrics.statistics import RougeSettings, rouge_1, rouge_tokens
 from themescope.core.text.languages import STOP_WORDS
 
 PLAIN = RougeSettings(words=0, stemming=False, remove_stop_words=False)

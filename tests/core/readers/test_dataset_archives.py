@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from themescope.core.errors import ReadError
-from themescope.core.readers import REGISTRY, dataset_folders
-from themescope.core.readers.dataset_folders import unpack
+from themescope.core.readers import REGISTRY, arrow_tables
+from themescope.core.readers.arrow_tables import unpack
 from themescope.core.readers.formats import detect
 from themescope.core.types import SILENT
 
@@ -88,7 +88,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_no_dataset_is_refused(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dataset_folders, "_MOST_FILES", 20)
+    monkeypatch.setattr(arrow_tables, "_MOST_FILES", 20)
     make, words = REFUSED[what]
     make(tmp_path / "claims.zip")
     with pytest.raises(ReadError, match=words):

@@ -16,10 +16,9 @@ from openpyxl import Workbook
 from tests.core.readers.test_hostile_values import NEAR
 from themescope.core.errors import ReadError
 from themescope.core.readers import REGISTRY
-from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.dialects import LINES, dialect_of
 from themescope.core.readers.tables import TableForm, alternatives, open_table, read_sheet
-from themescope.core.types import SILENT
+from themescope.core.types import SILENT, ReadAccount
 from themescope.jobs.services.table_files import excel_sheets
 
 WRITTEN = {

@@ -10,7 +10,7 @@ from scipy import sparse
 import themescope
 from benchmarks._pair_calibration import KnownList, brier_scores, fit_calibration
 from tests.places import ROOT
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
+from themescope.core.clustering.inputs import DEFAULT_CALIBRATION, PairCalibration
 from themescope.core.errors import Cancelled, DataError, UnknownNameError
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.tasks.density import FILE, copy_calibration, load_calibration, save_calibration

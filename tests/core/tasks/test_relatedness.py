@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, rankdata, spearmanr
 
 from themescope.core.errors import DataError, ReadError
-from themescope.core.metrics.relatedness import agreement_with_scores, pearson, spearman
+from themescope.core.metrics.statistics import agreement_with_scores, pearson, spearman
 from themescope.core.metrics.triplets import triplet_accuracy
 from themescope.core.models import REGISTRY
 from themescope.core.tasks.relatedness import (

@@ -18,8 +18,7 @@ from tests.homes import MakeHome
 from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.readers import REGISTRY
-from themescope.core.readers.arrow_tables import METADATA
-from themescope.core.readers.dataset_folders import dataset_files, is_dataset
+from themescope.core.readers.arrow_tables import METADATA, dataset_files, is_dataset
 from themescope.core.readers.formats import detect, preview
 from themescope.core.text.cleaning import clean
 from themescope.core.types import SILENT, Article, Paragraph, Section

@@ -14,9 +14,8 @@ from themescope.core.labelling.changes import ClusterChange
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, codes
 from themescope.core.labelling.partition import UNASSIGNED, Partition, free_name
-from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import LabellingRecord
-from themescope.core.types import Article, Paragraph, Section
+from themescope.core.types import Article, Paragraph, ReadAccount, Section
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.importing import reading

@@ -31,8 +31,8 @@ from themescope.core.labelling.codebook.entries import (
 from themescope.core.labelling.operations import Operation, OperationKind
 from themescope.core.labelling.partition import Cluster, EntryKind, Partition, code_sizes, start
 from themescope.core.labelling.task_items import EXPLANATION_LIMIT, training_items
-from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import LabellingRecord
+from themescope.core.types import ReadAccount
 from themescope.db.access import Right
 from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import codebook, starts

@@ -16,9 +16,9 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import Code, CodebookEntry, entry_of
 from themescope.core.labelling.coding import ClusterGroup
+from themescope.core.labelling.learning import ClusterPart, clusterers
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, code_clusters, code_sizes, free_name
-from themescope.core.labelling.suggestions import ClusterPart, clusterers
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.search import MOST_WITH_VECTORS

@@ -23,8 +23,8 @@ from themescope.core.errors import DuplicateNameError, ThemescopeError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import StaleChangeError, Step
 from themescope.core.labelling.coding import accept_codes
+from themescope.core.labelling.learning import Suggestions, suggest
 from themescope.core.labelling.partition import Partition
-from themescope.core.labelling.suggestions import Suggestions, suggest
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
 from themescope.jobs.services.labelling import assistance

@@ -10,8 +10,8 @@ import numpy as np
 import streamlit as st
 
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.learning import dismiss_new_theme, in_no_new_theme
 from themescope.core.labelling.partition import UNASSIGNED, Partition, free_name
-from themescope.core.labelling.suggestions import dismiss_new_theme, in_no_new_theme
 from themescope.core.records.answers import LocatedSentence
 from themescope.core.records.stored import PredictionRecord
 from themescope.core.types import Floats, Ids

@@ -16,12 +16,12 @@ import streamlit as st
 
 from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import DataError
-from themescope.core.labelling import coding, suggestions
+from themescope.core.labelling import coding, learning
 from themescope.core.labelling.changes import ChangeSet
 from themescope.core.labelling.coding import ClusterGroup
+from themescope.core.labelling.learning import Centres
 from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.provenance import Source
-from themescope.core.labelling.suggestions import Centres
 from themescope.core.readers.table import ROW
 from themescope.core.records.stored import LabellingRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
@@ -315,7 +315,7 @@ def _sampled(state: RelabelState) -> tuple[Ids, Matrix]:
 def centres(state: RelabelState) -> Centres | None:
     """Return the centres of the clusters by the chosen model; None without one."""
     found = sample(state)
-    return None if found is None else suggestions.centres(*found)
+    return None if found is None else learning.centres(*found)
 
 
 def ungrouped(state: RelabelState) -> Centres | None:

@@ -17,8 +17,8 @@ from themescope.core.errors import DataError, ThemescopeError
 from themescope.core.labelling.agreement import dispute
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.coding import total_sizes, with_sub_themes
+from themescope.core.labelling.learning import neighbours
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED, combinations, has_code
-from themescope.core.labelling.suggestions import neighbours
 from themescope.core.metrics.partition import match_clusters
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling.agreement import names_of

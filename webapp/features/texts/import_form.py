@@ -19,7 +19,7 @@ from themescope.core.columns import ColumnLevel, column_name
 from themescope.core.config import config_from_dict
 from themescope.core.errors import AmbiguousFileError, ReadError
 from themescope.core.readers import REGISTRY
-from themescope.core.readers.dataset_folders import files_below, is_dataset
+from themescope.core.readers.arrow_tables import files_below, is_dataset
 from themescope.core.readers.formats import detect, files_of, packed_dataset
 from themescope.core.readers.table import file_of_columns, header_of
 from themescope.core.readers.tables import Sheet, TableForm

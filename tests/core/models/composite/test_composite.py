@@ -12,8 +12,7 @@ from tests.core.models.triplet_network.themes import theme_triplets
 from themescope.core.errors import DataError
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import load_model, save_model
-from themescope.core.models.composite.hybrid import position_rows
-from themescope.core.models.composite.smoothing import document_means, neighbour_means, smoothed, transition
+from themescope.core.models.composite import document_means, neighbour_means, position_rows, smoothed, transition
 from themescope.core.models.con_s2v.text import discourse_graph
 from themescope.core.types import SILENT, Corpus, Sentence, Split
 

@@ -10,7 +10,7 @@ from tests.contracts.test_models import trained_nets as net
 from themescope.core.clustering.inputs import cosine_matrix
 from themescope.core.errors import DataError
 from themescope.core.models.bag_of_words import Tfidf, TfidfConfig
-from themescope.core.models.composite.hybrid import Hybrid, HybridConfig, concatenate_with_tfidf
+from themescope.core.models.composite import Hybrid, HybridConfig, concatenate_with_tfidf
 from themescope.core.types import SILENT, Corpus, Sentence
 
 WITH_WORDS = [0, 1, 3, 4, 6]

@@ -6,16 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.models.con_s2v import text
-from themescope.core.models.con_s2v.arrays import (
+from themescope.core.models.con_s2v.kernels import draws
+from themescope.core.models.con_s2v.text import (
     alias_table,
+    discourse_graph,
+    encode_text,
     keep_probability,
     keep_thresholds,
     node_noise,
     probabilities,
+    similarity_graph,
     word_noise,
 )
-from themescope.core.models.con_s2v.kernels import draws
-from themescope.core.models.con_s2v.text import discourse_graph, encode_text, similarity_graph
 from themescope.core.types import SILENT, Sentence
 
 

@@ -3,16 +3,6 @@
 import numpy as np
 import pytest
 
-from themescope.core.models.con_s2v.arrays import (
-    Context,
-    Losses,
-    Noise,
-    Span,
-    Tables,
-    TextArrays,
-    node_noise,
-    word_noise,
-)
 from themescope.core.models.con_s2v.kernels import (
     descend,
     infer,
@@ -22,7 +12,17 @@ from themescope.core.models.con_s2v.kernels import (
     train_memory,
     train_sentences,
 )
-from themescope.core.models.con_s2v.text import discourse_graph
+from themescope.core.models.con_s2v.text import (
+    Context,
+    Losses,
+    Noise,
+    Span,
+    Tables,
+    TextArrays,
+    discourse_graph,
+    node_noise,
+    word_noise,
+)
 
 DIM = 8
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.core.readers.samples import SUMMARIES, messages, write
 from themescope.core.errors import DataError, ReadError
-from themescope.core.metrics.relatedness import RougeSettings
+from themescope.core.metrics.statistics import RougeSettings
 from themescope.core.tasks.summaries import (
     REGISTRY,
     SummaryDocument,

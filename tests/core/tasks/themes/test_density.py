@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+from themescope.core.clustering.inputs import DEFAULT_CALIBRATION
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.tasks.density import LEAST, dense_groups, is_article
 from themescope.core.tasks.themes import ThemesConfig, find_themes

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import silhouette_score
 
+from themescope.core.clustering.inputs import PairCalibration
 from themescope.core.clustering.naming import theme_names, theme_words
-from themescope.core.clustering.pairs import PairCalibration
 from themescope.core.errors import Cancelled, ConfigError, DataError
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.tasks.density import candidates, mean_cosines, measure, silhouette, suggest

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import themescope
-from themescope.core.clustering.pairs import PairCalibration
+from themescope.core.clustering.inputs import PairCalibration
 from themescope.core.errors import ConfigError
 from themescope.core.metrics.partition import UNASSIGNED, same_clusters
 from themescope.core.tasks.density import Curves

@@ -11,7 +11,7 @@ from tests.core.tasks.themes.test_density import LISTS
 from tests.core.tasks.themes.test_density import planted as planted_groups
 from tests.core.tasks.themes.test_find import EXACT, planted
 from themescope.core.errors import DataError
-from themescope.core.labelling.suggestions import clusterers
+from themescope.core.labelling.learning import clusterers
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.tasks.themes import FoundThemes, ThemesConfig, find_themes
 from themescope.core.types import SILENT

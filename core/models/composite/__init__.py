@@ -1,1 +1,0 @@
-"""Models built from other models: concatenation, hybrid with tf-idf, and context smoothing."""
