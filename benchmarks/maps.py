@@ -1,8 +1,8 @@
-"""Measure map data size, selection, exact search, and UMAP with and without landmarks.
+"""Measure the size of the data of maps, and selections in them.
 
-    python benchmarks/maps.py [--sentences 1000000] [--layout 6000]
+    python benchmarks/maps.py [--sentences 1000000]
 
-Points and vectors are synthetic, so that any size can be measured. For page load times, see ``benchmarks.every_page``.
+Points are synthetic, so that any size can be measured. For page load times, see ``benchmarks.every_page``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ from typing import TypeVar
 import numpy as np
 
 import benchmarks._runtime  # noqa: F401, must be imported before webapp
-from themescope.core.compute import cosines
-from themescope.core.projection import UmapConfig, faithfulness, project
-from themescope.core.types import SILENT
 from themescope.webapp.map_view.component import Canvas, points_data, view_data
 from themescope.webapp.map_view.geometry import UNITS, Grid, frame_of, inside_rows
 from themescope.webapp.map_view.levels import levels_of
@@ -73,37 +70,13 @@ def browser(n: int) -> None:
     )
 
 
-def search(n: int, dim: int) -> None:
-    """Print the time of an exact nearest-neighbour search over ``n`` vectors."""
-    vectors = np.random.default_rng(0).standard_normal((n, dim), dtype=np.float32).astype(np.float16)
-    milliseconds, _ = timed(lambda: cosines(vectors[:1], vectors))
-    print(f"{n:>9,} vectors of {dim}: {milliseconds:.0f} ms for all cosines, {vectors.nbytes / 1e6:.0f} MB in memory")
-
-
-def layout(n: int) -> None:
-    """Print time and faithfulness of UMAP with all sentences, and with a third of them as landmarks."""
-    rng = np.random.default_rng(0)
-    themes = rng.integers(20, size=n)
-    vectors = (2 * rng.normal(size=(20, 60))[themes] + rng.normal(size=(n, 60))).astype(np.float32)
-    project(vectors[:500], UmapConfig(epochs=5), 0, SILENT)  # compile before anything is timed
-    for name, landmarks in (("all sentences", n), ("a third as landmarks", max(n // 3, 1_000))):
-        start = time.process_time()
-        points = project(vectors, UmapConfig(landmarks=landmarks), 0, SILENT)
-        seconds = time.process_time() - start
-        print(f"{n:>9,} {name}: {seconds:.1f} CPU s, {faithfulness(vectors, points):.1%} of 15 nearest neighbours kept")
-
-
 def main() -> None:
     """Print all measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sentences", type=int, default=1_000_000, help="points of the largest map")
-    parser.add_argument("--layout", type=int, default=6_000, help="sentences for the UMAP measurement")
     args = parser.parse_args()
     for n in sorted({min(100_000, args.sentences), args.sentences}):
         browser(n)
-    for dim in (100, 600):
-        search(100_000, dim)
-    layout(args.layout)
 
 
 if __name__ == "__main__":

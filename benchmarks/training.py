@@ -1,4 +1,4 @@
-"""Compare the training and encoding speed of the triplet network with a loop over packed sequences.
+"""Compare the training speed of the triplet network with a loop over packed sequences.
 
     python -m benchmarks.training [--triplets-per-article 24] [--seconds 20] [--threads 2]
 
@@ -142,29 +142,8 @@ def training(data: TripletData, seconds: float) -> None:
     print_medians("triplets/s", measure(methods, seconds))
 
 
-def inference(data: TripletData, seconds: float) -> None:
-    """Print the speed of each encoder on the same sentences."""
-    packed, net = Packed().eval(), BiLstmAttention(DIM).eval()
-    table, encoder = torch.from_numpy(data.tokens.table), NetworkEncoder(net, data.tokens, torch.float32)
-    rows = np.arange(512)
-
-    def plain(batch: Index) -> None:
-        with torch.inference_mode():
-            for part in np.split(batch, 8):
-                ids, lengths = data.tokens.padded(part)
-                packed(table[torch.from_numpy(ids)], torch.from_numpy(lengths))
-
-    def ours(batch: Index) -> None:
-        with torch.inference_mode():
-            encoder.encode(batch, lambda: None, cells=4_096)
-
-    print("encoding, fp32")
-    runs = {"packed, b = 64": lambda: speed(plain, [rows]), "ours, sorted by length": lambda: speed(ours, [rows])}
-    print_medians("sentences/s", measure(runs, seconds))
-
-
 def main() -> None:
-    """Print both comparisons."""
+    """Print the comparison."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--triplets-per-article", type=int, default=96)
     parser.add_argument("--seconds", type=float, default=20.0)
@@ -175,7 +154,6 @@ def main() -> None:
     data = synthetic_data(600, options.triplets_per_article)
     print(f"{torch.get_num_threads()} threads, {len(data):,} triplets over {len(data.tokens):,} distinct sentences")
     training(data, options.seconds)
-    inference(data, options.seconds / 2)
 
 
 if __name__ == "__main__":

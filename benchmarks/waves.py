@@ -1,8 +1,7 @@
-"""Waves of a project: assignment to known codes, new themes, and the time and bytes of placing a wave.
+"""Waves of a project: assignment to known codes and new themes.
 
     python -m benchmarks.waves lists LISTS.json --model thematic-wikipedia-2 --draws 10 [--record R.json --name now]
     python -m benchmarks.waves themes LISTS.json --record benchmarks/records/predicted-themes.json
-    python -m benchmarks.waves store LIST.txt --old 1500 --wave 300 --waves 2
 
 LISTS is a JSON list of [name, sentences, codes]. For each list and draw, 1,500 sentences have their codes, and a wave
 of 300 others is assigned: printed are accuracy and calibration error (ten groups of equal size), and the number of new
@@ -15,37 +14,23 @@ of the others by ``Themes.predict``. Right is a sentence whose code is that of m
 recorded are confidence, share right and calibration error, with the temperature of before (that of the sentences in
 which the themes were found) and now; and the share of unusual ones of the list, of :data:`STRANGERS`, and of the next
 list but two.
-
-LIST has a sentence in each line. In a store of its own, ``--old`` of them are imported, embedded, and get themes, a map
-and a labelling that begins with the themes; then waves are added and placed. Printed are the seconds of both, and
-whether a byte of what was stored has changed: texts, labels, history, themes, vectors, and the points of the map.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import tempfile
-import time
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sqlalchemy as sa
 
 from themescope import find_themes, load
 from themescope.core.sentence_model import vectors_of
 from themescope.core.tasks.waves import ThemeCentres, new_themes
 from themescope.core.types import Float32, Ids
-from themescope.db import tables as t
-from themescope.db.records import NewLabelling
-from themescope.db.settings import Settings
-from themescope.db.store import Store
-from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.labelling import starts
 
 OLD, WAVE, PLANTED = 1_500, 300, 30
 
@@ -156,63 +141,14 @@ def of_themes(args: argparse.Namespace) -> None:
 
 # --- a store ----------------------------------------------------------------------------------------------------------
 
-_FIXED = (t.article, t.sentence, t.embedding, t.filed_embedding, t.run, t.assignment, t.margin, t.labelling, t.label,
-          t.label_cluster, t.label_step, t.label_event)  # fmt: skip
-
-
-def stored(store: Store) -> tuple[dict[str, set[Any]], dict[int, bytes]]:
-    """Return the rows of what must stay, and the bytes of the maps."""
-    with store.reading() as r:
-        rows = {table.name: {tuple(map(repr, row)) for row in r.corpora.connection.execute(sa.select(table))}
-                for table in _FIXED}  # fmt: skip
-        return rows, {record.id: r.maps.points(record.id).points.tobytes() for record in r.maps.list()}
-
-
-def in_store(args: argparse.Namespace) -> None:
-    """Print the seconds of each step."""
-    lines = args.file.read_text("utf-8").splitlines()[: args.old + args.wave * args.waves]
-    with tempfile.TemporaryDirectory() as folder:
-        store = Store(Settings.in_folder(Path(folder)))
-        store.migrate()
-        for name, part in zip("abcdefgh", np.split(lines, range(args.old, len(lines), args.wave)), strict=False):
-            with Path(folder, f"{name}.csv").open("w", encoding="utf-8", newline="") as stream:
-                csv.writer(stream).writerows([["text"], *([line] for line in part)])
-
-        def timed(kind: str, **values: Any) -> dict[str, Any]:
-            begun = time.monotonic()
-            result = run_here(store, kind, {"corpus": "C", **values}, quiet=True)
-            print(f"{kind}: {time.monotonic() - begun:.1f} s", flush=True)
-            return result
-
-        table = {"reader": "table", "settings": {"text": "text", "rows": "sentences"}}
-        timed("import-corpus", **table, files=[f"{folder}/a.csv"])
-        timed("embed", model=args.model)
-        run = timed("find-themes", model=args.model)
-        timed("project", model=args.model)
-        with store.reading() as r:
-            corpus = r.corpora.by_name("C")
-        starts.begin(store, NewLabelling(corpus.id, "L", ""), starts.from_themes(run["run_id"]))
-        for place in range(args.waves):
-            before, maps = stored(store)
-            timed("append-corpus", **table, files=[f"{folder}/{'bcdefgh'[place]}.csv"], wave=f"wave {place + 2}")
-            print(timed("place-wave"))
-            after, longer = stored(store)
-            kept = {name: rows <= after[name] for name, rows in before.items()}
-            kept |= {"points": all(longer[id].startswith(points) for id, points in maps.items())}
-            print("unchanged:", kept, flush=True)
-        store.close()
-
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("lists", "themes", "store"))
+    parser.add_argument("what", choices=("lists", "themes"))
     parser.add_argument("file", type=Path)
     parser.add_argument("--model", default="thematic-wikipedia-2")
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--old", type=int, default=OLD)
-    parser.add_argument("--wave", type=int, default=WAVE)
-    parser.add_argument("--waves", type=int, default=1)
     parser.add_argument("--record", type=Path)
     parser.add_argument("--name", default="now")
     given = parser.parse_args()
-    {"lists": lists, "themes": of_themes, "store": in_store}[given.what](given)
+    {"lists": lists, "themes": of_themes}[given.what](given)
