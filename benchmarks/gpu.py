@@ -32,7 +32,6 @@ from themescope.core.compute import processor
 from themescope.core.config import config_from_dict
 from themescope.core.errors import ThemescopeError
 from themescope.core.metrics import REGISTRY as METRICS
-from themescope.core.models.con_s2v.batched import BatchedLearner
 from themescope.core.models.con_s2v.config import SentVecConfig
 from themescope.core.models.con_s2v.text import (
     Context,
@@ -45,6 +44,7 @@ from themescope.core.models.con_s2v.text import (
     keep_thresholds,
     random_table,
 )
+from themescope.core.models.con_s2v.training import BatchedLearner
 from themescope.core.models.device import native_bf16, pick_precision, seeded
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.network import (

@@ -33,7 +33,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks.theme_counts import bucket
 from themescope.core.readers import REGISTRY as READERS
-from themescope.core.readers.reuters_sgml import ReutersSgml, ReutersSgmlConfig
+from themescope.core.readers.published import ReutersSgml, ReutersSgmlConfig
 from themescope.core.text.splitting import SentenceSplitter
 from themescope.core.types import SILENT, Article, Split, split_of_title
 

@@ -33,10 +33,18 @@ class ReaderCard(Card):
         object.__setattr__(self, "sample", self.sample or f"{module}:SAMPLE")
 
 
-def _card(id: str, title: str, summary: str, source: str, reader: str, suffixes: str, **more: Any) -> ReaderCard:
-    """Return a card; ``reader`` is below this package, its config by default ``…Config`` beside it."""
+def _card(
+    id: str, title: str, summary: str, source: str, reader: str, suffixes: str, own: str = "", **more: Any
+) -> ReaderCard:
+    """Return a card; ``reader`` is below this package, its config by default ``…Config`` beside it.
+
+    ``own`` is in the names of the detector and the sample of a reader that shares its module.
+    """
     factory = f"{__name__}.{reader}"
     tags, config = frozenset(more.pop("tags", "").split()), more.pop("config", f"{factory}Config")
+    if own:
+        module = factory.partition(":")[0]
+        more |= {"detector": f"{module}:recognises_{own}", "sample": f"{module}:{own.upper()}_SAMPLE"}
     return ReaderCard(id, title, summary, source, factory, config, tags, suffixes=tuple(suffixes.split()), **more)
 
 
@@ -69,8 +77,9 @@ REGISTRY = Registry(
             "Reuters-21578 (SGML)",
             "Newswire stories with a topic and the ModApte split: the 22 files of distribution 1.0.",
             "Saha et al. 2017, section 4.1; Lewis 1997, Reuters-21578, distribution 1.0",
-            "reuters_sgml:ReutersSgml",
+            "published:ReutersSgml",
             suffixes="sgm",
+            own="reuters",
             tags="topics latin-1",
         ),
         _document(
@@ -112,8 +121,9 @@ REGISTRY = Registry(
             "Electronic book (EPUB)",
             "The chapters of a book in reading order.",
             "W3C, EPUB 3.3",
-            "documents.epub:Epub",
+            "documents.open_document:Epub",
             suffixes="epub",
+            own="epub",
             revision=2,
         ),
         _card(
@@ -161,8 +171,9 @@ REGISTRY = Registry(
             "Sentence Clustering Benchmark (CSV)",
             "One sentence per row with Article Title, Sentence, SectionTitle and Article Link.",
             "Ein Dor et al. 2018, section 3.3: IBM Debater Thematic Clustering of Sentences 1.0.2",
-            "scb_csv:ScbCsv",
+            "published:ScbCsv",
             suffixes="csv",
+            own="scb",
             tags="split",
             config="themescope.core.config:Config",
         ),
@@ -182,8 +193,9 @@ REGISTRY = Registry(
             "20 Newsgroups",
             "Usenet messages whose group is their topic: message files, their tar archive, or JSON lines.",
             "Saha et al. 2017, section 4.1; Lang 1995; Rennie 2008 (the “bydate” version)",
-            "newsgroups:Newsgroups",
+            "published:Newsgroups",
             suffixes="tar jsonl txt",
+            own="newsgroups",
             tags="topics",
             revision=2,
         ),

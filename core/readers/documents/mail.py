@@ -21,8 +21,8 @@ from themescope.core.errors import ReadError
 from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentConfig, DocumentReader
 from themescope.core.readers.documents.packages import decoded, whole_bytes
 from themescope.core.readers.html import html_blocks, page_of
-from themescope.core.readers.newsgroups import header_and_text
 from themescope.core.readers.plain_text import BLOCK, joined, paragraphs_of
+from themescope.core.readers.published import header_and_text
 from themescope.core.readers.streams import FileHead, wide_encoding
 from themescope.core.types import Report, Value
 

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from tests.core.readers.samples import archive, dump, page, reuters
 from themescope.core.readers import REGISTRY
-from themescope.core.readers.documents.epub import made_of as epub_of
+from themescope.core.readers.documents.open_document import epub_of as epub_of
 from themescope.core.readers.documents.open_document import made_of as odt_of
 from themescope.core.readers.documents.packages import made
 from themescope.core.readers.documents.pdf import made_of as pdf_of

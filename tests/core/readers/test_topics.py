@@ -9,14 +9,14 @@ from tests.core.readers.samples import MESSAGE, STORY, archive, message, message
 from themescope.core.errors import ReadError
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect
-from themescope.core.readers.newsgroups import (
+from themescope.core.readers.published import (
     PAPER_GROUPS,
+    TOPICS,
     header_and_text,
     paragraphs,
     without_quotations,
     without_signature,
 )
-from themescope.core.readers.reuters_sgml import TOPICS
 from themescope.core.types import SILENT
 
 

@@ -4,7 +4,7 @@ import pytest
 from tests.core.models.con_s2v.topics import accuracy, topic_sentences
 from themescope.core.config import config_from_dict
 from themescope.core.errors import Cancelled, ConfigError, TrainingError
-from themescope.core.models.con_s2v import batched, training
+from themescope.core.models.con_s2v import training
 from themescope.core.models.con_s2v.config import FastSentConfig, MemoryConfig, SentVecConfig
 from themescope.core.models.con_s2v.text import discourse_graph, encode_text
 from themescope.core.models.con_s2v.training import drop_checkpoints, learn_bags, learn_memory, learn_sentences
@@ -22,7 +22,7 @@ def corpus():
 
 @pytest.fixture(autouse=True)
 def short_blocks(monkeypatch):
-    for module in (training, batched):
+    for module in (training, training):
         monkeypatch.setattr(module, "BLOCK_WORDS", 700)
 
 
