@@ -367,8 +367,9 @@ class FailedSignIns(Repository):
             beyond = count - tries_of[key_hash]
             if beyond >= 0:
                 longest = min(2.0 ** min(beyond + 1, 30), LONGEST_WAIT.total_seconds())
-                # A clock that was set back must not prolong the wait.
-                waits.append(min(longest, longest - (now() - last).total_seconds()))
+                since = (now() - last).total_seconds()
+                # Nobody waits until a clock that was set back has caught up.
+                waits.append(min(longest, longest - since) if since > -LONGEST_WAIT.total_seconds() else 0.0)
         return max(waits)
 
     def count(self, free: Mapping[str, int]) -> float:

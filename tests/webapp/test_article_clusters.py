@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.db import texts
 from tests.db.texts import add_list
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.hands import press
@@ -61,6 +62,30 @@ def test_rows_of_a_table_are_not_clustered_as_a_text(
     at = open_page("texts", corpus="answers", view="Read")
     assert not at.exception and any(b.label == "Find themes in this text" for b in at.button) is offered
     assert any(t.label == "Use the order of the sentences" for t in at.toggle) is offered
+
+
+def test_the_browser_gets_a_part_of_a_long_text(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        corpus = w.corpora.create("long", "en")
+        w.corpora.add_articles(corpus.id, [texts.article("long", sections=3, paragraphs=700, sentences=1)])
+        w.corpora.finish(corpus.id, {"readers": ["plain-text"]})
+        (of_text,) = w.corpora.articles(corpus.id)
+        every = w.corpora.sentences(of_text.id)
+
+    def drawn(at: AppTest) -> list[dict[str, object]]:
+        assert not at.exception
+        data = reader(at)
+        return [s for part in data["sections"] for p in part["paragraphs"] for s in p]  # type: ignore[attr-defined]
+
+    at = open_page("texts", corpus="long", view="Read")
+    assert [s["text"] for s in drawn(at)] == [s.text for s in every[:1000]]
+    at.number_input(key=f"texts_part_{of_text.id}").set_value(3).run()
+    assert [s["text"] for s in drawn(at)] == [s.text for s in every[2000:]] and len(reader(at)["sections"]) == 1  # type: ignore[arg-type]
+    at.text_input(key="texts_find_in_text").set_value("2.69").run()
+    assert 0 < len(drawn(at)) < 100 and all("2.69" in str(s["text"]) for s in drawn(at))
+    focus = every[1500]
+    at = open_page("texts", corpus="long", view="Read", article="long", sentence=str(focus.id))
+    assert [s["text"] for s in drawn(at) if s.get("focus")] == [focus.text] and len(drawn(at)) == 1000
 
 
 def test_sentences_have_the_clusters_of_the_legend(clustered: Store, open_page: Open) -> None:

@@ -235,6 +235,8 @@ def reader_data(
 
 
 _LISTED = 500
+_PART = 1_000
+"""Most sentences of a text that are sent to the browser at once."""
 _LIST_HEIGHT, _ROW_HEIGHT = 500, 35
 """Maximum height of the list of articles, and height of a row, in pixels."""
 _UNSPACED_NOTE = (
@@ -392,8 +394,29 @@ def _show(corpus: CorpusRecord, article: ArticleRecord, menu: Callable[[], None]
         _selectable(corpus, article, sections, sentences, inside)
     of_article(corpus, article, sentences)
     clusters = actions(corpus, article, sentences)
-    data = reader_data(sections, sentences, clusters, inside, _wanted_sentence())
+    part = _part(corpus, article, sentences, inside)
+    drawn = {s.section for s in part}
+    shown = sections if len(part) == len(sentences) else [s for s in sections if s.position in drawn]
+    data = reader_data(shown, part, clusters, inside, _wanted_sentence())
     draw_component("reader", _ASSETS, data=data, key="texts_reader")
+
+
+def _part(corpus: CorpusRecord, article: ArticleRecord, sentences: list[Sentence], inside: str) -> list[Sentence]:
+    """Return what is drawn: all of a text, or of a long one a part, at first that of the sentence in the address."""
+    if len(sentences) > _PART and inside:
+        found = {*queries.sentence_ids_with(corpus.id, inside).tolist()}
+        sentences = [sentence for sentence in sentences if sentence.id in found]
+    if len(sentences) <= _PART:
+        return sentences
+    focus, key = _wanted_sentence(), f"texts_part_{article.id}"
+    if st.session_state.get(f"{key}_of") != (inside, focus):
+        place = next((place for place, sentence in enumerate(sentences) if sentence.id == focus), 0)
+        st.session_state[key], st.session_state[f"{key}_of"] = place // _PART + 1, (inside, focus)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        number = int(st.number_input("Part", 1, -(-len(sentences) // _PART), key=key, width=140))
+        start, end = (number - 1) * _PART, min(number * _PART, len(sentences))
+        st.caption(f"Units {start + 1:,} to {end:,} of {len(sentences):,}{' found' if inside else ''}")
+    return sentences[start:end]
 
 
 def _selectable(
