@@ -201,9 +201,7 @@ def hidden_labellings(connection: Connection, person: str) -> frozenset[int]:
             return unbegun
         corpora = sa.select(of.corpus_id).join(t.task_item, of.id == item.task_id).where(open_ones)
         held = sa.exists().where(
-            t.label.c.labelling_id == c.id,
-            t.label.c.sentence_id == t.sentence.c.id,
-            t.sentence.c.article_id.in_(left),
+            t.label.c.labelling_id == c.id, t.label.c.sentence_id == t.sentence.c.id, t.sentence.c.article_id.in_(left)
         )
         query = sa.select(c.id).where(c.owner != person, c.corpus_id.in_(corpora), held)
         return unbegun | {*connection.scalars(query)}

@@ -244,11 +244,7 @@ embedding = sa.Table(
 )
 
 vector_file = id_table(
-    "vector_file",
-    reference("model"),
-    required("digest", Text),
-    required("size", Big),
-    required("created", UtcDateTime),
+    "vector_file", reference("model"), required("digest", Text), required("size", Big), required("created", UtcDateTime)
 )
 
 # A block whose vectors are "rows" rows of a file, from row "first" on.
@@ -367,10 +363,7 @@ session.info[NOT_IN_BACKUPS] = True
 
 # Only the hash of a token is stored. It has 256 random bits, so that a fast hash suffices.
 api_token = record_table(
-    "api_token",
-    records.ApiTokenRecord,
-    sa.Column("person", Text, nullable=False, index=True),
-    unique("token_hash"),
+    "api_token", records.ApiTokenRecord, sa.Column("person", Text, nullable=False, index=True), unique("token_hash")
 )
 
 # Hashes of names and addresses, because people enter a password as their name by mistake.

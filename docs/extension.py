@@ -23,11 +23,7 @@ logger = logging.getLogger(__name__)
 PACKAGE = "themescope"
 ROOT = Path(__file__).resolve().parents[1]
 GENERATED = ROOT / "docs" / "generated"
-OUTSIDE = {
-    "README.md": "settings.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "CHANGELOG.md": "changelog.md",
-}
+OUTSIDE = {"README.md": "settings.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Document outside of ``docs`` → page that has its content; of the README, only the settings are linked to."""
 MODULES = (
     "types", "registry", "config", "errors", "sentence_model", "text.sentence_lists", "tasks.themes",

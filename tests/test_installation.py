@@ -170,10 +170,7 @@ def test_the_commands_say_what_to_install(start: str, library: Path, tmp_path: P
 
 @pytest.mark.parametrize(
     "extras",
-    [
-        extras_of_make_run(),
-        *(pytest.param((extra,), marks=pytest.mark.slow) for extra in EXTRAS),
-    ],
+    [extras_of_make_run(), *(pytest.param((extra,), marks=pytest.mark.slow) for extra in EXTRAS)],
     ids=",".join,
 )
 def test_every_module_can_be_imported_or_says_what_to_install(extras: tuple[str, ...], tmp_path: Path) -> None:

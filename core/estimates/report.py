@@ -15,14 +15,7 @@ import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.estimates import formulas
-from themescope.core.estimates.shares import (
-    COUNTED,
-    NOT_RANDOM,
-    CodedUnits,
-    ShareEstimate,
-    share,
-    shares,
-)
+from themescope.core.estimates.shares import COUNTED, NOT_RANDOM, CodedUnits, ShareEstimate, share, shares
 from themescope.core.labelling.markup import Cite, Foreign, Reference, Sentence, counted
 from themescope.core.types import Estimate
 

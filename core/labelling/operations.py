@@ -459,9 +459,7 @@ def _sentences(change: SentenceChanges | None) -> str:
 
 # Selections: sets of sentences with their origin, and the operations on sets
 
-KINDS = (
-    "lasso", "box", "search", "filter", "cluster", "theme", "section", "article", "list", "moved", "combined",
-)  # fmt: skip
+KINDS = ("lasso", "box", "search", "filter", "cluster", "theme", "section", "article", "list", "moved", "combined")
 """Ways to make a selection."""
 
 

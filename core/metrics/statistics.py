@@ -268,10 +268,7 @@ class Family:
 
 
 def compare_all(
-    values: npt.ArrayLike,
-    sizes: npt.ArrayLike | None = None,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    values: npt.ArrayLike, sizes: npt.ArrayLike | None = None, seed: int = 0, resamples: int = RESAMPLES
 ) -> Family:
     """Compare m methods by their (n, m) scores of the same articles, weighted with ``sizes`` (n,) in the means.
 

@@ -10,10 +10,7 @@ from themescope.core.registry import resolve
 if TYPE_CHECKING:
     from themescope.core.papers.spec import Paper
 
-PAPERS: dict[str, str] = {
-    "ed18": "themescope.core.papers.ed18:ED18",
-    "sjh17": "themescope.core.papers.sjh17:SJH17",
-}
+PAPERS: dict[str, str] = {"ed18": "themescope.core.papers.ed18:ED18", "sjh17": "themescope.core.papers.sjh17:SJH17"}
 """Id of a paper → "module:NAME" of its spec."""
 
 

@@ -135,9 +135,9 @@ def unescape(text: str) -> str:
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset(("ul", "ol", "dl", "menu"))
-_VOID = frozenset([
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
-])  # fmt: skip
+_VOID = frozenset(
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
+)
 _NO_TEXT = frozenset(["script", "style", "template"])
 """Elements whose content is no text of the page."""
 _DROPPED = {

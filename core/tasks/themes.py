@@ -55,8 +55,7 @@ _DUPLICATE = 0.5
 class ThemesConfig(Config):
     """Settings of finding themes."""
 
-    k: int = option(0, "Number of themes; 0 uses the suggestion.", low=0, high=500,
-                    label="number of themes")  # fmt: skip
+    k: int = option(0, "Number of themes; 0 uses the suggestion.", low=0, high=500, label="number of themes")
     most: int = option(200, "Maximum number of themes to suggest.", low=2, high=500, label="maximum themes suggested")
     clusterer: str = option("iclust", "Clusterer of the sentences.")
     sample: int = option(1_000, "Maximum number of sentences to measure the curves on.", low=10, high=COMPARED)
@@ -72,8 +71,7 @@ class ThemesConfig(Config):
         low=0.0, high=1_000.0,
     )  # fmt: skip
     density: bool = option(
-        True,
-        "Find the themes of a list in a layout where the model is calibrated for it; otherwise by the clusterer.",
+        True, "Find the themes of a list in a layout where the model is calibrated for it; otherwise by the clusterer."
     )
     words: int = option(3, "Number of words in the name of a theme.", low=1, high=8)
     central: int = option(5, "Number of central sentences of each theme in the result.", low=1, high=50)

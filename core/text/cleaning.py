@@ -16,9 +16,7 @@ UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\u
 """Thai, Lao, Burmese, Khmer, Japanese and Chinese, which are written without spaces."""
 _GOING_ON = re.compile(rf"(?<={UNSPACED})[ \t\r]*\n\s*(?={UNSPACED})")
 
-SIGNS = {
-    **dict.fromkeys("‘’‚‛′‹›`´", "'"), **dict.fromkeys("“”„‟″«»〝〞", '"'), **dict.fromkeys("‐‑‒–—―−", "-")
-}  # fmt: skip
+SIGNS = {**dict.fromkeys("‘’‚‛′‹›`´", "'"), **dict.fromkeys("“”„‟″«»〝〞", '"'), **dict.fromkeys("‐‑‒–—―−", "-")}
 """Quotation marks, apostrophes and dashes → the ones of keyboards."""
 _ALIKE = str.maketrans(SIGNS | {"…": "..."})
 _OUTER = " .,;:!?\"'()[]{}<>*¡¿。、・「」『』،؛؟।"

@@ -25,16 +25,7 @@ from themescope.core.types import Article, Ids, Matrix, Value
 from themescope.db import tables as t
 from themescope.db.files.vector_files import DTYPES, Span, VectorFile, VectorFiles, check_dtype, stored_values
 from themescope.db.records import VectorBlock
-from themescope.db.sql import (
-    RecordRepository,
-    Repository,
-    bulk_insert,
-    from_bytes,
-    id_chunks,
-    now,
-    to_bytes,
-    within,
-)
+from themescope.db.sql import RecordRepository, Repository, bulk_insert, from_bytes, id_chunks, now, to_bytes, within
 from themescope.db.types import clean_text
 
 RAW = ""

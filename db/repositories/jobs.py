@@ -52,10 +52,7 @@ class Jobs(RecordRepository[JobRecord]):
         return self.get(self._insert(t.job, **values, **blank, **start))
 
     def list(
-        self,
-        limit: int | None = 100,
-        status: JobStatus | Iterable[JobStatus] | None = None,
-        kind: str | None = None,
+        self, limit: int | None = 100, status: JobStatus | Iterable[JobStatus] | None = None, kind: str | None = None
     ) -> list[JobRecord]:
         """Return jobs, newest first, filtered by one or several values of ``status``, and by their kind."""
         query = self._select().order_by(t.job.c.id.desc()).limit(limit)

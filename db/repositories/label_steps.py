@@ -49,11 +49,7 @@ from themescope.db.types import dump_json
 _CLUSTER_ITSELF = "itself"
 _ENTRY = "entry"
 _EVENT = ("step_id", "position", "field", "sentence_id", "old", "new", "probability")
-_COLUMN = {
-    Field.CLUSTER: t.label.c.number,
-    Field.UNCERTAIN: t.label.c.uncertain,
-    Field.NOTE: t.label.c.note,
-}
+_COLUMN = {Field.CLUSTER: t.label.c.number, Field.UNCERTAIN: t.label.c.uncertain, Field.NOTE: t.label.c.note}
 _STEP = [
     *(t.label_step.c[name] for name in ("id", "kind", "operation", "summary", "person", "created", "target")),
     *(t.label_step.c[name] for name in ("reason", "selection_method", "size", "coder")),
@@ -67,12 +63,7 @@ class LabelSteps(Repository):
     """Repository of the steps of labellings, which are only appended and read."""
 
     def append(
-        self,
-        labelling_id: int,
-        draft: Draft,
-        change_set: ChangeSet,
-        snapshot: Snapshot,
-        of_corpus: bool = False,
+        self, labelling_id: int, draft: Draft, change_set: ChangeSet, snapshot: Snapshot, of_corpus: bool = False
     ) -> tuple[Step, ChangeSet]:
         """Append a step: write events, state and versions in this transaction.
 

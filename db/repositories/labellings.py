@@ -41,15 +41,7 @@ from themescope.db.records import (
 )
 from themescope.db.repositories.corpora import kept_rows
 from themescope.db.repositories.people import People
-from themescope.db.sql import (
-    NamedRepository,
-    RecordRepository,
-    bulk_insert,
-    from_bytes,
-    id_columns,
-    now,
-    to_bytes,
-)
+from themescope.db.sql import NamedRepository, RecordRepository, bulk_insert, from_bytes, id_columns, now, to_bytes
 from themescope.db.types import clean_text, dump_json
 
 LABEL = ("labelling_id", "sentence_id", "number", "uncertain", "note", "version")

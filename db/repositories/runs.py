@@ -503,10 +503,7 @@ class Maps(ResultRepository[MapRecord]):
             raise DataError(f"A map of {n} sentences needs {n} × 2 coordinates, not {points.points.shape}.")
         values = {"corpus_id": corpus_id, "model_id": model_id, "name": name, "config": config, "seed": seed}
         about = {"digest": digest, "faithfulness": faithfulness, "sampled_from": sampled_from, "created": now()}
-        blocks = {
-            "sentence_ids": to_bytes(points.sentence_ids, "<i8"),
-            "points": to_bytes(points.points, "<f4"),
-        }
+        blocks = {"sentence_ids": to_bytes(points.sentence_ids, "<i8"), "points": to_bytes(points.points, "<f4")}
         return self.get(self._insert(t.map_, **values, **about, **blocks))
 
     def extend(self, map_id: int, digest: str, points: MapPoints, sampled_from: int) -> MapRecord:

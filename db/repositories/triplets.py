@@ -20,14 +20,7 @@ from themescope.core.errors import DataError
 from themescope.core.records.stored import ArticleRecord, Json
 from themescope.core.types import Ids, SectionRecord, Sentence, Split, TripletRows, TripletTexts
 from themescope.db import tables as t
-from themescope.db.records import (
-    SentencePlaces,
-    TripletCard,
-    TripletReview,
-    TripletSections,
-    TripletSetRecord,
-    Verdict,
-)
+from themescope.db.records import SentencePlaces, TripletCard, TripletReview, TripletSections, TripletSetRecord, Verdict
 from themescope.db.repositories.corpora import Corpora, removed_articles
 from themescope.db.repositories.people import People
 from themescope.db.sql import (

@@ -192,13 +192,7 @@ def evaluate(
 @background
 @common
 @pass_shell
-def reproduce(
-    shell: Shell,
-    paper: str,
-    tables: tuple[str, ...],
-    document: Path | None,
-    **options: Any,
-) -> None:
+def reproduce(shell: Shell, paper: str, tables: tuple[str, ...], document: Path | None, **options: Any) -> None:
     """Reproduce the tables of PAPER and compare them with the published numbers. Stored results are reused."""
     name = f"results-{paper}.md" if options["profile"] == "full" else f"results-{paper}-{options['profile']}.md"
     args: dict[str, Any] = {

@@ -309,11 +309,7 @@ def topic_task_of(
 
 
 def vectors_of_articles(
-    context: JobContext,
-    corpus: CorpusRecord,
-    model: ModelRecord,
-    report: Report,
-    wanted: Collection[int] | None = None,
+    context: JobContext, corpus: CorpusRecord, model: ModelRecord, report: Report, wanted: Collection[int] | None = None
 ) -> Iterator[tuple[ArticleRecord, Sequence[Sentence], Matrix]]:
     """Yield every article, or those with the ``wanted`` ids, with its sentences and their vectors.
 

@@ -300,9 +300,7 @@ class _Wave:
     # --- duplicates ---------------------------------------------------------------------------------------------------
 
     def _duplicates(
-        self,
-        targets: Sequence[tuple[ColumnRecord, ColumnRecord | None]],
-        values: Mapping[int, tuple[Ids, TypedColumn]],
+        self, targets: Sequence[tuple[ColumnRecord, ColumnRecord | None]], values: Mapping[int, tuple[Ids, TypedColumn]]
     ) -> tuple[list[PossibleDuplicate], dict[str, int], list[str]]:
         """Return the rows with an id or a text that occurred before, their numbers by reason, and the first texts."""
         wanted = self.args.id_column or ID_COLUMN

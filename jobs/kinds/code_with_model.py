@@ -22,13 +22,7 @@ from themescope.core.config import digest_of, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.partition import UNASSIGNED, combinations
-from themescope.core.labelling.prediction import (
-    NO_CODE,
-    CodingPrompt,
-    UnusableAnswer,
-    compare_prompts,
-    parsed_codes,
-)
+from themescope.core.labelling.prediction import NO_CODE, CodingPrompt, UnusableAnswer, compare_prompts, parsed_codes
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.records import NewLabelling
 from themescope.jobs.common.job import JobConfig, JobContext

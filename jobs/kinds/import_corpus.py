@@ -57,11 +57,7 @@ class ImportSources:
         for path in map(Path, args.files):
             if not path.is_file() and not is_dataset(path):
                 if path.exists():
-                    raise ReadError(
-                        path,
-                        "this is not a file.",
-                        advice="Name its files one by one.",
-                    )
+                    raise ReadError(path, "this is not a file.", advice="Name its files one by one.")
                 raise ReadError(path, "this file does not exist.", advice="Check its path on the worker's machine.")
             own = args.by_file.get(str(path), {})
             try:

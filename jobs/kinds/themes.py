@@ -32,13 +32,7 @@ from themescope.jobs.common.articles import ready_corpus, sampled_articles
 from themescope.jobs.common.importing.columns import is_list, waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled import is_running_text
-from themescope.jobs.common.language_models.coding import (
-    ThemeMaterial,
-    agreed_digest,
-    amount,
-    materials_of_run,
-    prompt,
-)
+from themescope.jobs.common.language_models.coding import ThemeMaterial, agreed_digest, amount, materials_of_run, prompt
 from themescope.jobs.common.language_models.requests import Endpoint, Message, Requests, check_endpoint
 from themescope.jobs.common.models import find_model
 from themescope.jobs.common.results import work_digest

@@ -18,12 +18,7 @@ import numpy as np
 
 from themescope.core.config import config_from_dict, digest_of, option
 from themescope.core.errors import ConfigError, DataError, DuplicateNameError, UnknownNameError
-from themescope.core.labelling.learning import (
-    LabelContradiction,
-    Placed,
-    contradictions,
-    labelled_triplets,
-)
+from themescope.core.labelling.learning import LabelContradiction, Placed, contradictions, labelled_triplets
 from themescope.core.records.stored import CorpusRecord, Json, LabellingRecord
 from themescope.core.types import Ids, Split, TripletRows, split_of_title
 from themescope.db.records import TripletSetRecord, Verdict

@@ -264,12 +264,7 @@ def _written(store: Store, job: JobRecord, owner: str, outcome: Outcome, last: b
     try:
         with store.writing() as w:
             return w.jobs.finish(
-                job.id,
-                owner,
-                outcome.status,
-                result=outcome.result,
-                error=outcome.error,
-                traceback=outcome.traceback,
+                job.id, owner, outcome.status, result=outcome.result, error=outcome.error, traceback=outcome.traceback
             )
     except StoreUnavailableError as error:
         if last:

@@ -246,12 +246,7 @@ class SearchMethod(StrEnum):
 
 
 def find(
-    store: Store,
-    corpus_id: int,
-    text: str,
-    method: SearchMethod = SearchMethod.TEXT,
-    offset: int = 0,
-    limit: int = 20,
+    store: Store, corpus_id: int, text: str, method: SearchMethod = SearchMethod.TEXT, offset: int = 0, limit: int = 20
 ) -> SearchResult:
     """Return the sentences of a corpus that contain a text or all its words, in reading order."""
     wanted = " ".join(clean(clean_text(text)).split())

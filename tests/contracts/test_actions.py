@@ -139,9 +139,7 @@ def in_store(change: Callable[[Unit, Scene], object]) -> Do:
 
 # Each right, and what it allows: by repositories, and by services.
 ACTIONS: dict[Right, dict[str, Do]] = {
-    Right.LOOK: {
-        "tell that one is here": in_store(lambda w, s: w.people.heartbeat(s.labelling, s.name, "session")),
-    },
+    Right.LOOK: {"tell that one is here": in_store(lambda w, s: w.people.heartbeat(s.labelling, s.name, "session"))},
     Right.LABEL: {
         "review": in_store(lambda w, s: w.reviews.add(s.set, s.triplet, s.name, Verdict.GOOD)),
         "add a view": in_store(lambda w, s: w.views.add("map", "new", "a=1", s.name)),

@@ -45,11 +45,7 @@ def test_every_table_is_classed() -> None:
 
 def test_the_roles() -> None:
     rights = {role: {right for right in Right if Actor("x", role).may(right)} for role in Role}
-    assert rights == {
-        Role.VIEWER: {Right.LOOK},
-        Role.LABELLER: {Right.LOOK, Right.LABEL},
-        Role.ADMIN: set(Right),
-    }
+    assert rights == {Role.VIEWER: {Right.LOOK}, Role.LABELLER: {Right.LOOK, Right.LABEL}, Role.ADMIN: set(Right)}
 
 
 @pytest.fixture

@@ -60,10 +60,7 @@ def judged(folder: Path) -> Case:
 
 
 CASES: dict[str, tuple[Make, str]] = {
-    "truncated bz2": (
-        imported("truncated.xml.bz2"),
-        "byte 0 of the decompressed text: the bzip2 file",
-    ),
+    "truncated bz2": (imported("truncated.xml.bz2"), "byte 0 of the decompressed text: the bzip2 file"),
     "bad XML": (imported("bad.xml"), "bad.xml, line 302, column 20, byte"),
     "wrong encoding": (
         imported("latin1.txt"),
@@ -71,10 +68,7 @@ CASES: dict[str, tuple[Make, str]] = {
     ),
     "SCB CSV without a column": (imported("scb.csv"), "scb.csv, line 1: the column 'SectionTitle' is missing; found"),
     "empty file": (imported("empty.jsonl"), "empty.jsonl: the file is empty. Check that"),
-    "one long line": (
-        imported("one-line.txt"),
-        "one-line.txt, line 1: the line is longer than 50,000 characters.",
-    ),
+    "one long line": (imported("one-line.txt"), "one-line.txt, line 1: the line is longer than 50,000 characters."),
     "a PDF": (
         imported("paper.pdf"),
         "paper.pdf, byte 0: this PDF is damaged, or not a PDF. Open it, and print or save",

@@ -13,13 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.core.models.triplet_network.themes import theme_triplets
-from tests.jobs.helpers import (
-    PATIENCE_S,
-    program,
-    program_environment,
-    wait_for,
-    write_articles,
-)
+from tests.jobs.helpers import PATIENCE_S, program, program_environment, wait_for, write_articles
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main

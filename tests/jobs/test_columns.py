@@ -22,13 +22,7 @@ from themescope.core.readers.tables import raw_cell
 from themescope.db import tables as t
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.table_files import (
-    csv_text,
-    excel_bytes,
-    file_content,
-    json_lines,
-    parquet_bytes,
-)
+from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, json_lines, parquet_bytes
 
 CLAIMS = """\
 claim,motion,score,day,note,empty

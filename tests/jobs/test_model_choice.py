@@ -9,14 +9,7 @@ from themescope.core.paths import default_models
 from themescope.core.records.stored import CorpusRecord, ScoreRecord
 from themescope.core.types import Article, BenchmarkItem, Paragraph, Section
 from themescope.db.store import Store
-from themescope.jobs.common.models import (
-    LEAST_ARTICLES,
-    best_first,
-    language_note,
-    languages_of,
-    reads,
-    validated,
-)
+from themescope.jobs.common.models import LEAST_ARTICLES, best_first, language_note, languages_of, reads, validated
 
 MANY = "universal-sentence-encoder"
 ENGLISH, GERMAN = {"en": 1.0}, {"de": 0.82, "en": 0.18}

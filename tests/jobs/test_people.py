@@ -162,10 +162,7 @@ def test_roles_and_passwords_go_to_the_name_as_it_is_stored(sqlite_store: Store)
     people.set_role(sqlite_store, " new  one ", Role.VIEWER)
     people.set_password(sqlite_store, " Ada  Lovelace ", "another password")
     people.remove(sqlite_store, " eve ")
-    assert listed(sqlite_store) == {
-        "Ada Lovelace": (Role.ADMIN, SignInMethod.PASSWORD),
-        "new one": (Role.VIEWER, None),
-    }
+    assert listed(sqlite_store) == {"Ada Lovelace": (Role.ADMIN, SignInMethod.PASSWORD), "new one": (Role.VIEWER, None)}
     with pytest.raises(ThemescopeError, match="Enter a name"):
         people.set_role(sqlite_store, " \u202e ", Role.ADMIN)
 

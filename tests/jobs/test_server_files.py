@@ -103,10 +103,7 @@ JOBS: list[tuple[str, Mapping[str, Any]]] = [
     *(("reproduce", {"paper": "ed18", name: SECRET}) for name in FILES_OF_PAPERS),
     ("train", {"method": "triplets-sen", "name": "m", "files": [SECRET, SECRET]}),
     ("train", {"method": "mean-vectors", "name": "m", "settings": {"word_vectors": SECRET}}),
-    (
-        "train",
-        {"method": "mean-vectors", "name": "m", "settings": {"word_vectors": f"distilled:{SECRET}"}},
-    ),
+    ("train", {"method": "mean-vectors", "name": "m", "settings": {"word_vectors": f"distilled:{SECRET}"}}),
     ("train", {"method": "minilm", "name": "m", "settings": {"folder": SECRET}}),
 ]
 

@@ -251,10 +251,7 @@ def body_of(method: str, path: str) -> dict[str, Any] | None:
     }
 
 
-OF_LABELLERS = (
-    "/labellings",
-    "/corpora/{corpus_id}/selections",
-)
+OF_LABELLERS = ("/labellings", "/corpora/{corpus_id}/selections")
 """Where a labeller may create something."""
 
 
@@ -268,14 +265,7 @@ def test_nobody_writes_what_they_may_only_read(filled: Store, person: str) -> No
         selection = w.selections.add(selected(1, [1], Origin("list", ("by hand",))), "Ada's", "ada")
     before = LabellingSession(filled, private.id, "ada").snapshot
     places = {"labelling_id": private.id, "cluster": 1, "job_id": job.id, "corpus_id": 1, "edit_id": 1, "model_id": 1}
-    places |= {
-        "selection_id": selection.id,
-        "run_id": 1,
-        "theme": 0,
-        "task_id": 1,
-        "item_id": 1,
-        "set_id": 1,
-    }
+    places |= {"selection_id": selection.id, "run_id": 1, "theme": 0, "task_id": 1, "item_id": 1, "set_id": 1}
     client = program(filled, person)
     for method, path in WRITING:
         if (person == "lea" and path in OF_LABELLERS) or path.startswith("/themes/"):

@@ -91,11 +91,7 @@ def placed(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return make_home(fill)
 
 
-PAGES = {
-    "texts": {"view": "Import report"},
-    "themes": {},
-    "code": {"labelling": "mine", "view": "Label the rest"},
-}
+PAGES = {"texts": {"view": "Import report"}, "themes": {}, "code": {"labelling": "mine", "view": "Label the rest"}}
 
 
 def said(at: AppTest) -> str:

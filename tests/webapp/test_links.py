@@ -218,10 +218,7 @@ def test_a_map_opens_with_its_colour(two: Store, open_page: Open, target: str) -
 
 @pytest.mark.parametrize(
     ("page", "key", "gone", "first"),
-    [
-        ("triplets", "view", "Margins", "Accuracy"),
-        ("compare", "tab", "One article", "Clustering"),
-    ],
+    [("triplets", "view", "Margins", "Accuracy"), ("compare", "tab", "One article", "Clustering")],
 )
 def test_a_link_to_what_went_opens_the_first(
     two: Store, open_page: Open, page: str, key: str, gone: str, first: str

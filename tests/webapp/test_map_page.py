@@ -81,15 +81,7 @@ def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_p
 
 
 def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Open) -> None:
-    at = open_page(
-        "map",
-        shape="1_2_x",
-        sentence="-4",
-        hidden="99999",
-        camera="nan_1_1",
-        similar="9" * 30,
-        colour="?",
-    )
+    at = open_page("map", shape="1_2_x", sentence="-4", hidden="99999", camera="nan_1_1", similar="9" * 30, colour="?")
     assert not at.exception and not listed(at)
 
 

@@ -178,8 +178,7 @@ def test_a_part_selects_its_points(event: dict[str, Any], rows: list[int]) -> No
 
 
 @pytest.mark.parametrize(
-    "event",
-    [{}, {"category": 3}, {"category": "1"}, {"corners": [[0, 0], [1, 1]]}, {"category": 1, "mode": "other"}],
+    "event", [{}, {"category": 3}, {"category": "1"}, {"corners": [[0, 0], [1, 1]]}, {"category": 1, "mode": "other"}]
 )
 def test_invalid_events_are_no_parts(event: dict[str, Any]) -> None:
     assert part_of(event, 2) is None

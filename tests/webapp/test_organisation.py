@@ -13,12 +13,7 @@ from starlette.testclient import TestClient
 
 from tests.event_loops import run
 from tests.servers import free_port
-from tests.webapp.browsers import (
-    INSIDE,
-    admitted,
-    browser,
-    token_of,
-)
+from tests.webapp.browsers import INSIDE, admitted, browser, token_of
 from themescope.core.records.stored import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store

@@ -48,9 +48,7 @@ def environment(unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 @pytest.mark.parametrize(
-    ("page", "query"),
-    ADDRESSES,
-    ids=["-".join([page, *query.values()]) for page, query in ADDRESSES],
+    ("page", "query"), ADDRESSES, ids=["-".join([page, *query.values()]) for page, query in ADDRESSES]
 )
 def test_a_page_opens(page: str, query: dict[str, str], open_page: Open) -> None:
     at = open_page(page, person="ada", **query)

@@ -43,12 +43,7 @@ def at_hand(at: AppTest) -> tuple[str, str]:
 
 @pytest.mark.usefixtures("two")
 @pytest.mark.parametrize(
-    ("page", "query"),
-    [
-        ("map", {"map": MAP}),
-        ("compare", {"benchmark": BENCHMARK}),
-        ("triplets", {"set": SET}),
-    ],
+    ("page", "query"), [("map", {"map": MAP}), ("compare", {"benchmark": BENCHMARK}), ("triplets", {"set": SET})]
 )
 def test_an_address_opens_the_project_of_what_it_names(open_page: Open, page: str, query: dict[str, str]) -> None:
     assert at_hand(open_page(page, **query)) == (CORPUS, CORPUS)

@@ -74,11 +74,7 @@ def test_a_path_outside_is_neither_previewed_nor_imported(sqlite_store: Store, o
 
 @pytest.mark.usefixtures("filled_store")
 @pytest.mark.parametrize(
-    ("page", "query", "label"),
-    [
-        ("import", {}, "Source"),
-        ("train", {}, "Model folder on the server"),
-    ],
+    ("page", "query", "label"), [("import", {}, "Source"), ("train", {}, "Model folder on the server")]
 )
 def test_every_form_offers_paths_only_with_folders(
     page: str, query: dict[str, str], label: str, open_page: Open, folder: Path, monkeypatch: pytest.MonkeyPatch

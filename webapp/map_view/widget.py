@@ -29,11 +29,7 @@ if not streamlit.runtime.exists():
 
 from themescope.webapp.map_view import component, geometry  # noqa: E402
 from themescope.webapp.map_view.events import EVENTS, handle  # noqa: E402
-from themescope.webapp.map_view.scene import (  # noqa: E402
-    Colouring,
-    MapState,
-    Scene,
-)
+from themescope.webapp.map_view.scene import Colouring, MapState, Scene  # noqa: E402
 from themescope.webapp.shared.figures import tones  # noqa: E402
 
 _SCRIPT = """

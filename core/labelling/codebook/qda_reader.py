@@ -48,9 +48,7 @@ from themescope.core.types import ReadAccount
 FILE_LIMIT, BYTE_LIMIT, XML_LIMIT = 50_000, 2_000_000_000, 500_000_000
 """Maximum number of files of an archive, of bytes unpacked, and of bytes of its XML."""
 _SOURCE_LIMIT, _NOTE_LIMIT = 64_000_000, 1_000_000
-_DAMAGE = (
-    zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError,
-)  # fmt: skip
+_DAMAGE = (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError)
 _INTERNAL = re.compile(r"(?:internal://)?(?:sources[/\\])?([^/\\]+)", re.IGNORECASE)
 _ID = re.compile(r"\{?[0-9a-f]{8}-[0-9a-f-]{27}\}?", re.IGNORECASE)
 

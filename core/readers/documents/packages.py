@@ -13,13 +13,7 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.readers.streams import (
-    FileHead,
-    excessive_size,
-    guesses,
-    is_certain,
-    open_stream,
-)
+from themescope.core.readers.streams import FileHead, excessive_size, guesses, is_certain, open_stream
 from themescope.core.types import SILENT, ReadAccount, Report
 
 DAMAGE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, OSError, zlib.error,

@@ -29,15 +29,11 @@ from themescope.core.types import Report
 
 _MAIN = "word/document.xml"
 _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
-_OMITTED = {
-    "del": "deleted text", "moveFrom": "moved text", "rt": "pronunciation", "delText": "deleted text",
-}  # fmt: skip
+_OMITTED = {"del": "deleted text", "moveFrom": "moved text", "rt": "pronunciation", "delText": "deleted text"}
 """Elements whose text is listed only."""
 _IGNORED = frozenset(["Fallback", "instrText", "delInstrText", "pPrChange", "rPrChange"])
 """Elements without text of their own: copies for older programs, and field codes."""
-_PARTS = {
-    "header": "header", "footer": "footer", "footnotes": "footnote", "endnotes": "endnote", "comments": "comment",
-}  # fmt: skip
+_PARTS = {"header": "header", "footer": "footer", "footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
 _PART = re.compile(r"word/(header|footer|footnotes|endnotes|comments)\d*\.xml\Z")
 _DRAWN = re.compile(r"word/(?:diagrams/data|charts/chart)\d*\.xml\Z")
 _HEADING_STYLE = re.compile(r"heading (\d)")

@@ -11,17 +11,7 @@ from themescope.core.labelling.partition import NAME_LIMIT
 from themescope.core.records.answers import LocatedSentence, Page, SearchResult
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusEditRecord, CorpusSummary, SelectionRecord
 from themescope.db.access import Right
-from themescope.jobs.api.problems import (
-    MOST_ID,
-    WRITING,
-    Body,
-    BodyId,
-    CallerNow,
-    Id,
-    Limit,
-    Offset,
-    responses,
-)
+from themescope.jobs.api.problems import MOST_ID, WRITING, Body, BodyId, CallerNow, Id, Limit, Offset, responses
 from themescope.jobs.services import corpus_edits, search
 from themescope.jobs.services.search import (
     SearchMethod,
@@ -191,10 +181,7 @@ def list_sentences_of_article(
 
 @router.get("/sentences/{sentence_id}/similar", responses=responses(404, 409), tags=["search"])
 def list_similar_sentences(
-    caller: CallerNow,
-    sentence_id: Id,
-    model_id: _Model = None,
-    limit: Limit = 20,
+    caller: CallerNow, sentence_id: Id, model_id: _Model = None, limit: Limit = 20
 ) -> SearchResult:
     """List the sentences of the same corpus with the largest cosine similarity, best first."""
     with caller.store.reading() as r:

@@ -9,15 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.contracts.fingerprints.inputs import (
-    articles,
-    corpus,
-    fixed,
-    numbers,
-    partition,
-    sentences,
-    upper,
-)
+from tests.contracts.fingerprints.inputs import articles, corpus, fixed, numbers, partition, sentences, upper
 from tests.tiny_encoder import write_encoder
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.config import digest_of

@@ -7,15 +7,7 @@ from unittest import mock
 import numpy as np
 
 from tests.contracts.fingerprints.families import Fingerprint, build_model
-from tests.contracts.fingerprints.inputs import (
-    NOUNS,
-    articles,
-    corpus,
-    fixed,
-    numbers,
-    partition,
-    upper,
-)
+from tests.contracts.fingerprints.inputs import NOUNS, articles, corpus, fixed, numbers, partition, upper
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.config import digest_of
 from themescope.core.models import REGISTRY as MODELS

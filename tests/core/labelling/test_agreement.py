@@ -185,10 +185,6 @@ def test_a_machine_that_leaves_out_what_is_hard_does_not_pass() -> None:
     part = replacement_test(people, np.where(hard, -1, machine).astype(np.int32), names, hard, 0.15)
     not_asked = replacement_test(people, np.where(hard, -1, machine).astype(np.int32), names, nowhere, 0.15)
     assert whole is not None and part is not None and not_asked is not None
-    assert (whole.verdict, part.verdict, not_asked.verdict) == (
-        Decision.PASSED,
-        Decision.FAILED,
-        Decision.PASSED,
-    )
+    assert (whole.verdict, part.verdict, not_asked.verdict) == (Decision.PASSED, Decision.FAILED, Decision.PASSED)
     assert [one.units for one in part.people] == [90] * 3 and [one.units for one in not_asked.people] == [60] * 3
     assert replacement_test(people, machine, [named, named, named, {0: "x", 1: "y", 2: "z"}], nowhere, 0.15) is None

@@ -132,9 +132,7 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
     st.builds(lambda w: lambda p, n: in_two(p, p.members(at(p, w)), n), place),
     st.builds(lambda v, w: lambda p, n: coding.put_under(p, all_at(p, v), at(p, w)), some_places, place),
     st.builds(
-        lambda v, t: lambda p, n: coding.group(p, [coding.ClusterGroup(t, tuple(all_at(p, v)))], n),
-        some_places,
-        name,
+        lambda v, t: lambda p, n: coding.group(p, [coding.ClusterGroup(t, tuple(all_at(p, v)))], n), some_places, name
     ),
     st.builds(lambda v: lambda p, n: coding.move_out(p, all_at(p, v)), some_places),
     st.builds(lambda w: lambda p, n: coding.dissolve(p, at(p, w)), place),

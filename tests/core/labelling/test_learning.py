@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import apply
-from themescope.core.labelling.learning import (
-    Placed,
-    contradictions,
-    labelled_triplets,
-    recluster,
-    section_separation,
-)
+from themescope.core.labelling.learning import Placed, contradictions, labelled_triplets, recluster, section_separation
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 from themescope.core.types import Split, split_of_title
 

@@ -7,13 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from themescope.core.metrics import coding_agreement
-from themescope.core.metrics.coding_agreement import (
-    Coding,
-    alpha,
-    kappa,
-    masi,
-    set_alpha,
-)
+from themescope.core.metrics.coding_agreement import Coding, alpha, kappa, masi, set_alpha
 
 LABELS = st.integers(1, 20).flatmap(lambda n: st.tuples(*[st.lists(st.integers(-1, 3), min_size=n, max_size=n)] * 3))
 SETS = st.frozensets(st.integers(0, 3), max_size=3)

@@ -43,20 +43,10 @@ WRITTEN = {
     "quotation marks inside": ("a.tsv", 'id\ttext\n1\tShe said "late", and left.\n2\t"Full" he said.\n', "id|text", 2),
     "backslash": ("a.csv", 'id,text\n1,"He said \\"late, again\\"."\n2,Full.\n', "id|text", 2),
     "no header": ("a.csv", "The bus is late.,N\nTrains are full.,S\nIt rains.,W\n", "column 1|column 2", 3),
-    "Qualtrics": (
-        "a.csv",
-        'S,Q\nDate,Why\n"{""ImportId"":""s""}","{""ImportId"":""q""}"\n2024,Late bus.\n',
-        "S|Q",
-        1,
-    ),
+    "Qualtrics": ("a.csv", 'S,Q\nDate,Why\n"{""ImportId"":""s""}","{""ImportId"":""q""}"\n2024,Late bus.\n', "S|Q", 1),
     "delimiter at the end": ("a.csv", "id,answer,\n1,The bus is late.,\n", "id|answer", 1),
     "old Macintosh": ("a.csv", "id,text\r1,The bus is late.\r2,Full.\r", "id|text", 2),
-    "a table called txt": (
-        "a.txt",
-        "id\tsentence\tx\n1\tThe bus is late.\t3\n2\tFull.\t4\n",
-        "id|sentence|x",
-        2,
-    ),
+    "a table called txt": ("a.txt", "id\tsentence\tx\n1\tThe bus is late.\t3\n2\tFull.\t4\n", "id|sentence|x", 2),
     **{
         f"delimiter {sign!r} in {suffix}": (
             f"a.{suffix}",
@@ -171,10 +161,7 @@ CELL = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\x1c\x1d\x1e
 
 
 @NEAR
-@given(
-    rows=st.lists(st.tuples(CELL, CELL, CELL), min_size=2, max_size=8),
-    delimiter=st.sampled_from(",;\t|"),
-)
+@given(rows=st.lists(st.tuples(CELL, CELL, CELL), min_size=2, max_size=8), delimiter=st.sampled_from(",;\t|"))
 def test_rows_read_are_rows_stored_and_listed(rows: list[tuple[str, str, str]], delimiter: str, tmp_path: Path) -> None:
     """Every cell of a well-written file is a cell of the table, and every row is stored or counted."""
     path = tmp_path / "a.csv"

@@ -197,10 +197,7 @@ def test_titles_with_every_paragraph_as_pivot() -> None:
 def test_equal_titles_and_blank_titles_give_no_triplet() -> None:
     names = ("Early life", "early  LIFE", "", "C", "D")
     source = positioned(
-        Article(
-            "X",
-            (section("Z", 1), *(Section(n, 2, section(f"s{i}", 1).paragraphs) for i, n in enumerate(names))),
-        )
+        Article("X", (section("Z", 1), *(Section(n, 2, section(f"s{i}", 1).paragraphs) for i, n in enumerate(names))))
     )
     title = {s.id: s.title for s in source.sections}
     rows = draw([source], kind="titles").rows[source.split]

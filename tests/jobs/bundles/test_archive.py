@@ -23,11 +23,7 @@ SENTENCES = st.lists(st.tuples(TEXT, st.integers(-1, 99)), min_size=1, max_size=
     lambda found: Paragraph("", *zip(*found, strict=True))
 )
 SECTIONS = st.builds(
-    Section,
-    TEXT,
-    st.integers(1, 6),
-    st.lists(SENTENCES, max_size=3).map(tuple),
-    st.lists(TEXT, max_size=2).map(tuple),
+    Section, TEXT, st.integers(1, 6), st.lists(SENTENCES, max_size=3).map(tuple), st.lists(TEXT, max_size=2).map(tuple)
 )
 ARTICLE = st.builds(
     Article, TEXT, st.lists(SECTIONS, max_size=3).map(tuple), TEXT, TEXT, TEXT, st.sampled_from(("", "train", "test"))

@@ -201,10 +201,7 @@ def test_who_may_do_what(sqlite_store: Store, corpus: int) -> None:
     task = made(sqlite_store.by(lambda: "ada"), corpus)
     own = items_of(sqlite_store, task, "ben")[0]
     assert work.open_item(ben, own.id).labelling.owner == "ben"
-    for write in (
-        lambda: work.finish_item(eve, own.id),
-        lambda: work.open_item(eve, own.id),
-    ):
+    for write in (lambda: work.finish_item(eve, own.id), lambda: work.open_item(eve, own.id)):
         with pytest.raises(AccessError):
             write()
     for change in (

@@ -24,15 +24,7 @@ from themescope.core.types import Ids
 from themescope.jobs.services.labelling.agreement import names_of
 from themescope.jobs.services.labelling.starts import labels_on
 from themescope.jobs.services.search import holds, parsed
-from themescope.webapp.features.coding import (
-    CLUSTER,
-    NEEDS_MODEL,
-    NO_CODE,
-    NONE_SELECTED,
-    ORDER,
-    SEARCH,
-    UNCERTAIN,
-)
+from themescope.webapp.features.coding import CLUSTER, NEEDS_MODEL, NO_CODE, NONE_SELECTED, ORDER, SEARCH, UNCERTAIN
 from themescope.webapp.features.coding import SELECTION as SELECTION_ID
 from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.features.coding.actions import actions_of, is_int

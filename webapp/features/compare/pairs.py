@@ -38,15 +38,7 @@ from themescope.webapp.shared.results.compare_queries import (
     partitions,
 )
 from themescope.webapp.shared.selections import selections
-from themescope.webapp.shared.text import (
-    count,
-    p_text,
-    plain,
-    score,
-    shorten,
-    signed_interval,
-    signed_score,
-)
+from themescope.webapp.shared.text import count, p_text, plain, score, shorten, signed_interval, signed_score
 
 
 @dataclass(frozen=True, slots=True)

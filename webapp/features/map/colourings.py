@@ -350,11 +350,5 @@ def _ranged(values: npt.NDArray[np.float64], other: str, column: str) -> Colouri
     return Colouring(found, names, other, shades=shades, column=column, values=values)
 
 
-SOURCES: list[Callable[[ColouredView], list[Option]]] = [
-    of_text,
-    of_columns,
-    of_labellings,
-    of_clusterings,
-    of_themes,
-]
+SOURCES: list[Callable[[ColouredView], list[Option]]] = [of_text, of_columns, of_labellings, of_clusterings, of_themes]
 """All sources, in the order of the list."""

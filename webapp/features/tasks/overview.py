@@ -566,10 +566,7 @@ def _gold(corpus: CorpusRecord) -> tuple[int | None, float, bool]:
     records |= {record.name: record for record in compare_queries.labellings(corpus.id)}
     left, right = st.columns(2)
     name = left.selectbox(
-        "Gold codes",
-        list(records),
-        key=_key("gold"),
-        help="Its gold units, or else all its codes, are taken as right.",
+        "Gold codes", list(records), key=_key("gold"), help="Its gold units, or else all its codes, are taken as right."
     )
     chosen = records[name or NO_GOLD]
     if chosen is None:

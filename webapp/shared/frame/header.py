@@ -465,9 +465,7 @@ def _imported(record: CorpusRecord, job: JobRecord | None) -> None:
     of = "" if is_list(record) else f" of {count(record.articles, 'text')}"
     st.caption(f"{count(record.sentences, 'unit')}{of}{_took(job)}")
     page_link(
-        "texts",
-        f"Read the {'units' if is_list(record) else 'texts'}",
-        view={"view": "Read", "corpus": record.name},
+        "texts", f"Read the {'units' if is_list(record) else 'texts'}", view={"view": "Read", "corpus": record.name}
     )
     skipped, changed = (sum(record.report.get(name, {}).values()) for name in ("skipped", "changed"))
     if skipped or changed:

@@ -7,11 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.statistics import (
-    Family,
-    compare_all,
-    paired_difference,
-)
+from themescope.core.metrics.statistics import Family, compare_all, paired_difference
 from themescope.core.types import Estimate
 
 
