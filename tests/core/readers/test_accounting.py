@@ -662,7 +662,7 @@ def test_every_reader_is_here() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=settings.default.max_examples // 10)
+@settings(max_examples=settings.default.max_examples // 6)
 @given(data=st.data())
 def test_text_that_goes_in_is_stored_listed_or_counted(name: str, data: st.DataObject, tmp_path: Path) -> None:
     form = FORMATS[name]

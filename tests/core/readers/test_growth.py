@@ -18,7 +18,7 @@ from themescope.core.text.languages import content_words, tokenize
 from themescope.core.text.splitting import SentenceSplitter, split_article
 from themescope.core.types import SILENT, Article
 
-SIZE = 2_000
+SIZE = 1_000
 GROWTH = 8.0
 """Maximum ratio of the times at four times the size; linear work has 4, quadratic work 16."""
 FLOOR_S = 0.02
@@ -76,5 +76,5 @@ def test_time_grows_with_the_size_of_hostile_input(reader: str, tmp_path: Path) 
 @pytest.mark.slow
 @READERS
 def test_time_grows_with_the_size_of_large_hostile_input(reader: str, tmp_path: Path) -> None:
-    cases = (grows(tmp_path / "hostile", reader, parts, 125 * SIZE) for parts in SYNTAX.get(reader, TEXT))
+    cases = (grows(tmp_path / "hostile", reader, parts, 250 * SIZE) for parts in SYNTAX.get(reader, TEXT))
     assert [case for case in cases if case] == []

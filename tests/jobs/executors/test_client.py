@@ -12,6 +12,7 @@ from themescope.core.types import SILENT, Shard
 from themescope.jobs.executors import open_executor
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Ray
 @pytest.mark.usefixtures("ray_cluster")
 def test_shards_through_the_client_server(client_port: int, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_results_do_not_depend_on_the_workers(
     np.testing.assert_allclose(margins, expected[3], atol=1e-6)
 
 
-@pytest.mark.parametrize("executor", [RAY], indirect=True)
+@pytest.mark.parametrize("executor", [SLOW_RAY], indirect=True)
 def test_a_killed_node_repeats_only_its_shards(executor: ShardExecutor, tmp_path: Path, ray_cluster: Any) -> None:
     fn = shards.Noting(tmp_path)
     found = executor.map(fn, [Shard(f"number {n}", n) for n in range(60)], report=SILENT)

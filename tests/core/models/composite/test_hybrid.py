@@ -38,11 +38,6 @@ def test_cosines_are_weighted_means(weight: float, seeds: tuple[int, ...]) -> No
     assert np.allclose(found[rows], wanted[rows], atol=1e-5)
 
 
-def test_without_words_it_is_the_model() -> None:
-    given = sentences()
-    assert np.allclose(cosine_matrix(made(0.0).embed(given)), cosine_matrix(net(3).embed(given)), atol=1e-5)
-
-
 def test_sparse_models_are_refused() -> None:
     with pytest.raises(DataError, match="includes tf-idf already"):
         Hybrid(HybridConfig(), 0).fit(Corpus("none", models=(words(),)), SILENT)
