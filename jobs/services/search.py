@@ -204,14 +204,12 @@ def sentences_for(store: Store, corpus_id: int, query: Query) -> Ids:
     return found
 
 
-def units_about(store: Store, corpus_id: int, texts: Sequence[str], model_id: int | None = None) -> tuple[Ids, Ids]:
-    """Return the units with all words of one of the texts, and the others among the ``ALIKE`` nearest of each."""
-    with_words = reduce(np.union1d, [sentences_for(store, corpus_id, parsed(text)) for text in texts])
-    alike: dict[int, None] = {}
-    for text in texts:
-        with suppress(ThemescopeError):  # the model knows none of the words
-            alike |= dict.fromkeys(m.sentence.id for m in find_similar(store, corpus_id, text, model_id, ALIKE).items)
-    return with_words, np.array([id for id in alike if id not in with_words], np.int64)
+def units_about(store: Store, corpus_id: int, text: str, model_id: int | None = None) -> tuple[Ids, Ids]:
+    """Return the units that a query looks for, and the others among the ``ALIKE`` nearest to it in meaning."""
+    found, alike = sentences_for(store, corpus_id, parsed(text)), list[int]()
+    with suppress(ThemescopeError):  # the model knows none of the words
+        alike = [m.sentence.id for m in find_similar(store, corpus_id, text, model_id, ALIKE).items]
+    return found, np.array([id for id in alike if id not in found], np.int64)
 
 
 def nearest(

@@ -23,7 +23,7 @@ from themescope.jobs.services.installation import demo
 DOCUMENTS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 UNUSED = ("kmeans", "tfidf", "static-wikipedia", "triplets-sen-titles-wikipedia", "map of", "Embed", "Find themes")
 """Words in the titles of the demo's jobs whose results no tutorial reads."""
-DEMO_S = 400.0
+DEMO_S = 1_500.0
 PICTURES = Path(os.environ["SCREENSHOTS"]).absolute() if os.environ.get("SCREENSHOTS") else None
 
 

@@ -106,8 +106,8 @@ def test_a_removed_wave_is_out_of_everything_and_undo_brings_all_of_it_back(stor
         assert r.text_search.sentences([["vaccine"]], corpus.id, Where.HERE, 5) == []
     found = search.find_similar(store, corpus.id, "the vaccine and the epidemic", limit=10)
     assert len(found.items) == 10 and not np.isin([match.sentence.id for match in found.items], wave).any()
-    words, alike = search.units_about(store, corpus.id, ["vaccine", "the epidemic"])
-    assert not len(words) and len(alike) and not np.isin(alike, wave).any()
+    words, alike = search.units_about(store, corpus.id, "vaccine OR virus")
+    assert len(alike) and not np.isin(alike, [*wave, *words]).any()
     undone = corpus_edits.undo(store, corpus.id, edit.id, "ann")
     assert undone.unassigned == 0 and undone.edit.undone is not None
     assert contents(store) == before

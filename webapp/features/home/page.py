@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from themescope.core.readers.tables import MOST_BYTES
 from themescope.core.records.stored import CorpusRecord
 from themescope.db.access import Right
+from themescope.jobs.common.files import MOST_BYTES
 from themescope.jobs.common.importing.columns import is_list
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.installation import demo

@@ -51,7 +51,7 @@ def show(of: Panel) -> None:
     _outcome(of)
     _, asked, digest = st.session_state.get(f"{of.key}-asked", (0, "", ""))
     if asked and digest == of.selection.digest:
-        st.dialog(asked, width="small", on_dismiss=partial(close, of.key))(_DIALOGS[asked])(of)
+        st.dialog(asked, width="medium", on_dismiss=partial(close, of.key))(_DIALOGS[asked])(of)
 
 
 def _menu(of: Panel) -> None:
@@ -119,10 +119,10 @@ def _make_theme(of: Panel, first: Ids | None = None, opens: bool = False) -> Non
         column_config={"In it": st.column_config.CheckboxColumn(width=60), "Unit": {"width": 600}},
     )  # fmt: skip
     ticked[:_TICKED] = shown["In it"]
-    name = st.text_input("Name", value=" · ".join(words[:3]), key=of.name("theme-name"), max_chars=200)
+    name = st.text_input("Name", value=of.heading or " · ".join(words[:3]), key=of.name("theme-name"), max_chars=200)
     coding = _choose_coding(of, "In", "theme")
     more = f" {len(ids) - _TICKED:,} more than listed are among them." if len(ids) > _TICKED else ""
-    st.caption(f"{count(int(ticked.sum()), 'unit')} become a theme of a coding; the machine's themes stay.{more}")
+    st.caption(f"{count(int(ticked.sum()), 'unit')} in a theme of the coding; what the machine found stays.{more}")
     if st.button("Create theme", type="primary", key=of.name("create"), disabled=not name or not ticked.any()):
         chosen = selected(of.selection.corpus_id, ids[ticked], of.selection.origin)
         _change(of, coding, lambda record: service.new_cluster(
@@ -143,17 +143,20 @@ def missing_theme(analysis: Analysis) -> None:
 
 
 def _missing(analysis: Analysis) -> None:
-    """Draw what somebody misses in words or examples, the units with the words, ticked, and others alike."""
-    sought = st.text_area("Words or examples of it, one in a line", key="missing-sought", height=80) or ""
-    lines = [line.strip() for line in sought.splitlines() if parsed(line)]
-    if not lines:
+    """Draw what somebody misses in words or by an example, the units with the words, ticked, and others alike."""
+    sought = st.text_input(
+        "Words or an example of it", key="missing-sought", placeholder='rent OR "new flats"', icon=":material/search:"
+    )
+    if not parsed(sought or ""):
         st.caption("Units with the words are listed and ticked, and after them others of a similar meaning.")
         return
-    first, others = units_about(queries.store(), analysis.corpus.id, lines, analysis.model.id)
-    origin = Origin("search", (f"search “{shorten('; '.join(lines), 120)}”", "and units alike"))
+    first, others = units_about(queries.store(), analysis.corpus.id, sought, analysis.model.id)
+    origin = Origin("search", (f"search “{shorten(sought, 120)}”", "and units alike"))
     chosen = selected(analysis.corpus.id, np.concatenate([first, others]), origin)
     if len(chosen):
-        _make_theme(Panel(chosen, "missing", "map_selection", analysis=analysis), first, opens=True)
+        _make_theme(
+            Panel(chosen, "missing", "map_selection", analysis=analysis, heading=shorten(sought, 60)), first, opens=True
+        )
     else:
         st.caption("No unit has these words or a similar meaning.")
 
