@@ -101,7 +101,7 @@ def test_a_table_is_added_as_those_before(filled_store: Store, open_page: Open, 
     at = form_of(path, open_page)
     next(box for box in at.selectbox if box.label == "Project").set_value("Claims").run()
     assert not at.exception
-    assert line_of(at).startswith("**Adds 3 units to the 3 of “Claims”.**")
+    assert line_of(at).startswith("**Adds 3 units to the 3 of “Claims”**")
     boxes = {box.label: box.value for box in at.selectbox}
     assert (boxes["Text column"], boxes["Title column (optional)"], boxes["Rows are"]) == (
         "claim",

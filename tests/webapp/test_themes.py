@@ -208,7 +208,9 @@ def test_a_card_acts_on_the_theme_that_it_shows(analysed: Store, monkeypatch: py
 def test_a_topic_that_no_theme_has_is_made_of_its_words_and_examples(analysed: Store, open_page: Open) -> None:
     at = open_page("themes", person="ada", corpus="My list")
     press(at, "Add a missing theme")
-    next(field for field in at.text_input if field.label.startswith("Words")).set_value('"Sentence 7" OR "Sentence 9"').run()
+    next(field for field in at.text_input if field.label.startswith("Words")).set_value(
+        '"Sentence 7" OR "Sentence 9"'
+    ).run()
     assert not at.exception and not at.error
     (listed,) = (one.value for one in at.dataframe)
     assert listed["In it"].tolist() == [True, True], "no vectors, so none alike"

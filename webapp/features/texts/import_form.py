@@ -460,14 +460,14 @@ def _tell(amounts: Sequence[Amount], target: CorpusRecord | None, args: Mapping[
         known = {field.name for field in fields(AppendConfig)}
         given = {name: value for name, value in args.items() if name in known} | {"corpus": target.name, "wave": "-"}
         if told := attempt(lambda: told_of(queries.store(), target, config_from_dict(AppendConfig, given), amounts)):
-            st.markdown(" · ".join([f"**{plain(told)}**", *_parts(amounts, args)[1:]]))
+            st.markdown(" · ".join([f"**{plain(told.rstrip('.'))}**", *_parts(amounts, args)[1:]]))
     else:
         st.markdown(" · ".join(_parts(amounts, args)))
     for what, counted in (("Left out", [one.account.skipped for one in amounts]),
                           ("Changed", [one.account.changed for one in amounts])):  # fmt: skip
         total: Counter[str] = sum(counted, Counter())
         if total:
-            told = "; ".join(f"{number:,} × {words(reason).lower()}" for reason, number in total.items())
+            told = "; ".join(f"{number:,} × {reason}" for reason, number in total.items())
             st.caption(plain(f"{what}: {told}"))
 
 

@@ -263,7 +263,8 @@ def margins_figure(panels: Sequence[tuple[str, str, MarginHistogram]], tones: To
             col=1,
         )
         figure.add_vline(x=0, line={"color": tones.ink, "width": 1.5}, row=row, col=1)
-        title = {"text": f"{figure_text(name, 40)}: margin in {figure_text(unit)}", "font": {"size": 12.5}}
+        of = f"{figure_text(name, 40)}: " if len(panels) > 1 else ""
+        title = {"text": f"{of}margin in {figure_text(unit)}", "font": {"size": 12.5}}
         figure.update_xaxes(title=title, showgrid=False, zeroline=False, row=row, col=1)
         sides = (found.wrong / found.n, "wrong", "right", WRONG), (found.right / found.n, "correct", "left", RIGHT)
         for share, word, side, place in sides:

@@ -1,6 +1,7 @@
 // Keeps the keyboard on a tab. Streamlit draws tabs anew with each run; if the answer of the server arrives in parts, the
 // tab with the focus cannot have it for a moment, or is out of the page, and the next arrow key would move nothing.
-let held = null;
+// The name of a new code has the keyboard as soon as its form is there.
+let held = null, begun = null;
 
 function hold(event) {
   const tab = event.target.closest?.('[role="tab"]'), tabs = tab?.closest('[data-testid="stTabs"]');
@@ -9,6 +10,9 @@ function hold(event) {
 }
 
 function restore() {
+  const name = /** @type {HTMLElement | null} */ (document.querySelector(".st-key-item-code-0 input"));
+  if (name && name !== begun && document.activeElement?.matches("body, button")) name.focus({ preventScroll: true });
+  begun = name;
   if (!held || document.activeElement !== document.body) return;
   const drawn = document.querySelectorAll(`.${CSS.escape(held.key)} [role="tab"][tabindex]`);
   const tab = /** @type {HTMLElement | undefined} */ ([...drawn].find((one) => one.textContent === held.name));

@@ -36,6 +36,7 @@ from themescope.webapp.shared.selections.selections import Panel
 from themescope.webapp.shared.text import count, plain, shorten
 
 _NEW, _TICKED, _MISSING = "New coding", 200, "missing_theme"
+_NONE: Ids = np.empty(0, np.int64)
 
 
 def show(of: Panel) -> None:
@@ -106,12 +107,12 @@ def _similar(of: Panel) -> None:
 # ---------------------------------------------------------------- codes
 
 
-def _make_theme(of: Panel, first: Ids | None = None, opens: bool = False) -> None:
-    """Draw the units with ticks, at first of ``first`` or of all, and the name of their theme."""
+def _make_theme(of: Panel, alike: Ids = _NONE, sought: str = "") -> None:
+    """Draw the units with ticks, at first of all but those of ``alike``, and the name of their theme."""
     rest = np.setdiff1d(selections.everything(of.selection), of.selection.ids, assume_unique=True)
     words = selections.distinctive_words(of.selection.digest, of.selection.ids, rest)
-    ids = of.selection.ids if first is None else np.concatenate([first, np.setdiff1d(of.selection.ids, first)])
-    ticked, listed = np.arange(len(ids)) < (len(ids) if first is None else len(first)), ids[:_TICKED].tolist()
+    ids = np.concatenate([np.setdiff1d(of.selection.ids, alike), alike])
+    ticked, listed = np.arange(len(ids)) < len(ids) - len(alike), ids[:_TICKED].tolist()
     texts = compare_queries.sentence_texts(listed)
     shown = st.data_editor(
         pd.DataFrame({"In it": ticked[:_TICKED], "Unit": [texts.get(id, "") for id in listed]}),
@@ -119,7 +120,7 @@ def _make_theme(of: Panel, first: Ids | None = None, opens: bool = False) -> Non
         column_config={"In it": st.column_config.CheckboxColumn(width=60), "Unit": {"width": 600}},
     )  # fmt: skip
     ticked[:_TICKED] = shown["In it"]
-    name = st.text_input("Name", value=of.heading or " · ".join(words[:3]), key=of.name("theme-name"), max_chars=200)
+    name = st.text_input("Name", value=sought or " · ".join(words[:3]), key=of.name("theme-name"), max_chars=200)
     coding = _choose_coding(of, "In", "theme")
     more = f" {len(ids) - _TICKED:,} more than listed are among them." if len(ids) > _TICKED else ""
     st.caption(f"{count(int(ticked.sum()), 'unit')} in a theme of the coding; what the machine found stays.{more}")
@@ -127,7 +128,7 @@ def _make_theme(of: Panel, first: Ids | None = None, opens: bool = False) -> Non
         chosen = selected(of.selection.corpus_id, ids[ticked], of.selection.origin)
         _change(of, coding, lambda record: service.new_cluster(
             queries.store(), chosen, record, name or "", current_person()
-        ), opens)  # fmt: skip
+        ), bool(sought))  # fmt: skip
 
 
 def missing_theme(analysis: Analysis) -> None:
@@ -150,13 +151,11 @@ def _missing(analysis: Analysis) -> None:
     if not parsed(sought or ""):
         st.caption("Units with the words are listed and ticked, and after them others of a similar meaning.")
         return
-    first, others = units_about(queries.store(), analysis.corpus.id, sought, analysis.model.id)
+    found, alike = units_about(queries.store(), analysis.corpus.id, sought, analysis.model.id)
     origin = Origin("search", (f"search “{shorten(sought, 120)}”", "and units alike"))
-    chosen = selected(analysis.corpus.id, np.concatenate([first, others]), origin)
+    chosen = selected(analysis.corpus.id, np.concatenate([found, alike]), origin)
     if len(chosen):
-        _make_theme(
-            Panel(chosen, "missing", "map_selection", analysis=analysis, heading=shorten(sought, 60)), first, opens=True
-        )
+        _make_theme(Panel(chosen, "missing", "map_selection", analysis=analysis), alike, shorten(sought, 60))
     else:
         st.caption("No unit has these words or a similar meaning.")
 
