@@ -21,8 +21,6 @@ from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.services.labelling.session import LabellingSession
 
-HOSTILE = "=1+1 <script>alert(1)</script> \u202e \0 😀"
-
 
 def make(store: Store, kind: Sharing = Sharing.SHARED, owner: str = "ada", size: int = 30) -> LabellingRecord:
     corpus = add_corpus(store)

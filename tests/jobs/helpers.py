@@ -9,12 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from themescope.core.records.stored import JobRecord
-from themescope.db import tables as t
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.queue.control import execute
@@ -94,15 +92,6 @@ class PatientRunner(Runner):
             self.time += 1.0
             abandoned = self.look()
         return abandoned
-
-
-def grow_old(store: Store, job_id: int, seconds: float = 3600.0) -> None:
-    """Let the last sign of life of a job be long ago, as pages show it."""
-    past = datetime.now(UTC) - timedelta(seconds=seconds)
-    with store.writing() as w:
-        update = t.job.update().where(t.job.c.id == job_id)
-        w.jobs.connection.execute(update.values(queued=past))
-        w.jobs.connection.execute(update.where(t.job.c.heartbeat.is_not(None)).values(heartbeat=past))
 
 
 def program(*words: object, held: tuple[str, int] | None = None) -> list[str]:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
-from hypothesis import strategies as st
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import run_job, write_articles
@@ -279,10 +278,6 @@ def test_what_fails_leaves_the_corpus_as_it_was(survey: Store, tmp_path: Path) -
     with pytest.raises(DataError, match="keeps the waves"):
         do(survey, "append-corpus", files=[write(tmp_path, "w.csv", [("Text.", "3")], "text wave")], corpus="C",
            wave="next", **same)  # fmt: skip
-
-
-VALUES = st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "c", "d"])), min_size=1, max_size=8)
-NUMBERS = st.lists(st.one_of(st.just(float("nan")), st.integers(-9, 9).map(float)), min_size=1, max_size=8)
 
 
 @pytest.mark.parametrize(("one", "other"), [("Rents  ARE high!", "rents are high"), ("ﬁne", "FINE"), ("…", "…")])

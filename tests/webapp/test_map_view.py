@@ -20,7 +20,6 @@ from themescope.webapp.map_view.parts import ADD, CATEGORY, REPLACE, SHAPE, SUBT
 from themescope.webapp.map_view.scene import MANY, Colouring, MapState, Scene
 from themescope.webapp.shared.figures import tones
 
-ON_GRID = st.integers(0, UNITS)
 CORNER = st.tuples(st.integers(-UNITS, 2 * UNITS), st.integers(-UNITS, 2 * UNITS))
 
 

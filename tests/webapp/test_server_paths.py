@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -51,11 +50,6 @@ def has_import(at: AppTest) -> bool:
     return any(button.label == "Import" for button in at.button)
 
 
-def queued(store: Store) -> list[str]:
-    with store.reading() as r:
-        return [job.kind for job in r.jobs.list()]
-
-
 def test_without_folders_no_path_is_offered(sqlite_store: Store, open_page: Open, folder: Path) -> None:
     at = typed(open_page, folder / "towns.md")
     assert not any("path" in field.label.lower() for field in at.text_input)
@@ -88,9 +82,3 @@ def test_every_form_offers_paths_only_with_folders(
     monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(folder))
     at = open_page(page, **query)
     assert NO_FOLDERS not in shown(at) and label in labels(at)
-
-
-def words(open_page: Open) -> tuple[AppTest, Any]:
-    """The form of a method with word vectors, and their field."""
-    at = open_page("train", method="Mean vectors")
-    return at, next(field for field in at.text_input if field.label == "Word vectors")

@@ -154,11 +154,6 @@ def test_a_sampled_sentence_has_its_neighbours_in_the_article_and_a_row_of_a_lis
     assert neighbours_in_text([row], rows.id) == [("", "")]
 
 
-def sentence_ids(store: Store, items: list[ItemRecord]) -> list[int]:
-    with store.reading() as r:
-        return [s.id for item in items for s in work.sentences_of_item(r, item.range)]
-
-
 def test_progress_and_checks(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     finish(filled_store, task, "ada", 0)
     finish(filled_store, task, HOSTILE, 2)

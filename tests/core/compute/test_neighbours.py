@@ -48,9 +48,6 @@ def test_dimensions_must_fit_and_a_query_of_nothing_is_like_nothing() -> None:
     assert compute.cosines(np.zeros((1, 6), np.float32), rows(3, 0)).tolist() == [0, 0, 0]
 
 
-KEYS = np.arange(3_000, dtype=np.int64) * 7 + (1 << 40)
-
-
 FROM_SEED_1234567 = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
 
 

@@ -1,7 +1,5 @@
 """Re-clustering a part, themes and sub-themes, dismissals: a partition in two levels, and every step can be undone."""
 
-from datetime import UTC, datetime
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +13,6 @@ from themescope.core.labelling.changes import apply, misplaced
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 from themescope.core.types import Ids
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 IDS = np.arange(10, 30)
 CLUSTERS = [Cluster(1, "Past", 0), Cluster(2, "War", 1, 1), Cluster(3, "Art", 2, 1), Cluster(4, "Money", 3)]
 

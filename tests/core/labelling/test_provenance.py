@@ -37,7 +37,6 @@ from themescope.core.labelling.provenance import (
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CLUSTERS = [Cluster(1, "one", 0), Cluster(2, "two", 1), Cluster(3, "three", 2)]
 RUN = Maker(Source.MACHINE, "themes")
-ANNA = Maker(Source.HUMAN, "Anna")
 
 
 @dataclass

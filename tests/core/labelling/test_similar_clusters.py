@@ -16,18 +16,7 @@ from themescope.core.labelling.learning import (
     similar_groups,
     suggest,
 )
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
-from themescope.core.types import Matrix
-
-CLUSTERS = [Cluster(2, "a", 0), Cluster(5, "b", 1), Cluster(7, "c", 2), Cluster(9, "empty", 3)]
-
-
-def drawn(seed: int, thin: bool, n: int = 12) -> tuple[Partition, Matrix, np.ndarray]:
-    random = np.random.default_rng(seed)
-    x = random.normal(size=(n, 3)).astype(np.float32)
-    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
-    p = start(np.arange(n) + 10, random.choice([2, 5, 7, UNASSIGNED], size=n), CLUSTERS)
-    return p, sparse.csr_array(x) if thin else x, unit @ unit.T
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
 
 
 def test_similar_clusters_are_in_one_group() -> None:

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from themescope.core.readers.blocks import Outline
 from themescope.core.readers.wikitext.page import LinkRemoval, read_page
 
-DEBRIS = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|</|'''|''|==|\(\s*\)|  | ,|^[,;:)]|&nbsp;|\{\||\|\}")
-
 
 def paragraphs(text, keep_lists=False):
     outline = Outline("T")
