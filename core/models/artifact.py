@@ -286,6 +286,7 @@ def _checked(folder: Path) -> dict[str, Any]:
         raise damaged(folder, f"the seed in {MODEL_FILE} is no number")
     if not isinstance(info["record"].get("metrics", {}), dict):
         raise damaged(folder, f"the metrics in {MODEL_FILE} are no table")
+    _texts(info["record"], "train_titles", folder / MODEL_FILE)
     _card(str(info.get("method")), folder)
     return info
 
@@ -322,10 +323,9 @@ def load_submodels(folder: Path) -> list[FittedModel]:
     Raises ``ArtifactError`` for an unknown method, and where a pretrained model that is named is not installed.
     """
     models: list[FittedModel] = []
-    saved = read_json(folder / _SUBMODELS)
-    methods = saved.get("methods") or [None]
-    for number, (method, named) in enumerate(zip(methods, saved.get(_PRETRAINED, repeat("")), strict=False)):
-        card, prefix = _card(str(method), folder), f"base{number}-"
+    methods = _listed(folder, "methods") or [""]
+    for number, (method, named) in enumerate(zip(methods, _listed(folder, _PRETRAINED) or repeat(""), strict=False)):
+        card, prefix = _card(method, folder), f"base{number}-"
         if named:
             models.append(load_model(_folder_of(named, folder))[0])
             continue
@@ -340,7 +340,18 @@ def named_models(folder: Path) -> list[str]:
     """Return the digests of pretrained models that the model in ``folder`` is built on and names, not contains."""
     if not (folder / _SUBMODELS).is_file():
         return []
-    return [digest for digest in read_json(folder / _SUBMODELS).get(_PRETRAINED, ()) if digest]
+    return [digest for digest in _listed(folder, _PRETRAINED) if digest]
+
+
+def _listed(folder: Path, key: str) -> list[str]:
+    return _texts(read_json(folder / _SUBMODELS), key, folder / _SUBMODELS)
+
+
+def _texts(values: Mapping[str, Any], key: str, path: Path) -> list[str]:
+    found = values.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise _damaged(path, f"{key!r} is no list of texts")
+    return found
 
 
 def built_on(digest: str, method: str) -> Path | None:

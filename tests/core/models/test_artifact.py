@@ -12,7 +12,14 @@ from tests.core.models.triplet_network.themes import theme_triplets
 from themescope.core.config import digest_of
 from themescope.core.errors import ArtifactError, UnknownNameError
 from themescope.core.models import REGISTRY
-from themescope.core.models.artifact import load_model, read_tensors, save_model, saw_title, title_digests
+from themescope.core.models.artifact import (
+    load_model,
+    load_submodels,
+    read_tensors,
+    save_model,
+    saw_title,
+    title_digests,
+)
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.paths import pretrained_folders
@@ -72,6 +79,7 @@ def test_records_of_version_0_1_are_recognised(learned):
         ({"seed": [1]}, "the seed in model.json is no number"),
         ({"seed": 1 << 63}, "the seed in model.json is no number"),
         ({"record": {"metrics": 1}}, "the metrics in model.json are no table"),
+        ({"record": {"train_titles": ["a", 1]}}, "'train_titles' is no list of texts"),
     ],
 )
 def test_an_unreadable_model_is_explained(folder, changes, said):
@@ -91,6 +99,13 @@ def test_json_of_another_shape_is_explained(folder):
         edit(folder, files={})
         with pytest.raises(ArtifactError, match="damaged"):
             load_model(folder)
+
+
+@pytest.mark.parametrize("models", [{"methods": 3}, {"methods": ["mean-vectors"], "pretrained": [[]]}])
+def test_models_that_are_built_on_no_list_of_others_are_explained(models, tmp_path):
+    (tmp_path / "base.json").write_text(json.dumps(models), encoding="utf-8")
+    with pytest.raises(ArtifactError, match="is no list of texts"):
+        load_submodels(tmp_path)
 
 
 def test_a_missing_file_and_a_missing_model(folder, tmp_path):
