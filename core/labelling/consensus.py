@@ -54,17 +54,6 @@ class CoAssignment:
         table = self.profiles.table
         return np.asarray(expit(_log_odds(table[first], table[second], self.evidence) + logit(self.share)))
 
-    def pairs(self, first: Indices, second: Indices) -> Floats:
-        """Return the (m,) probabilities of pairs of different sentences; NaN where nobody has assigned one of them."""
-        i, j = self.profiles.inverse[first], self.profiles.inverse[second]
-        found, known = np.full(len(i), np.nan), (i >= 0) & (j >= 0)
-        table = self.profiles.table
-        odds = np.zeros(int(known.sum()))
-        for one, other, together, apart in zip(table[i[known]].T, table[j[known]].T, *self.evidence, strict=True):
-            odds += _said(one, other, together, apart)
-        found[known] = expit(odds + logit(self.share))
-        return found
-
     def chunks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield the probabilities of all pairs of profiles in rows that fit in memory."""
         n = len(self.profiles.sizes)
@@ -106,13 +95,9 @@ def _log_odds(first: Labels, second: Labels, evidence: tuple[Floats, Floats]) ->
     """Return the (u, v) log-odds that the judgements add for every pair of two sets of profiles."""
     odds = np.zeros((len(first), len(second)))
     for one, other, together, apart in zip(first.T, second.T, *evidence, strict=True):
-        odds += _said(one[:, None], other[None, :], together, apart)
+        known = (one[:, None] != MISSING) & (other != MISSING)
+        odds += np.where(known, np.where(one[:, None] == other, together, apart), 0.0)
     return odds
-
-
-def _said(one: Labels, other: Labels, together: float, apart: float) -> Floats:
-    known = (one != MISSING) & (other != MISSING)
-    return np.where(known, np.where(one == other, together, apart), 0.0)
 
 
 def _share(odds: Floats, pairs: Floats, sentences: float, mean: float) -> float:
