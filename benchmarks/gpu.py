@@ -45,7 +45,7 @@ from themescope.core.models.con_s2v.text import (
     random_table,
 )
 from themescope.core.models.con_s2v.training import BatchedLearner
-from themescope.core.models.device import native_bf16, pick_precision, seeded
+from themescope.core.models.networks import native_bf16, pick_precision, seeded
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.network import (
     BiLstmAttention,

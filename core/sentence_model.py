@@ -142,7 +142,7 @@ class SentenceModel:
     @property
     def device(self) -> str:
         """Device on which the model computes: "cpu" or "cuda"."""
-        from themescope.core.models.device import pick_device
+        from themescope.core.models.networks import pick_device
 
         wanted = [part.config.device for part in _parts(self.fitted)]
         return pick_device(wanted[0]).type if wanted else "cpu"
@@ -300,7 +300,7 @@ def _parts(model: Any) -> Iterator[Any]:
 def _use_device(model: Model, device: str) -> None:
     if device == "auto":
         return
-    from themescope.core.models.device import pick_device
+    from themescope.core.models.networks import pick_device
 
     if device not in ("cpu", "cuda"):
         raise ConfigError(f"A device is auto, cpu or cuda, not {device!r}.")

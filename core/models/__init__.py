@@ -309,7 +309,7 @@ _CARDS = (
         "Vectors of trained models, stretched and shrunk along a few axes so that sentences that belong together are "
         "closer: learned in seconds from triplets.",
         "Zadeh, Hosseini and Sra 2016, Geometric Mean Metric Learning; regularised to the identity: this project",
-        factory="linear_metric:LinearMetric",
+        factory="composite:LinearMetric",
         tags=("needs-models", "any-models", "needs-triplets", "usual"),
     ),
     _card(

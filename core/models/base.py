@@ -89,7 +89,7 @@ class TrainedModel(BaseModel):
         self.metrics: dict[str, float] = {}
         """Metrics of the training: the measure that decides, losses, steps, seconds, speed."""
         self.history: list[dict[str, float]] = []
-        """One row for each validation, see :class:`themescope.core.models.training_loop.Trained`."""
+        """One row for each validation, see :class:`themescope.core.models.networks.Trained`."""
 
     def save(self, folder: Path) -> None:
         """Write settings, everything learned and the metrics of the training."""

@@ -64,7 +64,7 @@ class SentenceEncoder(BaseModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dim) pooled last states; a sentence without letters or digits is the zero vector."""
-        from themescope.core.models.device import done_apart, pick_device
+        from themescope.core.models.networks import done_apart, pick_device
 
         encoder, device = self._fitted(self._encoder), pick_device(self.config.device)
         encoder.network.to(device)

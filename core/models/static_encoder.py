@@ -21,7 +21,7 @@ from themescope.core.errors import ConfigError, DataError, MissingExtraError
 from themescope.core.models.artifact import damaged, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.models.base import TrainedModel, unit_length
 from themescope.core.models.contrastive.sampling import DistillationConfig, SectionedArticles, split_articles
-from themescope.core.models.training_loop import digest_of_arrays
+from themescope.core.models.networks import digest_of_arrays
 from themescope.core.text.encoders import WEIGHTS, write_steps
 from themescope.core.text.languages import ABBREVIATIONS, STRAIGHT_QUOTES, tokenize
 from themescope.core.text.word_vectors import STORAGES, NumberedTexts, Storage, WordVectors, load_word_vectors, numbered
@@ -102,7 +102,7 @@ class StaticEncoder(TrainedModel):
         vectors.
         """
         from themescope.core.models.contrastive.training import train_with_teacher
-        from themescope.core.models.device import pick_device
+        from themescope.core.models.networks import pick_device
 
         parts = split_articles(corpus, self.config, self.seed, "The static encoder")
         texts = [

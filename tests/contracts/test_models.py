@@ -125,7 +125,7 @@ def test_every_tag_is_documented_and_used():
 
 @every
 def test_the_number_of_threads_has_no_influence_on_vectors(card, fitted):
-    from themescope.core.models.device import thread_count
+    from themescope.core.models.networks import thread_count
 
     many = [Sentence(text + f" It is number {i}.", id=i, article_id=1 + i // 40) for i, text in enumerate(TEXTS * 30)]
     model = copy.copy(fitted[card.id])

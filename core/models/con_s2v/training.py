@@ -45,8 +45,7 @@ from themescope.core.models.con_s2v.text import (
     random_table,
     word_noise,
 )
-from themescope.core.models.device import pick_device
-from themescope.core.models.training_loop import read_arrays, write_arrays
+from themescope.core.models.networks import pick_device, read_arrays, write_arrays
 from themescope.core.types import Report
 
 _POINTS = 400  # number of points of a curve

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from themescope.core.config import Config, option
 from themescope.core.errors import DataError
-from themescope.core.models.training_loop import LEAST_WEIGHT
+from themescope.core.models.networks import LEAST_WEIGHT
 from themescope.core.types import Corpus, Float32, Index, Sentence, Split
 
 _CHOICE, _ORDER, _VISIT, _VALIDATION, _THINNING = range(5)  # streams of random numbers

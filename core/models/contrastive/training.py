@@ -1,4 +1,4 @@
-"""Training loop of the contrastive methods: AdamW and early stopping (:mod:`themescope.core.models.training_loop`)."""
+"""Training loop of the contrastive methods: AdamW and early stopping (:mod:`themescope.core.models.networks`)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ from themescope.core.models.contrastive.sampling import (
     section_masks,
     validation_batches,
 )
-from themescope.core.models.device import seeded, thread_count
-from themescope.core.models.training_loop import (
+from themescope.core.models.networks import (
     Trained,
     ValidatedLoop,
     Weights,
     digest_of_arrays,
     read_arrays,
+    seeded,
+    thread_count,
     write_arrays,
 )
 from themescope.core.types import Corpus, FittedModel, Index, Report, Sentence, SubReport

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
-from themescope.core.models.device import with_weights
+from themescope.core.models.networks import with_weights
 from themescope.core.models.triplet_network.network import length_batches, length_chunks, reversal
 from themescope.core.text.languages import tokenize
 from themescope.core.text.word_vectors import STORAGES, NumberedTexts, TokenIds, WordVectors, numbered

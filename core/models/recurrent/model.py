@@ -16,7 +16,7 @@ from themescope.core.config import Config
 from themescope.core.errors import DataError, TrainingError
 from themescope.core.models.artifact import damaged, read_tensors, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.models.base import TrainedModel
-from themescope.core.models.device import pick_device, seeded, thread_count
+from themescope.core.models.networks import TrainingLoop, Weights, pick_device, seeded, thread_count
 from themescope.core.models.recurrent.data import (
     END,
     SPECIAL,
@@ -33,7 +33,6 @@ from themescope.core.models.recurrent.data import (
     skip_data,
     word_rows,
 )
-from themescope.core.models.training_loop import TrainingLoop, Weights
 from themescope.core.models.triplet_network.network import Dropout
 from themescope.core.paths import expand_home
 from themescope.core.text.languages import content_words
@@ -60,7 +59,7 @@ class _RecurrentModel(TrainedModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, width) last states; a sentence without known words is the zero vector."""
-        from themescope.core.models.device import done_apart, pick_device
+        from themescope.core.models.networks import done_apart, pick_device
         from themescope.core.models.recurrent.data import encode_tokens
 
         net, device = self._fitted(self._net), pick_device(self.config.device)

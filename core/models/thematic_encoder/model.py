@@ -22,7 +22,7 @@ from themescope.core.errors import ArtifactError, ConfigError, DataError, ReadEr
 from themescope.core.models.artifact import damaged, half_precision, read_json, read_tensors, write_json, write_tensors
 from themescope.core.models.base import CombiningModel, TrainedModel
 from themescope.core.models.contrastive.sampling import Batch, ContrastiveConfig, SectionedArticles, split_articles
-from themescope.core.models.training_loop import digest_of_arrays
+from themescope.core.models.networks import digest_of_arrays
 from themescope.core.paths import expand_home
 from themescope.core.text.encoders import (
     BASE_ENCODER,
@@ -303,7 +303,7 @@ class ListEncoder(CombiningModel):
 
 def text_network(model: ThematicEncoder, config: ContrastiveConfig) -> TextNetwork:
     """Return the network of a model on the device and with the precision of ``config``."""
-    from themescope.core.models.device import pick_device, pick_precision
+    from themescope.core.models.networks import pick_device, pick_precision
     from themescope.core.models.thematic_encoder.network import TextNetwork
 
     device, encoder = pick_device(config.device), model.encoder
@@ -389,7 +389,7 @@ class ContextEncoder(TrainedModel, CombiningModel):
         from torch import nn
 
         from themescope.core.models.contrastive.training import train
-        from themescope.core.models.device import pick_device
+        from themescope.core.models.networks import pick_device
         from themescope.core.models.thematic_encoder.network import reads_context
 
         if len(corpus.models) != 1 or not isinstance(corpus.models[0], ThematicEncoder):

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from themescope.core.errors import MissingExtraError
-from themescope.core.models.device import autocast, done_apart, seeded
+from themescope.core.models.networks import autocast, done_apart, seeded
 from themescope.core.models.triplet_network.network import length_chunks
 from themescope.core.text.encoders import Encoder, Pooling
 from themescope.core.text.word_vectors import NumberedTexts

@@ -33,7 +33,7 @@ from themescope.core.models.artifact import (
 )
 from themescope.core.models.base import BaseModel, TrainedModel, bounded_rows, unit_length
 from themescope.core.models.contrastive.sampling import DistillationConfig, split_articles
-from themescope.core.models.training_loop import digest_of_arrays
+from themescope.core.models.networks import digest_of_arrays
 from themescope.core.models.triplet_network.config import BiLstmConfig, TripletNetConfig
 from themescope.core.models.triplet_network.network import BiLstmAttention
 from themescope.core.text.languages import tokenize
@@ -83,7 +83,7 @@ class BiLstmModel(TrainedModel):
         """Encode by the torch network on a GPU, and by compiled inference on a processor."""
         import torch
 
-        from themescope.core.models.device import pick_device, thread_count
+        from themescope.core.models.networks import pick_device, thread_count
         from themescope.core.models.triplet_network.network import NetworkEncoder
 
         device = pick_device(self.config.device)
@@ -140,7 +140,7 @@ class BiLstmModel(TrainedModel):
         return load_word_vectors(self.config.word_vectors, self.config.vocabulary_limit or None).stored_as(storage)
 
     def _network(self, weights: dict[str, Any]) -> BiLstmAttention:
-        from themescope.core.models.device import with_weights
+        from themescope.core.models.networks import with_weights
         from themescope.core.models.triplet_network.network import BiLstmAttention
 
         sizes = self.words.dim, self.config.hidden, self.config.attention
@@ -451,7 +451,7 @@ class ContrastiveNet(BiLstmModel):
         Raises ``DataError`` without sections, and for a teacher with sparse vectors.
         """
         from themescope.core.models.contrastive.training import Examples, train_with_teacher
-        from themescope.core.models.device import pick_device, pick_precision, seeded
+        from themescope.core.models.networks import pick_device, pick_precision, seeded
         from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, NetworkEncoder
 
         parts = split_articles(corpus, self.config, self.seed, "This network")

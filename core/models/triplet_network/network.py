@@ -19,7 +19,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from themescope.core.models.device import autocast
+from themescope.core.models.networks import autocast
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.text.word_vectors import TokenIds, WordVectors, token_ids
 from themescope.core.types import Ids, Index, TripletTexts

@@ -1,4 +1,4 @@
-"""Losses and training of the triplet network: Adam and early stopping (:mod:`themescope.core.models.training_loop`).
+"""Losses and training of the triplet network: Adam and early stopping (:mod:`themescope.core.models.networks`).
 
 The losses are that of Ein Dor et al. (2018, section 4), a log loss, a section loss and the FaceNet loss. With
 Δ = d(x, x⁺) − d(x, x⁻), the paper's |p⁺| + |1 − p⁻| over softmax(d⁺, d⁻) equals L = 2σ(Δ): a smooth 0–1 loss in (0, 2),
@@ -20,8 +20,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from themescope.core.errors import TrainingError
-from themescope.core.models.device import pick_device, pick_precision, seeded, thread_count
-from themescope.core.models.training_loop import LEAST_WEIGHT, Trained, ValidatedLoop, Weights, digest_of_arrays
+from themescope.core.models.networks import (
+    LEAST_WEIGHT,
+    Trained,
+    ValidatedLoop,
+    Weights,
+    digest_of_arrays,
+    pick_device,
+    pick_precision,
+    seeded,
+    thread_count,
+)
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.network import (
     BiLstmAttention,

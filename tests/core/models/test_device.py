@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from themescope.core.errors import ConfigError
-from themescope.core.models import device
-from themescope.core.models.device import done_apart, pick_precision, seeded, thread_count, with_weights
+from themescope.core.models import networks
+from themescope.core.models.networks import done_apart, pick_precision, seeded, thread_count, with_weights
 
 
 def test_a_block_has_the_numbers_of_its_seed_and_changes_no_others() -> None:
@@ -56,7 +56,7 @@ def test_bfloat16_of_the_processor_counts_where_pytorch_may_use_it(
 ) -> None:
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: allowed)
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found)
-    assert device.native_bf16(torch.device("cpu")) == native
+    assert networks.native_bf16(torch.device("cpu")) == native
 
 
 def test_a_network_has_a_copy_of_the_weights_and_draws_none() -> None:
@@ -116,11 +116,11 @@ def test_a_thread_that_the_system_refuses_is_an_error_and_no_wait(monkeypatch: p
 
 def test_bfloat16_is_chosen_only_where_the_hardware_computes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     cpu = torch.device("cpu")
-    monkeypatch.setattr(device, "native_bf16", lambda _: True)
+    monkeypatch.setattr(networks, "native_bf16", lambda _: True)
     assert [pick_precision(wanted, cpu) for wanted in ("auto", "bf16", "fp32")] == [
         torch.bfloat16, torch.bfloat16, torch.float32,
     ]  # fmt: skip
-    monkeypatch.setattr(device, "native_bf16", lambda _: False)
+    monkeypatch.setattr(networks, "native_bf16", lambda _: False)
     assert [pick_precision(wanted, cpu) for wanted in ("auto", "fp32")] == [torch.float32, torch.float32]
     with pytest.raises(ConfigError, match="Choose precision auto or fp32"):
         pick_precision("bf16", cpu)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from themescope.core.config import config_from_dict
 from themescope.core.errors import ConfigError
 from themescope.core.models.base import unit_length
-from themescope.core.models.linear_metric import Directions, LinearMetricConfig, learn_directions
+from themescope.core.models.composite import Directions, LinearMetricConfig, learn_directions
 
 DIM = 12
 

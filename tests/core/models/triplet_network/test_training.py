@@ -10,7 +10,7 @@ from tests.core.models.composite.test_composite import SMALL, concatenated, net
 from tests.core.models.triplet_network.themes import theme_data, theme_triplets
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.models import REGISTRY
-from themescope.core.models.device import native_bf16
+from themescope.core.models.networks import native_bf16
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.model import ContrastiveNet, ContrastiveNetConfig
 from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
