@@ -115,7 +115,8 @@ def test_the_profile_full_trains_as_published() -> None:
         config = METHODS.configure(model.method, {**full.budgets[model.budget], **model.settings})
         assert (config.loss, config.distance, config.temperature) == ("paper", "l1", 1.0)
         assert (config.hidden, config.attention, config.learning_rate) == (300, 200, 1e-3)
-        assert config.epochs >= 5 and not config.triplets_per_epoch and not config.training_limit
+        # After three passes with a falling rate, validation accuracy stands still (learning-curve.json).
+        assert config.epochs >= 3 and not config.triplets_per_epoch and not config.training_limit
         assert model.seeds == (3 if id == "triplets-sen" else 1)
 
 
