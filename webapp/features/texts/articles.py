@@ -378,8 +378,8 @@ def _show(corpus: CorpusRecord, article: ArticleRecord, menu: Callable[[], None]
         if not plain_list:
             st.badge(article.split.value, color="gray", help="The split depends only on the title")
         if article.topic:
-            part = f", in the {article.part} part of its source" if article.part else ""
-            st.badge(plain(article.topic), color="primary", help=f"Topic given by the source{part}")
+            origin = f", in the {article.part} part of its source" if article.part else ""
+            st.badge(plain(article.topic), color="primary", help=f"Topic given by the source{origin}")
         parts = "" if plain_list else f"{count(article.sections, 'section')}, "
         st.caption(parts + count(article.sentences, "unit"), width="content")
         if article.url.startswith(("https://", "http://")):
