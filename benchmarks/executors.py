@@ -39,7 +39,7 @@ from themescope.db.store import Store
 from themescope.jobs.common.models import find_model
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.installation.demo import demo_dump
+from themescope.jobs.services.installation import demo_dump
 
 MODEL = "static-wikipedia"
 STEPS: dict[str, tuple[str, dict[str, Any]]] = {

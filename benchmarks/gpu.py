@@ -61,7 +61,7 @@ from themescope.core.text.word_vectors import TokenIds, load_word_vectors, read_
 from themescope.core.types import Index, NullReport, Split
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.results import code_revision, code_version
+from themescope.jobs.common.articles import code_revision, code_version
 
 CLOSE = 1e-3
 """Largest difference of equal results, as a share of their size; sums are added in another order on a GPU."""

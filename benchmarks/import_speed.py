@@ -23,8 +23,8 @@ from themescope.core.readers.streams import open_stream
 from themescope.core.readers.wikitext.page import LinkRemoval, read_page
 from themescope.core.text.splitting import SentenceSplitter, split_article
 from themescope.core.types import SILENT, Article, Shard
-from themescope.jobs.executors.base import LocalExecutor
-from themescope.jobs.services.installation.demo import demo_dump
+from themescope.jobs.executors import LocalExecutor
+from themescope.jobs.services.installation import demo_dump
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -36,7 +36,7 @@ from themescope.core.types import Split
 from themescope.db.records import TripletSetRecord
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.results import code_version
+from themescope.jobs.common.articles import code_version
 from themescope.jobs.queue.runner import resume_here, run_here
 
 Floats = npt.NDArray[np.float64]

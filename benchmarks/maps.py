@@ -17,10 +17,18 @@ import numpy as np
 
 import benchmarks._runtime  # noqa: F401, must be imported before webapp
 from themescope.webapp.map_view.component import Canvas, points_data, view_data
-from themescope.webapp.map_view.geometry import UNITS, Grid, frame_of, inside_rows
-from themescope.webapp.map_view.levels import levels_of
-from themescope.webapp.map_view.parts import SHAPE, MapPart
-from themescope.webapp.map_view.scene import Colouring, MapState, Scene
+from themescope.webapp.map_view.labels import levels_of
+from themescope.webapp.map_view.scene import (
+    SHAPE,
+    UNITS,
+    Colouring,
+    Grid,
+    MapPart,
+    MapState,
+    Scene,
+    frame_of,
+    inside_rows,
+)
 from themescope.webapp.shared.figures import tones
 
 T = TypeVar("T")

@@ -24,9 +24,16 @@ from themescope.db.files.artifacts import Artifacts, files_below
 from themescope.db.files.snapshots import POSTGRES, SQLITE, engine_of, is_empty, load_dump, open_snapshot
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store
-from themescope.jobs.common.archive import ArchiveFormat, ArchiveReader, ArchiveWriter, Progress
-from themescope.jobs.common.files import check_new, size_text, whole
-from themescope.jobs.common.results import code_version
+from themescope.jobs.common.articles import code_version
+from themescope.jobs.common.files import (
+    ArchiveFormat,
+    ArchiveReader,
+    ArchiveWriter,
+    Progress,
+    check_new,
+    size_text,
+    whole,
+)
 
 DATABASES = {SQLITE: "database.sqlite", POSTGRES: "database.dump"}
 ARTIFACTS, VECTORS = "artifacts/", "vectors/"

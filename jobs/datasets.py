@@ -32,8 +32,8 @@ from themescope.core.readers.arrow_tables import (
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusRecord
 from themescope.core.types import Ids, Report, SectionRecord, Sentence, Split
 from themescope.db.store import Store, Unit
+from themescope.jobs.common.articles import code_version
 from themescope.jobs.common.labelled import MAKER, provenance_of, run_origin
-from themescope.jobs.common.results import code_version
 
 # Writing the folder of a dataset with its card (README.md), a few hundred articles in memory at a time
 

@@ -30,11 +30,11 @@ from themescope.core.records.answers import LabellingState
 from themescope.db.access import Actor, Right
 from themescope.db.store import Store
 from themescope.jobs.api.problems import Body, BodyId, Caller
-from themescope.jobs.api.routes import corpora, labellings, runs, uploads
+from themescope.jobs.api.routes import corpora, labellings, runs
 from themescope.jobs.api.routes import jobs as job_routes
 from themescope.jobs.api.routes import labellings as codebooks
-from themescope.jobs.common.results import code_version
-from themescope.jobs.services.estimates.study import groups_by, open_study
+from themescope.jobs.common.articles import code_version
+from themescope.jobs.services.estimates import groups_by, open_study
 from themescope.jobs.services.labelling.agreement import coded_text, known_labelling
 
 logger = logging.getLogger(__name__)
@@ -158,7 +158,7 @@ _TOOLS = {
     Right.LABEL: (
         labellings.create_labelling, labellings.create_cluster, labellings.assign, labellings.undo,
     ),
-    Right.MANAGE: (uploads.find_themes,),
+    Right.MANAGE: (corpora.find_themes,),
 }  # fmt: skip
 TOOLS = {tool.name: tool for right, functions in _TOOLS.items() for tool in (Tool(run, right) for run in functions)}
 

@@ -34,10 +34,10 @@ def main() -> None:
     """Record, and serve."""
     record_into(sys.argv.pop(1))
     from themescope.webapp import server as web
-    from themescope.webapp.routes import documentation
+    from themescope.webapp.routes import api
 
     # The site that the tests built, rather than that of `make docs`.
-    documentation.SITE = Path(os.environ.get("DOCUMENTATION_SITE") or documentation.SITE)
+    api.SITE = Path(os.environ.get("DOCUMENTATION_SITE") or api.SITE)
     web.main()
 
 

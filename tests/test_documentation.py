@@ -35,7 +35,7 @@ from themescope.core.records.stored import Role
 from themescope.db import settings
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/tutorials/*.md")])
 GENERATED = ROOT / "docs" / "generated"

@@ -8,7 +8,7 @@ import pytest
 from tests.places import ROOT
 from tests.site import built_once, external_links, is_external, leads_somewhere, pages, read_page, shared_site
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.routes import documentation
+from themescope.webapp.routes import api
 from themescope.webapp.routes.middleware import documentation_policy
 
 GROUPS = ("Tutorials", "How-to guides", "Explanation", "Reference")
@@ -78,16 +78,16 @@ def test_a_site_that_is_not_built_is_explained(tmp_path: Path, monkeypatch: pyte
     from starlette.applications import Starlette
     from starlette.testclient import TestClient
 
-    monkeypatch.setattr(documentation, "SITE", tmp_path / "site")
-    client = TestClient(Starlette(routes=documentation.ROUTES))
+    monkeypatch.setattr(api, "SITE", tmp_path / "site")
+    client = TestClient(Starlette(routes=api.DOCUMENTATION_ROUTES))
     answer = client.get("/docs/pages.html")
-    assert (answer.status_code, answer.text) == (404, documentation.NOT_BUILT)
+    assert (answer.status_code, answer.text) == (404, api.NOT_BUILT)
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("<script>a</script>", encoding="utf-8")
     (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
     answer = client.get("/docs", follow_redirects=True)
     assert answer.text == "<script>a</script>" and answer.url.path == "/docs/"
     assert answer.headers["content-security-policy"] == documentation_policy("<script>a</script>")
-    assert client.get("/docs/none.html").text == documentation.NO_SUCH_PAGE
+    assert client.get("/docs/none.html").text == api.NO_SUCH_PAGE
     for path in ("/docs/../secret.txt", "/docs/%2e%2e/secret.txt", "/docs/..%2fsecret.txt"):
         assert client.get(path).status_code == 404

@@ -11,10 +11,9 @@ from themescope.core.errors import ThemescopeError
 from themescope.db.access import Actor, Right
 from themescope.jobs.common.logs import about_person
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.shared import navigation, people, projects, queries
+from themescope.webapp.shared import header, navigation, people, projects, queries
 from themescope.webapp.shared.choose import guarded
 from themescope.webapp.shared.components import ASSETS
-from themescope.webapp.shared.frame import header
 from themescope.webapp.shared.pages import PageCard
 
 # A local file: Streamlit fetches an icon that is given by its name from a foreign host.

@@ -5,13 +5,19 @@ from pathlib import Path
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from themescope.webapp.routes import addresses, api, documentation, sign_in, status
-from themescope.webapp.routes.first_page import FirstPage
-from themescope.webapp.routes.middleware import Compression, HostCheck, SecurityHeaders, SessionCheck, server_error
+from themescope.webapp.routes import api, middleware, sign_in
+from themescope.webapp.routes.middleware import (
+    Compression,
+    FirstPage,
+    HostCheck,
+    SecurityHeaders,
+    SessionCheck,
+    server_error,
+)
 
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=[*status.ROUTES, *sign_in.ROUTES, *documentation.ROUTES, *api.ROUTES, *addresses.ROUTES],
+    routes=[*middleware.STATUS, *sign_in.ROUTES, *api.DOCUMENTATION_ROUTES, *api.ROUTES, *api.ADDRESSES],
     middleware=[
         Middleware(SecurityHeaders),
         Middleware(HostCheck),

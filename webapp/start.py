@@ -74,8 +74,8 @@ def prepare(address: str, demo: bool) -> Path:
     """
     from themescope.db.settings import Settings, is_loopback
     from themescope.db.store import Store
-    from themescope.jobs.services.accounts.people import check_sharing
-    from themescope.jobs.services.installation.demo import seed_demo
+    from themescope.jobs.services.installation import seed_demo
+    from themescope.jobs.services.people import check_sharing
     from themescope.webapp.routes import sign_in
 
     store = Store(Settings.from_environment())

@@ -14,11 +14,11 @@ from starlette.types import ASGIApp
 
 from themescope.jobs.api import API
 from themescope.jobs.api.problems import Problem, handle_problems
-from themescope.jobs.api.routes import corpora, jobs, labellings, runs, tasks, uploads
+from themescope.jobs.api.routes import corpora, jobs, labellings, runs
 
 OPENAPI = "/openapi.json"
 """Path of the description, which is the same in every installation of a version and needs no token."""
-ROUTERS = (corpora.router, uploads.router, runs.router, labellings.router, tasks.router, jobs.router)
+ROUTERS = (corpora.router, corpora.uploads_router, runs.router, labellings.router, labellings.task_router, jobs.router)
 VERSION = "1.3"
 """Version of the API: the second number grows with additions, the first one and the path with other changes."""
 DESCRIPTION = (

@@ -32,7 +32,7 @@ from themescope.core.errors import (
 )
 from themescope.db.access import Actor
 from themescope.db.store import Store
-from themescope.jobs.services.accounts.people import TooManyAttempts
+from themescope.jobs.services.people import TooManyAttempts
 
 MEDIA_TYPE = "application/problem+json"
 _STATUS: tuple[tuple[type[ThemescopeError], int], ...] = (

@@ -22,7 +22,7 @@ from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.types import Article, Ids, Matrix, Paragraph, Section, SectionRecord, Sentence, Value
 from themescope.db.repositories import failures
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.archive import ArchiveFormat, ArchiveReader
+from themescope.jobs.common.files import ArchiveFormat, ArchiveReader
 
 T = TypeVar("T")
 Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
@@ -55,7 +55,7 @@ class BundledCorpus:
     articles: Number
     sentences: Number
     digest: str
-    """Digest of the text, see ``themescope.jobs.common.results.TextDigest``."""
+    """Digest of the text, see ``themescope.jobs.common.articles.TextDigest``."""
     report: Annotated[dict[str, Any], AfterValidator(_with_counts)]
     """Report of the original import."""
     columns: tuple[tuple[str, str, ColumnType], ...] = ()

@@ -18,10 +18,10 @@ from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.backups import About
-from themescope.jobs.cli.shell import FAILED, Shell, common, pairs, pass_shell, table
+from themescope.jobs.cli.main import FAILED, Shell, common, pairs, pass_shell, table
 from themescope.jobs.queue.runner import Bar
-from themescope.jobs.services.accounts import people
-from themescope.jobs.services.accounts.people import tidy
+from themescope.jobs.services import people
+from themescope.jobs.services.people import tidy
 
 
 @click.command()
@@ -52,7 +52,7 @@ def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
 @pass_shell
 def doctor(shell: Shell, vectors: bool) -> int:
     """Check the installation: Python, packages, store, queue, worker, disk, word vectors. Exits with 1 on a problem."""
-    from themescope.jobs.services.installation.health import examine
+    from themescope.jobs.services.installation import examine
 
     checks = examine(vectors)
     rows = [{"": check.mark, "what": check.name, "found": check.found} for check in checks]

@@ -15,7 +15,7 @@ from themescope.core.errors import ConfigError, UnknownNameError
 from themescope.core.readers.tables import TableForm
 from themescope.core.registry import Card
 from themescope.core.types import Split
-from themescope.jobs.cli.shell import F, Shell, background, common, pairs, pass_shell
+from themescope.jobs.cli.main import F, Shell, background, common, pairs, pass_shell
 from themescope.jobs.common.models import announcement, corpus_shares, find_model, language_note, pretrained_models
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.papers.sources import corpus_of

@@ -22,7 +22,7 @@ from themescope.jobs.cli.arguments import (
     model_for,
     settings_of,
 )
-from themescope.jobs.cli.shell import FEW, Json, Shell, background, common, interval, pass_shell, seed_option, table
+from themescope.jobs.cli.main import FEW, Json, Shell, background, common, interval, pass_shell, seed_option, table
 from themescope.jobs.common.models import find_model
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.queue.runner import resume_here

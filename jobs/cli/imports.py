@@ -13,8 +13,8 @@ from themescope.core.config import options as settings_named
 from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.jobs.bundles.parts import BUNDLE
 from themescope.jobs.cli.arguments import done, form_of, form_options, job_options, settings_of, settings_option
-from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, table
-from themescope.jobs.common.archive import is_archive
+from themescope.jobs.cli.main import Shell, background, common, pairs, pass_shell, table
+from themescope.jobs.common.files import is_archive
 from themescope.jobs.common.models import language_of_file
 from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.pipeline import follow_ups, queue_pipeline, queue_wave

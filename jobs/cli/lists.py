@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+import numpy as np
 
 from themescope.core.config import default_of, options
+from themescope.core.errors import ConfigError, DataError, UnknownNameError
+from themescope.core.paths import DEFAULT
+from themescope.core.readers.tables import KINDS, MOST_ROWS, Sheet, distinct_names, read_sheet
 from themescope.core.registry import Card
 from themescope.core.types import ReadEntry
 from themescope.db.store import Store
-from themescope.jobs.cli.shell import Shell, common, pass_shell, table
-from themescope.jobs.common.files import whole
-from themescope.jobs.common.models import NOT_STORED, pretrained_models, selectable_models
-from themescope.jobs.common.results import estimates
-from themescope.jobs.services.table_files import csv_text
+from themescope.jobs.cli.arguments import MODEL_HELP, form_of, form_options, here, model_for
+from themescope.jobs.cli.main import F, Shell, background, common, pairs, pass_shell, seed_option, table
+from themescope.jobs.common.articles import estimates
+from themescope.jobs.common.files import check_target, whole
+from themescope.jobs.common.models import NOT_STORED, find_model, pretrained_models, selectable_models
+from themescope.jobs.common.reading import call_apart
+from themescope.jobs.queue.runner import Bar
+from themescope.jobs.services.search import find_similar
+from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
+
+if TYPE_CHECKING:
+    from themescope.core.sentence_model import SentenceModel
 
 Rows = list[dict[str, Any]]
 
@@ -168,3 +180,263 @@ def list_(shell: Shell, what: str, corpus: str, out: Path | None) -> None:
             partial.write_text(csv_text(header, [[row[name] for name in header] for row in rows]), "utf-8")
         text = f"{len(rows):,} rows in {out}"
     shell.show(value or {what: rows}, text)
+
+
+# Inference on a corpus, or on a file without a store: `embed`, `similar` and `cluster`
+
+METHOD = click.option("--method", default=DEFAULT, help=MODEL_HELP)
+_COLUMN = click.option(
+    "--column", "--text-column", default="", help="Column of the sentences; default: the one with the most text."
+)
+PRECISION = click.option(
+    "--precision",
+    type=click.Choice(("fp32", "int8")),
+    default="fp32",
+    show_default=True,
+    help="int8 is faster; only triplet networks, such as triplets-sen-titles-wikipedia, have it.",
+)
+OUT = click.option("--out", type=click.Path(path_type=Path), default=None, help="File to write.")
+Precision = Literal["fp32", "int8"]
+Positions = Sequence[Sequence[Any]]
+
+
+def column_and_form(command: F) -> F:
+    """Give a command the options that say how the file is written, and in which column the sentences are."""
+    return _COLUMN(form_options(command))
+
+
+@click.command()
+@click.argument("source")
+@METHOD
+@column_and_form
+@OUT
+@PRECISION
+@background
+@common
+@pass_shell
+def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
+    """Compute the vectors of SOURCE.
+
+    For a file (txt, csv, tsv, jsonl, xlsx), they are written to --out (.npy, .jsonl, .csv or .parquet) and not stored.
+    For a corpus, they are stored and reused by other commands.
+    """
+    if not is_file(source):
+        args = {"corpus": source, "model": model_for(shell, method, source)}
+        shell.show(result := shell.run("embed", args), pairs(result))
+        return
+    out = options["out"] or Path(source).with_suffix(".npy")
+    write = _VECTOR_FILES.get(out.suffix.lower())
+    if write is None:
+        raise ConfigError(f"Vectors are written as {', '.join(_VECTOR_FILES)}, not as {out.suffix or 'no ending'!r}.")
+    check_target(out, Path(source))
+    texts = _texts(Path(source), options)
+    vectors = _model(shell, method, options["precision"]).encode(texts)
+    vectors = np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors, dtype=np.float32)
+    with whole(out) as partial:
+        write(partial, texts, vectors)
+    result = {"file": str(out), "sentences": len(texts), "dim": vectors.shape[1]}
+    shell.show(result, pairs(result))
+
+
+@click.command()
+@click.argument("sentence")
+@click.option("--in", "source", required=True, metavar="SOURCE", help="Corpus or file to search.")
+@click.option(
+    "--top", type=click.IntRange(1, 1_000), default=10, show_default=True, help="Number of sentences to show."
+)
+@METHOD
+@column_and_form
+@common
+@pass_shell
+def similar(shell: Shell, sentence: str, source: str, top: int, method: str, **options: Any) -> None:
+    """Find the nearest neighbours of SENTENCE in a corpus or a file."""
+    from themescope.core.compute import nearest_neighbours
+
+    if not sentence.strip():
+        raise DataError("Give a sentence to search for.")
+    if is_file(source):
+        texts = _texts(Path(source), options)
+        vectors = _model(shell, method, "fp32").encode([sentence, *texts])
+        near = nearest_neighbours(vectors[:1], [(np.arange(len(texts)), vectors[1:])], top)
+        among, found = len(texts), [(cosine, texts[row]) for row, cosine in near]
+    else:  # vectors are stored, and computed where they are missing
+        embedded = here(shell, "embed", {"corpus": source, "model": model_for(shell, method, source)})
+        with shell.store.reading() as r:
+            corpus, model = r.corpora.by_name(source), r.models.by_name(embedded["model"])
+        among = embedded["sentences"]
+        matches = find_similar(shell.store, corpus.id, sentence, model.id, top).items
+        found = [(match.cosine or 0.0, match.sentence.text) for match in matches]
+    rows = [{"cosine": round(float(cosine), 4), "sentence": text} for cosine, text in found]
+    shell.show({"sentence": sentence, "among": among, "nearest": rows}, table(rows))
+
+
+@click.command()
+@click.argument("source")
+@click.option("--k", "wanted", default="auto", show_default=True, help="Number of themes, or auto to choose it.")
+@seed_option("Seed of sampling and initialisation.")
+@click.option("--in-order", is_flag=True, help="The sentences of a file are a running text, whose order counts.")
+@click.option("--model-only", is_flag=True, help="Ignore the words that sentences share.")
+@METHOD
+@column_and_form
+@OUT
+@PRECISION
+@common
+@pass_shell
+def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **options: Any) -> None:
+    """Find the themes of SOURCE: a file, written with a theme for each sentence to --out, or a corpus.
+
+    --out is .csv (default), .jsonl or .xlsx. To score clusters against sections, see `evaluate scb`.
+    """
+    from themescope.core.tasks.themes import ThemesConfig
+    from themescope.core.themes import themes_of
+
+    config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else None)
+    if not is_file(source):
+        model = model_for(shell, method, source)
+        args = {"corpus": source, "model": model, "settings": config.to_dict(), "seed": seed}
+        result = shell.run("find-themes", args)
+        shell.show(result, "\n".join(filter(None, [result["reason"], "", table(result["themes"])])))
+        return
+    out = options["out"] or Path(source).with_name(f"{Path(source).stem}-themes.csv")
+    if out.suffix.lower() not in _TABLE_FILES:
+        raise ConfigError(f"Themes are written as {', '.join(_TABLE_FILES)}, not as {out.suffix or 'no ending'!r}.")
+    check_target(out, Path(source))
+    begun = time.monotonic()
+    sheet, kept, texts = _read(Path(source), options)
+    encoder, bar = _model(shell, method, options["precision"]), _BarReport(Bar("Find themes", quiet=shell.json))
+    found = themes_of(texts, encoder, config, seed, bar, options["in_order"], lists=method == DEFAULT)
+    levels = found.level_names()
+    known = [(label + 1, found.themes[label].name) for label in found.labels.tolist()]
+    rows = [
+        (sheet.numbers[row], *sheet.rows[row], *theme, round(float(margin), 4), *names)
+        for row, theme, margin, *names in zip(kept, known, found.margins, *levels.values(), strict=True)
+    ]
+    header = distinct_names(("row", *sheet.columns, "theme", "name", "margin", *levels))
+    with whole(out) as partial:
+        partial.write_bytes(_TABLE_FILES[out.suffix.lower()](header, rows))
+    themes = [{"theme": i, "name": t.name, "size": t.size} for i, t in enumerate(found.themes, 1)]
+    seconds = round(time.monotonic() - begun, 2)
+    counts = {"skipped": dict(sheet.account.skipped), "changed": dict(sheet.account.changed)}
+    told = [f"{name}  {n:,} × {reason}" for name, reasons in counts.items() for reason, n in reasons.items()]
+    told += [f"read as  {name}: {note}" for name, note in sheet.account.notes.items()]
+    if found.order:
+        told.append("uses the order of the sentences")
+    if found.context:
+        told.append("one subject: each sentence was encoded together with the mean of all")
+    told += [
+        f"repeated  {copies:,} of {len(texts):,} × {texts[row]!r}, in theme {found.labels[row] + 1}"
+        for row, copies in found.frequent
+    ]
+    shell.show(
+        {
+            "file": str(out),
+            "sentences": len(texts),
+            "distinct": found.distinct,
+            "reason": found.reason,
+            "order": found.order,
+            "context": found.context,
+            "levels": found.levels,
+            "themes": themes,
+            "seconds": seconds,
+        }
+        | {"input": {**counts, **sheet.account.notes}},
+        "\n".join(
+            filter(None, [found.reason, table(themes), *told, f"{len(texts):,} sentences in {out}, {seconds} s"])
+        ),
+    )
+
+
+class _BarReport:
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        """Update the bar."""
+        self._bar(done / total if total else 0.0, message)
+
+    def metric(self, name: str, step: float, value: float) -> None:
+        """Ignore metrics, which a progress bar cannot show."""
+
+    def checkpoint_folder(self) -> None:
+        """Return no folder, because these commands are not resumable."""
+
+
+def is_file(source: str) -> bool:
+    """Return whether ``source`` is a file or has the suffix of one."""
+    return Path(source).is_file() or Path(source).suffix.lower().lstrip(".") in KINDS
+
+
+def _model(shell: Shell, wanted: str, precision: Precision) -> SentenceModel:
+    """Return a pretrained model, one in a folder, a stored one, or the model of a method."""
+    from themescope import load
+
+    try:
+        return load(wanted, precision)
+    except UnknownNameError:
+        record = find_model(shell.store, model_for(shell, wanted))
+        return load(shell.store.artifacts.path(record.artifact), precision)
+
+
+def _texts(path: Path, options: dict[str, Any]) -> list[str]:
+    return _read(path, options)[2]
+
+
+def _read(path: Path, options: dict[str, Any]) -> tuple[Sheet, list[int], list[str]]:
+    """Return the table of a file, its rows that have a sentence, and the sentences."""
+    column = options.pop("column")
+    sheet = call_apart(path, read_sheet, path, MOST_ROWS, form_of(options))
+    if sheet.cut:
+        raise DataError(
+            f"{path.name} has more than {len(sheet.rows):,} rows. `themescope import {path.name} --corpus NAME "
+            "--then all` takes more: it stores them with their themes and a map."
+        )
+    name = column or sheet.likely_columns()[0]
+    if name not in sheet.columns:
+        raise UnknownNameError("column", name, sheet.columns)
+    column_of_texts = sheet.column(name)
+    rows = [row for row, text in enumerate(column_of_texts) if text]
+    if not rows:
+        raise DataError(f"The column {name!r} of {path.name} has no sentences.")
+    for row in set(range(len(column_of_texts))) - set(rows):
+        sheet.account.skip("no text", f"row {sheet.numbers[row]:,}", " ".join(sheet.rows[row]))
+    return sheet, rows, [column_of_texts[row] for row in rows]
+
+
+def _number(wanted: str) -> int:
+    if wanted == "auto":
+        return 0
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise ConfigError(f"--k must be a number or auto, not {wanted!r}.")
+    return int(wanted)
+
+
+def _write_npy(out: Path, texts: Sequence[str], vectors: Any) -> None:
+    with out.open("wb") as stream:
+        np.save(stream, vectors, allow_pickle=False)
+
+
+def _write_jsonl(out: Path, texts: Sequence[str], vectors: Any) -> None:
+    rows = zip(texts, vectors.tolist(), strict=True)
+    out.write_text(json_lines(("sentence", "vector"), rows), encoding="utf-8", newline="\n")
+
+
+def _write_csv(out: Path, texts: Sequence[str], vectors: Any) -> None:
+    header = ("sentence", *(f"v{i}" for i in range(vectors.shape[1])))
+    rows = ((text, *row) for text, row in zip(texts, vectors.tolist(), strict=True))
+    out.write_bytes(csv_text(header, rows).encode("utf-8"))
+
+
+def _write_parquet(out: Path, texts: Sequence[str], vectors: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+    pq.write_table(pa.table({"sentence": pa.array(texts), "vector": rows}), out)
+
+
+_VECTOR_FILES = {".npy": _write_npy, ".jsonl": _write_jsonl, ".csv": _write_csv, ".parquet": _write_parquet}
+_TABLE_FILES: dict[str, Callable[[Sequence[str], Positions], bytes]] = {
+    ".csv": lambda header, rows: csv_text(header, rows).encode("utf-8"),
+    ".jsonl": lambda header, rows: json_lines(header, rows).encode("utf-8"),
+    ".xlsx": excel_bytes,
+}

@@ -2,15 +2,251 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+import logging
 import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
+from datetime import datetime
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from themescope.core.errors import (
+    ArtifactError,
+    Cancelled,
+    ConfigError,
+    DataError,
+    DuplicateNameError,
+    MissingExtraError,
+    ReadError,
+    ThemescopeError,
+    UnknownNameError,
+    with_place,
+)
+
+if TYPE_CHECKING:
+    from themescope.db.store import Store
 
 # Waiting OpenMP threads must not occupy a core that another process needs: with two processes on two cores, 2.4 s
 # became 18 s. Torch reads this when it is imported, so it is set first.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-import click
 
-from themescope.jobs.cli.shell import Commands, DeferredCommand
+# What all commands share: store access, output (tables or JSON), errors and exit codes
+
+FAILED, BAD_INPUT, CANCELLED = 1, 2, 130
+_INPUT = (ArtifactError, ConfigError, DataError, DuplicateNameError, MissingExtraError, ReadError, UnknownNameError)
+
+F = TypeVar("F", bound=Callable[..., Any])
+Json = Mapping[str, Any]
+
+
+class Shell:
+    """Options and store of one invocation of the command line."""
+
+    def __init__(self) -> None:
+        self.json = False
+        self.debug = False
+        self.background = False
+        self._output = sys.stdout
+
+    @cached_property
+    def store(self) -> Store:
+        """Migrated store that the environment variables select."""
+        from themescope.db.settings import Settings
+        from themescope.db.store import Store
+
+        store = Store(Settings.from_environment())
+        store.migrate()
+        return store
+
+    def run(self, kind: str, args: Json) -> dict[str, Any]:
+        """Run a job here with a progress bar, or queue it with ``--background``."""
+        from themescope.jobs.queue.control import enqueue
+        from themescope.jobs.queue.runner import run_here
+
+        if self.background:
+            job = enqueue(self.store, kind, args)
+            return {"job": job.id, "status": job.status.value, "title": job.title}
+        return run_here(self.store, kind, args, quiet=self.json and not sys.stderr.isatty())
+
+    def show(self, value: Json, text: str) -> None:
+        """Print ``value`` as JSON with ``--json``, else ``text``."""
+        shown = json.dumps(value, ensure_ascii=False, indent=2, default=_plain) if self.json else text
+        click.echo(shown, file=self._output)
+
+
+pass_shell = click.make_pass_decorator(Shell, ensure=True)
+
+
+def common(command: F) -> F:
+    """Give a command the options ``--json`` and ``--debug``; standard output gets its result and nothing else."""
+
+    @wraps(command)
+    def with_messages_apart(*args: Any, **kwargs: Any) -> Any:
+        # Packages print to standard output too: Ray, in a thread of its own, that a node of the cluster was lost.
+        with redirect_stdout(sys.stderr):
+            return command(*args, **kwargs)
+
+    function = _flag("json", "Print the result as JSON on standard output.")(cast(F, with_messages_apart))
+    return _flag("debug", "Show the traceback of an error.")(function)
+
+
+def background(function: F) -> F:
+    """Give a command the option ``--background``."""
+    return _flag("background", "Queue the job for a worker and return immediately.")(function)
+
+
+def seed_option(help: str) -> Callable[[F], F]:
+    """Give a command the option ``--seed``."""
+    return click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=help)
+
+
+class DeferredCommand(click.Command):
+    """Name and summary of a command, whose module is imported when it is called.
+
+    ``function`` is the module and the name of the command in it, separated by a colon.
+    """
+
+    def __init__(self, name: str, function: str, summary: str) -> None:
+        super().__init__(name, help=summary)
+        self.function = function
+
+    def load(self) -> click.Command:
+        """Return the command itself."""
+        module, _, name = self.function.partition(":")
+        return cast(click.Command, getattr(importlib.import_module(module), name))
+
+
+class Commands(click.Group):
+    """Group of deferred commands that reports errors as a message and an exit code."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name of the command in ``args``, the imported command, and the other arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.load() if isinstance(command, DeferredCommand) else command, rest
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command and exit with 0 (success), 1 (failure), 2 (bad input) or 130 (cancelled)."""
+        # The traceback of a defect is stored with the job and shown with --debug, so it is not logged as well.
+        logging.getLogger("themescope").addHandler(logging.NullHandler())
+        kwargs.pop("standalone_mode", None)
+        shell = kwargs.setdefault("obj", Shell())
+        sys.exit(self._guarded(shell, args, kwargs))
+
+    def _guarded(self, shell: Shell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+        try:
+            code: Any = super().main(*args, **{**kwargs, "standalone_mode": False})
+            return code if isinstance(code, int) else 0
+        except click.ClickException as error:
+            error.show()
+            return BAD_INPUT
+        except (Cancelled, click.Abort, KeyboardInterrupt):
+            return _report(shell, "Cancelled.", CANCELLED)
+        except ThemescopeError as error:
+            return _report(
+                shell,
+                with_place(error),
+                BAD_INPUT if isinstance(error, _INPUT) else FAILED,
+                getattr(error, "traceback", "") or traceback.format_exc(),  # of the job, where a job failed
+            )
+        except BrokenPipeError:
+            return FAILED
+        except (OSError, MemoryError) as error:
+            from themescope.jobs.queue.control import sentence_for
+
+            return _report(shell, sentence_for(error), FAILED, traceback.format_exc())
+        except Exception as error:
+            sentence = f"Internal error ({type(error).__name__}: {error}). Show the traceback with --debug."
+            return _report(shell, sentence, FAILED, traceback.format_exc())
+
+
+def _report(shell: Shell, sentence: str, code: int, trace: str = "") -> int:
+    if shell.debug and trace:
+        click.echo(trace, err=True)
+    click.echo(sentence, err=True)
+    if shell.json:
+        click.echo(json.dumps({"error": sentence}, ensure_ascii=False))
+    return code
+
+
+def _flag(name: str, help: str) -> Callable[[F], F]:
+    """Return a decorator that adds a flag, which sets an attribute of the :class:`Shell`."""
+
+    def set_flag(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        if value:
+            setattr(context.ensure_object(Shell), name, True)
+
+    return click.option(f"--{name}", is_flag=True, expose_value=False, callback=set_flag, help=help)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value)
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None, empty: str = "No entries.") -> str:
+    """Return ``rows`` as an aligned table, or ``empty`` if there are none."""
+    if not rows:
+        return empty
+    names = list(columns or rows[0])
+    cells = [[_cell(row.get(name)) for name in names] for row in rows]
+    numeric = [all(isinstance(row.get(name), int | float) for row in rows) for name in names]
+    widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
+    lines = [names, ["─" * width for width in widths], *cells]
+    return "\n".join(_line(line, widths, numeric) for line in lines)
+
+
+def pairs(values: Mapping[str, Any]) -> str:
+    """Return one ``name value`` line for each entry."""
+    width = max(len(name) for name in values)
+    return "\n".join(f"{name.ljust(width)}  {_cell(value)}".rstrip() for name, value in values.items())
+
+
+FEW = 10
+"""Number of groups below which the interval of a bootstrap over them is too narrow to be shown."""
+
+
+def interval(score: Mapping[str, Any] | None) -> str:
+    """Return ``.512 [.498, .527]``, or a dash without a score.
+
+    The value stands alone without an interval, and where it is one of fewer than :data:`FEW` articles or other groups.
+    """
+    if score is None:
+        return "–"
+    if score["low"] is None or score["n"] < FEW:
+        return f"{score['value']:.3f}"
+    return f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    aligned = [c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numeric, strict=True)]
+    return "  ".join(aligned).rstrip()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {_cell(v)}" for k, v in value.items())
+    return str(value)
+
 
 COMMANDS = {
     "import": (
@@ -22,7 +258,7 @@ COMMANDS = {
         "imports:edit",
         "Remove a wave or articles of CORPUS, or correct a text; without an option, list what was edited.",
     ),
-    "sample": ("estimates:sample", "Draw units of CORPUS at random and give them to people as TASK."),
+    "sample": ("labels:sample", "Draw units of CORPUS at random and give them to people as TASK."),
     "triplets": (
         "work:triplets",
         "Sample weakly labelled triplets from CORPUS, or import a CSV or JSON lines file with the columns pivot, "
@@ -33,18 +269,18 @@ COMMANDS = {
         "work:add_model",
         "Add the saved model, or the sentence-transformers encoder, in FOLDER to the store.",
     ),
-    "embed": ("lists_of_sentences:embed", "Compute the vectors of SOURCE."),
-    "similar": ("lists_of_sentences:similar", "Find the nearest neighbours of SENTENCE in a corpus or a file."),
+    "embed": ("lists:embed", "Compute the vectors of SOURCE."),
+    "similar": ("lists:similar", "Find the nearest neighbours of SENTENCE in a corpus or a file."),
     "cluster": (
-        "lists_of_sentences:cluster",
+        "lists:cluster",
         "Find the themes of SOURCE: a file, written with a theme for each sentence to --out, or a corpus.",
     ),
     "estimate": (
-        "estimates:estimate",
+        "labels:estimate_shares",
         "Estimate the share of codes from the labels in LABELLINGS and the machine's predictions.",
     ),
     "report": (
-        "estimates:report",
+        "labels:report",
         "Write the report of CORPUS: question, data, codes or themes with intervals, agreement, method, limits.",
     ),
     "evaluate": (
@@ -64,7 +300,7 @@ COMMANDS = {
         "Serve a program, such as a language model, on standard input and output (Model Context Protocol).",
     ),
     "people": ("administration:people_", "Manage accounts and roles (viewer, labeller, admin)."),
-    "jobs": ("jobs:jobs_", "Run, list, follow, cancel and retry jobs; queue the demo."),
+    "jobs": ("work:jobs_", "Run, list, follow, cancel and retry jobs; queue the demo."),
     "worker": ("administration:worker", "Run queued jobs until stopped."),
     "backup": (
         "administration:backup",
@@ -84,7 +320,7 @@ COMMANDS = {
 
 def _show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from themescope.jobs.common.results import code_version
+        from themescope.jobs.common.articles import code_version
 
         click.echo(f"themescope, version {code_version()}")
         context.exit()

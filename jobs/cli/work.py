@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,24 @@ import click
 
 from themescope.core.config import Config
 from themescope.core.errors import ArtifactError, ConfigError, ReadError
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.core.types import FittedModel
-from themescope.jobs.cli.arguments import announce, done, here, job_command, looks_like_file
-from themescope.jobs.cli.shell import Shell, common, pass_shell
+from themescope.jobs.cli.arguments import (
+    announce,
+    done,
+    here,
+    job_command,
+    looks_like_file,
+    settings_of,
+    settings_option,
+)
+from themescope.jobs.cli.main import CANCELLED, FAILED, Shell, background, common, pass_shell, table
+from themescope.jobs.cli.main import pairs as fields
 from themescope.jobs.common.models import find_model
+from themescope.jobs.kinds import REGISTRY as KINDS
+from themescope.jobs.queue.control import cancel, retry, worker_alive
+from themescope.jobs.queue.runner import Bar
+from themescope.jobs.queue.runner import follow as follow_job
 
 
 def _rules(args: dict[str, Any]) -> type[Config]:
@@ -162,3 +177,118 @@ def _written(
     digest = save_model(fitted, info["method"], folder, info["record"], small=small)
     copy_calibration(source, folder)
     return {"digest": digest}
+
+
+# `themescope jobs`: run, list, follow, cancel and retry jobs, and queue the demo
+
+
+@click.group("jobs")
+def jobs_() -> None:
+    """Run, list, follow, cancel and retry jobs; queue the demo."""
+
+
+@jobs_.command("run")
+@click.argument("kind")
+@settings_option("job")
+@background
+@common
+@pass_shell
+def run(shell: Shell, kind: str, pairs: tuple[str, ...]) -> None:
+    """Run a job of KIND. `list jobs --json` shows every kind with its settings."""
+    result = shell.run(kind, settings_of(KINDS.get(kind).config_class(), pairs))
+    shell.show(result, fields(result))
+
+
+@jobs_.command("list")
+@click.option("--status", type=click.Choice([s.value for s in JobStatus]), help="Only jobs of this status.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=30, show_default=True, help="Number of jobs, newest first."
+)
+@common
+@pass_shell
+def list_(shell: Shell, status: str | None, limit: int) -> None:
+    """List jobs, newest first."""
+    with shell.store.reading() as r:
+        found = r.jobs.list(limit=limit, status=JobStatus(status) if status else None)
+    rows = [
+        {
+            "id": j.id,
+            "status": j.status.value,
+            "done": f"{j.progress:.0%}",
+            "title": j.title,
+            "message": j.error or j.message,
+        }
+        for j in found
+    ]
+    alive = worker_alive(shell.store)
+    note = "" if alive else "\n\nNo worker is running. Start one with: themescope worker"
+    shell.show({"jobs": [_plain(j) for j in found], "worker_alive": alive}, table(rows, empty="No jobs yet.") + note)
+
+
+@jobs_.command()
+@click.argument("job_id", type=int)
+@click.option("--follow", is_flag=True, help="Wait for its end; exit with 0 (done), 1 (failed) or 130 (cancelled).")
+@common
+@pass_shell
+def show(shell: Shell, job_id: int, follow: bool) -> int:
+    """Show a job with its arguments, result and metrics."""
+    if follow:
+        with shell.store.reading() as r:
+            bar = Bar(r.jobs.get(job_id).title, quiet=shell.json)
+        ended = follow_job(shell.store, job_id, lambda row: bar(row.progress, row.message or row.status.value))
+        bar.end(ended.status is JobStatus.DONE)
+        _show_job(shell, ended)
+        return {JobStatus.DONE: 0, JobStatus.CANCELLED: CANCELLED}.get(ended.status, FAILED)
+    with shell.store.reading() as r:
+        job, points = r.jobs.get(job_id), r.jobs.metrics(job_id)
+    values = _plain(job)
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for point in points:
+        curves.setdefault(point.name, []).append((point.step, point.value))
+    last = {f"last {name}": points[-1][1] for name, points in curves.items()}
+    shown = {k: v for k, v in values.items() if v not in (None, "", {})}
+    shell.show({**values, "metrics": curves}, fields(shown | last))
+    return 0
+
+
+@jobs_.command("cancel")
+@click.argument("job_id", type=int)
+@common
+@pass_shell
+def cancel_(shell: Shell, job_id: int) -> None:
+    """Cancel a job. A running job stops within seconds."""
+    _show_job(shell, cancel(shell.store, job_id))
+
+
+@jobs_.command("retry")
+@click.argument("job_id", type=int)
+@common
+@pass_shell
+def retry_(shell: Shell, job_id: int) -> None:
+    """Queue a failed or cancelled job again. It resumes from its checkpoint."""
+    _show_job(shell, retry(shell.store, job_id))
+
+
+@jobs_.command("demo")
+@common
+@pass_shell
+def demo(shell: Shell) -> None:
+    """Queue the demo: Wikipedia articles, triplets, models, comparison, maps. Requires an empty store."""
+    from themescope.jobs.services.installation import seed_demo
+
+    jobs = seed_demo(shell.store)
+    text = (
+        f"{len(jobs)} jobs are queued. A worker runs them in a few minutes: themescope worker"
+        if jobs
+        else "The store is not empty, so no job was queued."
+    )
+    shell.show({"jobs": [{"id": job.id, "kind": job.kind, "title": job.title} for job in jobs]}, text)
+
+
+def _show_job(shell: Shell, job: JobRecord) -> None:
+    text = f"Job {job.id} ({job.title}) is {job.status.value}." + (f" {job.error}" if job.error else "")
+    shell.show(_plain(job), text + (" It will stop within seconds." if job.cancel else ""))
+
+
+def _plain(job: JobRecord) -> dict[str, Any]:
+    return {**asdict(job), "status": job.status.value}

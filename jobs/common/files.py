@@ -6,17 +6,23 @@ acts as the owner of the data folder and may read all files.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, Any
 
-from themescope.core.errors import AccessError, DataError
+from themescope.core.errors import AccessError, DataError, ReadError
 from themescope.core.paths import DATA
+from themescope.core.readers.streams import BOMB_RATIO, excessive_size
 from themescope.core.text.word_vectors import DISTILLED
 from themescope.core.text.word_vectors import REGISTRY as WORD_TABLES
 from themescope.db.settings import Settings
@@ -179,3 +185,249 @@ def remove_old(root: Path, now: float | None = None) -> None:
     for folder in root.iterdir():
         if folder.is_dir() and folder.stat().st_mtime < limit:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+# Writer and reader of archives (bundles and backups): zip files with a manifest and a digest for every part
+
+MANIFEST = "manifest.json"
+MOST_LINE = 200_000_000
+"""Largest line in bytes: an article, or one step of a labelling."""
+_MANIFEST_BYTES_PER_PART = 500
+_PIECE = 1 << 20
+_BINARY = getattr(os, "O_BINARY", 0)
+_FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class ArchiveFormat:
+    """Kind of archive: its name, the names of its parts, and limits against hostile files."""
+
+    noun: str
+    """Word for such a file in messages."""
+    version: int
+    names: re.Pattern[str]
+    """Pattern of the names of parts."""
+    required: str
+    """Pattern that the name of at least one part matches."""
+    most_parts: int
+    most_bytes: int
+    """Maximum size when unpacked."""
+    mode: int
+    """File mode, before the mask of the process."""
+    redo: str
+    """Advice for a damaged file."""
+    most_ratio: int = BOMB_RATIO
+    """Maximum ratio of the sizes when unpacked and packed, for large files."""
+
+    @property
+    def id(self) -> str:
+        """Return the id in the manifest."""
+        return f"themescope {self.noun}"
+
+
+Progress = Callable[[float], None]
+"""Callback for the share of the work that is done, 0…1; may raise an error to stop it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivePart:
+    """Entry of a part in the manifest."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(slots=True)
+class _Counted:
+    """Writable stream that counts and digests the bytes written to it."""
+
+    stream: IO[bytes]
+    digest: Any = field(default_factory=hashlib.sha256)
+    size: int = 0
+
+    def write(self, data: bytes) -> None:
+        """Write data and update the count and the digest."""
+        self.stream.write(data)
+        self.digest.update(data)
+        self.size += len(data)
+
+
+class ArchiveWriter:
+    """Writer of an archive; :meth:`close` writes the manifest last."""
+
+    def __init__(self, path: Path, format: ArchiveFormat) -> None:
+        self._format = format
+        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, format.mode), "w+b")
+        self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED, allowZip64=True)
+        self._parts: dict[str, ArchivePart] = {}
+
+    @contextmanager
+    def part(self, name: str, *, compressed: bool = True) -> Iterator[Callable[[bytes], None]]:
+        """Begin a part and yield a function that writes bytes to it."""
+        if not self._format.names.fullmatch(name) or name in self._parts:
+            raise ReadError(name, f"a {self._format.noun} cannot contain a part of that name.")
+        with self._zip.open(_entry(name, compressed), "w", force_zip64=True) as stream:
+            counted = _Counted(stream)
+            yield counted.write
+        self._parts[name] = ArchivePart(counted.size, counted.digest.hexdigest())
+
+    def close(self, about: Mapping[str, Any]) -> None:
+        """Write the manifest with ``about``, a description of the content, and flush the file to disk."""
+        parts = {name: {"bytes": part.bytes, "sha256": part.sha256} for name, part in sorted(self._parts.items())}
+        manifest = {"format": self._format.id, "version": self._format.version, "about": dict(about), "parts": parts}
+        self._zip.writestr(_entry(MANIFEST), json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+        self._zip.close()
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def __enter__(self) -> ArchiveWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._file:
+            self._zip.close()
+
+
+def _entry(name: str, compressed: bool = True) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _FIXED_TIME)
+    entry.compress_type = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
+    entry.external_attr = 0o600 << 16
+    return entry
+
+
+def is_archive(path: Path, format: ArchiveFormat) -> bool:
+    """Return whether a file has the manifest and the required part of an archive, whole or damaged."""
+    try:
+        with zipfile.ZipFile(path) as found:
+            names = found.namelist()
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        return False
+    return MANIFEST in names and any(re.fullmatch(format.required, name) for name in names)
+
+
+class ArchiveReader:
+    """Reader of an archive. Opening it checks names and sizes; :meth:`check` compares every byte with the manifest.
+
+    Raises
+    ------
+    ReadError
+        If the file is not such an archive, is damaged, is too large unpacked, or has unexpected parts.
+    """
+
+    def __init__(self, path: Path, format: ArchiveFormat) -> None:
+        self._path, self._format = path, format
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except FileNotFoundError:
+            raise ReadError(path, "this file does not exist.", advice="Check its path.") from None
+        except PermissionError:
+            raise ReadError(path, "Themescope may not open this file.", advice="Change its permissions.") from None
+        except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+            raise ReadError(
+                path, f"this file is not a {format.noun} (a zip made by Themescope), or is incomplete.", "", format.redo
+            ) from None
+        try:
+            self._entries = self._checked()
+            self.about, self.parts = self._manifest()
+        except BaseException:
+            self._zip.close()
+            raise
+
+    def _checked(self) -> dict[str, zipfile.ZipInfo]:
+        entries = self._zip.infolist()
+        if len(entries) > self._format.most_parts:
+            raise self.damaged(f"it contains {len(entries):,} files, which is too many.")
+        for entry in entries:
+            if entry.filename != MANIFEST and not self._format.names.fullmatch(entry.filename):
+                name = entry.filename[:80]
+                raise self.damaged(f"it contains {name!r}, which is not a part of a {self._format.noun}.")
+            if entry.flag_bits & 0x1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise self.damaged("it is encrypted, or its compression is not supported.")
+        if size := excessive_size(entries, self._format.most_bytes, self._format.most_ratio):
+            raise self.damaged(f"it unpacks to {size}, which is too much.")
+        found = {entry.filename: entry for entry in entries}
+        if len(found) < len(entries):
+            raise self.damaged("it contains a name twice.")
+        return found
+
+    def _manifest(self) -> tuple[Mapping[str, Any], dict[str, ArchivePart]]:
+        entry = self._entries.get(MANIFEST)
+        if entry is None or entry.file_size > self._format.most_parts * _MANIFEST_BYTES_PER_PART:
+            raise self.damaged(f"it has no manifest, so it is not a {self._format.noun}.")
+        try:
+            manifest = json.loads(b"".join(self._pieces(MANIFEST)))
+            if manifest["format"] != self._format.id:
+                raise ValueError(manifest)
+            if int(manifest["version"]) != self._format.version:
+                raise self.damaged("it was made by a newer version of Themescope.", "Update Themescope.")
+            parts = {str(n): ArchivePart(int(p["bytes"]), str(p["sha256"])) for n, p in manifest["parts"].items()}
+            about: Mapping[str, Any] = dict(manifest["about"])
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+            raise self.damaged("its manifest is damaged.") from None
+        sizes = {name: entry.file_size for name, entry in self._entries.items() if name != MANIFEST}
+        expected = {name: part.bytes for name, part in parts.items()}
+        if sizes != expected or not any(re.fullmatch(self._format.required, name) for name in parts):
+            raise self.damaged("its parts do not match its manifest.")
+        return about, parts
+
+    def check(self, progress: Progress = lambda share: None) -> None:
+        """Read every part once and compare it with the manifest."""
+        total, done = sum(part.bytes for part in self.parts.values()) or 1, 0
+        for name, part in self.parts.items():
+            digest = hashlib.sha256()
+            for piece in self._pieces(name):
+                digest.update(piece)
+                done += len(piece)
+                progress(done / total)
+            if digest.hexdigest() != part.sha256:
+                raise self.damaged("it was changed after it was written, or damaged.", position=name)
+
+    def lines(self, name: str) -> Generator[str]:
+        """Yield the lines of a part, including line ends."""
+        with self._converted_errors(name), self._zip.open(self._entries[name]) as stream:
+            while line := stream.readline(MOST_LINE + 1):
+                if len(line) > MOST_LINE:
+                    raise self.damaged(f"a line is longer than {MOST_LINE // 1_000_000} MB.", position=name)
+                yield line.decode("utf-8")
+
+    def copy(self, name: str, target: Path) -> None:
+        """Copy a part to a new file, and flush it to disk."""
+        with target.open("xb") as stream:
+            for piece in self._pieces(name):
+                stream.write(piece)
+            stream.flush()
+            os.fsync(stream.fileno())
+
+    def data(self, name: str) -> bytes:
+        """Return the bytes of a part."""
+        return b"".join(self._pieces(name))
+
+    def named(self, prefix: str) -> list[str]:
+        """Return the parts whose names start with the prefix, in order."""
+        return sorted(name for name in self.parts if name.startswith(prefix))
+
+    def _pieces(self, name: str) -> Iterator[bytes]:
+        with self._converted_errors(name), self._zip.open(self._entries[name]) as stream:
+            while piece := stream.read(_PIECE):
+                yield piece
+
+    @contextmanager
+    def _converted_errors(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (zipfile.BadZipFile, OSError, EOFError, UnicodeDecodeError, NotImplementedError) as error:
+            raise self.damaged(f"a part of it is damaged ({type(error).__name__}).", position=name) from None
+        except Exception as error:
+            if type(error).__module__ == "zlib":
+                raise self.damaged("a part of it is damaged.", position=name) from None
+            raise
+
+    def damaged(self, problem: str, advice: str = "", position: str = "") -> ReadError:
+        """Return the error for this file; ``problem`` is a sentence."""
+        return ReadError(self._path, problem, position, advice or self._format.redo)
+
+    def __enter__(self) -> ArchiveReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()

@@ -21,8 +21,7 @@ from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import JobRecord
 from themescope.core.types import SubReport
 from themescope.db.store import Store, Unit
-from themescope.jobs.executors import open_executor
-from themescope.jobs.executors.base import ShardExecutor
+from themescope.jobs.executors import ShardExecutor, open_executor
 
 logger = logging.getLogger(__name__)
 

@@ -26,10 +26,10 @@ from themescope.core.tasks.topics import TopicDocument, TopicSettings, TopicTask
 from themescope.core.triplets.rules import article_key
 from themescope.core.types import Ids, Labels, Matrix, Report, Sentence, SubReport
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.importing.columns import is_list
+from themescope.jobs.common.articles import work_digest
+from themescope.jobs.common.columns import is_list
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.common.models import best_first, corpus_shares, find_model
-from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import article_groups, load_model, method_of, rows_of
 
 if TYPE_CHECKING:

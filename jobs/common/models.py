@@ -31,8 +31,8 @@ from themescope.core.types import Article
 from themescope.db.files.artifacts import digest_of_folder
 from themescope.db.records import BenchmarkRecord
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.importing.columns import is_list
-from themescope.jobs.common.importing.reading import preview_of
+from themescope.jobs.common.columns import is_list
+from themescope.jobs.common.reading import preview_of
 
 Writing = Callable[[], AbstractContextManager[Unit]]
 NOT_STORED = 0

@@ -19,7 +19,7 @@ from themescope.db.records import VectorBlock
 from themescope.db.sql import batches
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
-from themescope.jobs.executors.base import LocalConfig, LocalExecutor
+from themescope.jobs.executors import LocalConfig, LocalExecutor
 
 logger = logging.getLogger(__name__)
 BATCH_SENTENCES = 4_096

@@ -10,7 +10,7 @@ from typing import Any
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, ExecutorError, MissingExtraError
-from themescope.jobs.executors.base import MAX_DEATHS, Pool, ShardExecutor, WorkerDied, call
+from themescope.jobs.executors import MAX_DEATHS, Pool, ShardExecutor, WorkerDied, call
 
 THIS_MACHINE = "local"
 AHEAD = 2
@@ -89,7 +89,7 @@ class _Worker:
         return True
 
     def compute(self, function: bytes, data: Any) -> Any:
-        """Compute a shard; see :func:`themescope.jobs.executors.base.call`."""
+        """Compute a shard; see :func:`themescope.jobs.executors.call`."""
         return call(function, data)
 
 

@@ -27,8 +27,8 @@ from themescope.db.repositories.blocks import packed_blocks
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST, REMOVED_WAVES, WAVES, every_wave
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.articles import ready_corpus
-from themescope.jobs.common.importing.columns import (
+from themescope.jobs.common.articles import TextDigest, ready_corpus
+from themescope.jobs.common.columns import (
     COUNTS,
     FIRST,
     ID_COLUMN,
@@ -48,10 +48,9 @@ from themescope.jobs.common.importing.columns import (
     waves_of,
     whole_text,
 )
-from themescope.jobs.common.importing.columns import LEAVE_OUT as OMIT
-from themescope.jobs.common.importing.import_shards import Amount, amounts_of
+from themescope.jobs.common.columns import LEAVE_OUT as OMIT
+from themescope.jobs.common.import_shards import Amount, amounts_of
 from themescope.jobs.common.job import JobContext
-from themescope.jobs.common.results import TextDigest
 from themescope.jobs.kinds.import_corpus import (
     CANCEL_S,
     ImportConfig,

@@ -17,12 +17,19 @@ from themescope.core.types import BenchmarkItem, Labels, Matrix
 from themescope.db.records import BenchmarkRecord
 from themescope.db.sql import batches
 from themescope.db.store import Store
-from themescope.jobs.common.articles import StoredArticles, ready_corpus, splits_of
+from themescope.jobs.common.articles import (
+    StoredArticles,
+    find_run,
+    ready_corpus,
+    run_result,
+    splits_of,
+    total,
+    work_digest,
+)
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import find_model
-from themescope.jobs.common.results import find_run, run_result, total, work_digest
 from themescope.jobs.common.vectors import embed_articles, method_of, seen_in_training
-from themescope.jobs.executors.base import ArrayRecords
+from themescope.jobs.executors import ArrayRecords
 from themescope.jobs.kinds import REGISTRY as KINDS
 
 

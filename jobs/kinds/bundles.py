@@ -52,13 +52,11 @@ from themescope.jobs.bundles.parts import (
     vectors_from_bytes,
     vectors_to_bytes,
 )
-from themescope.jobs.common.archive import ArchiveReader, ArchiveWriter
-from themescope.jobs.common.articles import ready_corpus
-from themescope.jobs.common.files import check_new, check_target, made_file, whole
-from themescope.jobs.common.importing.columns import KeptColumns, find_types, with_values
+from themescope.jobs.common.articles import TextDigest, code_version, ready_corpus
+from themescope.jobs.common.columns import KeptColumns, find_types, with_values
+from themescope.jobs.common.files import ArchiveReader, ArchiveWriter, check_new, check_target, made_file, whole
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import find_model
-from themescope.jobs.common.results import TextDigest, code_version
 from themescope.jobs.common.vectors import save_blocks
 from themescope.jobs.kinds.import_corpus import CANCEL_S, batches, remove_unfinished
 

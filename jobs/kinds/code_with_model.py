@@ -33,8 +33,16 @@ from themescope.jobs.common.labelled import (
     judged_sentences,
     models_to_compare,
 )
-from themescope.jobs.common.language_models.coding import ALL, LABELLED, CodingPlan, CodingRequest, plan_of
-from themescope.jobs.common.language_models.requests import Endpoint, Requests, check_endpoint
+from themescope.jobs.common.language_models import (
+    ALL,
+    LABELLED,
+    CodingPlan,
+    CodingRequest,
+    Endpoint,
+    Requests,
+    check_endpoint,
+    plan_of,
+)
 
 _LISTED = 200
 """Problems in the result; all of them are notes of the labelling."""

@@ -22,12 +22,12 @@ from themescope.core.readers.tables import TableForm
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
 from themescope.core.types import UNREADABLE, Article, CodingUnit, ReadAccount, Reader, Report, SubReport
 from themescope.db.store import Store
-from themescope.jobs.common.importing.columns import LEFT_OUT, KeptColumns, check_types, find_types
-from themescope.jobs.common.importing.import_shards import ShardLog, parsed_shards
+from themescope.jobs.common.articles import TextDigest, file_digest
+from themescope.jobs.common.columns import LEFT_OUT, KeptColumns, check_types, find_types
+from themescope.jobs.common.import_shards import ShardLog, parsed_shards
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import REPORTED, language_report
-from themescope.jobs.common.results import TextDigest, file_digest
-from themescope.jobs.executors.base import LocalConfig, LocalExecutor
+from themescope.jobs.executors import LocalConfig, LocalExecutor
 from themescope.jobs.kinds import REGISTRY as KINDS
 
 BATCH_SENTENCES = 2_000

@@ -30,12 +30,11 @@ from themescope.core.records.stored import (
 from themescope.core.types import Ids, Matrix, Split
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
-from themescope.jobs.common.articles import ready_corpus
-from themescope.jobs.common.importing.columns import places_of, waves_of
+from themescope.jobs.common.articles import ready_corpus, work_digest
+from themescope.jobs.common.columns import places_of, waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled import LabelledText, models_to_compare
 from themescope.jobs.common.models import same_for_same_text
-from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, rows_of, stacked
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.kinds.themes import KIND as THEMES

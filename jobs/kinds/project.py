@@ -18,12 +18,11 @@ from themescope.core.types import Ids, Matrix, Points, Shard
 from themescope.db.records import MapPoints
 from themescope.db.sql import batches
 from themescope.db.store import Store
-from themescope.jobs.common.articles import ready_corpus, sampled_articles
+from themescope.jobs.common.articles import ready_corpus, sampled_articles, work_digest
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import find_model, same_for_same_text
-from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, method_of, rows_of
-from themescope.jobs.executors.base import ArrayRecords
+from themescope.jobs.executors import ArrayRecords
 from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:

@@ -28,14 +28,22 @@ from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRec
 from themescope.core.types import Labels, Sentence, Split
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.articles import ready_corpus, sampled_articles
-from themescope.jobs.common.importing.columns import is_list, waves_of
+from themescope.jobs.common.articles import ready_corpus, sampled_articles, work_digest
+from themescope.jobs.common.columns import is_list, waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled import is_running_text
-from themescope.jobs.common.language_models.coding import ThemeMaterial, agreed_digest, amount, materials_of_run, prompt
-from themescope.jobs.common.language_models.requests import Endpoint, Message, Requests, check_endpoint
+from themescope.jobs.common.language_models import (
+    Endpoint,
+    Message,
+    Requests,
+    ThemeMaterial,
+    agreed_digest,
+    amount,
+    check_endpoint,
+    materials_of_run,
+    prompt,
+)
 from themescope.jobs.common.models import find_model
-from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, method_of, rows_of
 from themescope.jobs.kinds import REGISTRY as KINDS
 

@@ -21,12 +21,14 @@ from themescope.jobs.common.articles import (
     SectionSentences,
     StoredSentences,
     TrainingSentences,
+    code_version,
+    file_digest,
     ready_corpus,
     titles_of,
+    work_digest,
 )
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import add_model, find_model, renamed
-from themescope.jobs.common.results import code_version, file_digest, work_digest
 from themescope.jobs.common.vectors import load_model, method_of
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.kinds.import_corpus import text_key

@@ -23,10 +23,9 @@ from themescope.core.records.stored import CorpusRecord, Json, LabellingRecord
 from themescope.core.types import Ids, Split, TripletRows, split_of_title
 from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
-from themescope.jobs.common.articles import StoredArticles, ready_corpus, splits_of, titles_of
+from themescope.jobs.common.articles import StoredArticles, file_digest, ready_corpus, splits_of, titles_of, work_digest
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled import judged_sentences
-from themescope.jobs.common.results import file_digest, work_digest
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.kinds.import_corpus import ImportConfig, import_corpus
 

@@ -13,8 +13,7 @@ from themescope.core.papers.spec import PAIR_WORDS, TEXT_WORDS, CorpusData
 from themescope.core.records.stored import CorpusRecord
 from themescope.core.types import Split
 from themescope.db.store import Store
-from themescope.jobs.common.articles import ready_corpus
-from themescope.jobs.common.results import file_digest
+from themescope.jobs.common.articles import file_digest, ready_corpus
 from themescope.jobs.kinds.import_corpus import up_to_date
 
 Run = Callable[[str, Mapping[str, Any]], dict[str, Any]]

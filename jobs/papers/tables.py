@@ -39,8 +39,8 @@ from themescope.core.papers.spec import (
 )
 from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Estimate, Floats, Ids, Sentence, Split, TripletRows
+from themescope.jobs.common.articles import code_revision, code_version, file_digest, folder_digest
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.common.results import code_revision, code_version, file_digest, folder_digest
 from themescope.jobs.common.vectors import load_model
 from themescope.jobs.kinds.import_corpus import text_key
 from themescope.jobs.papers.document import data_of, records_beside, write_document

@@ -32,7 +32,7 @@ from themescope.db.records import BenchmarkRecord, TripletSetRecord
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.common.models import find_model
-from themescope.jobs.executors.base import ShardExecutor
+from themescope.jobs.executors import ShardExecutor
 from themescope.jobs.kinds import REGISTRY, check_job
 from themescope.jobs.papers.sources import Sources, corpus_of
 

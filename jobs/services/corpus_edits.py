@@ -21,7 +21,7 @@ from themescope.db.records import Draft
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST as IMPORTED_DIGEST
 from themescope.db.repositories.corpus_edits import REMOVED_WAVES as REMOVED_WAVES
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.importing.columns import places_of, waves_of
+from themescope.jobs.common.columns import places_of, waves_of
 
 TEXT_LIMIT = 100_000
 """Maximum number of characters of a corrected text."""

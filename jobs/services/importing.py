@@ -25,11 +25,11 @@ from themescope.core.records.stored import CorpusRecord, JobRecord, LabellingRec
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.bundles.parts import BUNDLE, contents
-from themescope.jobs.common.archive import ArchiveReader, is_archive
 from themescope.jobs.common.articles import ready_corpus
-from themescope.jobs.common.importing.reading import call_apart
+from themescope.jobs.common.files import ArchiveReader, is_archive
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import language_of_file
+from themescope.jobs.common.reading import call_apart
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.labelling import files, qda_projects, tables
 from themescope.jobs.services.labelling.qda_projects import ProjectPlan

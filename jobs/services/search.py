@@ -37,7 +37,7 @@ from themescope.db.store import Store, Unit
 from themescope.db.types import clean_text
 from themescope.jobs.common.models import best_first, corpus_shares
 from themescope.jobs.common.vectors import stacked
-from themescope.jobs.executors.base import Failure
+from themescope.jobs.executors import Failure
 
 P = ParamSpec("P")
 R = TypeVar("R")

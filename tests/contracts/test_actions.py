@@ -32,12 +32,9 @@ from themescope.db.sql import now
 from themescope.db.store import Store, Unit
 from themescope.db.tables import metadata
 from themescope.jobs.queue import control
-from themescope.jobs.services import failures, pipeline, selections
-from themescope.jobs.services.accounts import people
-from themescope.jobs.services.installation import demo as demo_samples
+from themescope.jobs.services import failures, installation, people, pipeline, selections, tasks
 from themescope.jobs.services.labelling import files, starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import work
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import new_token
 
@@ -70,7 +67,7 @@ class Scene:
 
 Do = Callable[[Scene], object]
 _BASE = "static-wikipedia"
-TASK = {"share": 0.0, "several": 1, "order": "given", "seed": 0, "start": work.START_NOTHING, "tell": False}
+TASK = {"share": 0.0, "several": 1, "order": "given", "seed": 0, "start": tasks.START_NOTHING, "tell": False}
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
@@ -119,12 +116,12 @@ def _item(s: Scene, person: str, place: int = 0) -> int:
 def _make_task(s: Scene) -> None:
     with s.store.reading() as r:
         articles = tuple(article.id for article in r.corpora.articles(s.corpus))
-    work.make(s.store, work.TaskForm(s.corpus, "new", s.name, articles, DistributionPlan(("lea", "ada"))))
+    tasks.make(s.store, tasks.TaskForm(s.corpus, "new", s.name, articles, DistributionPlan(("lea", "ada"))))
 
 
 def _finish_item(s: Scene) -> None:
-    work.open_item(s.store, _item(s, s.name))
-    work.finish_item(s.store, _item(s, s.name), "hard to say")
+    tasks.open_item(s.store, _item(s, s.name))
+    tasks.finish_item(s.store, _item(s, s.name), "hard to say")
 
 
 def _reopen_item(s: Scene) -> None:
@@ -156,7 +153,7 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         "make a cluster of a selection": lambda s: selections.new_cluster(s.store, *_into_shared(s), "New", s.name),
         "begin a labelling": _begin,
         "label": _label,
-        "open an own item": lambda s: work.open_item(s.store, _item(s, s.name)),
+        "open an own item": lambda s: tasks.open_item(s.store, _item(s, s.name)),
         "finish an own item": _finish_item,
         "reopen an own item": _reopen_item,
     },
@@ -188,7 +185,7 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         "cancel a pipeline": _cancel_pipeline,
         "retry a pipeline": _retry_pipeline,
         "cluster an article": _cluster_article,
-        "build a sample": lambda s: demo_samples.import_sample(s.store),
+        "build a sample": lambda s: installation.import_sample(s.store),
         "change a role": lambda s: people.set_role(s.store, "val", Role.ADMIN, s.name),
         "change a role as if by an admin": lambda s: people.set_role(s.store, "val", Role.ADMIN, "ada"),
         "add an admin": lambda s: people.add(s.store, "new", Role.ADMIN, None, "ada"),

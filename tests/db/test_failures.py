@@ -20,8 +20,8 @@ from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store, Unit
 from themescope.jobs.bundles.parts import store_notebook
 from themescope.jobs.services import corpus_edits
-from themescope.jobs.services.accounts.people import forget
 from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.people import forget
 
 PIVOT = "Pivot: Rome sentence {}.\nPositive: Rome sentence {}.\nNegative: Rome sentence {}."
 CASES = [PIVOT.format(n, n + 1, n + 6) for n in (0, 1, 2)]

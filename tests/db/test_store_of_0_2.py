@@ -25,7 +25,7 @@ from themescope.jobs.common.vectors import load_model
 from themescope.jobs.kinds import check_job
 from themescope.jobs.queue.control import retry
 from themescope.jobs.queue.runner import Runner, run_here
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 from themescope.jobs.services.labelling.session import LabellingSession
 
 

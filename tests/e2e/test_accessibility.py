@@ -24,10 +24,9 @@ from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Sharing
 from themescope.db.records import NewLabelling
 from themescope.db.repositories.failures import CollectedFailure
-from themescope.jobs.services import failures
+from themescope.jobs.services import failures, tasks
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import work
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.choose import BROKEN
 
@@ -88,7 +87,7 @@ def project(filled: App) -> App:
     failures.collect(
         store, corpus.id, "a search", [CollectedFailure("sentence", "The river is long.", "a search", ())], ""
     )
-    work.make(store, work.TaskForm(corpus.id, "Rivers to read", "", (article,), DistributionPlan(("",), 0.0)))
+    tasks.make(store, tasks.TaskForm(corpus.id, "Rivers to read", "", (article,), DistributionPlan(("",), 0.0)))
     return filled
 
 

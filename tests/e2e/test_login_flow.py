@@ -11,7 +11,7 @@ from tests.e2e.hands import menu, using
 from tests.homes import MakeHome
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 
 SECRET = "correct horse battery"
 HOSTILE = "<img src=x onerror='window.pwned=1'> **b** [x](x:y) :red[r]"

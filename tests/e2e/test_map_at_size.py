@@ -21,8 +21,8 @@ from tests.servers import free_port
 from themescope.core.projection import inside
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import MapPoints
-from themescope.webapp.map_view.geometry import Grid
-from themescope.webapp.map_view.levels import WHOLE_POINTS
+from themescope.webapp.map_view.labels import WHOLE_POINTS
+from themescope.webapp.map_view.scene import Grid
 
 MANY, PER_ARTICLE = WHOLE_POINTS + 10_000, 2_000
 VIEW = "[...window.themescopeViews][0]"

@@ -25,18 +25,18 @@ from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.api.application import description
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.routes.middleware import (
     API,
     FOREIGN_HOST,
     FOREIGN_ORIGIN,
+    PROBES,
     PUBLIC,
     PUBLIC_FILES,
     REFUSED,
     SECURITY_HEADERS,
 )
-from themescope.webapp.routes.status import PROBES
 from themescope.webapp.shared.people import cookie, new_token
 
 ROOT = Path(__file__).parents[2]

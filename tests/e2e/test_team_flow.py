@@ -16,9 +16,9 @@ from themescope.core.records.stored import CorpusRecord
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import ItemRecord, ItemState, NewLabelling, TaskRecord
 from themescope.db.store import Store
+from themescope.jobs.services import tasks
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.tasks import work
-from themescope.jobs.services.tasks.samples import SampleForm
+from themescope.jobs.services.samples import SampleForm
 
 CORPUS, TASK = "Team towns", "Team pilot"
 ITEMS = 2
@@ -149,11 +149,11 @@ def one_sentence_items(store: Store, corpus_name: str, people: tuple[str, ...], 
     names = dict(enumerate(("One", "Two", "Three")))
     begin = starts.from_labels(ids[:3], np.arange(3), names, {"from": "table"})
     codes = starts.begin(store, NewLabelling(corpus.id, f"{corpus_name} codes", people[0]), begin)
-    form = work.TaskForm(
+    form = tasks.TaskForm(
         corpus.id, f"{corpus_name} task", people[0], (), DistributionPlan(people, 0.0), longest=1, blind=True,
-        start=work.START_CLUSTERS, start_id=codes.id, sample=SampleForm(n),
+        start=tasks.START_CLUSTERS, start_id=codes.id, sample=SampleForm(n),
     )  # fmt: skip
-    return work.make(store, form)
+    return tasks.make(store, form)
 
 
 def open_task(page: Page, app: App, corpus: str, person: str) -> None:

@@ -18,7 +18,7 @@ from themescope.core.records.stored import JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.queue import control as commands
-from themescope.jobs.services.installation import demo
+from themescope.jobs.services import installation
 
 DOCUMENTS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 UNUSED = ("kmeans", "tfidf", "static-wikipedia", "triplets-sen-titles-wikipedia", "map of", "Embed", "Find themes")
@@ -40,7 +40,7 @@ def demonstrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("tutorials") / "home"
     store = Store(Settings.in_folder(home))
     store.migrate()
-    for job in reversed(demo.seed_demo(store)):  # what depends on a cancelled job would fail
+    for job in reversed(installation.seed_demo(store)):  # what depends on a cancelled job would fail
         if any(word in job.title for word in UNUSED) and "Train" not in job.title:
             commands.cancel(store, job.id)
     with serving(home) as url:

@@ -9,7 +9,7 @@ from tests.jobs.helpers import PatientRunner
 from themescope.core.records.stored import JobRecord
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.language_models import requests
+from themescope.jobs.common import language_models
 from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.queue.control import enqueue
 
@@ -56,6 +56,6 @@ def runner(sqlite_store: Store) -> PatientRunner:
 @pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Language models are asked twice, without waiting in between."""
-    monkeypatch.setattr(requests, "PAUSE_S", 0.001)
-    monkeypatch.setattr(requests, "ATTEMPTS", 2)
-    monkeypatch.setattr(requests, "_POLL_S", 0.01)
+    monkeypatch.setattr(language_models, "PAUSE_S", 0.001)
+    monkeypatch.setattr(language_models, "ATTEMPTS", 2)
+    monkeypatch.setattr(language_models, "_POLL_S", 0.01)

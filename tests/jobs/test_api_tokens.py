@@ -14,8 +14,8 @@ from themescope.db import tables as t
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.services.accounts import people
-from themescope.jobs.services.accounts.people import TooManyAttempts, sign_in
+from themescope.jobs.services import people
+from themescope.jobs.services.people import TooManyAttempts, sign_in
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 SECRET = "correct horse battery"

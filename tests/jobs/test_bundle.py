@@ -18,7 +18,7 @@ from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.archive import MANIFEST
+from themescope.jobs.common.files import MANIFEST
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession

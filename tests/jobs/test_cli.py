@@ -19,7 +19,7 @@ from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.queue import runner
 from themescope.jobs.queue.control import enqueue
-from themescope.jobs.services.installation import demo
+from themescope.jobs.services import installation
 
 pytestmark = pytest.mark.usefixtures("sqlite_store")
 
@@ -42,7 +42,7 @@ def corpus(tmp_path: Path) -> str:
 
 
 def test_without_its_text_the_demo_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "_DUMP", "no-such-file")
+    monkeypatch.setattr(installation, "_DUMP", "no-such-file")
     result = call("jobs", "demo")
     assert result.exit_code == 2 and "pip install 'themescope[demo]'" in result.stderr
 
@@ -236,7 +236,7 @@ def test_help_and_completion_import_nothing_heavy() -> None:
         done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
         assert "doctor" in done.stdout
         imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-        assert "themescope.jobs.cli.shell" in imported
+        assert "themescope.jobs.cli.main" in imported
         assert not imported & {"numpy", "sqlalchemy", "themescope.jobs.cli.work"}
 
 

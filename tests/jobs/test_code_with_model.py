@@ -23,12 +23,11 @@ from themescope.db.repositories.jobs import Jobs
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.labelled import judged_sentences, placed_sentences, provenance_of
-from themescope.jobs.common.language_models.coding import CodingRequest, estimate, newest_result, plan_of
-from themescope.jobs.common.language_models.requests import Endpoint
+from themescope.jobs.common.language_models import CodingRequest, Endpoint, estimate, newest_result, plan_of
 from themescope.jobs.queue.runner import JobFailed, resume_here, run_here
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import coded_text, left_out
-from themescope.jobs.services.labelling.methods import methods_section
+from themescope.jobs.services.labelling.codebook import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
 
 pytestmark = pytest.mark.usefixtures("short_pauses")

@@ -27,11 +27,11 @@ from themescope.jobs.api.problems import Caller
 from themescope.jobs.api.routes import corpora, runs
 from themescope.jobs.bundles.labellings import export_document
 from themescope.jobs.cli.main import main
-from themescope.jobs.common.importing.columns import waves_of
+from themescope.jobs.common.columns import waves_of
 from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.services import corpus_edits, search, table_files
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.report.project import project_report
+from themescope.jobs.services.report import project_report
 
 
 @pytest.fixture(scope="module")

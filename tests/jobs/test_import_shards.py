@@ -14,9 +14,9 @@ from themescope.core.errors import ReadError
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.jsonl import Jsonl
 from themescope.core.types import SILENT, Reader, Report
-from themescope.jobs.common.importing import import_shards
-from themescope.jobs.common.importing.import_shards import Parsed, ShardLog, parsed_shards
-from themescope.jobs.executors.base import LocalConfig, LocalExecutor
+from themescope.jobs.common import import_shards
+from themescope.jobs.common.import_shards import Parsed, ShardLog, parsed_shards
+from themescope.jobs.executors import LocalConfig, LocalExecutor
 
 SHARD = 2_000
 

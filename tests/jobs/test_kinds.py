@@ -276,7 +276,7 @@ class TestMaps:
             return place(fitted, shard)
 
         monkeypatch.setattr(FittedMap, "__call__", noted)
-        monkeypatch.setattr("themescope.jobs.executors.base.available_cores", lambda: 1)
+        monkeypatch.setattr("themescope.jobs.executors.available_cores", lambda: 1)
         made = do(modelled, "project", corpus="C", model="M", settings={"epochs": 5, "landmarks": 1_000})
         assert made["points"] == made["sampled_from"] == 30 * 49
         marks = sample(30 * 49, 1_000, 0)

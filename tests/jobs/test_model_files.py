@@ -11,7 +11,7 @@ import pytest
 from tests.jobs.helpers import wait_for
 from themescope.db.store import Store
 from themescope.jobs.queue.worker import Worker
-from themescope.jobs.services.installation.health import Examined, examine
+from themescope.jobs.services.installation import Examined, examine
 
 LONG_AGO = 200_000.0
 
@@ -33,8 +33,8 @@ def enter(store: Store, artifact: str) -> None:
 
 def told(store: Store, monkeypatch: pytest.MonkeyPatch, name: str = "model files") -> Examined:
     monkeypatch.setenv("THEMESCOPE_HOME", str(store.settings.home))
-    monkeypatch.setattr("themescope.jobs.services.installation.health._accelerator", lambda: iter(()))
-    monkeypatch.setattr("themescope.jobs.services.installation.health._word_vectors", lambda: iter(()))
+    monkeypatch.setattr("themescope.jobs.services.installation._accelerator", lambda: iter(()))
+    monkeypatch.setattr("themescope.jobs.services.installation._word_vectors", lambda: iter(()))
     return next(check for check in examine() if check.name == name)
 
 

@@ -18,8 +18,7 @@ from themescope.core.records.stored import RunRecord
 from themescope.core.types import Article, Paragraph, Section, Split
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.language_models.coding import agreed_digest, materials_of_run
-from themescope.jobs.common.language_models.requests import LONGEST_ANSWER, Endpoint
+from themescope.jobs.common.language_models import LONGEST_ANSWER, Endpoint, agreed_digest, materials_of_run
 from themescope.jobs.kinds.themes import restored
 from themescope.jobs.queue.runner import run_here
 

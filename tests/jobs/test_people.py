@@ -14,7 +14,7 @@ from themescope.core.records.stored import Role
 from themescope.db.records import SignInMethod
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 
 SECRET = "correct horse battery"
 pytestmark = pytest.mark.usefixtures("cheap_passwords")

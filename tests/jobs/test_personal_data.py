@@ -17,7 +17,7 @@ from themescope.db.repositories.people import Replacement, person_columns
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 

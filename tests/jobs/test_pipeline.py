@@ -16,7 +16,7 @@ from themescope.jobs.cli.main import main
 from themescope.jobs.common.articles import sampled_articles
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services import pipeline
-from themescope.jobs.services.installation.demo import import_sample
+from themescope.jobs.services.installation import import_sample
 from themescope.jobs.services.pipeline import Choices, queue_pipeline, steps_of
 
 KINDS = ["embed", "find-themes", "project"]

@@ -19,7 +19,7 @@ from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.types import Ids, Split
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.common.importing.columns import without_waves
+from themescope.jobs.common.columns import without_waves
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 

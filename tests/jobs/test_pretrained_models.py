@@ -31,7 +31,7 @@ from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.models import NOT_STORED, add_model, find_model, selectable_models
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.installation.demo import demo_dump
+from themescope.jobs.services.installation import demo_dump
 
 DEFAULT_MODEL = default_model()
 

@@ -22,11 +22,11 @@ from themescope.core.errors import Cancelled, ExecutorError, ReadError
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.formats import preview, sample
 from themescope.core.types import SILENT, CodingUnit, NullReport, Report
-from themescope.jobs.common.importing import reading
-from themescope.jobs.common.importing.import_shards import ParseShard
-from themescope.jobs.common.importing.reading import call_apart, each_apart, preview_of, read_files, time_limit
+from themescope.jobs.common import reading
+from themescope.jobs.common.import_shards import ParseShard
 from themescope.jobs.common.models import language_of_file
-from themescope.jobs.executors.base import Failure
+from themescope.jobs.common.reading import call_apart, each_apart, preview_of, read_files, time_limit
+from themescope.jobs.executors import Failure
 
 
 @pytest.fixture(autouse=True)

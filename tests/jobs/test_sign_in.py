@@ -17,8 +17,8 @@ from themescope.db.records import SignInMethod
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
-from themescope.jobs.services.accounts.people import TooManyAttempts, session_of
+from themescope.jobs.services import people
+from themescope.jobs.services.people import TooManyAttempts, session_of
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 ADDRESS = "192.0.2.7"

@@ -15,8 +15,8 @@ from themescope.core.records.stored import JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.queue.control import enqueue
-from themescope.jobs.services.installation import health as health_module
-from themescope.jobs.services.installation.health import Health
+from themescope.jobs.services import installation
+from themescope.jobs.services.installation import Health
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_servers_that_do_not_answer_are_not_named(themescope_home: Path) -> None
 
 
 def test_a_part_without_an_answer_holds_up_nobody(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health_module, "_ANSWER_S", 0.05)
+    monkeypatch.setattr(installation, "_ANSWER_S", 0.05)
     asked, answered = [], threading.Event()
 
     def is_current() -> bool:

@@ -72,13 +72,13 @@ def test_a_bundle_of_a_large_corpus(large: Store, tmp_path: Path) -> None:
 
 
 def test_the_doctor_names_a_damaged_file(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from themescope.jobs.services.installation import health
+    from themescope.jobs.services import installation
 
-    monkeypatch.setattr(health, "_accelerator", lambda: iter(()))
-    monkeypatch.setattr(health, "_word_vectors", lambda: iter(()))
+    monkeypatch.setattr(installation, "_accelerator", lambda: iter(()))
+    monkeypatch.setattr(installation, "_word_vectors", lambda: iter(()))
 
-    def look(vectors: bool = False) -> list[health.Examined]:
-        return [check for check in health.examine(vectors) if check.name == "vector files"]
+    def look(vectors: bool = False) -> list[installation.Examined]:
+        return [check for check in installation.examine(vectors) if check.name == "vector files"]
 
     assert look() == []
     do(large, "embed", corpus="C", model="mean")

@@ -21,7 +21,7 @@ from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.bundles.labellings import export_document, from_lines, store_document, to_lines
 from themescope.jobs.cli.main import main
-from themescope.jobs.common.importing.columns import normalised, waves_of
+from themescope.jobs.common.columns import normalised, waves_of
 from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.kinds.append_corpus import AppendConfig, coming
 from themescope.jobs.queue.control import enqueue

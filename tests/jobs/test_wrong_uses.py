@@ -15,7 +15,7 @@ from themescope.core.errors import ConfigError, DataError
 from themescope.core.paths import working_folder
 from themescope.db.settings import Settings, sqlite_path
 from themescope.jobs.cli import __main__ as entry
-from themescope.jobs.cli import lists_of_sentences
+from themescope.jobs.cli import lists
 from themescope.jobs.queue.control import sentence_for
 from themescope.jobs.services.table_files import csv_text
 
@@ -46,7 +46,7 @@ def test_what_cannot_be_the_output_is_refused_before_any_work(
 ) -> None:
     (sentences.parent / "folder.csv").mkdir()
     (sentences.parent / "link.csv").hardlink_to(sentences)
-    monkeypatch.setattr(lists_of_sentences, "_model", None)
+    monkeypatch.setattr(lists, "_model", None)
     before = sentences.read_bytes()
     result = call(*COMMANDS[command], "s.csv", "--out", out)
     assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
@@ -65,7 +65,7 @@ def test_a_full_disk_leaves_the_file_that_was_there(
 
     vectors = np.random.default_rng(0).normal(size=(len(ROWS), 8)).astype(np.float32)
     model = SimpleNamespace(encode=lambda texts: vectors[: len(texts)], calibration=DEFAULT_CALIBRATION)
-    monkeypatch.setattr(lists_of_sentences, "_model", lambda *_: model)
+    monkeypatch.setattr(lists, "_model", lambda *_: model)
     with monkeypatch.context() as patched:
         patched.setattr(os, "replace", full)
         result = call(*COMMANDS[command], "s.csv", "--out", str(out))

@@ -36,7 +36,7 @@ from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata
-from themescope.jobs.common.archive import MANIFEST
+from themescope.jobs.common.files import MANIFEST
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.importing import Codings
 from themescope.jobs.services.labelling import files, starts, tables

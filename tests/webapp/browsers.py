@@ -12,7 +12,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from themescope.webapp.routes import api, sign_in, status
+from themescope.webapp.routes import api, middleware, sign_in
 from themescope.webapp.routes.middleware import REFUSED, HostCheck, SecurityHeaders, SessionCheck
 from themescope.webapp.shared import people
 
@@ -35,7 +35,7 @@ async def stream(websocket: WebSocket) -> None:
 
 APP = Starlette(
     routes=[
-        *status.ROUTES,
+        *middleware.STATUS,
         *sign_in.ROUTES,
         *api.ROUTES,
         Route("/{path:path}", inside, methods=["GET", "PUT", "DELETE", "POST"]),

@@ -17,7 +17,7 @@ from tests.webapp.filled import fill
 from themescope.core.records.stored import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared import components
 

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from tests.webapp.browsers import SECRET, admitted, browser, form_token, signed_in, submit, token_of
 from themescope.core.errors import AccessError
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 from themescope.webapp.routes import sign_in
 from themescope.webapp.routes.sign_in import EXPIRED
 

@@ -10,7 +10,8 @@ from themescope.core.errors import DuplicateNameError, UnknownNameError
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.kinds import JobCard
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.routes.addresses import ROUTES, addresses
+from themescope.webapp.routes.api import ADDRESSES as ROUTES
+from themescope.webapp.routes.api import addresses
 from themescope.webapp.shared.pages import PageKeys
 
 

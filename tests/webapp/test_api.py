@@ -22,7 +22,7 @@ from themescope.db.records import NewItem, NewLabelling, NewTask
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.api import application
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.routes.api import MISSING, MOST_BYTES

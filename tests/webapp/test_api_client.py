@@ -22,7 +22,7 @@ from themescope.core.errors import ConfigError, DataError, RequestError
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
 from themescope.jobs.api.application import description
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 

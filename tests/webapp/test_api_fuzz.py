@@ -42,7 +42,7 @@ from themescope.jobs.api.problems import Caller
 from themescope.jobs.api.routes import labellings
 from themescope.jobs.api.routes.labellings import LabellingStart, LabellingToCreate
 from themescope.jobs.kinds import REGISTRY
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 
 logger = logging.getLogger(__name__)
 ROLES = {"ada": Role.ADMIN, "lea": Role.LABELLER, "val": Role.VIEWER}

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.bad_files import write_bad
 from themescope.db.store import Store
-from themescope.webapp.shared.input_files import SERVER_PATH
+from themescope.webapp.shared.forms import SERVER_PATH
 
 Open = Callable[..., AppTest]
 

@@ -15,7 +15,7 @@ from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import qda_projects, starts
-from themescope.webapp.shared.input_files import SERVER_PATH
+from themescope.webapp.shared.forms import SERVER_PATH
 
 Open = Callable[..., AppTest]
 

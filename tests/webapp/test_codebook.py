@@ -14,7 +14,7 @@ from themescope.core.labelling.task_items import training_items
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.codebook import CODES, FILES, GOLD, VERSIONS

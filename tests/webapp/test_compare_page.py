@@ -15,10 +15,10 @@ from tests.webapp.hands import jobs_of
 from themescope.core.metrics import statistics
 from themescope.core.records.stored import ScoreRecord
 from themescope.db.store import Store
-from themescope.webapp.features.compare import exports, method_table
+from themescope.webapp.features.compare import method_table
 from themescope.webapp.features.compare import pairs as partition_pair
+from themescope.webapp.shared import compare_queries
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.results import compare_queries
 
 FIRST, SECOND = "net · Iclust", f"{MODEL} · Iclust"
 COMPARISONS = "compare_tests"
@@ -103,16 +103,16 @@ def test_a_comparison_leaves_as_csv(compared: Store, open_page: Open) -> None:
     with compared.reading() as r:
         benchmark = r.benchmarks.by_name(SEVERAL)
     found = _comparison(benchmark)
-    rows = list(csv.DictReader(io.StringIO(exports.as_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(method_table.as_csv(found))))
     assert [(row["model"], row["seeds"], row["group_ami"]) for row in rows] == [("net", "2", "a"), (MODEL, "1", "a"), (
         compare_queries.NO_VECTORS, "1", "a")]  # fmt: skip
     assert float(rows[0]["ami"]) == pytest.approx(0.66) and rows[0]["last_place_ami"] == "3"
     assert found.family is not None
-    pairs = list(csv.DictReader(io.StringIO(exports.comparisons_csv(found.family, found.names))))
+    pairs = list(csv.DictReader(io.StringIO(method_table.comparisons_csv(found.family, found.names))))
     assert len(pairs) == 3 and float(pairs[0]["difference"]) == pytest.approx(0.35)
 
 
-def _comparison(benchmark: object) -> exports.Comparison:
+def _comparison(benchmark: object) -> method_table.Comparison:
     methods = compare_queries.methods(benchmark)  # type: ignore[arg-type]
     means = compare_queries.means(methods, ["ami"])
     return method_table.compared(benchmark, methods, means, "ami")  # type: ignore[arg-type]

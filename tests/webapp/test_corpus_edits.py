@@ -14,7 +14,7 @@ from tests.webapp.filled import CORPUS
 from tests.webapp.hands import press
 from tests.webapp.test_article_clusters import nile
 from themescope.db.store import Store
-from themescope.jobs.common.importing.columns import waves_of
+from themescope.jobs.common.columns import waves_of
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services import corpus_edits
 

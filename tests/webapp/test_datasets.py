@@ -15,7 +15,7 @@ from themescope.core.types import UNREADABLE
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 from themescope.jobs.services.labelling import starts
 
 Open = Callable[..., AppTest]

@@ -14,8 +14,7 @@ from themescope.core.records.stored import Role
 from themescope.db.records import NewItem, NewTask
 from themescope.db.repositories.failures import CollectedFailure
 from themescope.db.store import Store
-from themescope.jobs.services import failures
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import failures, people
 from themescope.jobs.services.labelling.session import LabellingSession
 
 Open = Callable[..., AppTest]

@@ -16,10 +16,9 @@ from tests.webapp.hands import press, words_of
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.services import corpus_edits
+from themescope.jobs.services import corpus_edits, tasks
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.tasks import work
-from themescope.jobs.services.tasks.work import TaskForm
+from themescope.jobs.services.tasks import TaskForm
 from themescope.webapp.features import estimates as state
 
 Open = Callable[..., AppTest]
@@ -97,7 +96,7 @@ def test_the_steps_follow_what_people_have_done(sqlite_store: Store, open_page: 
     plan = DistributionPlan(("Ada",), 0.0, 1)
     with sqlite_store.reading() as r:
         articles = tuple(article.id for article in r.corpora.articles(corpus.id))
-    work.make(sqlite_store, TaskForm(corpus.id, "T", "Ada", articles, plan, start_id=codes.id))
+    tasks.make(sqlite_store, TaskForm(corpus.id, "T", "Ada", articles, plan, start_id=codes.id))
     at = open_page("estimates")
     assert next(button.label for button in at.button if button.key == "next-step") == "Code"
     assert words_of(at).count(":material/check_circle:") == 2

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 
 Open = Callable[..., AppTest]
 FORMS = [

@@ -21,8 +21,8 @@ from themescope.jobs.services.labelling import starts
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.features.coding import LABELLING, NEW, SURFACE, VIEW
 from themescope.webapp.shared import navigation, projects
+from themescope.webapp.shared.compare_queries import SORT, edit_view
 from themescope.webapp.shared.pages import PageKeys
-from themescope.webapp.shared.results.compare_queries import SORT, edit_view
 
 Open = Callable[..., AppTest]
 WEBAPP = Path(__file__).parents[2] / "webapp"

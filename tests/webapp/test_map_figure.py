@@ -12,8 +12,7 @@ from themescope.webapp.features.map import figure
 from themescope.webapp.features.map.figure import BELOW, NO_LEGEND, RIGHT, FigureSettings
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view.component import Canvas
-from themescope.webapp.map_view.geometry import Grid, frame_of
-from themescope.webapp.map_view.scene import Colouring, Scene
+from themescope.webapp.map_view.scene import Colouring, Grid, Scene, frame_of
 from themescope.webapp.shared.figures import tones
 
 SVG = "{http://www.w3.org/2000/svg}"

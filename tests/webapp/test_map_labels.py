@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.webapp.features.map import colourings
-from themescope.webapp.map_view import geometry
-from themescope.webapp.map_view.geometry import UNITS
+from themescope.webapp.map_view import scene
 from themescope.webapp.map_view.labels import (
     CATEGORIES,
     CLOSER,
@@ -23,7 +22,7 @@ from themescope.webapp.map_view.labels import (
     names_of,
     placed,
 )
-from themescope.webapp.map_view.scene import MANY
+from themescope.webapp.map_view.scene import MANY, UNITS
 
 WORDS = ["tax", "law", "god", "sport", "wind", "wage", "court", "video", "boxing", "school", "river", "vote", "war"]
 
@@ -194,5 +193,5 @@ def test_ranges_are_ordered_and_hold_every_value(values: list[float], parts: int
 
 @given(st.lists(st.integers(0, 50), unique=True, max_size=30), st.lists(st.integers(0, 50), max_size=30))
 def test_rows_of_ids_are_in_the_order_of_the_request(among: list[int], wanted: list[int]) -> None:
-    found = geometry.rows_of(np.array(among, np.int64), np.array(wanted, np.int64))
+    found = scene.rows_of(np.array(among, np.int64), np.array(wanted, np.int64))
     assert found.tolist() == [among.index(i) for i in wanted if i in among]

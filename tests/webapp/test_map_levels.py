@@ -13,11 +13,11 @@ from PIL import Image
 from tests.webapp.test_map_view import canvas_of, scene_of
 from themescope.core.projection import inside
 from themescope.webapp.features.map import controls
-from themescope.webapp.map_view import component, geometry, levels
-from themescope.webapp.map_view.events import handle
-from themescope.webapp.map_view.geometry import UNITS
-from themescope.webapp.map_view.levels import Levels, density, levels_of
-from themescope.webapp.map_view.scene import MapState
+from themescope.webapp.map_view import component, labels
+from themescope.webapp.map_view import scene as geometry
+from themescope.webapp.map_view.component import handle
+from themescope.webapp.map_view.labels import Levels, density, levels_of
+from themescope.webapp.map_view.scene import UNITS, MapState
 
 
 @st.composite
@@ -43,10 +43,10 @@ def test_every_point_is_in_one_tile_and_all_are_in_some(points: np.ndarray, whol
     tiles = tiles_of(found)
     assert len({place for place, _ in tiles}) == len(tiles)
     for (level, x, y), rows in tiles:
-        assert 0 < len(rows) <= (capacity if len(tiles) > 1 and level < levels.DEEPEST else len(points))
+        assert 0 < len(rows) <= (capacity if len(tiles) > 1 and level < labels.DEEPEST else len(points))
         side = 65_536 >> level
         assert (points[rows].astype(np.int64) // side == (x, y)).all()
-        if level == levels.DEEPEST:
+        if level == labels.DEEPEST:
             assert len(np.unique(points[rows], axis=0)) == 1
 
 
@@ -71,8 +71,8 @@ def test_the_order_is_stable_and_places_lead_back_to_rows(points: np.ndarray, ca
 def test_answers_keep_to_the_budget(points: np.ndarray, capacity: int, wanted: list[int]) -> None:
     found = levels_of(points, 0, capacity)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels, "BATCH_POINTS", 50)
-        patch.setattr(levels, "FIRST_POINTS", 50)
+        patch.setattr(labels, "BATCH_POINTS", 50)
+        patch.setattr(labels, "FIRST_POINTS", 50)
         sent, first = found.batch(wanted), found.first()
     known = [i for i in dict.fromkeys(wanted) if 0 <= i < len(found.tiles)]
     assert sent == known[: len(sent)] and (len(sent) > 0) == (len(known) > 0)

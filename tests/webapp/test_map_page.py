@@ -24,10 +24,9 @@ from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.map.figure import FigureSettings
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
-from themescope.webapp.map_view.geometry import frame_of
-from themescope.webapp.shared import queries
+from themescope.webapp.map_view.scene import frame_of
+from themescope.webapp.shared import compare_queries, queries
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.results import compare_queries
 
 Open = Callable[..., AppTest]
 __all__ = ["analysed"]

@@ -12,12 +12,24 @@ from hypothesis import strategies as st
 from tests.core.projection.test_geometry import crossed
 from themescope.core.records.stored import ArticleRecord
 from themescope.webapp.features import map as map_page
-from themescope.webapp.map_view import component, parts
-from themescope.webapp.map_view.component import Canvas, outline_of
-from themescope.webapp.map_view.events import handle
-from themescope.webapp.map_view.geometry import UNITS, Grid
-from themescope.webapp.map_view.parts import ADD, CATEGORY, REPLACE, SHAPE, SUBTRACT, MapPart, part_of
-from themescope.webapp.map_view.scene import MANY, Colouring, MapState, Scene
+from themescope.webapp.map_view import component
+from themescope.webapp.map_view import scene as parts
+from themescope.webapp.map_view.component import Canvas, handle, outline_of
+from themescope.webapp.map_view.scene import (
+    ADD,
+    CATEGORY,
+    MANY,
+    REPLACE,
+    SHAPE,
+    SUBTRACT,
+    UNITS,
+    Colouring,
+    Grid,
+    MapPart,
+    MapState,
+    Scene,
+    part_of,
+)
 from themescope.webapp.shared.figures import tones
 
 CORNER = st.tuples(st.integers(-UNITS, 2 * UNITS), st.integers(-UNITS, 2 * UNITS))

@@ -19,13 +19,13 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.event_loops import run
-from themescope.webapp.routes.first_page import FirstPage
 from themescope.webapp.routes.middleware import (
     FOREIGN_HOST,
     FOREIGN_ORIGIN,
     HTTPS_ONLY,
     SECURITY_HEADERS,
     Compression,
+    FirstPage,
     HostCheck,
     SecurityHeaders,
     page_policy,

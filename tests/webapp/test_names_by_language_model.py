@@ -12,7 +12,7 @@ from themescope.core.records.stored import JobRecord, LabellingRecord, Sharing
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
-from themescope.webapp.shared.labelling.codebook_view import TITLE
+from themescope.webapp.shared.labelling import TITLE
 
 __all__ = ["analysed"]
 Open = Callable[..., AppTest]

@@ -16,7 +16,7 @@ from themescope.core.labelling.partition import UNASSIGNED
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import judged_sentences
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.coding.new_sentences import ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY
+from themescope.webapp.features.coding.rest import ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY
 
 Open = Callable[..., AppTest]
 

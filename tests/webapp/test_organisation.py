@@ -17,7 +17,7 @@ from tests.webapp.browsers import INSIDE, admitted, browser, token_of
 from themescope.core.records.stored import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 from themescope.webapp.routes import sign_in
 from themescope.webapp.routes.middleware import REFUSED
 from themescope.webapp.shared.people import form_token

@@ -18,7 +18,7 @@ from themescope.db import tables as t
 from themescope.db.records import TripletSetRecord
 from themescope.db.store import Store
 from themescope.webapp.features.train import form
-from themescope.webapp.shared import input_files
+from themescope.webapp.shared import forms
 from themescope.webapp.shared.choose import BROKEN
 
 Open = Callable[..., AppTest]
@@ -102,7 +102,7 @@ def test_a_file_that_is_dropped_on_home_is_in_the_form_of_imports(
 ) -> None:
     (tmp_path / "towns.txt").write_text("A town. It lies there.\n", encoding="utf-8")
     at = open_page("import")
-    at.session_state[input_files.HANDED_OVER] = (tmp_path / "towns.txt",)
+    at.session_state[forms.HANDED_OVER] = (tmp_path / "towns.txt",)
     at.run()
     assert not at.exception and at.dataframe[0].value["Unit"].tolist() == ["A town.", "It lies there."]
     assert not press(at, "Choose other files").dataframe

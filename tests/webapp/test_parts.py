@@ -29,7 +29,7 @@ from themescope.db.settings import is_loopback
 from themescope.db.store import Store
 from themescope.jobs.common import files as uploads
 from themescope.webapp import start
-from themescope.webapp.shared import components, forms, input_files, queries, text
+from themescope.webapp.shared import components, forms, queries, text
 from themescope.webapp.shared.figures import THEMES, IntervalRow, interval_figure
 
 
@@ -154,13 +154,13 @@ class FakeUpload:
 
 
 def test_uploads_with_one_name_are_all_kept(tmp_path: Path) -> None:
-    paths = input_files.keep([FakeUpload("a/x.txt", b"1"), FakeUpload("b/x.txt", b"2")], tmp_path)
+    paths = forms.keep([FakeUpload("a/x.txt", b"1"), FakeUpload("b/x.txt", b"2")], tmp_path)
     assert [p.read_bytes() for p in paths] == [b"1", b"2"]
     assert all(tmp_path / "uploads" in p.parents for p in paths)
 
 
 def test_old_uploads_are_swept(tmp_path: Path) -> None:
-    (path,) = input_files.keep([FakeUpload("x.txt", b"1")], tmp_path)
+    (path,) = forms.keep([FakeUpload("x.txt", b"1")], tmp_path)
     uploads.remove_old(tmp_path / "uploads")
     assert path.exists()
     uploads.remove_old(tmp_path / "uploads", now=path.stat().st_mtime + 8 * 86_400)

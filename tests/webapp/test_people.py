@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from themescope.db.store import Store
-from themescope.jobs.services.accounts.people import LONGEST_NAME, tidy
+from themescope.jobs.services.people import LONGEST_NAME, tidy
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared import people
 

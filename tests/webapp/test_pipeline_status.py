@@ -13,7 +13,7 @@ from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.pipeline import queue_pipeline
 from themescope.webapp.features.texts import import_form
-from themescope.webapp.shared.frame import header
+from themescope.webapp.shared import header
 
 Open = Callable[..., AppTest]
 LINES = "\n".join(f"Sentence {i} about rivers and their towns." for i in range(8))

@@ -26,7 +26,7 @@ from themescope.webapp.features.coding.actions import ACTIONS, HANDLERS, dispatc
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.features.coding.toolbar import bar_data
 from themescope.webapp.shared.choose import BROKEN
-from themescope.webapp.shared.results.compare_queries import SORT, selection_view
+from themescope.webapp.shared.compare_queries import SORT, selection_view
 
 Open = Callable[..., AppTest]
 KINDS = {

@@ -19,7 +19,7 @@ from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.coding import CODE_KEYS, sentences
 from themescope.webapp.features.coding.actions import ACTIONS, SELECT_FIRST, UNSEEN, dispatch
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.shared.results.compare_queries import CODE, DIFFERS_FROM_PEOPLE, SORT, TABLE
+from themescope.webapp.shared.compare_queries import CODE, DIFFERS_FROM_PEOPLE, SORT, TABLE
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.search import find_everything, holds, parsed, sentences_for
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.shared.frame import search
-from themescope.webapp.shared.frame.search import Listed, link_of
+from themescope.webapp.shared import search
+from themescope.webapp.shared.search import Listed, link_of
 
 Open = Callable[..., AppTest]
 

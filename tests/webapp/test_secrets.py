@@ -43,12 +43,9 @@ from themescope.db.store import Store, Unit
 from themescope.jobs.api.application import description
 from themescope.jobs.api.problems import Caller
 from themescope.jobs.mcp import TOOLS
-from themescope.jobs.services import corpus_edits, failures, search
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import corpus_edits, failures, people, report, search, tasks
 from themescope.jobs.services.labelling import files, starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.report import project
-from themescope.jobs.services.tasks import work
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.people import new_token
 
@@ -111,14 +108,14 @@ def secretive(store: Store) -> None:
         banks = [s.id for s in w.corpora.sentences(nile.id)]
     gold = labelled(store, corpus.id, "ada", "GOLDFINCH", "GOLDCREST", ids[:6], Sharing.GOLD)
     plan = DistributionPlan(("lea", "ben"), 1.0, 2)
-    form = work.TaskForm(
+    form = tasks.TaskForm(
         corpus.id, "Rivers coded", "ada", (danube.id, nile.id), plan, blind=True, gold_id=gold.id, gold_share=0.77
     )
-    task = work.make(store, form)
+    task = tasks.make(store, form)
     with store.reading() as r:
         items = r.tasks.items(task.id)
     for person in ("lea", "ben"):
-        work.open_item(store.by(lambda who=person: who), next(i.id for i in items if i.person == person))
+        tasks.open_item(store.by(lambda who=person: who), next(i.id for i in items if i.person == person))
     with store.reading() as r:
         bens = next(m.labelling_id for m in r.tasks.members(task.id) if m.person == "ben")
     session = LabellingSession(store, bens or 0, "ben")
@@ -392,7 +389,7 @@ def asked_of_the_store(store: Store, person: str) -> dict[str, str]:
     with own.reading() as r:
         corpus, known = r.corpora.get(1), r.labellings.list(1)
     for long in (False, True):
-        found[f"report {long}"] = project.report_file(own, corpus, known, ".md", long).decode()
+        found[f"report {long}"] = report.report_file(own, corpus, known, ".md", long).decode()
     for one in known:
         found[f"lines of {one.id}"] = files.export_lines(own, one.id)
         found[f"for other programs {one.id}"] = files.label_studio(own, one.id) + files.doccano(own, one.id)

@@ -14,7 +14,7 @@ from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
 from themescope.webapp.features import map
-from themescope.webapp.routes import addresses
+from themescope.webapp.routes import api
 from themescope.webapp.shared import queries, unit_list
 
 Open = Callable[..., AppTest]
@@ -53,7 +53,7 @@ def test_a_link_to_nothing_shows_the_map(kept: int, open_page: Open, asked: str)
 
 
 def test_old_addresses_of_selections_lead_to_the_map() -> None:
-    assert addresses.today("selections", "corpus=Rivers&selections_open=7&selections_part=Compare") == (
+    assert api.today("selections", "corpus=Rivers&selections_open=7&selections_part=Compare") == (
         "map", "corpus=Rivers&map_selection=7&selections_part=Compare",
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from themescope.db.store import Store
 from themescope.jobs.common.files import NO_FOLDERS
-from themescope.webapp.shared.input_files import SERVER_PATH
+from themescope.webapp.shared.forms import SERVER_PATH
 
 Open = Callable[..., AppTest]
 TEXT = "# Towns\n\n## History\n\nIt was founded in 1204.\n"

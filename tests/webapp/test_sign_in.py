@@ -27,8 +27,8 @@ from tests.webapp.browsers import (
 from themescope.core.records.stored import Role
 from themescope.db import tables as t
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
-from themescope.jobs.services.accounts.people import LONGEST_NAME
+from themescope.jobs.services import people
+from themescope.jobs.services.people import LONGEST_NAME
 from themescope.webapp.routes.middleware import PUBLIC, REFUSED
 from themescope.webapp.routes.sign_in import EXPIRED
 from themescope.webapp.shared.people import browser_token, cookie, new_token

@@ -10,8 +10,8 @@ from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
-from themescope.jobs.services.accounts import people as members
+from themescope.jobs.services import people
+from themescope.jobs.services import people as members
 from themescope.webapp.features import REGISTRY
 
 Open = Callable[..., AppTest]

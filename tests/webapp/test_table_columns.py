@@ -10,7 +10,7 @@ from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
-from themescope.webapp.shared.input_files import SERVER_PATH
+from themescope.webapp.shared.forms import SERVER_PATH
 
 Open = Callable[..., AppTest]
 CLAIMS = "claim,motion,score\nGames are violent.,games,1\nGames are fun.,games,2\nSmoking kills.,smoking,3\n"

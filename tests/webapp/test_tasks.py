@@ -17,14 +17,15 @@ from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Role
 from themescope.db.records import ItemRecord, NewLabelling, TaskRecord
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
+from themescope.jobs.services import tasks as work
+from themescope.jobs.services.labelling import agreement as checks
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import checks, work
 from themescope.webapp.features import tasks
 from themescope.webapp.features.coding.queries import neighbours_in_text
 from themescope.webapp.features.tasks import overview
-from themescope.webapp.shared.labelling.codebook_view import Task
+from themescope.webapp.shared.labelling import Task
 
 Open = Callable[..., AppTest]
 

@@ -22,11 +22,11 @@ from themescope.db.records import MapPoints, NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.selections import theme_table
 from themescope.jobs.services.table_files import csv_text
-from themescope.jobs.services.themes import theme_table
 from themescope.webapp.features import themes as state
 from themescope.webapp.features.themes import results
-from themescope.webapp.shared.results import by_column, compare_queries
+from themescope.webapp.shared import by_column, compare_queries
 
 Open = Callable[..., AppTest]
 

@@ -23,13 +23,11 @@ from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
 from themescope.jobs.kinds import check_job
 from themescope.jobs.queue.runner import run_here
-from themescope.webapp.features.triplets import browser, filters
+from themescope.webapp.features.triplets import browser, queries
 from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets import sets as reviews
-from themescope.webapp.features.triplets.filters import ORDERS, TripletFilter
-from themescope.webapp.features.triplets.queries import EvaluatedModel, Export
-from themescope.webapp.shared import components
-from themescope.webapp.shared.results import triplet_queries
+from themescope.webapp.features.triplets.queries import ORDERS, EvaluatedModel, Export, TripletFilter
+from themescope.webapp.shared import components, triplet_queries
 
 Open = Callable[..., AppTest]
 TEST = Split.TEST
@@ -69,7 +67,7 @@ def test_every_part_of_the_filter_is_what_the_cards_say(filled_store: Store) -> 
         TripletFilter(right=(MODEL,), wrong=("second",)): lambda c: first[c.id] > 0 > second[c.id],
     }  # fmt: skip
     for wanted, holds in asked.items():
-        found = filters.ids(chosen, wanted, judges).tolist()
+        found = queries.ids(chosen, wanted, judges).tolist()
         assert found == [c.id for c in every if holds(c)], wanted
 
 
@@ -77,7 +75,7 @@ def test_orders_by_margin(filled_store: Store) -> None:
     chosen, judges = judged(filled_store)
     sorted_by = {}
     for order in ORDERS:
-        found = filters.ids(chosen, TripletFilter(order=order, order_model=MODEL), judges)
+        found = queries.ids(chosen, TripletFilter(order=order, order_model=MODEL), judges)
         sorted_by[order] = page_queries.margins_at(judges[0], found).tolist()
     assert [*sorted_by.values()] == [[-0.25, 0, 0.5, 1], [1, 0.5, 0, -0.25], [0, -0.25, 0.5, 1]]
 
@@ -106,7 +104,7 @@ def test_reviews_narrow_the_view(filled_store: Store, open_page: Open) -> None:
         w.reviews.add(chosen.id, ids[1], "Bob", Verdict.GOOD)
     reviews, found = page_queries.reviews(chosen), np.array(ids)
     expected = {"any": ids, "reviewed": ids[:2], "not reviewed by me": ids, "bad": ids[:1], "ambiguous": []}
-    assert {one: filters.with_reviews(found, reviews, one).tolist() for one in expected} == expected
+    assert {one: queries.with_reviews(found, reviews, one).tolist() for one in expected} == expected
     at = open_page("triplets", set=SET, split="test", review="not reviewed by me", person="Ada")
     assert "Triplet 1 of 3" in words_of(at) and "not reviewed by me" in words_of(at)
     press(press(press(at, "Good"), "Good"), "Good")

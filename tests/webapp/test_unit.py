@@ -23,10 +23,10 @@ from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 from themescope.db.records import ItemState, NewLabelling, TaskRecord
 from themescope.db.store import Store
+from themescope.jobs.services import tasks
 from themescope.jobs.services.labelling import agreement, starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import work
-from themescope.jobs.services.tasks.samples import SampleForm
+from themescope.jobs.services.samples import SampleForm
 from themescope.webapp.features.coding.actions import dispatch
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.features.coding.unit import UnitQueue, handle, unit_data
@@ -91,11 +91,11 @@ def surface(filled_store: Store, open_page: Open) -> Callable[..., Surface]:
 def task_of(store: Store, session: LabellingSession, people: tuple[str, ...] = ("ada",), n: int = 4) -> TaskRecord:
     """A blind sample of n units by the codebook, for everybody."""
     plan = DistributionPlan(people, 1.0 if len(people) > 1 else 0.0, max(len(people), 2))
-    form = work.TaskForm(
-        session.record.corpus_id, "pilot", "ada", (), plan, blind=True, start=work.START_CLUSTERS,
+    form = tasks.TaskForm(
+        session.record.corpus_id, "pilot", "ada", (), plan, blind=True, start=tasks.START_CLUSTERS,
         start_id=session.record.id, sample=SampleForm(n),
     )  # fmt: skip
-    return work.make(store, form)
+    return tasks.make(store, form)
 
 
 def states_of(store: Store, task: TaskRecord, person: str = "ada") -> list[ItemState]:
@@ -107,7 +107,7 @@ def test_a_task_is_coded_unit_by_unit(
     filled_store: Store, codes: LabellingSession, surface: Callable[..., Surface]
 ) -> None:
     task = task_of(filled_store, codes)
-    work.begin_labelling(filled_store, task.id, "ada")
+    tasks.begin_labelling(filled_store, task.id, "ada")
     shown = surface("pilot · ada")
     assert shown.queue.name == "My task: pilot" and shown.data["total"] == 4 and shown.data["done"] == 0
     assert [(code["name"], code["key"]) for code in shown.data["codes"]] == [("One", "1"), ("Two", "2"), ("Three", "3")]
@@ -189,10 +189,10 @@ def test_a_task_that_began_with_codes_is_confirmed(filled_store: Store, surface:
         corpus = r.corpora.list()[0]
         article = r.corpora.articles(corpus.id)[0].id
     plan = DistributionPlan(("ada",), 0.0)
-    task = work.make(
-        filled_store, work.TaskForm(corpus.id, "check", "ada", (article,), plan, start=work.START_SECTIONS)
+    task = tasks.make(
+        filled_store, tasks.TaskForm(corpus.id, "check", "ada", (article,), plan, start=tasks.START_SECTIONS)
     )
-    work.begin_labelling(filled_store, task.id, "ada")
+    tasks.begin_labelling(filled_store, task.id, "ada")
     shown = surface("check · ada")
     total = shown.data["total"]
     for left in range(total):
@@ -209,7 +209,7 @@ def test_a_dispute_shows_both_codes_and_one_key_settles_it(
     task = task_of(filled_store, codes, ("ada", "ben"), n=3)
     made: list[int] = []
     for person, given in (("ada", (1, 1, 2)), ("ben", (1, 3, 2))):
-        made.append(work.begin_labelling(filled_store, task.id, person))
+        made.append(tasks.begin_labelling(filled_store, task.id, person))
         session = LabellingSession(filled_store, made[-1], person)
         for id, code in zip(session.partition.ids.tolist(), given, strict=True):
             session.do(op.assign(session.partition, np.array([id]), code))

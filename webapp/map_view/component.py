@@ -1,7 +1,7 @@
 """The Streamlit component that draws a map, and what the browser sends back.
 
 The points stay in the browser: those of a small map are sent once, those of a large one in tiles as they come into view
-(:mod:`themescope.webapp.map_view.levels`). Hovering, searching and selecting send only a few hundred bytes. The browser
+(:mod:`themescope.webapp.map_view.labels`). Hovering, searching and selecting send only a few hundred bytes. The browser
 sends shapes and places of points, which become sentence ids here; shapes select among all points, drawn or not.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -20,14 +20,20 @@ import numpy.typing as npt
 import streamlit as st
 
 from themescope.core.config import digest_of
-from themescope.webapp.map_view import geometry
+from themescope.webapp.map_view import scene as geometry
 from themescope.webapp.map_view import scene as map_scene
-from themescope.webapp.map_view.events import EVENTS, handle
-from themescope.webapp.map_view.geometry import Rows, Units
-from themescope.webapp.map_view.labels import Name, Texts, names_of
-from themescope.webapp.map_view.levels import Levels, density, levels_of
-from themescope.webapp.map_view.parts import SHAPE
-from themescope.webapp.map_view.scene import Colouring, MapState, Scene, channels
+from themescope.webapp.map_view.labels import Levels, Name, Texts, density, levels_of, names_of
+from themescope.webapp.map_view.scene import (
+    SHAPE,
+    Colouring,
+    MapState,
+    Rows,
+    Scene,
+    Units,
+    camera_of,
+    channels,
+    part_of,
+)
 from themescope.webapp.shared.components import asset
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.text import count, shorten
@@ -464,3 +470,71 @@ def outline_of(units: Units, categories: npt.NDArray[np.int64], names: int) -> l
         closest = rows[np.argsort(distances, kind="stable")[:_SENTENCES]]
         groups.append(AlternativeGroup(kind, near[:_NEAR], closest.tolist()))
     return groups
+
+
+# What the browser sends about a map: selections, clicks, pan and zoom, and requests for tiles
+
+_MOST_TILES = 4_096
+
+EVENTS = ("events", "hover", "hidden", "camera", "tiles", "picture", "outline")
+"""What the browser sends. "events" are those that must not be lost: areas, points, "clear" and what is requested."""
+
+
+def handle(canvas: Canvas, state: MapState, name: str, event: Any) -> None:
+    """Change the state of a map as an event of the browser says; one about other points changes nothing."""
+    if name == "events":
+        _handle_new(canvas, state, event)
+    elif name == "clear":
+        state.clear()
+    elif name == "ask" and isinstance(event, Mapping):  # the page draws what the menus of the map ask for
+        state.asked = str(event.get("what")), str(event.get("value"))
+        state.version += 1
+    elif name == "camera":  # pan and zoom
+        state.camera = camera_of(event)
+    elif name == "outline":  # the canvas whose list of categories and sentences is open
+        state.outlined = str(event)
+    elif name == "hover":  # the point under the pointer has a tooltip
+        row = canvas.row(event)
+        state.tip = int(canvas.scene.ids[row]) if row >= 0 else -1
+    elif canvas.concerns(event):
+        _handle(canvas, state, name, event)
+
+
+def _handle_new(canvas: Canvas, state: MapState, message: Any) -> None:
+    """Handle the events of a list that were not handled before: the browser repeats those that wait."""
+    listed = message.get("list") if isinstance(message, Mapping) else None
+    for event in listed if isinstance(listed, list) else ():
+        number = event.get("number") if isinstance(event, Mapping) else None
+        if isinstance(number, int) and number > state.handled.get(canvas.name, 0):
+            state.handled[canvas.name] = number
+            handle(canvas, state, str(event.get("kind")), event.get("value"))
+
+
+def _handle(canvas: Canvas, state: MapState, name: str, event: Mapping[str, Any]) -> None:
+    if name == "area":  # a shape or a category is selected
+        state.hidden = _categories(canvas, event.get("hidden"))
+        part = part_of(event, len(canvas.colouring.names))
+        if part is not None:
+            state.extend(part, canvas.scene, canvas.units, canvas.colouring)
+    elif name == "point":  # a point was clicked
+        row = canvas.row(event)
+        if row >= 0:
+            state.click(int(canvas.scene.ids[row]))
+    elif name == "hidden":  # in the legend
+        state.hidden = _categories(canvas, event.get("kinds"))
+    elif name == "tiles":  # the browser asks for more
+        held = [number for number in _numbers(event.get("held")) if number < len(canvas.levels.tiles)]
+        state.request_tiles(canvas.digest, held, canvas.levels.batch(_numbers(event.get("wanted"))))
+    elif name == "picture":  # the browser cannot draw the points
+        state.picture = True
+
+
+def _numbers(value: Any) -> list[int]:
+    listed = value[:_MOST_TILES] if isinstance(value, list) else []
+    return list(dict.fromkeys(number for number in listed if isinstance(number, int) and number >= 0))
+
+
+def _categories(canvas: Canvas, kinds: Any) -> list[int]:
+    known = len(canvas.colouring.names)
+    listed = kinds if isinstance(kinds, Sequence) else ()
+    return sorted({-1 if kind == known else kind for kind in listed if isinstance(kind, int) and 0 <= kind <= known})

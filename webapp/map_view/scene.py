@@ -6,6 +6,7 @@ shown.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,14 +18,140 @@ import streamlit as st
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.operations import Origin
+from themescope.core.projection import Polygon, inside
 from themescope.core.records.stored import ArticleRecord, MapRecord
 from themescope.core.types import Ids, Points, Sentence
-from themescope.webapp.map_view import geometry
-from themescope.webapp.map_view.geometry import Grid, Rows, Units
-from themescope.webapp.map_view.parts import MapPart, after
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import queries, selections
 from themescope.webapp.shared.figures import Tones
-from themescope.webapp.shared.selections import selections
+
+# Points and shapes on the integer grid of a map. Plain functions without Streamlit, so that tests cover them
+
+Units = npt.NDArray[np.uint16]  # (n, 2) coordinates on the grid of a map
+Rows = npt.NDArray[np.intp]  # (m,) rows of a scene
+
+UNITS = 65_535
+"""Largest coordinate of the grid."""
+_MARGIN = 0.1
+"""Share of the grid left free on every side."""
+_MOST_CORNERS = 1_000
+MANY_POINTS = 50_000
+"""Number of points above which shapes are compared with cells of the grid first."""
+_CELLS, _CELL = 256, 256
+_OUTLIERS = 0.002
+"""Share of the points at each border that the initial view leaves out."""
+_FRAME_POINTS = 100_000
+_SIZES, _SMALLEST = ((500, 8.0), (2_000, 6.0), (50_000, 4.0)), 2.5
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A square grid of 65,536 lines each way around the points of a map, the same for every filter of it."""
+
+    x: float
+    y: float
+    """Lower left corner."""
+    step: float
+    """Distance between two grid lines, in units of the map."""
+
+    @classmethod
+    def around(cls, points: Points) -> Grid:
+        """Return the grid of (n, 2) points, n at least 1."""
+        low, high = points.min(axis=0).astype(np.float64), points.max(axis=0).astype(np.float64)
+        span = float((high - low).max()) or 1.0
+        width = span / (1 - 2 * _MARGIN)
+        corner = (low + high) / 2 - width / 2
+        return cls(float(corner[0]), float(corner[1]), width / UNITS)
+
+    def units(self, points: Points) -> Units:
+        """Return the (n, 2) nearest grid coordinates; points outside the grid are moved to its border."""
+        at = (np.asarray(points, np.float64) - (self.x, self.y)) / self.step
+        return np.clip(np.rint(at), 0, UNITS).astype(np.uint16)
+
+
+def rows_of(among: Ids, wanted: Ids) -> Rows:
+    """Return the rows of ``among`` (unique ids) that hold ``wanted``, in that order, without missing ids."""
+    if not len(among) or not len(wanted):
+        return np.empty(0, dtype=np.intp)
+    if (among[1:] > among[:-1]).all():  # as in every stored map; sorting millions of ids takes a second
+        at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)
+    else:
+        order = np.argsort(among, kind="stable")
+        at = order[np.minimum(np.searchsorted(among, wanted, sorter=order), len(order) - 1)]
+    return at[among[at] == wanted]
+
+
+def inside_rows(units: Units, categories: npt.NDArray[np.int64], shape: Polygon, hidden: Sequence[int]) -> Rows:
+    """Return the rows of the points inside ``shape`` (grid coordinates) whose category is not hidden."""
+    found = inside_rows_of_many(units, shape) if len(units) > MANY_POINTS else np.flatnonzero(inside(units, shape))
+    return found[~np.isin(categories[found], np.asarray(hidden, dtype=np.int64))] if len(hidden) else found
+
+
+def inside_rows_of_many(units: Units, shape: Polygon) -> Rows:
+    """Return the rows of the points inside ``shape``, as ``core.projection.geometry.inside`` finds them.
+
+    The grid is cut into 256 × 256 cells. A cell that no edge of the shape comes near is inside or outside as a whole,
+    so that only the points of the other cells are compared with the edges.
+    """
+    if len(shape) < 3:
+        return np.empty(0, dtype=np.intp)
+    near = _cells_near_edges(shape)
+    corners = np.stack(np.meshgrid(np.arange(_CELLS), np.arange(_CELLS)), axis=-1).reshape(-1, 2) * _CELL
+    state = np.where(near, 2, inside(corners, shape)).astype(np.uint8)
+    cells = (units[:, 1] & np.uint16(0xFF00)) | (units[:, 0] >> np.uint16(8))
+    of_point = state[cells]
+    unsure = np.flatnonzero(of_point == 2)
+    of_point[unsure] = inside(units[unsure], shape)
+    return np.flatnonzero(of_point)
+
+
+def _cells_near_edges(shape: Polygon) -> npt.NDArray[np.bool_]:
+    """Return (65536,) true for cells that an edge crosses or comes close to: at least the cells around its points."""
+    near = np.zeros((_CELLS, _CELLS), dtype=bool)
+    low = np.arange(_CELLS) * float(_CELL)
+    for (x1, y1), (x2, y2) in zip(shape, np.roll(shape, -1, axis=0), strict=True):
+        bottom, top = min(y1, y2), max(y1, y2)
+        bands = np.flatnonzero((low - 1 <= top) & (low + _CELL >= bottom))
+        if y1 == y2:
+            left, right = np.full(len(bands), min(x1, x2)), np.full(len(bands), max(x1, x2))
+        else:
+            ends = np.clip(np.stack([low[bands] - 1, low[bands] + _CELL]), bottom, top)
+            at = x1 + (ends - y1) * (x2 - x1) / (y2 - y1)
+            left, right = at.min(axis=0), at.max(axis=0)
+        first = np.clip((left - 1) // _CELL, -1, _CELLS).astype(int)
+        last = np.clip((right + 1) // _CELL, -1, _CELLS - 1).astype(int)
+        for band, start, end in zip(bands.tolist(), first.tolist(), last.tolist(), strict=True):
+            near[band, max(start, 0) : end + 1] = True
+    return near.ravel()
+
+
+def shape_of(value: Any) -> Polygon:
+    """Return the (m, 2) corners in a value from the browser; none if the value is not a shape."""
+    try:
+        corners = np.asarray(value, dtype=np.float64).reshape(-1, 2)
+    except (TypeError, ValueError):
+        corners = np.empty((0, 2))
+    fits = 3 <= len(corners) <= _MOST_CORNERS and np.isfinite(corners).all() and (np.abs(corners) <= 64 * UNITS).all()
+    return np.rint(corners) if fits else np.empty((0, 2))
+
+
+def frame_of(units: Units) -> list[int]:
+    """Return [left, bottom, right, top] around all points but outliers, which are found in a part of many points."""
+    if not len(units):
+        return [0, 0, UNITS, UNITS]
+    some = units[:: len(units) // _FRAME_POINTS + 1]
+    low, high = np.quantile(some, (_OUTLIERS, 1 - _OUTLIERS), axis=0)
+    return [int(value) for value in (*low, *high)]
+
+
+def point_size(n: int) -> float:
+    """Return a readable diameter for the points of a map of ``n``, in pixels."""
+    return next((size for most, size in _SIZES if n <= most), _SMALLEST)
+
+
+def digest(values: npt.NDArray[Any]) -> str:
+    """Return a hash of the content of an array; takes milliseconds for a million points."""
+    return hashlib.blake2b(np.ascontiguousarray(values).tobytes(), digest_size=12).hexdigest()
+
 
 LEAD = "Introduction"
 """Name of a section without a title."""
@@ -53,12 +180,12 @@ class Scene:
     @cached_property
     def ids_digest(self) -> str:
         """Hash of the ids."""
-        return geometry.digest(self.ids)
+        return digest(self.ids)
 
     @cached_property
     def units_digest(self) -> str:
         """Hash of the points on the grid."""
-        return geometry.digest(self.units)
+        return digest(self.units)
 
     @cached_property
     def places(self) -> int:
@@ -87,7 +214,7 @@ class Scene:
 
     def rows_of(self, ids: Ids) -> npt.NDArray[np.intp]:
         """Return the rows of those of ``ids`` that are in the scene, in the order of ``ids``."""
-        return geometry.rows_of(self.ids, ids)
+        return rows_of(self.ids, ids)
 
 
 @st.cache_resource(show_spinner="Opening the map …", max_entries=4, hash_funcs=queries.HASHES)
@@ -95,7 +222,7 @@ def opened(record: MapRecord) -> Scene:
     """Return the scene of a stored map, cached by the digest of its content."""
     placed = queries.map_points(record.id)
     places = queries.read(lambda r: r.maps.places(placed.sentence_ids))
-    points = placed.points[geometry.rows_of(placed.sentence_ids, places.ids)]
+    points = placed.points[rows_of(placed.sentence_ids, places.ids)]
     if not len(points):
         raise DataError(f"The sentences of the map “{record.name}” no longer exist. Draw the map again.")
     known = queries.articles_by_id(np.unique(places.articles))
@@ -290,7 +417,7 @@ def camera_of(value: Any) -> list[float] | None:
         x, y, unit = (float(number) for number in value)
     except (TypeError, ValueError):
         return None
-    fits = all(np.isfinite([x, y, unit])) and 0 < unit <= geometry.UNITS and abs(x) + abs(y) <= 64 * geometry.UNITS
+    fits = all(np.isfinite([x, y, unit])) and 0 < unit <= UNITS and abs(x) + abs(y) <= 64 * UNITS
     return [round(x), round(y), float(f"{unit:.4g}")] if fits else None
 
 
@@ -308,3 +435,101 @@ def forget_replaced(state: MapState, url_key: str) -> None:
     """Remove a stored selection from the address once something else is selected."""
     if state.origin is None:
         st.query_params.pop(url_key, None)
+
+
+# Parts of a selection on a map: what each tool selects, and how it combines with what was selected before
+
+REPLACE, ADD, SUBTRACT = "replace", "add", "subtract"
+_SIGNS = {REPLACE: "", ADD: "a", SUBTRACT: "s"}
+SHAPE, CATEGORY = "", "c"
+"""Kinds of parts, as they are written in addresses."""
+_MOST_PARTS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class MapPart:
+    """One step of a selection: a shape or a category."""
+
+    kind: str
+    numbers: tuple[int, ...]
+    """Corners of a shape, x and y in turn; or index of a category, -1 for "other"."""
+    mode: str = REPLACE
+
+    @property
+    def corners(self) -> Polygon:
+        """Return the (m, 2) corners of a shape; none for other parts."""
+        return shape_of(self.numbers) if self.kind == SHAPE else shape_of(())
+
+    def rows(self, units: Units, categories: npt.NDArray[np.int64], hidden: Sequence[int]) -> Rows:
+        """Return the rows of (n, 2) points that this part selects; points of hidden categories are left out."""
+        if self.kind == SHAPE:
+            return inside_rows(units, categories, self.corners, hidden)
+        shown = np.flatnonzero(~np.isin(categories, np.asarray(hidden, dtype=np.int64)))
+        return shown[categories[shown] == self.numbers[0]]
+
+    def combined(self, before: npt.NDArray[Any], chosen: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return ``before`` with the ``chosen`` rows or ids of this part added or removed, or replaced by them."""
+        if self.mode == ADD:
+            return np.union1d(before, chosen)
+        return np.setdiff1d(before, chosen) if self.mode == SUBTRACT else chosen
+
+    def described(self, names: Sequence[str]) -> str:
+        """Return the part in words; ``names`` are those of the categories."""
+        if self.kind == CATEGORY:
+            known = 0 <= self.numbers[0] < len(names)
+            found = f"all of “{names[self.numbers[0]]}”" if known else "all without a category of their own"
+        else:
+            found = "a shape"
+        return {REPLACE: found, ADD: f"and {found}", SUBTRACT: f"without {found}"}[self.mode]
+
+    def written(self) -> str:
+        """Return the part as text of an address."""
+        return _SIGNS[self.mode] + self.kind + "_".join(map(str, self.numbers))
+
+
+def part_of(event: Mapping[str, Any], categories: int) -> MapPart | None:
+    """Return the part in an event of the browser about a map of ``categories``; None if it is not valid."""
+    mode = event.get("mode", REPLACE)
+    if mode not in _SIGNS:
+        return None
+    if "category" in event:
+        kind = event["category"]
+        fits = isinstance(kind, int) and 0 <= kind <= categories
+        return MapPart(CATEGORY, (-1 if kind == categories else int(kind),), mode) if fits else None
+    shape = shape_of(event.get("corners"))
+    return _checked(SHAPE, shape.ravel().tolist(), mode) if len(shape) else None
+
+
+def _checked(kind: str, numbers: Any, mode: str) -> MapPart | None:
+    try:
+        found = tuple(int(number) for number in numbers)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    fits = len(found) == 1 and found[0] >= -1 if kind == CATEGORY else len(shape_of(found)) > 0
+    return MapPart(kind, found, mode) if fits else None
+
+
+def after(parts: Sequence[MapPart], new: MapPart) -> list[MapPart]:
+    """Return the parts of a selection after a new one, which may replace the others."""
+    return [new] if new.mode == REPLACE else [*parts, new][-_MOST_PARTS:]
+
+
+def written(parts: Sequence[MapPart]) -> str:
+    """Return parts as text of an address."""
+    return ".".join(part.written() for part in parts)
+
+
+def read(text: str) -> list[MapPart]:
+    """Parse what :func:`written` returns; no parts if one is not valid."""
+    found = [_read(part) for part in text.split(".")[:_MOST_PARTS]] if text else []
+    return [part for part in found if part is not None] if all(found) else []
+
+
+def _read(text: str) -> MapPart | None:
+    mode = next((mode for mode, sign in _SIGNS.items() if sign and text.startswith(sign)), REPLACE)
+    rest = text[len(_SIGNS[mode]) :]
+    kind = CATEGORY if rest.startswith(CATEGORY) else SHAPE
+    try:
+        return _checked(kind, [int(number) for number in rest[len(kind) :].split("_")], mode)
+    except ValueError:
+        return None

@@ -27,9 +27,16 @@ streamlit: Any = optional_module("streamlit", _FEATURE, "streamlit", "app,notebo
 if not streamlit.runtime.exists():
     streamlit.logger.set_log_level("ERROR")  # its caches warn that there is no server, which is so on purpose
 
-from themescope.webapp.map_view import component, geometry  # noqa: E402
-from themescope.webapp.map_view.events import EVENTS, handle  # noqa: E402
-from themescope.webapp.map_view.scene import Colouring, MapState, Scene  # noqa: E402
+from themescope.webapp.map_view import component  # noqa: E402
+from themescope.webapp.map_view.component import EVENTS, handle  # noqa: E402
+from themescope.webapp.map_view.scene import (  # noqa: E402
+    Colouring,
+    Grid,
+    MapState,
+    Scene,
+    frame_of,
+    point_size,
+)
 from themescope.webapp.shared.figures import tones  # noqa: E402
 
 _SCRIPT = """
@@ -70,7 +77,7 @@ class ThemesMap(anywidget.AnyWidget):
         self.themes, self.state = themes, MapState()
         drawn, labels, texts = themes.layout(seed), themes.different_labels, themes.different_sentences
         n = len(texts)
-        zeros, grid = np.zeros(n, np.int64), geometry.Grid.around(drawn)
+        zeros, grid = np.zeros(n, np.int64), Grid.around(drawn)
         units = grid.units(drawn)
         document = ArticleRecord(0, 0, 0, "", "", "", 0, 0, n)
         scene = Scene(
@@ -82,11 +89,11 @@ class ThemesMap(anywidget.AnyWidget):
             units=units,
             found=np.empty(0, np.intp),
             tones=tones(theme),
-            size=geometry.point_size(n),
+            size=point_size(n),
             opacity=0.8,
             height=height,
             name="themes",
-            frame=geometry.frame_of(units),
+            frame=frame_of(units),
             texts=lambda rows: [texts[row] for row in rows],
         )
         super().__init__(points=component.points_data(self.canvas), view=component.view_data(self.canvas, self.state))

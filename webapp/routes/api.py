@@ -8,12 +8,19 @@ asking, but no JSON, and no bytes.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.datastructures import MutableHeaders
-from starlette.requests import HTTPConnection
-from starlette.responses import Response
-from starlette.routing import Mount
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import Message, Receive, Scope, Send
 
 from themescope.core.errors import AccessError, ThemescopeError
@@ -21,12 +28,115 @@ from themescope.db.records import SignInMethod
 from themescope.jobs.api import API
 from themescope.jobs.api.application import OPENAPI, application
 from themescope.jobs.api.problems import MEANINGS, Caller, problem, problem_of
-from themescope.jobs.api.routes import uploads
+from themescope.jobs.api.routes import corpora
 from themescope.jobs.common.files import MOST_BYTES as MOST_UPLOAD
-from themescope.jobs.services.accounts import people as api_tokens
-from themescope.jobs.services.accounts import people as sign_in
-from themescope.webapp.routes.status import Wrapper, seeing
+from themescope.jobs.services import people as api_tokens
+from themescope.jobs.services import people as sign_in
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.routes.middleware import Wrapper, documentation_policy, seeing
 from themescope.webapp.shared import people
+from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE, by_place
+
+# Other addresses of pages: titles, places of the navigation, other case, and those of pages that are gone
+
+_EARLIER = {
+    "home": "", "data": "texts", "corpora": "texts", "projects": "texts", "explore": "map", "cluster": "themes",
+    "label": "code", "labels": "code", "relabel": "code", "notebook": "errors", "error-notebook": "errors",
+    "evaluate": "compare", "models": "train", "research": "compare", "search": "", "selections": "map",
+}  # fmt: skip
+_RENAMED = {"corpora_": "texts_", "relabel_": "code_", "search_q": "find", "selections_open": "map_selection"}
+"""Beginnings of names in the view of a page → those of today."""
+_GONE = {"summaries": "summaries", "paper_tables": "paper-tables", "paper-tables": "paper-tables"}
+"""Addresses of pages that are gone → what Home is asked to say about them (``features.home``)."""
+_IDS = {card.id: card.id for card in REGISTRY if card.id != "home"}
+
+
+def addresses() -> Mapping[str, str]:
+    """Return paths of pages in lower case → path of the page, both without slashes; a place opens its first page."""
+    places = {place.title: pages[0].id for place, pages in by_place(REGISTRY).items()}
+    named = places | {card.title: card.id for card in REGISTRY}
+    titles = {title.lower().replace(" ", "-"): id for title, id in named.items()}
+    return titles | _EARLIER | dict.fromkeys(_GONE, "") | _IDS
+
+
+def today(page: str, query: str) -> tuple[str, str]:
+    """Return path and query of a page for those of an address that an earlier version wrote."""
+    view = [(_name_of_today(name), value) for name, value in parse_qsl(query, keep_blank_values=True)]
+    if page == "search":
+        return "", urlencode({"find": "", **{name: value for name, value in view if name in (CORPUS, "find")}})
+    page = _PAGES[page]
+    if page == "texts" and ("texts_view", "Import") in view:
+        page = "import"
+    if page == "texts" and ("texts_view", "All projects") in view:
+        named = {name: value for name, value in view if name in (CORPUS, "texts_details")}
+        return page, urlencode({CORPUS: [*named.values()][-1], "texts_view": "Import report"}) if named else ""
+    return page, urlencode([(name, value) for name, value in view if page != "import" or name == CORPUS])
+
+
+def _name_of_today(name: str) -> str:
+    old = next((old for old in _RENAMED if name.startswith(old)), "")
+    return _RENAMED[old] + name.removeprefix(old) if old else name
+
+
+_PAGES = addresses()
+
+
+class _OtherAddress(StringConvertor):
+    """Matches the paths of :func:`addresses` in any case, also with a slash, except those of the pages themselves."""
+
+    regex = f"(?!(?:{'|'.join(_IDS)})/?$)(?i:{'|'.join(_PAGES)})/?"
+
+
+async def _redirect(request: Request) -> Response:
+    asked = request.path_params["address"].strip("/").lower()
+    page, query = ("", f"gone={_GONE[asked]}") if asked in _GONE else today(asked, request.url.query)
+    return RedirectResponse(f"/{page}{'?' * bool(query)}{query}")
+
+
+register_url_convertor("other_address", _OtherAddress())
+ADDRESSES = [Route("/{address:other_address}", _redirect)]
+
+
+# Routes of the documentation site, which ``make docs`` builds into this package and wheels contain
+
+NOT_BUILT = (
+    "The documentation has not been built. In a checkout of Themescope, run: make docs\n"
+    "Then reload this page. Until then, the same documents can be read in the folder docs of the checkout.\n"
+)
+NO_SUCH_PAGE = f"The documentation has no such page. Open its start page at {DOCUMENTATION}\n"
+_INDEX = "index.html"
+
+
+async def start_page(request: Request) -> Response:
+    """Redirect to the folder, relative to which the site finds its files."""
+    return RedirectResponse(DOCUMENTATION)
+
+
+async def page(request: Request) -> Response:
+    """Answer with a file of the site."""
+    index = SITE / _INDEX
+    try:
+        changed = index.stat().st_mtime_ns
+    except OSError:
+        return PlainTextResponse(NOT_BUILT, 404)
+    try:
+        found = await StaticFiles(directory=SITE, html=True).get_response(request.path_params["path"], request.scope)
+    except HTTPException as error:
+        text = NO_SUCH_PAGE if error.status_code == 404 else error.detail
+        return PlainTextResponse(text, error.status_code)
+    found.headers["Content-Security-Policy"] = _policy(index, changed)
+    # Another build takes effect at once, and no proxy keeps what only people who signed in may read.
+    found.headers["Cache-Control"] = "private, no-cache"
+    return found
+
+
+@lru_cache(maxsize=1)
+def _policy(index: Path, changed: int) -> str:
+    """Return the policy of the site as it was built at a time."""
+    return documentation_policy(index.read_text(encoding="utf-8"))
+
+
+DOCUMENTATION_ROUTES = [Route(DOCUMENTATION.rstrip("/"), start_page), Route(f"{DOCUMENTATION}{{path:path}}", page)]
 
 MISSING = (
     "This request needs a token: send the header “Authorization: Bearer …”. Tokens are created on the page Account."
@@ -49,7 +159,7 @@ class TokenCheck(Wrapper):
         request, send = HTTPConnection(scope), seeing(send, _keep_from_stores)
         public = scope["path"] == scope.get("root_path", "") + OPENAPI
         refused = None if public else await run_in_threadpool(_admit, request)
-        upload = scope["path"] == scope.get("root_path", "") + uploads.PATH
+        upload = scope["path"] == scope.get("root_path", "") + corpora.PATH
         if refused is None and _length(request) > (MOST_UPLOAD if upload else MOST_BYTES):
             refused = problem(413, MEANINGS[413])
         await (refused or self._app)(scope, receive, send)

@@ -6,11 +6,15 @@ before they refuse a foreign origin. The middleware checks every request first, 
 
 from __future__ import annotations
 
+import gzip
 import logging
+import mimetypes
 import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
 from hashlib import sha256
+from html import escape
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -20,16 +24,64 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Match, Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from themescope.core.errors import ConfigError, ThemescopeError
 from themescope.db.settings import Settings, canonical_host, split_host
+from themescope.db.store import Store
 from themescope.jobs.api import API
-from themescope.jobs.services.accounts.people import NAME_KEPT
-from themescope.webapp.routes.status import PROBES, Wrapper, seeing
+from themescope.jobs.services.installation import ALIVE, OK, READY, Health
+from themescope.jobs.services.people import NAME_KEPT
+from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared import people
+from themescope.webapp.shared.components import ASSETS, MODULES, WEBAPP, module
+from themescope.webapp.shared.pages import place_of
 from themescope.webapp.shared.people import has_signed_in, is_secure
+
+# Routes of the web server for load balancers
+
+PROBES = (ALIVE, READY)
+"""Paths that are answered under every host name, since a load balancer uses an address or a name of its own."""
+
+
+@cache
+def _health() -> Health:
+    """Return the health of this process, with connections of its own. Raises ``ConfigError``."""
+    return Health(Store(Settings.from_environment()))
+
+
+async def alive(request: Request) -> Response:
+    """Answer that the process runs."""
+    return PlainTextResponse(OK)
+
+
+async def ready(request: Request) -> Response:
+    """Answer with the states of store and queue; status 503 unless both are ready."""
+    states = await run_in_threadpool(lambda: _health().states())
+    return JSONResponse(states, 200 if set(states.values()) == {OK} else 503)
+
+
+STATUS = [Route(ALIVE, alive), Route(READY, ready)]
+
+
+class Wrapper:
+    """An ASGI application around another one."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+
+def seeing(send: Send, see: Callable[[Message], None]) -> Send:
+    """Return ``send`` that passes each message to ``see`` first, which may change it."""
+
+    async def see_and_send(message: Message) -> None:
+        see(message)
+        await send(message)
+
+    return see_and_send
+
 
 # --- content policy ---------------------------------------------------------------------------------------------------
 
@@ -300,3 +352,94 @@ def _refusal(request: HTTPConnection, is_page: bool) -> Response:
         return PlainTextResponse(REFUSED, 403)
     wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     return RedirectResponse(f"{SIGN_IN}?next={quote(wanted)}" if wanted != "/" else SIGN_IN, 303)
+
+
+# What a browser gets first: the page before any script runs, and Streamlit's own files, compressed once
+
+_STATIC = Path(streamlit.__file__).resolve().parent / "static"
+_LEVEL, _LEAST = 9, 1_000
+_FOREVER = "public, immutable, max-age=31536000"
+"""Names of Streamlit's files contain a digest of their content."""
+_FOLDERS = {one.relative_to(WEBAPP).as_posix() for one in (ASSETS, *WEBAPP.glob("features/*/assets"))}
+_COMPRESSED = (".js", ".css", ".json", ".svg", ".html", ".txt", ".map")
+_STYLE = """
+.first-page{position:fixed;inset:0;display:flex;flex-direction:column;align-items:center;justify-content:center;gap:1rem;
+font:15px/1.5 system-ui,sans-serif;background:#fdfcf9;color:#1f2a33}
+.first-page img{width:15rem;height:3.2rem}.first-page p{margin:0}
+.first-page i{width:15rem;height:3px;border-radius:2px;background:linear-gradient(90deg,#0b6b6b33,#0b6b6b,#0b6b6b33)
+0/200% 100%;animation:first-page 1.4s linear infinite}
+@keyframes first-page{to{background-position:-200% 0}}
+@media(prefers-color-scheme:dark){.first-page{background:#12171c;color:#e6e8ea}
+.first-page img{filter:invert(1) hue-rotate(180deg)}}
+@media(prefers-reduced-motion:reduce){.first-page i{animation:none}}
+"""
+
+
+async def first_page(request: Request) -> Response:
+    """Answer with the start page of Streamlit, in which the name of the page stands until its scripts run."""
+    return HTMLResponse(_start_page(request.url.path.strip("/")), headers={"Cache-Control": "no-cache"})
+
+
+@cache
+def _start_page(path: str) -> str:
+    card = REGISTRY.get(path or "home")
+    place = place_of(card)
+    title = card.title if place is None or place.title == card.title else f"{place.title} · {card.title}"
+    logo = quote((ASSETS / "logo.svg").read_text(encoding="utf-8"))
+    shown = (
+        f'<style>{_STYLE}</style><div class="first-page" role="status"><img alt="Themescope" '
+        f'src="data:image/svg+xml,{logo}"><p>{escape(title)} is loading …</p><i aria-hidden="true"></i></div>'
+    )
+    text = (_STATIC / "index.html").read_text(encoding="utf-8")
+    text = text.replace("<title>Streamlit</title>", "<title>Themescope</title>")
+    return text.replace('<div id="root"></div>', f'<div id="root">{shown}</div>')
+
+
+async def file(request: Request) -> Response:
+    """Answer with a file of Streamlit, compressed where that helps."""
+    path = (_STATIC / "static" / request.path_params["path"]).resolve()
+    if not path.is_relative_to(_STATIC) or not path.is_file():
+        return PlainTextResponse("Not found.", 404)
+    headers = {"Cache-Control": _FOREVER, "Vary": "Accept-Encoding"}
+    accepted = request.headers.get("accept-encoding", "")
+    if "gzip" not in accepted or path.suffix not in _COMPRESSED or path.stat().st_size < _LEAST:
+        return FileResponse(path, headers=headers)
+    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    body = await run_in_threadpool(_compressed, path)
+    return Response(body, media_type=kind, headers=headers | {"Content-Encoding": "gzip"})
+
+
+async def own_module(request: Request) -> Response:
+    """Answer with the module of a component of ours."""
+    digest, folder, files = (request.path_params[name] for name in ("digest", "folder", "files"))
+    known = {one.name for place in (WEBAPP / folder, ASSETS) for one in place.glob("*.js")}
+    if folder not in _FOLDERS or not known.issuperset(files.split("+")):
+        return PlainTextResponse("Not found.", 404)
+    current, text = module(WEBAPP / folder, *files.split("+"))
+    headers = {"Cache-Control": _FOREVER if digest == current else "no-cache", "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        text, headers["Content-Encoding"] = gzip.compress(text, mtime=0), "gzip"
+    return Response(text, media_type="text/javascript", headers=headers)
+
+
+@lru_cache(maxsize=512)
+def _compressed(path: Path) -> bytes:
+    return gzip.compress(path.read_bytes(), _LEVEL, mtime=0)
+
+
+_ROUTER = Router(
+    [
+        Route(f"{MODULES}{{digest}}/{{folder:path}}/{{files}}", own_module),
+        Route("/static/{path:path}", file),
+        *(Route(f"/{'' if id == 'home' else id}", first_page) for id in REGISTRY.ids()),
+    ]
+)
+
+
+class FirstPage(Wrapper):
+    """Answers for the pages and for Streamlit's files, whose routes Streamlit does not let others have."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what :data:`_ROUTER` knows, and pass on everything else."""
+        known = scope["type"] == "http" and any(route.matches(scope)[0] is Match.FULL for route in _ROUTER.routes)
+        await (_ROUTER if known else self._app)(scope, receive, send)

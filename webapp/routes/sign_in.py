@@ -38,10 +38,10 @@ from themescope.db.records import ApiTokenRecord, SessionRecord, SignInMethod
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people as api_tokens
-from themescope.jobs.services.accounts import people as members
-from themescope.jobs.services.accounts import people as sign_in
-from themescope.jobs.services.accounts.people import tidy
+from themescope.jobs.services import people as api_tokens
+from themescope.jobs.services import people as members
+from themescope.jobs.services import people as sign_in
+from themescope.jobs.services.people import tidy
 from themescope.webapp.routes.middleware import ACCOUNT, CALLBACK, ORGANISATION, SIGN_IN, SIGN_OUT
 from themescope.webapp.shared import people
 from themescope.webapp.shared.components import ASSETS

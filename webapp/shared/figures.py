@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 
 from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import ScoreRecord
-from themescope.jobs.services.report.project import PALETTE
+from themescope.jobs.services.report import PALETTE
 from themescope.webapp.shared.text import figure_text, interval
 
 DARK = ("#4fc3b8", "#f28e5c", "#8fa5f0", "#e0c250", "#d98cc0", "#86d07d", "#78c3f2", "#f2a0b8", "#c9c97a")

@@ -33,8 +33,8 @@ from themescope.db.passwords import signing_key
 from themescope.db.records import SignInMethod
 from themescope.db.settings import Settings, is_loopback
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
-from themescope.jobs.services.accounts import people as members
+from themescope.jobs.services import people
+from themescope.jobs.services import people as members
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.text import plain
 

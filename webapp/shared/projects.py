@@ -17,12 +17,11 @@ import streamlit as st
 from themescope.core.errors import ThemescopeError
 from themescope.core.paths import pretrained_folders
 from themescope.core.records.stored import CorpusRecord
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import compare_queries, queries
+from themescope.webapp.shared.compare_queries import TASK
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.pages import CORPUS, PageKeys
 from themescope.webapp.shared.people import project_cookie
-from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.results.compare_queries import TASK
 
 _CURRENT, _UNKNOWN, _KNOWN = "project_current", "project_unknown", "project_known"
 

@@ -18,7 +18,7 @@ from themescope.core.records.answers import JobKind, JobSetting, Me, Page
 from themescope.core.records.stored import JobStatus, JobSummary
 from themescope.db.access import Right
 from themescope.jobs.api.problems import WRITING, Body, BodyId, Caller, CallerNow, Id, Limit, Offset, responses
-from themescope.jobs.common.results import code_version
+from themescope.jobs.common.articles import code_version
 from themescope.jobs.kinds import REGISTRY, JobCard
 from themescope.jobs.queue import control
 

@@ -19,14 +19,20 @@ from themescope.core.labelling.changes import ClusterChange, StaleChangeError, S
 from themescope.core.labelling.codebook.entries import PortableCode
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, Partition, combinations
-from themescope.core.records.answers import LabelledCluster, LabellingState, Page, SentenceLabel
+from themescope.core.records.answers import (
+    ItemRecord,
+    LabelledCluster,
+    LabellingState,
+    Page,
+    PersonRecord,
+    SentenceLabel,
+    TaskRecord,
+)
 from themescope.core.records.stored import LabellingRecord, PredictionRecord, Sharing
 from themescope.core.types import Ids
 from themescope.db.access import Right
 from themescope.db.records import NewLabelling, Snapshot
 from themescope.db.types import clean_text
-from themescope.jobs.api import exports
-from themescope.jobs.api.exports import FILE, ExportFormat, attachment, download
 from themescope.jobs.api.problems import (
     MOST_ID,
     WHOLE,
@@ -44,12 +50,15 @@ from themescope.jobs.api.problems import (
     WithColumns,
     responses,
 )
+from themescope.jobs.api.routes import runs
+from themescope.jobs.api.routes.runs import FILE, ExportFormat, attachment, download
 from themescope.jobs.common.labelled import provenance_of
+from themescope.jobs.services import tasks
 from themescope.jobs.services.labelling import codebook, starts
 from themescope.jobs.services.labelling.agreement import known_labelling
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.search import check_corpus, known_corpus, sentences_of_ids
-from themescope.jobs.services.themes import theme_record
+from themescope.jobs.services.selections import theme_record
 
 SELECTED = "api"
 """Selection method of steps that come from outside of the pages."""
@@ -237,7 +246,7 @@ def export_labels(
     caller: CallerNow, labelling_id: Id, format: ExportFormat = ExportFormat.CSV, columns: WithColumns = False
 ) -> StreamingResponse:
     """Export every sentence of a labelling with its cluster as a file."""
-    return download(exports.labels(caller.store, labelling_id, columns), format)
+    return download(runs.labels(caller.store, labelling_id, columns), format)
 
 
 @router.post("/labellings/{labelling_id}/assign", responses=_CHANGED)
@@ -484,3 +493,33 @@ def list_predictions(caller: CallerNow, labelling_id: Id) -> list[PredictionReco
     with caller.store.reading() as r:
         known_labelling(r, labelling_id)
         return r.predictions.list(labelling_id)
+
+
+# Operations on labelling tasks, and the people of the store
+
+task_router = APIRouter(tags=["tasks"], responses=responses())
+_TASKS_FOUND, _TASKS_CHANGED = responses(404), responses(404, *WRITING)
+
+
+@task_router.get("/people", tags=["account"])
+def list_people(caller: CallerNow) -> list[PersonRecord]:
+    """List the people with their roles. Requires the admin role."""
+    caller.actor.require(Right.MANAGE)
+    with caller.store.reading() as r:
+        return r.people.list()
+
+
+@task_router.get("/tasks", responses=_TASKS_FOUND)
+def list_tasks(caller: CallerNow, corpus_id: SomeId = None) -> list[TaskRecord]:
+    """List the labelling tasks (of one corpus)."""
+    with caller.store.reading() as r:
+        check_corpus(r, corpus_id)
+        return [tasks.shown_task(task, caller.actor) for task in r.tasks.list(corpus_id)]
+
+
+@task_router.get("/tasks/{task_id}/items", responses=_TASKS_FOUND)
+def list_task_items(caller: CallerNow, task_id: Id) -> list[ItemRecord]:
+    """List your items of a task in their order; as its maker or an admin, those of all people."""
+    with caller.store.reading() as r:
+        person = None if caller.actor.owns(r.tasks.get(task_id).person) else caller.actor.name
+        return [tasks.shown_item(r, item, caller.actor) for item in tasks.items_of(r, task_id, person)]

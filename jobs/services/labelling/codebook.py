@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from themescope.core.columns import as_text
 from themescope.core.errors import DataError, ReadError
-from themescope.core.labelling.changes import apply
+from themescope.core.labelling.agreement import agreement_on_codes, common_codes, compare, pair_alpha, replacement_test
+from themescope.core.labelling.changes import NO_LABELLING, Kind, Step, apply
 from themescope.core.labelling.codebook import entries
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import (
@@ -30,15 +34,33 @@ from themescope.core.labelling.codebook.entries import (
 )
 from themescope.core.labelling.codebook.qda_project import codebook as qda_codebook
 from themescope.core.labelling.codebook.qda_project import read_codebook
-from themescope.core.labelling.markup import as_html, as_markdown
-from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.consensus import fit, fit_codes
+from themescope.core.labelling.markup import as_html, as_markdown, cited, latex_text, markdown
+from themescope.core.labelling.methods_section import (
+    REFERENCES,
+    AdjudicationFact,
+    Facts,
+    MachineFact,
+    ReliabilityFact,
+    StartFact,
+    TaskFact,
+    TrainingFact,
+    paragraphs,
+)
+from themescope.core.labelling.partition import EntryKind, Partition
 from themescope.core.readers.tables import TableForm, open_table, raw_cell
 from themescope.core.records.stored import LabellingRecord
-from themescope.core.types import Ids, ReadAccount
-from themescope.db.records import NewLabelling
-from themescope.db.store import Store
-from themescope.jobs.common.importing.reading import call_apart
+from themescope.core.text.languages import language_name
+from themescope.core.types import Estimate, Ids, Labels, ReadAccount
+from themescope.db.records import NewLabelling, Reason, TaskRecord
+from themescope.db.store import Store, Unit
+from themescope.jobs.common.articles import code_version
+from themescope.jobs.common.labelled import MAKER
+from themescope.jobs.common.models import corpus_shares
+from themescope.jobs.common.reading import call_apart
 from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.agreement import CodedText, coded_text, gold_on, person_of
+from themescope.jobs.services.samples import SAMPLE, DrawnSample, frame_of
 from themescope.jobs.services.table_files import csv_text
 
 CODE_FILES = ("qdc", "json", "csv")
@@ -172,3 +194,227 @@ def from_codes(codes: Sequence[PortableCode], file: str) -> starts.Begin:
         return starts.Beginning(apply(bare, adopted.operation.change_set), {"from": "scheme", "name": file})
 
     return initial
+
+
+# The methods section of a paper that describes labellings
+
+_FREQUENT = 0.05
+"""Share of the sentences from which on a language is mentioned."""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodsSection:
+    """The section in two formats, with its references."""
+
+    markdown: str
+    latex: str
+    bibtex: str
+
+
+def methods_section(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) -> MethodsSection:
+    """Return the methods section of labellings; raise :class:`DataError` if they are not of one corpus.
+
+    ``epsilon`` is that of the alternative annotator test of labellings of models.
+    """
+    found = paragraphs(facts_of(store, labelling_ids, epsilon))
+    keys = cited(found)
+    return MethodsSection(
+        markdown(found, REFERENCES), latex_text(found), "\n\n".join(REFERENCES[key].bibtex() for key in keys) + "\n"
+    )
+
+
+def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) -> Facts:
+    """Return what the store knows about labellings."""
+    with store.reading() as r:
+        given = [r.labellings.get(id) for id in labelling_ids]
+        records = [record for record in given if not record.by_model]
+        if not records:
+            raise DataError("Name at least one coding of a person.")
+        if len({record.corpus_id for record in given}) > 1:
+            raise DataError("These codings are of different projects. A methods section describes those of one.")
+        text = coded_text(r, records)
+        whole = coded_text(r, given)
+        histories = [[s for s in r.label_steps.list(one.id) if s.operation not in NO_LABELLING] for one in records]
+        corpus = r.corpora.get(records[0].corpus_id)
+        tasks = _tasks(r, records)
+        starts = _starts(r, records)
+        adjudications = _adjudications(r, records)
+        training = _training(r, records)
+        golds = [gold_on(r, task.gold_id, text.ids) for task in tasks]
+    judged, several = [coder.judged for coder in text.coders], len(records) > 1
+    names, sets = [c.names for c in text.coders], [c.sets for c in text.coders]
+    coding = agreement_on_codes(judged, names, text.articles, sets=sets) if several else None
+    partitions = several and coding is None
+    shares = corpus_shares(corpus)
+    counted, undone = _steps(histories)
+    times = [step.when.date() for steps in histories for step in steps]
+    return Facts(
+        corpus=corpus.name,
+        languages=tuple(language_name(code) for code, share in shares.items() if share >= _FREQUENT),
+        articles=len(np.unique(text.articles)),
+        sentences=len(text.ids),
+        labellings=len(records),
+        people=len({*map(person_of, records)} | {(s.person, "") for steps in histories for s in steps}),
+        judged=int(np.any([own >= 0 for own in judged], axis=0).sum()),
+        blind=sum(record.blind for record in records),
+        starts=starts,
+        tasks=tuple(_task(task, store) for task in tasks),
+        steps=counted,
+        undone=undone,
+        answers=sum(kind is EntryKind.ANSWER for coder in text.coders for kind, _ in coder.state.entries),
+        first=min(times, default=None),
+        last=max(times, default=None),
+        coding=coding,
+        alpha=pair_alpha(judged, text.articles) if partitions else None,
+        pairs=_pairs(judged, text.articles) if partitions else (),
+        reliability=_reliability(text, next(([one] for one in golds if (one[0] >= 0).any()), [])),
+        adjudications=adjudications,
+        training=training,
+        version=code_version(),
+        machines=_machines(whole, epsilon),
+    )
+
+
+def _machines(text: CodedText, epsilon: float) -> tuple[MachineFact, ...]:
+    people = [coder for coder in text.coders if not coder.machine]
+    return tuple(
+        MachineFact(
+            str(machine.record.origin[MAKER][1]), int(machine.placed.sum()),
+            replacement_test(
+                [coder.judged for coder in people], machine.judged,
+                [coder.names for coder in (*people, machine)], machine.abstained, epsilon,
+                [coder.sets for coder in (*people, machine)],
+            ) if len(people) > 1 else None,
+        )
+        for machine in text.coders
+        if machine.machine
+    )  # fmt: skip
+
+
+def _steps(histories: Sequence[Sequence[Step]]) -> tuple[dict[str, int], int]:
+    """Return kind of operation → number of steps that were not undone, and the number of those that were."""
+    counted, undone = Counter[str](), 0
+    for steps in histories:
+        gone: set[int] = set()
+        for step in steps:
+            if step.kind is Kind.UNDO and step.target is not None:
+                gone.add(step.target)
+            elif step.kind is Kind.REDO and step.target is not None:
+                gone.discard(step.target)
+        counted.update(step.operation for step in steps if step.kind is Kind.DO and step.id not in gone)
+        undone += len(gone)
+    return dict(counted), undone
+
+
+def _pairs(judged: Sequence[Labels], articles: Ids) -> tuple[Estimate, ...]:
+    found = (compare(first, second, articles).ari for first, second in combinations(judged, 2))
+    return tuple(estimate for estimate in found if estimate is not None)
+
+
+def _reliability(text: CodedText, gold: Sequence[tuple[Labels, Mapping[int, str]]]) -> ReliabilityFact | None:
+    people, coders = len(text.coders), text.coders
+    raters = [*(coder.judged for coder in coders), *(labels for labels, _ in gold)]
+    names = [*(coder.names for coder in coders), *(called for _, called in gold)]
+    known = [people] if gold else []
+    codes = common_codes(raters, names, [*(coder.sets for coder in coders), *({} for _ in gold)], codebooks=True)
+    rows: list[tuple[Estimate | None, ...]]
+    words: tuple[str, ...]
+    if codes is not None:
+        model = fit_codes(codes.labels, len(codes.values), text.articles, known)
+        words, rows, why = ("accuracy",), [(one,) for one in model.accuracy[:people]], model.equal_because
+        over = model.intervals_over
+    else:
+        of_pairs = fit(raters, text.articles, known)
+        words, why, over = ("sensitivity", "specificity"), "", of_pairs.intervals_over
+        rows = [(one.sensitivity, one.specificity) for one in of_pairs.reliabilities[:people]]
+    rates = [[one for one in row if one is not None] for row in rows if None not in row]
+    if not rates:
+        return None
+    ends = [
+        (min(column, key=lambda e: e.value), max(column, key=lambda e: e.value)) for column in zip(*rates, strict=True)
+    ]
+    return ReliabilityFact(len(rates), dict(zip(words, ends, strict=True)), over, why)
+
+
+# --- facts from the store ---------------------------------------------------------------------------------------------
+
+
+def _starts(r: Unit, records: Sequence[LabellingRecord]) -> tuple[StartFact, ...]:
+    counted = Counter(_start(r, record) for record in records)
+    return tuple(replace(start, labellings=count) for start, count in counted.items())
+
+
+def _start(r: Unit, record: LabellingRecord) -> StartFact:
+    origin = record.origin
+    kind, name, run_id = str(origin.get("from", "")), str(origin.get("name", "")), origin.get("run_id")
+    run = next((run for run in r.runs.list() if run.id == run_id), None) if kind == "run" and run_id else None
+    model = next((model for model in r.models.list() if run is not None and model.id == run.model_id), None)
+    if run is None or model is None:
+        return StartFact(kind, 1, name)
+    clusters = len(run.found.get("themes", ())) or None
+    return StartFact(kind, 1, name, model.name, model.method, run.clusterer, clusters, run.seed)
+
+
+def _tasks(r: Unit, records: Sequence[LabellingRecord]) -> list[TaskRecord]:
+    found = (r.tasks.of_labelling(record.id) for record in records)
+    return list({task.id: task for known in found if known is not None for task in known[:1]}.values())
+
+
+def _task(task: TaskRecord, store: Store) -> TaskFact:
+    with store.reading() as r:
+        items, corpus, sample = r.tasks.items(task.id), r.corpora.get(task.corpus_id), ""
+        if SAMPLE in task.settings:
+            rule, places = (
+                DrawnSample.from_json(task.settings[SAMPLE]),
+                r.maps.places(r.corpora.sentence_ids(corpus.id)),
+            )
+            frame = frame_of(r, corpus, places.ids, places.articles, [rule])
+            sample = rule.text() + ("" if frame.whole else f", which stand for {frame.text}")
+    distributed = Counter(item.range for item in items if item.reason is Reason.DISTRIBUTION)
+    gold = {item.range for item in items if item.reason is Reason.GOLD}
+    people = {item.person for item in items}
+    return TaskFact(
+        task.name, len(distributed.keys() | gold), len(people), sum(count > 1 for count in distributed.values()),
+        str(task.settings["order"]), int(task.settings["seed"]), len(gold),
+        sum(item.reason is Reason.ROUTING for item in items),
+        sample,
+    )  # fmt: skip
+
+
+def _adjudications(r: Unit, records: Sequence[LabellingRecord]) -> tuple[AdjudicationFact, ...]:
+    names = {record.name for record in records}
+    made = [
+        record
+        for record in r.labellings.list(records[0].corpus_id)
+        if record.origin.get("from") == "adjudication" and names & {*record.origin.get("of", ())}
+    ]
+    return tuple(
+        AdjudicationFact(
+            str(record.origin.get("method", "majority")), record.sentences, record.origin.get("expected_ari"),
+            bool(record.origin.get("equal")), _changes(r.label_steps.list(record.id)),
+            int(record.origin.get("open", 0)),
+        )
+        for record in made
+    )  # fmt: skip
+
+
+def _changes(steps: Sequence[Step]) -> int:
+    counted, _ = _steps([steps])
+    return sum(counted.values())
+
+
+def _training(r: Unit, records: Sequence[LabellingRecord]) -> tuple[TrainingFact, ...]:
+    names = {record.name for record in records}
+    sets = [s for s in r.triplets.list(records[0].corpus_id) if names & {*_labellings_of(s.config)}]
+    models = r.models.list()
+    return tuple(
+        TrainingFact(
+            sum(int(n) for n in found.counts.get("triplets", {}).values()), found.seed,
+            tuple(model.name for model in models if model.triplet_set_id == found.id),
+        )
+        for found in sets
+    )  # fmt: skip
+
+
+def _labellings_of(config: Any) -> list[str]:
+    return list(config.get("labellings", ())) if config.get("from") == "labels" else []

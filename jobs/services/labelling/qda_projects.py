@@ -42,8 +42,8 @@ from themescope.core.types import ReadAccount, Sentence
 from themescope.db.records import NewLabelling, Snapshot
 from themescope.db.settings import Settings
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.labelled import ANNOTATOR, code_makers_of, provenance_of
+from themescope.jobs.common.reading import call_apart
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.codebook import exported_from, finder
 

@@ -17,7 +17,7 @@ from themescope.core.tasks.density import FILE, copy_calibration, load_calibrati
 from themescope.core.tasks.scb import Item, cluster_items, score_labels
 from themescope.core.tasks.waves import ThemeCentres, new_themes
 from themescope.core.types import SILENT, Float32, Ids, NullReport
-from themescope.jobs.executors.base import LocalConfig, LocalExecutor
+from themescope.jobs.executors import LocalConfig, LocalExecutor
 
 
 def items(n: int = 12, seed: int = 0) -> list[Item]:

@@ -24,7 +24,6 @@ from themescope.db.access import Actor
 from themescope.db.repositories.labellings import Labellings
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.api import exports
 from themescope.jobs.api.problems import Caller
 from themescope.jobs.api.routes import corpora, jobs, labellings, runs
 from themescope.jobs.api.routes.labellings import (
@@ -39,8 +38,7 @@ from themescope.jobs.api.routes.labellings import (
     NewNote,
     SentenceChange,
 )
-from themescope.jobs.services import corpus_edits, search
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import corpus_edits, people, search
 from themescope.jobs.services.labelling.files import HEADER
 
 LEA = Actor("lea", Role.LABELLER)
@@ -178,7 +176,7 @@ def test_labels_are_read_after_some_of_the_sentences_were_removed(filled: Store)
     id, caller = new(filled, "shrunk"), lea(filled)
     labellings.assign(caller, id, Assignment(sentences=[1, 2, 30], cluster=3))
     edit = corpus_edits.remove_articles(filled, 1, [1], "ada")
-    rows = _read(exports.ExportFormat.JSONL, b"".join(exports.labels(filled, id).stream("jsonl")))
+    rows = _read(runs.ExportFormat.JSONL, b"".join(runs.labels(filled, id).stream("jsonl")))
     with pytest.raises(UnknownNameError):  # of a run without themes, too
         runs.get_theme_run(caller, 1)
     corpus_edits.undo(filled, 1, edit.id, "ada")
@@ -232,12 +230,12 @@ def test_sources_of_a_new_labelling_are_checked(filled: Store) -> None:
         labellings.get_labelling(lea(filled), made.id)
 
 
-@pytest.mark.parametrize("format", exports.ExportFormat)
-def test_exports_have_every_row(filled: Store, format: exports.ExportFormat, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("format", runs.ExportFormat)
+def test_exports_have_every_row(filled: Store, format: runs.ExportFormat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("themescope.jobs.services.labelling.files.BATCH", 7)
     id = new(filled, f"export {format}")
     labellings.unassign(lea(filled), id, SentenceChange(sentences=[72]))
-    data = b"".join(exports.labels(filled, id).stream(format))
+    data = b"".join(runs.labels(filled, id).stream(format))
     rows = _read(format, data)
     assert [*rows[0]] == list(HEADER) and [int(row["sentence_id"]) for row in rows] == [*range(1, 73)]
     assert rows[0]["cluster"] == "Introduction" and int(rows[71]["cluster_number"]) == -1
@@ -274,13 +272,13 @@ def test_columns_and_selections_are_read(columned: Store) -> None:
             call(lea(columned), 99)
 
 
-@pytest.mark.parametrize("format", exports.ExportFormat)
+@pytest.mark.parametrize("format", runs.ExportFormat)
 def test_exports_have_columns_where_wanted(
-    columned: Store, format: exports.ExportFormat, monkeypatch: pytest.MonkeyPatch
+    columned: Store, format: runs.ExportFormat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("themescope.jobs.services.labelling.files.BATCH", 7)
     id = new(columned, f"with columns as {format}")
-    rows = _read(format, b"".join(exports.labels(columned, id, columns=True).stream(format)))
+    rows = _read(format, b"".join(runs.labels(columned, id, columns=True).stream(format)))
     assert [*rows[0]] == [*HEADER, "note (2)", "side", "score", "day", "cluster (2)"]
     last = rows[71]
     assert (last["note (2)"], last["score"], last["cluster (2)"]) in (
@@ -289,9 +287,9 @@ def test_exports_have_columns_where_wanted(
     assert last["side"] in (None, "") and str(last["day"]).startswith("1970-03-13")
 
 
-def _read(format: exports.ExportFormat, data: bytes) -> list[dict]:
-    if format is exports.ExportFormat.PARQUET:
+def _read(format: runs.ExportFormat, data: bytes) -> list[dict]:
+    if format is runs.ExportFormat.PARQUET:
         return pq.read_table(io.BytesIO(data)).to_pylist()
-    if format is exports.ExportFormat.CSV:
+    if format is runs.ExportFormat.CSV:
         return [*csv.DictReader(io.StringIO(data.decode(), newline=""))]
     return [json.loads(line) for line in data.splitlines()]

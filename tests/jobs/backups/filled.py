@@ -16,7 +16,7 @@ from themescope.db.records import NewLabelling, SignInMethod, VectorBlock
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store
 from themescope.db.tables import metadata
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 

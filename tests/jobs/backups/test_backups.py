@@ -30,8 +30,8 @@ from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs import backups
 from themescope.jobs.backups import BACKUP, check_backup, restore_backup, write_backup
-from themescope.jobs.common.archive import MANIFEST
-from themescope.jobs.services.accounts import people
+from themescope.jobs.common.files import MANIFEST
+from themescope.jobs.services import people
 from themescope.jobs.services.labelling.session import LabellingSession
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")

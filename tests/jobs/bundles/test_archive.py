@@ -15,8 +15,8 @@ from themescope.core.errors import ReadError
 from themescope.core.types import Article, Paragraph, Section
 from themescope.jobs.bundles import parts
 from themescope.jobs.bundles.parts import ARTICLES, BUNDLE, contents
-from themescope.jobs.common import archive
-from themescope.jobs.common.archive import MANIFEST, ArchiveReader, ArchiveWriter
+from themescope.jobs.common import files
+from themescope.jobs.common.files import MANIFEST, ArchiveReader, ArchiveWriter
 
 TEXT = st.text(max_size=20)
 SENTENCES = st.lists(st.tuples(TEXT, st.integers(-1, 99)), min_size=1, max_size=3).map(
@@ -189,7 +189,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     path = raw(tmp_path / "bomb.zip", [*bomb.items(), (MANIFEST, manifest(bomb))])
     with pytest.raises(ReadError, match="too much"):
         ArchiveReader(path, BUNDLE)
-    monkeypatch.setattr(archive, "MOST_LINE", 10)
+    monkeypatch.setattr(files, "MOST_LINE", 10)
     long = write(tmp_path / "long.zip", {ARTICLES: b"x" * 11})
     with ArchiveReader(long, BUNDLE) as bundle, pytest.raises(ReadError, match="longer than"):
         [*bundle.lines(ARTICLES)]

@@ -26,7 +26,7 @@ from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs import datasets as writing
-from themescope.jobs.common.importing.columns import find_types
+from themescope.jobs.common.columns import find_types
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import starts
 

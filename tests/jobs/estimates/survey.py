@@ -11,10 +11,10 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
+from themescope.jobs.services import tasks
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import work
-from themescope.jobs.services.tasks.samples import SampleForm
+from themescope.jobs.services.samples import SampleForm
 
 SUBJECTS = {"Housing": "rents flats landlords", "Transport": "buses trains trams"}
 ROWS, DRAWN = 240, 60
@@ -48,10 +48,10 @@ def survey(folder: Path, predicted: bool = False) -> Callable[[Store], None]:
         for name in SUBJECTS:
             session.do(op.create(session.partition, session.next_number, name, np.empty(0, np.int64)))
         plan = DistributionPlan(("Ada", "Ben"), 1.0, 2, Order.RANDOM, 1)
-        task = work.make(
+        task = tasks.make(
             store,
-            work.TaskForm(
-                corpus.id, "Pilot", "Ada", (), plan, blind=True, start=work.START_LABELLING, start_id=codes.id,
+            tasks.TaskForm(
+                corpus.id, "Pilot", "Ada", (), plan, blind=True, start=tasks.START_LABELLING, start_id=codes.id,
                 sample=SampleForm(DRAWN),
             ),
         )  # fmt: skip
@@ -72,13 +72,13 @@ def label(store: Store, task_id: int, person: str) -> None:
         items = r.tasks.items(task_id, person)
     session = None
     for number, item in enumerate(items):
-        opened = work.open_item(store, item.id)
+        opened = tasks.open_item(store, item.id)
         session = session or LabellingSession(store, opened.labelling.id, person)
         with store.reading() as r:
-            (sentence,) = work.sentences_of_item(r, item.range)
+            (sentence,) = tasks.sentences_of_item(r, item.range)
         number_of = {cluster.name: number for number, cluster in session.partition.clusters.items()}
         name = topic(sentence.text)
         if person == "Ben" and number % 10 == 0:
             name = next(other for other in SUBJECTS if other != name)
         session.do(op.assign(session.partition, np.array([sentence.id]), number_of[name]))
-        work.finish_item(store, item.id)
+        tasks.finish_item(store, item.id)

@@ -18,8 +18,8 @@ from themescope.core.metrics.statistics import share_intervals
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.services.estimates.study import open_study
-from themescope.jobs.services.report.project import as_docx, numbered_picture, project_report
+from themescope.jobs.services.estimates import open_study
+from themescope.jobs.services.report import as_docx, numbered_picture, project_report
 
 
 @pytest.fixture(scope="module")

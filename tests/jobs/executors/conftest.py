@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.servers import free_port
-from themescope.jobs.executors.base import LocalConfig, LocalExecutor, ShardExecutor
+from themescope.jobs.executors import LocalConfig, LocalExecutor, ShardExecutor
 
 
 def need_ray() -> None:

@@ -10,7 +10,7 @@ from tests.jobs.executors import shards as fns
 from tests.jobs.executors.conftest import RAY
 from themescope.core.errors import Cancelled, DataError, ExecutorError, ReadError
 from themescope.core.types import SILENT, NullReport, Shard
-from themescope.jobs.executors.base import MAX_DEATHS, ArrayRecords, LocalConfig, LocalExecutor, ShardExecutor
+from themescope.jobs.executors import MAX_DEATHS, ArrayRecords, LocalConfig, LocalExecutor, ShardExecutor
 
 
 def numbers(count: int) -> list[Shard]:

@@ -14,7 +14,7 @@ from tests.jobs.executors.conftest import RAY
 from tests.jobs.helpers import WORDS
 from themescope.core.types import SILENT, Shard, Split
 from themescope.db.store import Store
-from themescope.jobs.executors.base import LocalConfig, LocalExecutor, ShardExecutor
+from themescope.jobs.executors import LocalConfig, LocalExecutor, ShardExecutor
 from themescope.jobs.executors.ray_cluster import AHEAD
 from themescope.jobs.queue.runner import run_here
 
@@ -50,7 +50,7 @@ def small_shards() -> Iterator[None]:
     """Cut little data into several shards, which workers compute."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("themescope.jobs.kinds.import_corpus.SMALL_FILE", 0)
-        patch.setattr("themescope.jobs.common.importing.import_shards.SHARD_CHARACTERS", 20_000)
+        patch.setattr("themescope.jobs.common.import_shards.SHARD_CHARACTERS", 20_000)
         patch.setattr("themescope.jobs.common.vectors.BATCH_SENTENCES", 500)
         patch.setattr("themescope.jobs.common.vectors.MANY_SENTENCES", 0)
         patch.setattr("themescope.core.tasks.scb.CHUNK", 8)

@@ -18,7 +18,7 @@ from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, ReadAccount, Section
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.common.importing import reading
+from themescope.jobs.common import reading
 from themescope.jobs.queue.runner import run_here
 from themescope.jobs.services.labelling import codebook, qda_projects, starts
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -15,13 +15,13 @@ from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import judged_sentences
+from themescope.jobs.services import tasks
 from themescope.jobs.services.labelling import agreement, starts
 from themescope.jobs.services.labelling.agreement import coded_text
+from themescope.jobs.services.labelling.codebook import methods_section
 from themescope.jobs.services.labelling.files import HEADER, rows
-from themescope.jobs.services.labelling.methods import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import work
-from themescope.jobs.services.tasks.work import TaskForm
+from themescope.jobs.services.tasks import TaskForm
 
 CODES = ("Boarding", "Delays", "Luggage", "Staff")
 N, DISPUTED = 60, 10
@@ -41,12 +41,12 @@ def task_of_two(store: Store) -> list[LabellingRecord]:
         articles = tuple(article.id for article in r.corpora.articles(corpus.id))
     form = TaskForm(
         corpus.id, "Pilot", "Anna", articles, DistributionPlan(PEOPLE, 1.0, 2),
-        start=work.START_CLUSTERS, start_id=codes.record.id,
+        start=tasks.START_CLUSTERS, start_id=codes.record.id,
     )  # fmt: skip
-    task = work.make(store, form)
+    task = tasks.make(store, form)
     made = []
     for person in PEOPLE:
-        session = LabellingSession(store, work.begin_labelling(store, task.id, person), person)
+        session = LabellingSession(store, tasks.begin_labelling(store, task.id, person), person)
         codes_of = np.arange(N) % 4
         codes_of[:DISPUTED] = (codes_of[:DISPUTED] + (person == "Ben")) % 4
         for code in range(4):
@@ -54,8 +54,8 @@ def task_of_two(store: Store) -> list[LabellingRecord]:
         with store.reading() as r:
             items = r.tasks.items(task.id, person)
         for item in items:
-            work.open_item(store, item.id)
-            work.finish_item(store, item.id)
+            tasks.open_item(store, item.id)
+            tasks.finish_item(store, item.id)
         made.append(session.record)
     return made
 

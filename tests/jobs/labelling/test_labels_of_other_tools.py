@@ -21,7 +21,7 @@ from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import files, tables
 from themescope.jobs.services.labelling.agreement import coded_text, left_out
-from themescope.jobs.services.labelling.methods import methods_section
+from themescope.jobs.services.labelling.codebook import methods_section
 
 TEXTS = (
     "The bus is late.",

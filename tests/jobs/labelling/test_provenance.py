@@ -26,12 +26,13 @@ from themescope.jobs.api.routes.labellings import list_labels
 from themescope.jobs.common.labelled import judged_sentences, placed_sentences, provenance_of
 from themescope.jobs.kinds.triplets import training_labels
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.labelling import assistance, files, qda_projects, starts, tables
+from themescope.jobs.services import tasks
+from themescope.jobs.services.labelling import files, qda_projects, starts, tables
+from themescope.jobs.services.labelling import session as assistance
 from themescope.jobs.services.labelling.agreement import from_adjudication
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
-from themescope.jobs.services.tasks import work
-from themescope.jobs.services.tasks.work import TaskForm
+from themescope.jobs.services.tasks import TaskForm
 
 N, EACH = 300, 15
 TOPICS = ("rain", "music", "trade", "law")
@@ -171,16 +172,16 @@ def test_what_was_approved_in_a_task_is_so_after_an_import(sqlite_store: Store, 
         articles = tuple(article.id for article in w.corpora.articles(corpus))
         name = w.corpora.get(corpus).name
     plan = DistributionPlan(("Anna",), 0.0, 2, Order.GIVEN, 1)
-    task = work.make(sqlite_store, TaskForm(corpus, "pilot", "Anna", articles, plan, start=work.START_SECTIONS))
+    task = tasks.make(sqlite_store, TaskForm(corpus, "pilot", "Anna", articles, plan, start=tasks.START_SECTIONS))
     with sqlite_store.reading() as r:
         items = r.tasks.items(task.id, "Anna")
-    opened = [work.open_item(sqlite_store, item.id) for item in items[:2]]
+    opened = [tasks.open_item(sqlite_store, item.id) for item in items[:2]]
     record = opened[0].labelling
     ids: list[list[int]] = []
     for item in items[:2]:
-        work.finish_item(sqlite_store, item.id)
+        tasks.finish_item(sqlite_store, item.id)
         with sqlite_store.reading() as r:
-            ids.append([sentence.id for sentence in work.sentences_of_item(r, item.range)])
+            ids.append([sentence.id for sentence in tasks.sentences_of_item(r, item.range)])
     session = LabellingSession(sqlite_store, record.id, "Anna")
     change = marked(session.partition, Field.CLUSTER, np.array(ids[0][:2]), 3)
     assert change is not None

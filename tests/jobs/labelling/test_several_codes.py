@@ -17,7 +17,7 @@ from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import files, qda_projects, starts, tables
 from themescope.jobs.services.labelling.agreement import coded_text, from_adjudication
-from themescope.jobs.services.labelling.methods import methods_section
+from themescope.jobs.services.labelling.codebook import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text, excel_bytes
 

@@ -25,7 +25,7 @@ from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.mcp import TOOLS, server_for
 from themescope.jobs.queue.runner import run_here
-from themescope.jobs.services.accounts import people
+from themescope.jobs.services import people
 
 PASSWORD = "correct horse battery"
 

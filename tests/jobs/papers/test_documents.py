@@ -18,7 +18,7 @@ from themescope.core.papers import paper
 from themescope.core.papers.spec import Measure, Paper, models_of
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.common.results import file_digest
+from themescope.jobs.common.articles import file_digest
 from themescope.jobs.kinds import check_job
 from themescope.jobs.papers.document import document
 from themescope.jobs.queue.runner import run_here

@@ -12,7 +12,7 @@ from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import from_adjudication
-from themescope.jobs.services.labelling.methods import facts_of, methods_section
+from themescope.jobs.services.labelling.codebook import facts_of, methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
 
 

@@ -18,13 +18,13 @@ from themescope.core.types import Floats, Ids
 from themescope.db.records import NewLabelling, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.queue.runner import run_here
+from themescope.jobs.services import samples, tasks
 from themescope.jobs.services.labelling import agreement, starts
 from themescope.jobs.services.labelling.agreement import from_adjudication
-from themescope.jobs.services.labelling.methods import methods_section
+from themescope.jobs.services.labelling.codebook import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import samples, work
-from themescope.jobs.services.tasks.samples import SampleForm
-from themescope.jobs.services.tasks.work import TaskForm
+from themescope.jobs.services.samples import SampleForm
+from themescope.jobs.services.tasks import TaskForm
 
 PARTY = ("sentence", "party")
 PARTIES = ["A"] * 60 + ["B"] * 30 + [""] * 10
@@ -69,14 +69,14 @@ def corpus_id(store: Store, name: str = "C") -> int:
 
 def make(store: Store, form: SampleForm, name: str = "pilot", seed: int = 1, **more: Any) -> TaskRecord:
     plan = DistributionPlan(("ada", "ben"), 1.0, 2, Order.RANDOM, seed)
-    return work.make(store, TaskForm(corpus_id(store), name, "ada", (), plan, blind=True, sample=form, **more))
+    return tasks.make(store, TaskForm(corpus_id(store), name, "ada", (), plan, blind=True, sample=form, **more))
 
 
 def given(store: Store, task: TaskRecord, person: str) -> list[int]:
     """Return the ids of the sentences that a person gets, in the order of the task."""
     with store.reading() as r:
         ranges = [item.range for item in r.tasks.items(task.id, person)]
-        return [s.id for one in ranges for s in work.sentences_of_item(r, one)]
+        return [s.id for one in ranges for s in tasks.sentences_of_item(r, one)]
 
 
 def everything(store: Store) -> tuple[Ids, Floats, np.ndarray]:
@@ -109,7 +109,7 @@ def test_samples_follow_from_task_and_seed_and_are_independent_of_each_other(sur
     assert 10 < len(first & other) < 40, "the same seed, but another task"
     with survey.reading() as r:
         item = r.tasks.items(again.id, "ada")[0]
-    work.open_item(survey, item.id)
+    tasks.open_item(survey, item.id)
     with survey.writing() as w:
         w.tasks.delete(again.id)
     third = {*given(survey, make(survey, SampleForm(50)), "ada")}
@@ -120,12 +120,12 @@ def test_a_labelling_has_the_sampled_sentences_only_and_each_is_an_item(survey: 
     task = make(survey, SampleForm(5))
     for number in range(5):
         with survey.reading() as r:
-            item = work.next_item(r.tasks.items(task.id, "ada"))
+            item = tasks.next_item(r.tasks.items(task.id, "ada"))
         assert item is not None and item.sentences == 1 and item.place == number
-        opened = work.open_item(survey, item.id)
+        opened = tasks.open_item(survey, item.id)
         session = LabellingSession(survey, opened.labelling.id, "ada")
         assert {*session.partition.ids.tolist()} == {*given(survey, task, "ada")}
-        work.finish_item(survey, item.id, "hard to say")
+        tasks.finish_item(survey, item.id, "hard to say")
     assert opened.labelling.blind and opened.labelling.article_id is None
 
 
@@ -196,7 +196,7 @@ def test_probabilities_outlive_the_task_and_travel_in_a_bundle(survey: Store, tm
     task = make(survey, SampleForm(20, by=PARTY))
     with survey.reading() as r:
         item = r.tasks.items(task.id, "ada")[0]
-    work.open_item(survey, item.id)
+    tasks.open_item(survey, item.id)
     _, before, _ = everything(survey)
     with survey.writing() as w:
         w.tasks.delete(task.id)
@@ -272,18 +272,18 @@ def test_two_people_label_a_sample_which_is_compared_adjudicated_and_described(s
         ids = r.corpora.sentence_ids(id)
     codes = starts.from_labels(ids[:2], np.array([0, 1]), {0: "rents", 1: "other"}, {"from": "table"})
     begun = starts.begin(survey, NewLabelling(id, "codes", "ada"), codes)
-    task = make(survey, SampleForm(24, by=PARTY), start=work.START_CLUSTERS, start_id=begun.id)
+    task = make(survey, SampleForm(24, by=PARTY), start=tasks.START_CLUSTERS, start_id=begun.id)
     made = {}
     for person, wrong in (("ada", 0), ("ben", 3)):
         with survey.reading() as r:
             items = r.tasks.items(task.id, person)
         for item in items:
-            made[person] = work.open_item(survey, item.id).labelling.id
+            made[person] = tasks.open_item(survey, item.id).labelling.id
             session = LabellingSession(survey, made[person], person)
             (sentence,) = given(survey, task, person)[item.place : item.place + 1]
             number = 1 + (sentence % 2 if item.place >= wrong else 1 - sentence % 2)
             session.do(op.assign(session.partition, np.array([sentence]), number))
-            work.finish_item(survey, item.id)
+            tasks.finish_item(survey, item.id)
     with survey.reading() as r:
         text = agreement.coded_text(r, [r.labellings.get(id) for id in made.values()])
         assert not agreement.left_out(r, text.coders)

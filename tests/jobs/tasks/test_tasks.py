@@ -17,12 +17,11 @@ from themescope.core.records.stored import Role, Sharing
 from themescope.db.records import ItemRecord, ItemState, NewItem, NewLabelling, Reason, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.common.labelled import placed_sentences
-from themescope.jobs.services.accounts import people
-from themescope.jobs.services.labelling import starts
+from themescope.jobs.services import people, tasks
+from themescope.jobs.services.labelling import agreement, starts
 from themescope.jobs.services.labelling.agreement import from_adjudication
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.tasks import checks, work
-from themescope.jobs.services.tasks.work import TaskForm
+from themescope.jobs.services.tasks import TaskForm
 
 PEOPLE = ("ada", "ben", "eve")
 
@@ -39,8 +38,8 @@ def articles_of(store: Store, corpus: int) -> tuple[int, ...]:
 
 def made(store: Store, corpus: int, people: tuple[str, ...] = PEOPLE, share: float = 1.0, **more: object) -> TaskRecord:
     plan = DistributionPlan(people, share if len(people) > 1 else 0.0, 2, Order.GIVEN, 1)
-    form = TaskForm(corpus, "pilot", "ada", articles_of(store, corpus), plan, start=work.START_SECTIONS)
-    return work.make(store, TaskForm(**{**{f: getattr(form, f) for f in form.__slots__}, **more}))
+    form = TaskForm(corpus, "pilot", "ada", articles_of(store, corpus), plan, start=tasks.START_SECTIONS)
+    return tasks.make(store, TaskForm(**{**{f: getattr(form, f) for f in form.__slots__}, **more}))
 
 
 def items_of(store: Store, task: TaskRecord, person: str | None = None) -> list[ItemRecord]:
@@ -52,7 +51,7 @@ def label(store: Store, person: str, labelling: int, item: ItemRecord, wrong: in
     """Put every sentence of an item to its section, the first ``wrong`` ones to another one."""
     session = LabellingSession(store, labelling, person)
     with store.reading() as r:
-        ids = np.array([s.id for s in work.sentences_of_item(r, item.range)])
+        ids = np.array([s.id for s in tasks.sentences_of_item(r, item.range)])
     for sentence in ids[:wrong]:
         number = int(session.partition.numbers[session.partition.rows([sentence])[0]])
         session.do(op.assign(session.partition, np.array([sentence]), number % 3 + 1))
@@ -61,11 +60,11 @@ def label(store: Store, person: str, labelling: int, item: ItemRecord, wrong: in
 def work_through(store: Store, task: TaskRecord, person: str, wrong: int = 0) -> int:
     """Open, label and finish all items of a person; return the labelling."""
     labelling = 0
-    while (item := work.next_item(items_of(store, task, person))) is not None:
-        opened = work.open_item(store, item.id)
+    while (item := tasks.next_item(items_of(store, task, person))) is not None:
+        opened = tasks.open_item(store, item.id)
         labelling = opened.labelling.id
         label(store, person, labelling, item, wrong)
-        work.finish_item(store, item.id)
+        tasks.finish_item(store, item.id)
     return labelling
 
 
@@ -120,53 +119,53 @@ def test_articles_are_cut_into_items_that_people_share(sqlite_store: Store, corp
 
 def test_a_person_begins_with_an_own_labelling_of_the_sentences_of_the_task(sqlite_store: Store, corpus: int) -> None:
     task = made(sqlite_store, corpus, blind=True, articles=articles_of(sqlite_store, corpus)[:2])
-    item = work.next_item(items_of(sqlite_store, task, "ada"))
+    item = tasks.next_item(items_of(sqlite_store, task, "ada"))
     assert item is not None and item.state is ItemState.OPEN
     with pytest.raises(DataError, match="not been opened"):
-        work.finish_item(sqlite_store, item.id)
-    opened = work.open_item(sqlite_store, item.id)
+        tasks.finish_item(sqlite_store, item.id)
+    opened = tasks.open_item(sqlite_store, item.id)
     assert opened.item.state is ItemState.STARTED
     assert opened.labelling.owner == "ada" and opened.labelling.blind and opened.labelling.sentences == 24
     with sqlite_store.reading() as r:
-        assert r.selections.ids(opened.selection_id).tolist() == [s.id for s in work.sentences_of_item(r, item.range)]
+        assert r.selections.ids(opened.selection_id).tolist() == [s.id for s in tasks.sentences_of_item(r, item.range)]
         assert r.tasks.of_labelling(opened.labelling.id) == (task, "ada")
         partition = r.labellings.snapshot(opened.labelling.id).partition
     assert {cluster.name for cluster in partition.clusters.values()} == {"Introduction", "Heading 1", "Heading 2"}
-    assert work.open_item(sqlite_store, item.id).labelling == opened.labelling
+    assert tasks.open_item(sqlite_store, item.id).labelling == opened.labelling
     with sqlite_store.reading() as r:
         assert not len(placed_sentences(r, opened.labelling, partition)), "nothing was judged yet"
-    assert work.finish_item(sqlite_store, item.id) is not None
+    assert tasks.finish_item(sqlite_store, item.id) is not None
     with sqlite_store.reading() as r:
         judged = placed_sentences(r, opened.labelling, partition)
-        assert judged.tolist() == [s.id for s in work.sentences_of_item(r, item.range)]
+        assert judged.tolist() == [s.id for s in tasks.sentences_of_item(r, item.range)]
     with sqlite_store.writing() as w:
         w.labellings.delete(opened.labelling.id, "ada")
     with pytest.raises(DataError, match="was deleted"):
-        work.begin_labelling(sqlite_store, task.id, "ada")
+        tasks.begin_labelling(sqlite_store, task.id, "ada")
     with pytest.raises(DataError, match="not a member"):
-        work.begin_labelling(sqlite_store, task.id, "zoe")
+        tasks.begin_labelling(sqlite_store, task.id, "zoe")
 
 
-@pytest.mark.parametrize("kind", [work.START_NOTHING, work.START_CLUSTERS, work.START_LABELLING])
+@pytest.mark.parametrize("kind", [tasks.START_NOTHING, tasks.START_CLUSTERS, tasks.START_LABELLING])
 def test_what_people_begin_with(sqlite_store: Store, corpus: int, kind: str) -> None:
     whole = starts.begin(sqlite_store, NewLabelling(corpus, "codes", "ada"), starts.from_sections)
     task = made(sqlite_store, corpus, start=kind, start_id=whole.id)
-    labelling = work.begin_labelling(sqlite_store, task.id, "ben")
+    labelling = tasks.begin_labelling(sqlite_store, task.id, "ben")
     with sqlite_store.reading() as r:
         found = r.labellings.snapshot(labelling).partition
-    assert len(found.clusters) == (0 if kind == work.START_NOTHING else 3)
-    assert (found.numbers == UNASSIGNED).all() == (kind != work.START_LABELLING)
+    assert len(found.clusters) == (0 if kind == tasks.START_NOTHING else 3)
+    assert (found.numbers == UNASSIGNED).all() == (kind != tasks.START_LABELLING)
 
 
-@pytest.mark.parametrize("kind", [work.START_CLUSTERS, work.START_RUN])
+@pytest.mark.parametrize("kind", [tasks.START_CLUSTERS, tasks.START_RUN])
 def test_nobody_begins_with_what_was_deleted_or_in_a_closed_task(sqlite_store: Store, corpus: int, kind: str) -> None:
     task = made(sqlite_store, corpus, start=kind, start_id=999)
     with pytest.raises(DataError, match="begin with in the task 'pilot' was deleted"):
-        work.begin_labelling(sqlite_store, task.id, "ben")
+        tasks.begin_labelling(sqlite_store, task.id, "ben")
     with sqlite_store.writing() as w:
         w.tasks.close(task.id, True)
     with pytest.raises(StoreError, match="'pilot' is closed"):
-        work.open_item(sqlite_store, items_of(sqlite_store, task, "ben")[0].id)
+        tasks.open_item(sqlite_store, items_of(sqlite_store, task, "ben")[0].id)
     with sqlite_store.reading() as r:
         assert r.labellings.list() == []
 
@@ -177,8 +176,8 @@ def test_examples_outside_of_the_task_leave_counter_examples_what_they_are(sqlit
     with sqlite_store.reading() as r:
         first, last = (r.corpora.sentences(article)[0].id for article in (articles[0], articles[-1]))
     session.do(book.write(session.partition, 1, CodebookEntry(examples=(last,), counter_examples=(first,))))
-    task = made(sqlite_store, corpus, articles=articles[:2], start=work.START_CLUSTERS, start_id=whole.id)
-    labelling = work.begin_labelling(sqlite_store, task.id, "ben")
+    task = made(sqlite_store, corpus, articles=articles[:2], start=tasks.START_CLUSTERS, start_id=whole.id)
+    labelling = tasks.begin_labelling(sqlite_store, task.id, "ben")
     with sqlite_store.reading() as r:
         found = entry_of(r.labellings.snapshot(labelling).partition, 1)
     assert (found.examples, found.counter_examples) == ((), (first,))
@@ -186,8 +185,8 @@ def test_examples_outside_of_the_task_leave_counter_examples_what_they_are(sqlit
 
 def test_gold_labels_are_hidden_from_people_who_begin_with_them(sqlite_store: Store, corpus: int) -> None:
     gold = starts.begin(sqlite_store, NewLabelling(corpus, "gold", "ada", Sharing.GOLD), starts.from_sections)
-    task = made(sqlite_store, corpus, start=work.START_LABELLING, start_id=gold.id, gold_id=gold.id)
-    labelling = work.begin_labelling(sqlite_store, task.id, "ben")
+    task = made(sqlite_store, corpus, start=tasks.START_LABELLING, start_id=gold.id, gold_id=gold.id)
+    labelling = tasks.begin_labelling(sqlite_store, task.id, "ben")
     with sqlite_store.reading() as r:
         assert (r.labellings.snapshot(labelling).partition.numbers == UNASSIGNED).all()
 
@@ -200,8 +199,11 @@ def test_who_may_do_what(sqlite_store: Store, corpus: int) -> None:
         made(ben, corpus, person="ben")
     task = made(sqlite_store.by(lambda: "ada"), corpus)
     own = items_of(sqlite_store, task, "ben")[0]
-    assert work.open_item(ben, own.id).labelling.owner == "ben"
-    for write in (lambda: work.finish_item(eve, own.id), lambda: work.open_item(eve, own.id)):
+    assert tasks.open_item(ben, own.id).labelling.owner == "ben"
+    for write in (
+        lambda: tasks.finish_item(eve, own.id),
+        lambda: tasks.open_item(eve, own.id),
+    ):
         with pytest.raises(AccessError):
             write()
     for change in (
@@ -212,14 +214,14 @@ def test_who_may_do_what(sqlite_store: Store, corpus: int) -> None:
     ):
         with pytest.raises(AccessError), eve.writing() as w:
             change(w)
-    work.finish_item(ben, own.id)
+    tasks.finish_item(ben, own.id)
 
 
 def test_items_are_given_to_others_and_tasks_are_closed(sqlite_store: Store, corpus: int) -> None:
     task = made(sqlite_store, corpus)
     done, *open_ones = items_of(sqlite_store, task, "ada")
-    work.open_item(sqlite_store, done.id)
-    work.finish_item(sqlite_store, done.id)
+    tasks.open_item(sqlite_store, done.id)
+    tasks.finish_item(sqlite_store, done.id)
     with sqlite_store.writing() as w:
         with pytest.raises(DataError, match="not a member"):
             w.tasks.reassign(task.id, [], "zoe")
@@ -275,21 +277,21 @@ def test_progress_and_due_state(sqlite_store: Store, corpus: int) -> None:
     now = datetime(2026, 11, 25, 12, tzinfo=UTC)
     task = made(sqlite_store, corpus, due=now + timedelta(days=2))
     items = items_of(sqlite_store, task)
-    assert work.due_state(task, items, now) == "due in 2 days"
-    assert work.due_state(task, items, now + timedelta(days=1)) == "due in 1 day"
-    assert work.due_state(task, items, now + timedelta(days=2)) == "due today"
-    assert work.due_state(task, items, now + timedelta(days=3)) == "overdue"
+    assert tasks.due_state(task, items, now) == "due in 2 days"
+    assert tasks.due_state(task, items, now + timedelta(days=1)) == "due in 1 day"
+    assert tasks.due_state(task, items, now + timedelta(days=2)) == "due today"
+    assert tasks.due_state(task, items, now + timedelta(days=3)) == "overdue"
     timed = [
         ItemRecord(item.id, 1, 1, 0, 9, "ada", place, Reason.DISTRIBUTION, now, now + timedelta(seconds=seconds))
         for place, (item, seconds) in enumerate(zip(items[:3], (20, 40, 90_000), strict=True))
     ]
     left = ItemRecord(9, 1, 1, 0, 19, "ada", 3, Reason.DISTRIBUTION, None, None)
-    ada, ben = work.progress(["ada", "ben"], [*timed, left])
+    ada, ben = tasks.progress(["ada", "ben"], [*timed, left])
     assert (ada.items, ada.done, ada.sentences, ada.sentences_done) == (4, 3, 50, 30)
     assert ada.seconds_per_sentence == pytest.approx(3.0)  # the one that stayed open for a day does not count
     assert ada.remaining_s == pytest.approx(60.0)
     assert (ben.items, ben.remaining_s, ben.last) == (0, 0.0, None)
-    assert work.due_state(task, timed, now) == "done"
+    assert tasks.due_state(task, timed, now) == "done"
 
 
 def test_gold_items_are_checked(sqlite_store: Store, corpus: int) -> None:
@@ -298,7 +300,7 @@ def test_gold_items_are_checked(sqlite_store: Store, corpus: int) -> None:
     assert {item.reason for item in items_of(sqlite_store, task)} == {Reason.GOLD}
     work_through(sqlite_store, task, "ada")
     work_through(sqlite_store, task, "ben", wrong=3)
-    ada, ben = checks.checks(sqlite_store, task.id)
+    ada, ben = agreement.checks(sqlite_store, task.id)
     assert ada.gold is not None and ada.gold.value == 1.0 and ada.gold.n == 120
     assert ben.gold is not None and ben.gold.value == pytest.approx(0.75)
     assert ben.gold.low < 0.75 < ben.gold.high
@@ -311,17 +313,17 @@ def test_right_codes_of_gold_items_are_told_once_their_item_is_done(sqlite_store
     session.do(book.choose_training(session.partition, map(str, range(len(chosen))), chosen, "by its section"))
     task = made(sqlite_store, corpus, gold_id=gold.id, gold_share=1.0, tell=True)
     first, *_ = items_of(sqlite_store, task, "ben")
-    label(sqlite_store, "ben", work.open_item(sqlite_store, first.id).labelling.id, first, wrong=3)
-    assert checks.gold_answers(sqlite_store, task.id, "ben") == []
-    work.finish_item(sqlite_store, first.id)
-    told = checks.gold_answers(sqlite_store, task.id, "ben")
+    label(sqlite_store, "ben", tasks.open_item(sqlite_store, first.id).labelling.id, first, wrong=3)
+    assert agreement.gold_answers(sqlite_store, task.id, "ben") == []
+    tasks.finish_item(sqlite_store, first.id)
+    told = agreement.gold_answers(sqlite_store, task.id, "ben")
     assert len(told) == 12 and sum(not answer.correct for answer in told) == 3
     assert all((answer.given == answer.right) == answer.correct for answer in told)
     assert {answer.explanation for answer in told} == {"by its section"}
-    assert checks.gold_answers(sqlite_store, task.id, "ada") == []
+    assert agreement.gold_answers(sqlite_store, task.id, "ada") == []
     quiet = made(sqlite_store, corpus, name="quiet", gold_id=gold.id, gold_share=1.0)
     work_through(sqlite_store, quiet, "ben")
-    assert checks.gold_answers(sqlite_store, quiet.id, "ben") == []
+    assert agreement.gold_answers(sqlite_store, quiet.id, "ben") == []
 
 
 def test_a_gold_labelling_of_three_begins_with_the_majority(sqlite_store: Store, corpus: int) -> None:
@@ -345,7 +347,7 @@ def test_a_gold_labelling_of_three_begins_with_the_majority(sqlite_store: Store,
 def test_people_are_forgotten_and_corpora_deleted_with_their_tasks(sqlite_store: Store, corpus: int) -> None:
     people.add(sqlite_store, "ben", Role.LABELLER, None)
     task = made(sqlite_store, corpus, instructions="Ask ben.")
-    work.begin_labelling(sqlite_store, task.id, "ben")
+    tasks.begin_labelling(sqlite_store, task.id, "ben")
     people.forget(sqlite_store, "ben")
     with sqlite_store.reading() as r:
         names = [member.person for member in r.tasks.members(task.id)]
@@ -358,24 +360,24 @@ def test_people_are_forgotten_and_corpora_deleted_with_their_tasks(sqlite_store:
 
 
 def test_an_item_is_done_while_its_sentences_have_codes_or_reasons(sqlite_store: Store, corpus: int) -> None:
-    task = made(sqlite_store, corpus, people=("ada",), start=work.START_NOTHING)
+    task = made(sqlite_store, corpus, people=("ada",), start=tasks.START_NOTHING)
     first, second, *_ = items_of(sqlite_store, task, "ada")
-    opened = work.open_item(sqlite_store, first.id)
+    opened = tasks.open_item(sqlite_store, first.id)
     with pytest.raises(DataError, match="12 sentences of this item have no code"):
-        work.finish_item(sqlite_store, first.id)
+        tasks.finish_item(sqlite_store, first.id)
     session = LabellingSession(sqlite_store, opened.labelling.id, "ada")
     with sqlite_store.reading() as r:
-        ids = np.array([s.id for s in work.sentences_of_item(r, first.range)])
+        ids = np.array([s.id for s in tasks.sentences_of_item(r, first.range)])
     session.do(op.create(session.partition, 1, "one", ids[:10]))
     session.do(op.none_fits(session.partition, ids[10:11]))
     with pytest.raises(DataError, match="1 sentence of this item has no code"):
-        work.finish_item(sqlite_store, first.id)
-    following = work.finish_item(sqlite_store, first.id, "cut in the middle")
+        tasks.finish_item(sqlite_store, first.id)
+    following = tasks.finish_item(sqlite_store, first.id, "cut in the middle")
     assert following is not None and following.id == second.id
 
     def done() -> list[bool]:
         with sqlite_store.reading() as r:
-            return [item.done is not None for item in work.items_of(r, task.id)][:2]
+            return [item.done is not None for item in tasks.items_of(r, task.id)][:2]
 
     session.sync()
     assert done() == [True, False]
@@ -383,14 +385,14 @@ def test_an_item_is_done_while_its_sentences_have_codes_or_reasons(sqlite_store:
     session.do(op.assign(session.partition, ids[10:11], 1))
     assert int(ids[10]) not in session.partition.notes, "a code fits now"
     session.do(op.unassign(session.partition, ids[:1]))
-    assert done() == [False, False] and work.progress(["ada"], work_items(sqlite_store, task))[0].done == 0
+    assert done() == [False, False] and tasks.progress(["ada"], work_items(sqlite_store, task))[0].done == 0
     session.undo()
     assert done() == [True, False]
 
 
 def work_items(store: Store, task: TaskRecord) -> list[ItemRecord]:
     with store.reading() as r:
-        return work.items_of(r, task.id)
+        return tasks.items_of(r, task.id)
 
 
 def test_adjudication_of_one_person_counts_votes(sqlite_store: Store, corpus: int) -> None:

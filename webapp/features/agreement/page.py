@@ -31,13 +31,11 @@ from themescope.webapp.features.agreement.results import (
     TextScope,
     judged,
 )
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import compare_queries, labelling, queries
 from themescope.webapp.shared.choose import by_name, nothing, project, steps, study_steps
 from themescope.webapp.shared.components import attempt, draw_table
-from themescope.webapp.shared.labelling import codebook_view, failures
 from themescope.webapp.shared.navigation import switch_page
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import count, distinct, p_text, plain, score, shorten, with_interval
 
 _LISTED = 20
@@ -61,7 +59,7 @@ def show(scopes: Sequence[TextScope]) -> None:
             "Units that count", list(COUNTS), default=BOTH, required=True, key=COUNTED, bind="query-params",
             help="  \n".join(f"**{name}**: {about}." for name, about in COUNTS.items()),
         ) or BOTH  # fmt: skip
-    own = [r for r in scope.labellings if r.blind and r.owner == current_person() and codebook_view.is_open(r)]
+    own = [r for r in scope.labellings if r.blind and r.owner == current_person() and labelling.is_open(r)]
     if own and not st.toggle("My blind coding is finished; show the others", key=f"agreement_reveal_{scope.name}"):
         st.info("You code this text blind. The other codings are hidden until yours is finished.")
         return
@@ -343,8 +341,8 @@ def _collect(scope: TextScope, found: LabellingGroup, first: Rater, second: Rate
     }
     if placed:
         source = f"{first.name} against {second.name}"
-        about = (service.DISAGREEMENT, source, placed, failures.permalink())
-        failures.button(
+        about = (service.DISAGREEMENT, source, placed, labelling.permalink())
+        labelling.button(
             "agreement", f"Collect {count(len(placed), 'disagreement')} as errors", scope.corpus_id, source,
             lambda: service.sentences(queries.store(), list(placed), *about, of_people=True),
         )  # fmt: skip

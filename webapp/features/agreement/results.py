@@ -33,9 +33,8 @@ from themescope.jobs.services.labelling.agreement import (
     left_out,
     version,
 )
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import compare_queries, queries
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import distinct, shorten, with_interval
 
 NAME = 40

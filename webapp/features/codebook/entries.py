@@ -38,11 +38,11 @@ from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import codebook, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.codebook import EDIT, SEARCH
-from themescope.webapp.shared import input_files, people, projects, queries
+from themescope.webapp.shared import compare_queries, forms, people, projects, queries
 from themescope.webapp.shared.choose import closed, nothing
 from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.labelling.codebook_view import (
+from themescope.webapp.shared.labelling import (
     close_editor,
     difference_html,
     editor,
@@ -51,7 +51,6 @@ from themescope.webapp.shared.labelling.codebook_view import (
 )
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, plain
 
 READ_ONLY = "This labelling is read-only for you. Make your own copy on the page Code to change it."
@@ -373,7 +372,7 @@ def _code_import(state: CodebookState) -> None:
         )  # fmt: skip
         if file is None:
             return
-        path = input_files.keep_one("codebook_kept_codebook_code_file", file)
+        path = forms.keep_one("codebook_kept_codebook_code_file", file)
         account = ReadAccount()
         found = attempt(lambda: _adoption(state, path, account))
         if found is None:

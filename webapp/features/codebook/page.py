@@ -4,11 +4,10 @@ import streamlit as st
 
 from themescope.webapp.features.codebook import CODES, FILES, GOLD, LABELLING, VERSIONS, VIEW, entries
 from themescope.webapp.features.codebook.entries import codebook_state
-from themescope.webapp.shared import projects
+from themescope.webapp.shared import compare_queries, projects
 from themescope.webapp.shared.choose import menu
-from themescope.webapp.shared.labelling.codebook_view import STYLE
+from themescope.webapp.shared.labelling import STYLE
 from themescope.webapp.shared.navigation import page_link, write_parameter
-from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import distinct
 
 

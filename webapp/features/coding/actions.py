@@ -29,9 +29,8 @@ from themescope.jobs.services import failures as failure_service
 from themescope.jobs.services.labelling.session import LabellingSession, place_of
 from themescope.webapp.features.coding import LABELLING
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.shared import queries
-from themescope.webapp.shared.labelling import failures
-from themescope.webapp.shared.results.compare_queries import CODE, SORT, TABLE
+from themescope.webapp.shared import labelling, queries
+from themescope.webapp.shared.compare_queries import CODE, SORT, TABLE
 
 Handler = Callable[[RelabelState, Mapping[str, Any]], None]
 """Function that handles one action of the browser."""
@@ -294,7 +293,7 @@ def _collect(state: RelabelState) -> None:
     source = f"coding {state.record.name}"
     about = (failure_service.SENTENCE, source, placed, f"code?{urlencode({LABELLING: state.record.name})}")
     models = (name,) if name else ()
-    failures.collect(
+    labelling.collect(
         state.record.corpus_id,
         source,
         lambda: failure_service.sentences(queries.store(), list(placed), *about, models, of_people=True),

@@ -20,14 +20,14 @@ from themescope.core.labelling.learning import ClusterPart, clusterers
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, code_clusters, code_sizes, free_name
 from themescope.core.types import Ids
-from themescope.jobs.services.labelling import assistance
+from themescope.jobs.services.labelling import session
 from themescope.jobs.services.search import MOST_WITH_VECTORS
 from themescope.webapp.features.coding import CODEBOOK, DIALOG_CLUSTER, NEEDS_MODEL, NO_CODE, queries
 from themescope.webapp.features.coding.actions import actions_of, clusters_of_selection
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.components import attempt, draw_table
-from themescope.webapp.shared.labelling.codebook_view import editor
+from themescope.webapp.shared.labelling import editor
 from themescope.webapp.shared.text import count, plain, shorten
 
 
@@ -298,7 +298,7 @@ def _around(state: RelabelState) -> bool:
     with st.spinner("Splitting …"):
         model = queries.model_of(state)
         name = model.name if model is not None else ""
-        preview = assistance.preview_reclustering(records.store(), state.record, state.partition, x, name)
+        preview = session.preview_reclustering(records.store(), state.record, state.partition, x, name)
     if not preview.placed:
         st.info("Nobody has placed a unit yet. Assign a few units first; the others are clustered around them.")
         return False

@@ -27,7 +27,7 @@ from themescope.core.labelling.learning import Suggestions, suggest
 from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
-from themescope.jobs.services.labelling import assistance
+from themescope.jobs.services.labelling import session as assistance
 from themescope.jobs.services.labelling.session import Conflict, LabellingSession
 from themescope.webapp.features.coding import (
     NEEDS_MODEL,
@@ -40,9 +40,9 @@ from themescope.webapp.features.coding import (
 )
 from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.shared import queries
+from themescope.webapp.shared.compare_queries import SORT
 from themescope.webapp.shared.components import Known
 from themescope.webapp.shared.people import current_person, shown
-from themescope.webapp.shared.results.compare_queries import SORT
 from themescope.webapp.shared.unit_list import Sent
 
 

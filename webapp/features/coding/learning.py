@@ -17,13 +17,12 @@ from themescope.db.records import TripletSetRecord
 from themescope.jobs.common.models import built_on
 from themescope.jobs.kinds import triplets
 from themescope.jobs.services.search import MOST_WITH_VECTORS, models_for, vectors_of
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import compare_queries, queries, triplet_queries
 from themescope.webapp.shared.choose import fine_tunable, nothing
 from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.results import compare_queries, triplet_queries
-from themescope.webapp.shared.results.triplet_queries import split_count
 from themescope.webapp.shared.text import ago, count, plain, score, with_interval
+from themescope.webapp.shared.triplet_queries import split_count
 
 _MAX_CONTRADICTIONS = 200
 _MAX_NAME = 180

@@ -29,7 +29,6 @@ from themescope.webapp.features.coding import (
     VIEW,
     dialogs,
     learning,
-    new_sentences,
     queries,
     rest,
     sentences,
@@ -39,13 +38,12 @@ from themescope.webapp.features.coding import (
     unit,
 )
 from themescope.webapp.features.coding.editing import RelabelState, relabel_state
-from themescope.webapp.shared import people, projects
+from themescope.webapp.shared import compare_queries, people, projects
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import menu, nothing, segment, steps, study_steps
+from themescope.webapp.shared.compare_queries import CODE, SORT, TABLE
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.navigation import page_link, switch_page, write_parameter
-from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.results.compare_queries import CODE, SORT, TABLE
 from themescope.webapp.shared.text import ago, count, distinct, plain, shorten
 
 STYLE = Path(__file__).parent / "assets" / "page.css"
@@ -295,7 +293,7 @@ def draw() -> None:
     with st.container(gap=None, key="code_messages"):
         _read_only(state)
         if view != REST:  # which has the same offer
-            new_sentences.offer(state)
+            rest.offer_new(state)
         toolbar.messages(state)
         toolbar.show_presence(state)
     if view:

@@ -26,20 +26,19 @@ from themescope.core.readers.table import ROW
 from themescope.core.records.stored import LabellingRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
 from themescope.db.records import Presence
-from themescope.jobs.common.importing.columns import is_list, waves_of
+from themescope.jobs.common.columns import is_list, waves_of
 from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.services import search
-from themescope.jobs.services.labelling import assistance
+from themescope.jobs.services.labelling import session
 from themescope.jobs.services.labelling import session as clusters
 from themescope.jobs.services.labelling.session import Reclustered
 from themescope.jobs.services.labelling.starts import LEAD
+from themescope.jobs.services.samples import places_of
 from themescope.jobs.services.search import MOST_WITH_VECTORS
-from themescope.jobs.services.tasks.samples import places_of
-from themescope.webapp.shared import people, queries
+from themescope.webapp.shared import compare_queries, people, queries
 from themescope.webapp.shared.choose import grouped
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import shorten
 
 
@@ -190,13 +189,13 @@ def similarities(
         If the model knows none of the words.
     """
     x = matrix(_model.id, digest, labelling_id, members)
-    return assistance.similarities(queries.store(), _model, x, _ids(labelling_id), query)
+    return session.similarities(queries.store(), _model, x, _ids(labelling_id), query)
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
 def quick_map(model_id: int, digest: str, labelling_id: int, members: Members) -> Points:
     """Return (n, 2) principal components of the vectors of a labelling's sentences."""
-    return assistance.principal_components(matrix(model_id, digest, labelling_id, members))
+    return session.principal_components(matrix(model_id, digest, labelling_id, members))
 
 
 def _ids(labelling_id: int) -> Ids:

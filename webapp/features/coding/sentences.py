@@ -30,12 +30,11 @@ from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.features.coding.actions import actions_of, is_int
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.features.coding.toolbar import appearance, bar_data, code_list, draw
-from themescope.webapp.shared import people, unit_list
+from themescope.webapp.shared import people, selections, unit_list
 from themescope.webapp.shared.choose import menu
+from themescope.webapp.shared.compare_queries import DIFFERS_FROM_PEOPLE, SELECTION, SORT, TABLE
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.navigation import write_parameter
-from themescope.webapp.shared.results.compare_queries import DIFFERS_FROM_PEOPLE, SELECTION, SORT, TABLE
-from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import ago, count, shorten
 from themescope.webapp.shared.unit_list import SCRIPTS, Units
 

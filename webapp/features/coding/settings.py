@@ -17,24 +17,22 @@ from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobRecor
 from themescope.db.access import Right
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.importing.columns import is_list
-from themescope.jobs.common.language_models import coding
-from themescope.jobs.common.language_models.coding import ALL, KIND, LABELLED, CodingPlan, CodingRequest
-from themescope.jobs.common.language_models.requests import Endpoint
+from themescope.jobs.common import language_models
+from themescope.jobs.common.columns import is_list
+from themescope.jobs.common.language_models import ALL, KIND, LABELLED, CodingPlan, CodingRequest, Endpoint
 from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.services.labelling import codebook, starts
 from themescope.jobs.services.labelling.codebook import from_codes
 from themescope.webapp.features.coding import NEW, toolbar
 from themescope.webapp.features.coding.editing import RelabelState
-from themescope.webapp.shared import input_files, people, projects, queries
+from themescope.webapp.shared import compare_queries, forms, people, projects, queries
+from themescope.webapp.shared import labelling as codebook_view
 from themescope.webapp.shared.choose import closed, model_notes, project
 from themescope.webapp.shared.components import attempt, confirm, draw_table
 from themescope.webapp.shared.job_status import active
-from themescope.webapp.shared.labelling import codebook_view
-from themescope.webapp.shared.labelling.codebook_view import code
+from themescope.webapp.shared.labelling import code
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, duration, plain, score
 
 UNASSIGNED = "No codes yet"
@@ -243,7 +241,7 @@ def scheme() -> None:
         article = chosen.id if chosen is not None else None
         if file is None:
             return
-        path = input_files.keep_one("code_scheme_kept", file)
+        path = forms.keep_one("code_scheme_kept", file)
         found = attempt(lambda: codebook.read_codes(path))
         if found is None:
             return
@@ -316,11 +314,11 @@ def _form(state: RelabelState, model: Endpoint) -> None:
 
 @st.cache_resource(show_spinner="Reading the units …", max_entries=4, ttl=60)
 def _plan(labelling_id: int, step: int, wanted: CodingRequest) -> CodingPlan:
-    return coding.plan_of(queries.store(), wanted)
+    return language_models.plan_of(queries.store(), wanted)
 
 
 def _estimate(plan: CodingPlan, model: Endpoint, key: str) -> None:
-    found = coding.estimate(plan, model, coding.newest_result(queries.store()))
+    found = language_models.estimate(plan, model, language_models.newest_result(queries.store()))
     examples = f" {count(plan.examples, 'unit')} with the text of an example will not be coded, because the prompt "
     examples = f"{examples}tells the code." if plan.examples else ""
     time = "unknown before the first job" if found.seconds is None else f"about {duration(found.seconds)}"

@@ -16,9 +16,9 @@ from themescope.webapp.features.coding import CODE_KEYS, queries
 from themescope.webapp.features.coding.actions import Handler, actions_of, dispatch
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import people
+from themescope.webapp.shared.compare_queries import TABLE
 from themescope.webapp.shared.components import Known, draw_component, message
 from themescope.webapp.shared.figures import Tones
-from themescope.webapp.shared.results.compare_queries import TABLE
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
 ASSETS = Path(__file__).parent / "assets"

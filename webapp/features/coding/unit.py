@@ -36,23 +36,28 @@ from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 from themescope.db.records import ItemRecord, TaskRecord
 from themescope.jobs.common.labelled import provenance_of
+from themescope.jobs.services import tasks
+from themescope.jobs.services.samples import places_of
 from themescope.jobs.services.search import holds, parsed
-from themescope.jobs.services.tasks import work
-from themescope.jobs.services.tasks.samples import places_of
-from themescope.webapp.features.coding import READ_ONLY, SEARCH, SELECTION, UNSURE_QUEUE, WAVE_QUEUE, queries, rest
+from themescope.webapp.features.coding import (
+    READ_ONLY,
+    SEARCH,
+    SELECTION,
+    UNSURE_QUEUE,
+    WAVE_QUEUE,
+    queries,
+    rest,
+)
 from themescope.webapp.features.coding.actions import HANDLERS, is_int
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.features.coding.toolbar import bar_data, code_list, draw
-from themescope.webapp.shared import people
+from themescope.webapp.shared import compare_queries, labelling, people, selections
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import succeeds
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.labelling import codebook_view
-from themescope.webapp.shared.labelling.codebook_view import Task
+from themescope.webapp.shared.labelling import Task
 from themescope.webapp.shared.navigation import page_link
-from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import shorten
 
 Mask = npt.NDArray[np.bool_]
@@ -114,7 +119,7 @@ class UnitQueue:
             return ~partition.uncertain[partition.rows(self.ids)]
         if self.task is None and self.name != UNCODED:
             return self.acted
-        coded = ~np.isin(self.ids, work.uncoded(partition))
+        coded = ~np.isin(self.ids, tasks.uncoded(partition))
         return coded if self.judged is None else coded & (self.judged | self.acted)
 
     def move_on(self, partition: Partition, after: int) -> None:
@@ -131,7 +136,7 @@ def _names(state: RelabelState, task: Task | None, mine: Mapping[str, TaskRecord
     disputed = [DISPUTED] if state.record.kind is Sharing.GOLD else []
     unsure = [UNSURE_QUEUE] if not blind and rest.newest(state) is not None else []
     waves = [] if blind else [f"{WAVE_QUEUE}{wave}" for wave in rest.waves(state)]
-    left = bool(len(work.uncoded(partition)))
+    left = bool(len(tasks.uncoded(partition)))
     first = [*own, *disputed, *unsure, *([UNCODED, EVERY] if left else [EVERY, UNCODED])]
     if selections.from_address(SELECTION) is not None:
         first.insert(0, SELECTED)
@@ -159,10 +164,10 @@ def _queue(state: RelabelState, name: str, task: Task | None) -> UnitQueue:
         methods = dict(rest.unsure(state))
         found = np.array([*methods], np.int64)
     elif name == UNCODED:
-        found = every[np.isin(every, work.uncoded(partition))]
+        found = every[np.isin(every, tasks.uncoded(partition))]
     elif name.startswith(WAVE_QUEUE):
         of_wave = rest.waves(state).get(name.removeprefix(WAVE_QUEUE), every[:0])
-        found = every[np.isin(every, of_wave) & np.isin(every, work.uncoded(partition))]
+        found = every[np.isin(every, of_wave) & np.isin(every, tasks.uncoded(partition))]
     elif name in (DISPUTED, UNCERTAIN):
         found = every[np.isin(every, partition.ids[partition.uncertain])]
     elif name == SELECTED and selection is not None:
@@ -190,7 +195,7 @@ def _of_task(state: RelabelState, queue: UnitQueue, task: Task) -> None:
     of = {place: item for item in own for place in places_of([item.range])}
     where = [state.texts.sentences[state.texts.row[id]] for id in queue.ids.tolist()]
     queue.task, queue.items = task, [of.get((one.article_id, one.position)) for one in where]
-    if task.record.settings.get("start") in (work.START_SECTIONS, work.START_RUN, work.START_LABELLING):
+    if task.record.settings.get("start") in (tasks.START_SECTIONS, tasks.START_RUN, tasks.START_LABELLING):
         made = records.read(lambda r: provenance_of(r, state.record, state.partition))
         queue.judged = made.judged[state.partition.rows(queue.ids)]
 
@@ -208,7 +213,7 @@ def _keep_up(queue: UnitQueue, partition: Partition) -> None:
     if not new and begun is None:
         return
     now = datetime.now(UTC)
-    succeeds(lambda: work.record_progress(records.store(), new, begun))
+    succeeds(lambda: tasks.record_progress(records.store(), new, begun))
     queue.items = [
         item and replace(item, opened=item.opened or now, done=item.done or (now if item.id in new else None))
         if item and (item.id in new or item.id == begun)
@@ -222,7 +227,7 @@ def _keep_up(queue: UnitQueue, partition: Partition) -> None:
 
 def names(state: RelabelState) -> list[str]:
     """Return the names of the queues, the one to begin with first; tasks of the person are other codings."""
-    return _names(state, codebook_view.of_labelling(state.record), _tasks(state))
+    return _names(state, labelling.of_labelling(state.record), _tasks(state))
 
 
 def _tasks(state: RelabelState) -> dict[str, TaskRecord]:
@@ -241,7 +246,7 @@ def show(state: RelabelState, name: str) -> None:
             "Open codebook", {"labelling": state.record.name},
         )  # fmt: skip
         return
-    task = codebook_view.of_labelling(state.record)
+    task = labelling.of_labelling(state.record)
     if name == SEARCHED:
         st.text_input(
             "Search", key=SEARCH, bind="query-params", icon=":material/search:", placeholder="rent OR \"new flats\"",
@@ -251,7 +256,7 @@ def show(state: RelabelState, name: str) -> None:
         st.caption("This task is closed.")
     other = _tasks(state).get(name.removeprefix(TASK)) if name.startswith(TASK) else None
     if other is not None and (task is None or other.id != task.record.id):
-        codebook_view.open_task(other.id)
+        labelling.open_task(other.id)
     queue = _queue(state, name, task)
     draw(state, "unit", unit_data(state, queue), handle=partial(handle, queue))
     if queue.at < 0 and queue.task is not None:

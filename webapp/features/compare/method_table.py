@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,26 +14,24 @@ from pandas.io.formats.style import Styler
 from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.metrics import REGISTRY as METRICS
-from themescope.core.metrics.statistics import Family
+from themescope.core.metrics.statistics import FEWEST_ARTICLES, Family
 from themescope.core.records.stored import CorpusRecord, ModelRecord, ScoreRecord
 from themescope.core.types import Split
 from themescope.db.access import Right
 from themescope.db.records import BenchmarkRecord, TripletSetRecord
 from themescope.jobs.common.models import corpus_shares, within_article
+from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features import compare
-from themescope.webapp.features.compare import exports
-from themescope.webapp.features.compare.exports import Comparison, metric_title, most_articles, rank_text, untested
-from themescope.webapp.shared import choose, forms, projects, queries
+from themescope.webapp.shared import choose, compare_queries, forms, projects, queries, triplet_queries
 from themescope.webapp.shared.choose import grouped, nothing, preselected
+from themescope.webapp.shared.compare_queries import ArticleScores, Method
 from themescope.webapp.shared.components import clickable_table, download, draw_table
 from themescope.webapp.shared.figures import interval_figure, interval_row, tones
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.queries import HEADLINE
-from themescope.webapp.shared.results import compare_queries, triplet_queries
-from themescope.webapp.shared.results.compare_queries import Method
-from themescope.webapp.shared.results.triplet_queries import ACCURACY
 from themescope.webapp.shared.text import count, p_text, plain, score, with_half_width, with_interval
+from themescope.webapp.shared.triplet_queries import ACCURACY
 
 BEST = "background-color: rgba(31, 143, 136, 0.25)"
 FLOOR = "color: light-dark(#5b656d, #a3abb2)"
@@ -185,7 +184,7 @@ def _table(found: Comparison, row: DeltaGenerator) -> None:
     more = row.popover("⋯", help="More", key="compare_more", on_change="rerun")
     if more.open:
         with more:
-            download("CSV", lambda: exports.as_csv(found), "themescope-comparison.csv")
+            download("CSV", lambda: as_csv(found), "themescope-comparison.csv")
     styled, config = _frame(found)
 
     def choose_row(at: int) -> None:
@@ -292,7 +291,7 @@ def _pairs(found: Comparison, family: Family) -> None:
         },
         column_config=dict.fromkeys(("Difference", "p", "Corrected p"), st.column_config.TextColumn(alignment="right")),
     )
-    write = partial(exports.comparisons_csv, family, found.names)
+    write = partial(comparisons_csv, family, found.names)
     download("CSV", write, "themescope-comparisons.csv")
 
 
@@ -314,3 +313,99 @@ def _seeds(found: Comparison) -> None:
         }
     )
     st.caption("Scores are averaged over seeds, then over articles. Intervals are over articles only.")
+
+
+# A comparison of methods, and its CSV files
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Methods on one benchmark or triplet set in the order of the table, best first."""
+
+    data: BenchmarkRecord | TripletSetRecord
+    methods: Sequence[Method]
+    means: Sequence[Mapping[str, ScoreRecord]]
+    """Metric → mean, for each method."""
+    metrics: Sequence[str]
+    """Metrics with a score of any method, those of the papers first."""
+    metric: str
+    """The metric that the methods are ranked and tested by."""
+    scores: ArticleScores | None
+    family: Family | None
+    """Scores by article and the comparisons by them; None without scores of single articles."""
+
+    @property
+    def columns(self) -> list[int]:
+        """Column of each method in the comparisons; -1 for none."""
+        measured = self.scores.measured if self.scores else (False,) * len(self.methods)
+        return [sum(measured[:i]) if has else -1 for i, has in enumerate(measured)]
+
+    @property
+    def tested(self) -> bool:
+        """Whether there are tests of at least two methods."""
+        return self.family is not None and self.family.tested and len(self.family.ps) > 0
+
+    def ranks(self) -> list[tuple[int, int] | None]:
+        """Return the best and worst rank that the tests do not exclude, for each method; None without tests."""
+        found = self.family.ranks() if self.family is not None and self.tested else []
+        return [found[column] if found and column >= 0 else None for column in self.columns]
+
+    def letters(self) -> list[str]:
+        """Return the compact letter display: methods that share a letter do not differ significantly."""
+        found = self.family.groups() if self.family is not None and self.tested else []
+        return [found[column] if found and column >= 0 else "" for column in self.columns]
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Column of the comparisons → name of the method."""
+        return {column: m.name for column, m in zip(self.columns, self.methods, strict=True) if column >= 0}
+
+
+def metric_title(id: str) -> str:
+    """Return the title of a metric of clusterings, or of the accuracy on triplets."""
+    return "Triplet accuracy" if id == triplet_queries.ACCURACY else METRICS.get(id).title
+
+
+def rank_text(rank: tuple[int, int] | None) -> str:
+    """Return ``1``, ``2–4``, or a dash."""
+    if rank is None:
+        return "–"
+    return str(rank[0]) if rank[0] == rank[1] else f"{rank[0]}–{rank[1]}"
+
+
+def as_csv(found: Comparison) -> str:
+    """Return all scores as CSV: value, interval, number of articles; rank and letters by one metric."""
+    header = ["model", "clusterer", "seeds", "seconds"]
+    header += [f"{m}{part}" for m in found.metrics for part in ("", "_low", "_high", "_n")]
+    header += [f"first_place_{found.metric}", f"last_place_{found.metric}", f"group_{found.metric}"]
+    rows = []
+    listed = zip(found.methods, found.means, found.ranks(), found.letters(), strict=True)
+    for method, means, rank, letters in listed:
+        cells: list[object] = [method.model, method.clusterer, len(method.runs), method.seconds]
+        for metric in found.metrics:
+            s = means.get(metric)
+            cells += [None] * 4 if s is None else [s.value, s.low, s.high, s.n]
+        rows.append([*cells, *(rank or (None, None)), letters])
+    return csv_text(header, rows)
+
+
+def comparisons_csv(family: Family, names: Mapping[int, str]) -> str:
+    """Return all comparisons of a family as CSV, lowest p-value first; p-values are empty without a test."""
+    header = ("first", "second", "difference", "low", "high", "articles", "p_wilcoxon", "p_holm")
+    rows = []
+    for i in family.ps.argsort(kind="stable").tolist():
+        d, ps = family.differences[i], (float(family.ps[i]), float(family.corrected[i]))
+        tested = [None if math.isnan(p) else p for p in ps]
+        rows.append((names[int(family.first[i])], names[int(family.second[i])], d.value, d.low, d.high, d.n, *tested))
+    return csv_text(header, rows)
+
+
+def untested(family: Family) -> str:
+    """Return why a family has no tests."""
+    articles = family.estimates[0].n if family.estimates else 0
+    return f"No test: {count(articles, 'article')} are too few. Tests need at least {FEWEST_ARTICLES} articles."
+
+
+def most_articles(found: Comparison) -> int:
+    """Return the number of articles of the scores."""
+    return max((s.n for row in found.means for s in row.values()), default=0)

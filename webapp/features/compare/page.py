@@ -16,11 +16,11 @@ from themescope.webapp.features import compare
 from themescope.webapp.features.compare import CLUSTERING, PAIR, TRIPLET_ACCURACY, method_table, pairs
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.choose import Stage, closed, grouped, no_sections, open_tab, preselected, project, steps
+from themescope.webapp.shared.compare_queries import clusterer_title
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.navigation import saved_views
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.results.compare_queries import clusterer_title
 from themescope.webapp.shared.text import count, plain
 
 

@@ -23,13 +23,10 @@ from themescope.jobs.services import failures as service
 from themescope.jobs.services.failures import CollectedFailure
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features import compare
-from themescope.webapp.features.compare.exports import Comparison, metric_title, untested
-from themescope.webapp.shared import choose, queries
+from themescope.webapp.features.compare.method_table import Comparison, metric_title, untested
+from themescope.webapp.shared import choose, labelling, queries, selections
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import clickable_table, download, draw_component
-from themescope.webapp.shared.figures import Tones, tones
-from themescope.webapp.shared.labelling import failures
-from themescope.webapp.shared.results.compare_queries import (
+from themescope.webapp.shared.compare_queries import (
     LEAD,
     ClusteringRun,
     Division,
@@ -37,8 +34,17 @@ from themescope.webapp.shared.results.compare_queries import (
     partition_name,
     partitions,
 )
-from themescope.webapp.shared.selections import selections
-from themescope.webapp.shared.text import count, p_text, plain, score, shorten, signed_interval, signed_score
+from themescope.webapp.shared.components import clickable_table, download, draw_component
+from themescope.webapp.shared.figures import Tones, tones
+from themescope.webapp.shared.text import (
+    count,
+    p_text,
+    plain,
+    score,
+    shorten,
+    signed_interval,
+    signed_score,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +246,7 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: ClusteringRun, othe
             selections.offer_button(f"Select {count(moved, 'changed sentence')}", corpus.id, lambda: changed, origin)
             batch = f"{one.name} against {other.name}"
             collected = partial(_failures, found, article, (one, other))
-            failures.button("partitions", "Collect as errors", corpus.id, batch, collected)
+            labelling.button("partitions", "Collect as errors", corpus.id, batch, collected)
         download("CSV", lambda: export(found, left, right, (one.name, other.name)), "themescope-two-partitions.csv")
     data = pair_data(found, (left, right), (one.name, other.name), tones(st.context.theme.type), shown == ALL)
     draw_component("partitions", _ASSETS, data=data, key="compare_partitions")
@@ -255,7 +261,7 @@ def _failures(
     placed = {found.sentences[i].id: f"{first[i]} → {second[i]}" for i in found.matching.moved.tolist()}
     models = tuple(side.name for side in sides if side.kind != "sections")
     kind = service.DISAGREEMENT if len(models) == 2 else service.SENTENCE
-    link = failures.permalink({compare.ARTICLE: article.title, compare.LEFT: one.name, compare.RIGHT: other.name})
+    link = labelling.permalink({compare.ARTICLE: article.title, compare.LEFT: one.name, compare.RIGHT: other.name})
     source = f"{one.name} against {other.name}"
     of_people = any(side.kind == "labelling" for side in sides)
     return service.sentences(queries.store(), list(placed), kind, source, placed, link, models, of_people)

@@ -29,7 +29,7 @@ from themescope.core.labelling.markup import cited, latex_text, markdown
 from themescope.core.metrics.statistics import PERIODS, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.core.types import Estimate
-from themescope.jobs.services.estimates.study import (
+from themescope.jobs.services.estimates import (
     Study,
     columns_of,
     groups_of,
@@ -53,13 +53,12 @@ from themescope.webapp.features.estimates import (
     SHOW,
     chart,
 )
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import compare_queries, queries
 from themescope.webapp.shared.choose import bound, nothing, one_of, project, steps, study_steps
 from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.labelling.codebook_view import PLANNED, PlannedSample
+from themescope.webapp.shared.labelling import PLANNED, PlannedSample
 from themescope.webapp.shared.navigation import page_link, switch_page
-from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import SOME, count, file_name, p_text, plain, some_of
 
 _PREDICTIONS = "Predictions"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from themescope.webapp.map_view import parts
+from themescope.webapp.map_view import scene
 from themescope.webapp.map_view.scene import MAX_CATEGORIES, MapState, camera_of, forget_replaced, open_stored
 from themescope.webapp.shared.navigation import write_parameter
 from themescope.webapp.shared.pages import PageKeys
@@ -78,7 +78,7 @@ def state_of(digest: str) -> MapState:
 
 def from_address(query: Mapping[str, str]) -> MapState:
     """Return the state that query parameters describe; invalid ones are ignored."""
-    chosen = parts.read(query.get(SHAPE, ""))
+    chosen = scene.read(query.get(SHAPE, ""))
     text = query.get(CAMERA, "")
     return MapState(
         parts=chosen,
@@ -92,7 +92,7 @@ def from_address(query: Mapping[str, str]) -> MapState:
 def to_address(shown: MapState) -> None:
     """Write the state into the address, where it differs."""
     wanted = {
-        SHAPE: parts.written(shown.parts),
+        SHAPE: scene.written(shown.parts),
         HIDDEN: "_".join(str(category) for category in shown.hidden),
         SENTENCE: str(shown.sentence) if shown.sentence >= 0 else "",
         CAMERA: "_".join(f"{value:g}" for value in shown.camera or []),

@@ -19,12 +19,10 @@ from themescope.core.labelling.coding import at_theme_level
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord, RunRecord
 from themescope.core.types import Ids, Labels, Split
-from themescope.webapp.map_view.geometry import rows_of
-from themescope.webapp.map_view.scene import LEAD, MANY, MAX_CATEGORIES, Categories, Colouring, Scene
-from themescope.webapp.shared import queries
+from themescope.webapp.map_view.scene import LEAD, MANY, MAX_CATEGORIES, Categories, Colouring, Scene, rows_of
+from themescope.webapp.shared import compare_queries, queries
+from themescope.webapp.shared.compare_queries import Analysis
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import compare_queries
-from themescope.webapp.shared.results.compare_queries import Analysis
 
 
 def categories(

@@ -36,8 +36,7 @@ from themescope.webapp.map_view.component import (
     source,
     view_data,
 )
-from themescope.webapp.map_view.geometry import Rows, rows_of
-from themescope.webapp.map_view.scene import Colouring, MapState, Scene
+from themescope.webapp.map_view.scene import Colouring, MapState, Rows, Scene, rows_of
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import asset
 from themescope.webapp.shared.figures import tones

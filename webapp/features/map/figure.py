@@ -18,8 +18,8 @@ import streamlit as st
 from themescope.core.records.stored import MapRecord
 from themescope.webapp.features.map import controls
 from themescope.webapp.map_view.component import Canvas, appearance, names
-from themescope.webapp.map_view.geometry import Units
 from themescope.webapp.map_view.labels import Viewport, levels_at, placed
+from themescope.webapp.map_view.scene import Units
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import download, draw_component
 from themescope.webapp.shared.figures import tones

@@ -13,13 +13,12 @@ from themescope.db.access import Right
 from themescope.jobs.common.models import corpus_shares
 from themescope.webapp.features import map as state
 from themescope.webapp.features.map import view
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import queries, selections
 from themescope.webapp.shared.choose import Stage, closed, model_notes, nothing, one_model, project, steps
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.selections import selection_panel, selections
-from themescope.webapp.shared.selections.selections import Panel
+from themescope.webapp.shared.selections import Panel
 
 _LISTED, _MOST = 10_000, 20_000_000
 _LIMIT_HELP = (
@@ -111,7 +110,7 @@ def draw(corpus: CorpusRecord) -> None:
                 new_map_form(corpus)
     elsewhere = selections.from_address(state.STORED) or selections.offered(corpus.id, keep=True)
     if elsewhere is not None and elsewhere.corpus_id == corpus.id:
-        selection_panel.show(Panel(elsewhere, "map_drawer", state.STORED))
+        selections.show(Panel(elsewhere, "map_drawer", state.STORED))
 
 
 chosen = project()

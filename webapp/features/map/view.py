@@ -20,21 +20,20 @@ from themescope.core.columns import ColumnType
 from themescope.core.labelling.operations import Origin, selected
 from themescope.core.records.stored import CorpusRecord, MapRecord, SelectionRecord
 from themescope.db.records import SentencePlaces
-from themescope.jobs.common.importing.columns import without_waves
+from themescope.jobs.common.columns import without_waves
 from themescope.jobs.common.models import WITHIN_ARTICLE, within_article
 from themescope.webapp.features import map as state
 from themescope.webapp.features.map import colourings, controls, figure, state_of, to_address
 from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.map.controls import MapHits
-from themescope.webapp.map_view import component, geometry
+from themescope.webapp.map_view import component
+from themescope.webapp.map_view import scene as geometry
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.component import Canvas, PageMenus
-from themescope.webapp.map_view.geometry import Rows
-from themescope.webapp.map_view.scene import LEAD, Colouring, MapState, Scene
-from themescope.webapp.shared import queries
+from themescope.webapp.map_view.scene import LEAD, Colouring, MapState, Rows, Scene
+from themescope.webapp.shared import queries, selections
 from themescope.webapp.shared.navigation import page_link, saved_views
-from themescope.webapp.shared.selections import selection_actions, selection_panel, selections
-from themescope.webapp.shared.selections.selections import Panel, Ranking
+from themescope.webapp.shared.selections import Panel, Ranking
 from themescope.webapp.shared.text import count, distinct, plain
 
 # --- the map, its panel and its drawer -------------------------------------------------------------------------------
@@ -143,7 +142,7 @@ def _answer(chosen: MapState) -> str:
         st.session_state[_PANEL] = "" if st.session_state.get(_PANEL) == what else what
     elif what in dict(_MORE):
         st.session_state[_DIALOG] = what
-        selection_actions.close("map_drawer")  # one dialog at a time
+        selections.close("map_drawer")  # one dialog at a time
     return what
 
 
@@ -203,7 +202,7 @@ def _dialog(page: MapPage, canvas: Canvas, compute: Callable[[], None]) -> None:
             st.session_state[_DIALOG] = ""
 
     def saved() -> None:
-        selection_actions.saved_list(page.corpus.id, open_saved)
+        selections.saved_list(page.corpus.id, open_saved)
         if not st.session_state.get(_DIALOG):
             st.rerun()
 
@@ -261,7 +260,7 @@ def _drawer(page: MapPage) -> None:
     elsewhere = page.state.origin is not None and not page.found.searched and not page.columns.active
     ids = page.state.ids if elsewhere else page.passing.ids[rows]
     on_map = len(ids) == len(rows)
-    selection_panel.show(Panel(
+    selections.show(Panel(
         selected(page.corpus.id, ids, _origin(page)), "map_drawer", state.STORED, _LIST, (state.SHAPE,),
         {state.MAP: page.record.name}, ranking=ranking if on_map else None, heading=_heading(page, len(ids)),
         groups=_groups(page, rows) if on_map else None,

@@ -9,7 +9,7 @@ import streamlit as st
 
 from themescope.core.records.stored import Role
 from themescope.db.access import Right
-from themescope.jobs.services.accounts import people as members
+from themescope.jobs.services import people as members
 from themescope.webapp.features import people
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import clickable, nothing

@@ -10,19 +10,18 @@ import streamlit as st
 
 from themescope.core.records.stored import CorpusRecord, LabellingRecord
 from themescope.jobs.common.labelled import judged_sentences
-from themescope.jobs.services.estimates.study import open_study, replication_zip, usual_labelling
+from themescope.jobs.services.estimates import open_study, replication_zip, usual_labelling
 from themescope.jobs.services.labelling import codebook, files, qda_projects
 from themescope.jobs.services.labelling.agreement import counting
-from themescope.jobs.services.labelling.methods import methods_section
-from themescope.jobs.services.report.project import report_file
-from themescope.jobs.services.themes import theme_table
+from themescope.jobs.services.labelling.codebook import methods_section
+from themescope.jobs.services.report import report_file
+from themescope.jobs.services.selections import theme_table
 from themescope.webapp.features.report import CODING
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import compare_queries, queries
 from themescope.webapp.shared.choose import by_name, project, steps, study_steps
 from themescope.webapp.shared.components import download
 from themescope.webapp.shared.forms import table_formats
 from themescope.webapp.shared.navigation import View, page_link
-from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import count, file_name, file_stem, plain
 
 Make = Callable[[], str | bytes]

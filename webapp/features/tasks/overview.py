@@ -17,21 +17,20 @@ from themescope.db.access import Right
 from themescope.db.records import ItemRecord, TaskRecord
 from themescope.db.store import Unit
 from themescope.jobs.common import labelled
-from themescope.jobs.common.importing.columns import is_list, waves_of
-from themescope.jobs.services.accounts.people import tidy
-from themescope.jobs.services.tasks import checks, work
-from themescope.jobs.services.tasks.checks import GoldAnswer, TaskCheck
-from themescope.jobs.services.tasks.samples import SAMPLE, ColumnKey, DrawnSample, SampleForm, samples_of
-from themescope.jobs.services.tasks.work import TaskForm
+from themescope.jobs.common.columns import is_list, waves_of
+from themescope.jobs.services import tasks
+from themescope.jobs.services.labelling import agreement
+from themescope.jobs.services.labelling.agreement import GoldAnswer, TaskCheck
+from themescope.jobs.services.people import tidy
+from themescope.jobs.services.samples import SAMPLE, ColumnKey, DrawnSample, SampleForm, samples_of
+from themescope.jobs.services.tasks import TaskForm
 from themescope.webapp.features.tasks import MESSAGE, NEW, TASK, VIEW
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import compare_queries, labelling, queries
 from themescope.webapp.shared.choose import steps, study_steps
 from themescope.webapp.shared.components import attempt, confirm, draw_table
-from themescope.webapp.shared.labelling import codebook_view
-from themescope.webapp.shared.labelling.codebook_view import PLANNED, PlannedSample, Task
+from themescope.webapp.shared.labelling import PLANNED, PlannedSample, Task
 from themescope.webapp.shared.navigation import page_link, write_parameter
 from themescope.webapp.shared.people import UNNAMED, current_actor, current_person, may, shown
-from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, plain, shorten, time_left, with_interval
 
 _VERSION: dict[str | type[Any], Callable[[Any], Any]] = {
@@ -43,21 +42,21 @@ _VERSION: dict[str | type[Any], Callable[[Any], Any]] = {
 @st.cache_data(show_spinner="Checking codes …", ttl=60, max_entries=32, hash_funcs=_VERSION)
 def checks_of(task: Task) -> list[TaskCheck]:
     """Return the checks of the people of a task. They take up to seconds, so that they are kept for a minute."""
-    return checks.checks(queries.store(), task.record.id)
+    return agreement.checks(queries.store(), task.record.id)
 
 
 @st.cache_data(show_spinner="Checking codes …", ttl=60, max_entries=32, hash_funcs=_VERSION)
 def _told(task: Task, person: str) -> list[GoldAnswer]:
     """Return what the person may know of the gold sentences, kept like the checks."""
-    return checks.gold_answers(queries.store(), task.record.id, person)
+    return agreement.gold_answers(queries.store(), task.record.id, person)
 
 
 def show_list(corpus: CorpusRecord) -> None:
     """Draw every task of the project with its progress; the person's next one has the primary button."""
-    found, person = codebook_view.tasks(corpus.id), current_person()
+    found, person = labelling.tasks(corpus.id), current_person()
     # The step that draws a sample is the button below.
     ahead = None if found else steps([one._replace(view=None) if one.page == "tasks" else one for one in study_steps()])
-    following = next((task for task in found if task.record.closed is None and work.next_item(task.of(person))), None)
+    following = next((task for task in found if task.record.closed is None and tasks.next_item(task.of(person))), None)
     if may(Right.MANAGE):
         later = following or (ahead and ahead.page != "tasks")
         st.button(
@@ -79,19 +78,19 @@ def open_view(task: str, view: str = "") -> None:
 def _line(task: Task, person: str, following: bool) -> None:
     """Draw a task of the list: whose it is, how much of it has codes, and what this person does next."""
     record, own, now = task.record, task.of(person), datetime.now(UTC)
-    state = work.due_state(record, own or task.items, now)
+    state = tasks.due_state(record, own or task.items, now)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{plain(record.name)}**{f' :gray[· {state}]' if state else ''}", width="stretch")
         st.button(
             "Details", key=f"tasks_open_{record.id}", type="tertiary", icon=":material/chevron_right:",
             on_click=open_view, args=(record.name,),
         )  # fmt: skip
-        if record.closed is None and work.next_item(own) is not None and st.button(
+        if record.closed is None and tasks.next_item(own) is not None and st.button(
             "Continue" if any(item.opened for item in own) else "Start", key=f"tasks_item_next_{record.id}",
             type="primary" if following else "secondary", icon=":material/play_arrow:",
             disabled=not may(Right.LABEL), help=None if may(Right.LABEL) else "You may view, but not code.",
         ):  # fmt: skip
-            codebook_view.open_task(record.id)
+            labelling.open_task(record.id)
         if record.closed is not None:
             _agreement(record)
         elif all(item.done for item in task.items) and current_actor().owns(record.person) and st.button(
@@ -100,10 +99,10 @@ def _line(task: Task, person: str, following: bool) -> None:
         ):  # fmt: skip
             _close(record)
     if own:
-        st.progress(_share(own), text=f"{codebook_view.counted(own)}{_speed(task, person)}")
+        st.progress(_share(own), text=f"{labelling.counted(own)}{_speed(task, person)}")
     others = [one for one in task.people if one != person]
     if others:
-        st.caption(plain(" · ".join(f"{one or UNNAMED}: {codebook_view.counted(task.of(one))}" for one in others)))
+        st.caption(plain(" · ".join(f"{one or UNNAMED}: {labelling.counted(task.of(one))}" for one in others)))
     if own and record.instructions:
         st.text(record.instructions)
     if own and record.settings.get("tell"):
@@ -134,7 +133,7 @@ def _share(items: Sequence[ItemRecord]) -> float:
 
 def show_task(corpus: CorpusRecord, name: str) -> None:
     """Draw the details of a task: its sample, everybody's progress, checks, and what its maker may change."""
-    task = next((one for one in codebook_view.tasks(corpus.id) if one.record.name == name), None)
+    task = next((one for one in labelling.tasks(corpus.id) if one.record.name == name), None)
     if task is None:
         show_list(corpus)
         return
@@ -153,11 +152,11 @@ def show_task(corpus: CorpusRecord, name: str) -> None:
                 _close(record)
             if chosen == delete:
                 _confirm(task)
-    state = work.due_state(record, task.items, datetime.now(UTC))
+    state = tasks.due_state(record, task.items, datetime.now(UTC))
     due = f" · due {record.due:%d %B %Y}" if record.due else ""
     st.markdown(
         f"Made by {shown(record.person)} {ago(record.created)}{due}{f' · **{state}**' if state else ''} · "
-        f"{codebook_view.counted([*task.items])}"
+        f"{labelling.counted([*task.items])}"
     )
     overlap = f"{settings['share']:.0%} of the items by {settings['several']} people" if settings["share"] else "none"
     blind = " · blind" if record.blind else ""
@@ -188,7 +187,7 @@ def _strata(sample: DrawnSample, column: str) -> None:
 
 
 def _progress(task: Task) -> None:
-    found = work.progress(task.people, task.items)
+    found = tasks.progress(task.people, task.items)
     quotas = [member.quota for member in task.members]
     limits = {"Quota": quotas} if any(quota is not None for quota in quotas) else {}
     rate = st.column_config.NumberColumn(
@@ -213,7 +212,7 @@ def _progress(task: Task) -> None:
     )
 
 
-def _remaining(one: work.TaskProgress) -> str:
+def _remaining(one: tasks.TaskProgress) -> str:
     if one.items == one.done:
         return "done"
     return "–" if one.remaining_s is None else time_left(one.remaining_s)
@@ -302,7 +301,7 @@ def _answers(found: Sequence[GoldAnswer]) -> None:
 
 
 def _speed(task: Task, person: str) -> str:
-    (found,) = work.progress([person], task.items)
+    (found,) = tasks.progress([person], task.items)
     if found.seconds_per_sentence is None or not found.remaining_s:
         return ""
     return f" · {found.seconds_per_sentence:.0f} s a unit · {time_left(found.remaining_s)}"
@@ -368,7 +367,7 @@ def show_form(corpus: CorpusRecord) -> None:
                 start_id, gold_id, gold_share, tell, sample,
             )  # fmt: skip
             with st.spinner("Distributing units …"):
-                made = attempt(lambda: work.make(queries.store(), form))
+                made = attempt(lambda: tasks.make(queries.store(), form))
             if made is not None:
                 open_view("")
                 _done(f"{made.name} was created.")
@@ -402,13 +401,13 @@ def _codebooks(corpus: CorpusRecord) -> dict[str, tuple[str, int | None]]:
         }
     labellings.sort(key=lambda one: not written[one.id])
     found: dict[str, tuple[str, int | None]] = {
-        f"Codebook of {one.name}": (work.START_CLUSTERS, one.id) for one in labellings
+        f"Codebook of {one.name}": (tasks.START_CLUSTERS, one.id) for one in labellings
     }
-    found[NO_CODES] = work.START_NOTHING, None
+    found[NO_CODES] = tasks.START_NOTHING, None
     if corpus.has_sections:
-        found["Sections"] = work.START_SECTIONS, None
-    found |= {f"Themes: {one.name}": (work.START_RUN, one.run.id) for one in compare_queries.analyses(corpus.id)}
-    return found | {f"Codes and units of {one.name}": (work.START_LABELLING, one.id) for one in labellings}
+        found["Sections"] = tasks.START_SECTIONS, None
+    found |= {f"Themes: {one.name}": (tasks.START_RUN, one.run.id) for one in compare_queries.analyses(corpus.id)}
+    return found | {f"Codes and units of {one.name}": (tasks.START_LABELLING, one.id) for one in labellings}
 
 
 def _plan_of_estimates(corpus: CorpusRecord) -> None:

@@ -29,27 +29,25 @@ from themescope.core.text.splitting import LANGUAGES
 from themescope.core.types import CodingUnit
 from themescope.db.access import Right
 from themescope.db.records import NewLabelling
+from themescope.jobs.common.columns import KEEP, in_project, is_list, waves_of
+from themescope.jobs.common.columns import LEAVE_OUT as OMIT
 from themescope.jobs.common.files import MOST_BYTES, NO_FOLDERS, is_upload
-from themescope.jobs.common.importing.columns import KEEP, in_project, is_list, waves_of
-from themescope.jobs.common.importing.columns import LEAVE_OUT as OMIT
-from themescope.jobs.common.importing.import_shards import FIRST_UNITS, Amount, amounts_of
-from themescope.jobs.common.importing.reading import call_apart
+from themescope.jobs.common.import_shards import FIRST_UNITS, Amount, amounts_of
 from themescope.jobs.common.models import language_of_file
+from themescope.jobs.common.reading import call_apart
 from themescope.jobs.kinds.append_corpus import AppendConfig, told_of
 from themescope.jobs.services import importing
 from themescope.jobs.services.importing import FileKind, LabelReading, Recognised
 from themescope.jobs.services.labelling.tables import likely_columns
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline, queue_wave
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.shared import input_files, projects, queries
+from themescope.webapp.shared import compare_queries, forms, projects, queries
 from themescope.webapp.shared.choose import closed
 from themescope.webapp.shared.components import attempt, clickable_table, download, draw_table
-from themescope.webapp.shared.forms import checked, config_fields, is_unclear, table_form
-from themescope.webapp.shared.input_files import TableColumns
+from themescope.webapp.shared.forms import TableColumns, checked, config_fields, is_unclear, table_form
 from themescope.webapp.shared.job_status import follow, submit
 from themescope.webapp.shared.navigation import switch_page
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import count, plain, shorten, words
 
 _ARCHIVE = "zip"
@@ -421,7 +419,7 @@ def _columns(path: Path, target: CorpusRecord | None, key: str, question: DeltaG
     like: Mapping[str, Any] = {}
     if target is not None:
         like = _in_project(target, path, {"reader": "table", "settings": form.to_dict()})["settings"]
-    chosen = input_files.choose_columns(sheet, f"{key}_{target.name if target else ''}", like, question)
+    chosen = forms.choose_columns(sheet, f"{key}_{target.name if target else ''}", like, question)
     return TableColumns({**form.to_dict(), **chosen.settings}, chosen.types)
 
 
@@ -584,7 +582,7 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
 def _empty(turn: int) -> None:
     """Empty the form after an import was queued."""
     st.session_state["texts_import_round"] = turn + 1
-    for used in ("texts_uploaded", "texts_import_amounts", input_files.HANDED_OVER):
+    for used in ("texts_uploaded", "texts_import_amounts", forms.HANDED_OVER):
         st.session_state.pop(used, None)
 
 
@@ -605,14 +603,14 @@ def _round() -> int:
 def _files() -> tuple[Path, ...]:
     """Return the paths of the chosen files: uploads kept in the data folder, or files of the server."""
     turn = _round()
-    if input_files.HANDED_OVER in st.session_state:
+    if forms.HANDED_OVER in st.session_state:
         st.button(
             "Choose other files",
             icon=":material/close:",
-            on_click=lambda: st.session_state.pop(input_files.HANDED_OVER, None),
+            on_click=lambda: st.session_state.pop(forms.HANDED_OVER, None),
         )
-        return _unpacked(st.session_state[input_files.HANDED_OVER])
-    if input_files.choose_server_path("Source", f"texts_import_source_{turn}"):
+        return _unpacked(st.session_state[forms.HANDED_OVER])
+    if forms.choose_server_path("Source", f"texts_import_source_{turn}"):
         path = st.text_input(
             "Path of a file or folder", key=f"texts_import_path_{turn}", placeholder="/data/wiki.xml.bz2"
         )
@@ -624,11 +622,11 @@ def _files() -> tuple[Path, ...]:
         key=f"texts_import_files_{turn}",
         help="Of any kind: texts, tables, projects of Themescope (bundles), NVivo, ATLAS.ti or MAXQDA (QDPX), tables "
         "of labels, ZIP archives. Larger files: with the command line. "
-        + ("" if input_files.server_paths_offered() else NO_FOLDERS),
+        + ("" if forms.server_paths_offered() else NO_FOLDERS),
     )
     if not files:
         return ()
-    return _unpacked(input_files.keep_once("texts_uploaded", tuple(file.file_id for file in files), files))
+    return _unpacked(forms.keep_once("texts_uploaded", tuple(file.file_id for file in files), files))
 
 
 def _unpacked(paths: Sequence[Path]) -> tuple[Path, ...]:
@@ -645,7 +643,7 @@ def _dataset_in(archive: Path) -> Path | None:
 
 def _on_server(text: str) -> tuple[Path, ...]:
     """Return the typed server file or dataset, or the files of the typed folder; () with an error on the page."""
-    path = input_files.server_path(text)
+    path = forms.server_path(text)
     if path is None:
         return ()
     if path.is_dir():
@@ -658,12 +656,12 @@ def _on_server(text: str) -> tuple[Path, ...]:
 
 def _dataset(folder: Path) -> tuple[Path, ...]:
     """Return the folder of a dataset, if pages may read all of its files: some may be symbolic links."""
-    allowed = all(input_files.server_path(str(file)) is not None for file in files_below(folder))
+    allowed = all(forms.server_path(str(file)) is not None for file in files_below(folder))
     return (folder,) if allowed else ()
 
 
 def _in_folder(folder: Path) -> tuple[Path, ...]:
     known = attempt(lambda: files_of(folder)) or []
     # A symbolic link in the folder may lead outside of the folders that pages may read.
-    found = [input_files.server_path(str(path)) for path in known]
+    found = [forms.server_path(str(path)) for path in known]
     return () if None in found else tuple(path for path in found if path is not None)

@@ -7,14 +7,13 @@ import streamlit as st
 from themescope.core.records.stored import CorpusRecord
 from themescope.db.access import Right
 from themescope.webapp.features import texts
-from themescope.webapp.features.texts import articles, edits
-from themescope.webapp.shared import choose
-from themescope.webapp.shared.frame import header
+from themescope.webapp.features.texts import articles
+from themescope.webapp.shared import choose, header
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import may
 
 _RENAME, _DELETE = "Rename project …", "Delete project …"
-_VIEWS = {texts.REPORT: articles.report, texts.EDITS: edits.history, texts.FILES: edits.files}
+_VIEWS = {texts.REPORT: articles.report, texts.EDITS: articles.history, texts.FILES: articles.files}
 
 
 def menu(corpus: CorpusRecord, key: str) -> None:

@@ -10,12 +10,10 @@ from themescope.db.access import Right
 from themescope.jobs.services import pipeline
 from themescope.webapp.features import themes
 from themescope.webapp.features.themes import results
-from themescope.webapp.shared import projects, queries
+from themescope.webapp.shared import compare_queries, header, projects, queries
 from themescope.webapp.shared.choose import Stage, steps
-from themescope.webapp.shared.frame import header
 from themescope.webapp.shared.navigation import show_next
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.results import compare_queries
 
 job = queries.job(st.session_state.get(themes.REQUESTED, 0))
 if job is not None and job.status is JobStatus.DONE:

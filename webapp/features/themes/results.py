@@ -20,29 +20,25 @@ from themescope.core.clustering.generated_names import NameState
 from themescope.core.labelling.operations import digest_of_ids
 from themescope.core.paths import default_models
 from themescope.db.access import Right
-from themescope.jobs.common.importing.columns import is_list, without_waves
-from themescope.jobs.common.language_models.coding import materials_of_run
+from themescope.jobs.common.columns import is_list, without_waves
+from themescope.jobs.common.language_models import materials_of_run
 from themescope.jobs.common.models import WITHIN_ARTICLE, corpus_shares, language_note, within_article
 from themescope.jobs.kinds.themes import restored
 from themescope.jobs.services import pipeline
+from themescope.jobs.services.selections import theme_table
 from themescope.jobs.services.table_files import Table, Types, excel_bytes
-from themescope.jobs.services.themes import theme_table
 from themescope.webapp.features import themes as state
 from themescope.webapp.map_view.scene import MANY
-from themescope.webapp.shared import queries, unit_list
+from themescope.webapp.shared import by_column, compare_queries, header, labelling, queries, selections, unit_list
 from themescope.webapp.shared.choose import grouped, model_label, model_notes, open_tab, segment
+from themescope.webapp.shared.compare_queries import Analysis, RunListing
 from themescope.webapp.shared.components import draw_component, draw_table, message, toast_error
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.forms import table_files
-from themescope.webapp.shared.frame import header
-from themescope.webapp.shared.frame.search import SOUGHT
 from themescope.webapp.shared.job_status import follow
-from themescope.webapp.shared.labelling import codebook_view
 from themescope.webapp.shared.navigation import show_next, switch_page, write_parameter
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.results import by_column, compare_queries
-from themescope.webapp.shared.results.compare_queries import Analysis, RunListing
-from themescope.webapp.shared.selections import selection_actions, selections
+from themescope.webapp.shared.search import SOUGHT
 from themescope.webapp.shared.text import count, distinct, duration, file_stem, plain, shorten
 
 ASSETS = Path(__file__).parent / "assets"
@@ -84,8 +80,8 @@ def show(found: Sequence[Analysis]) -> None:
         low = _low_confidence(shown)
         st.space("stretch")
         if may(Right.LABEL):
-            selection_actions.missing_theme(shown.analysis)
-        codebook_view.correct_button("Correct these themes", shown.analysis, key="themes_correct", kind="primary")
+            selections.missing_theme(shown.analysis)
+        labelling.correct_button("Correct these themes", shown.analysis, key="themes_correct", kind="primary")
         chosen = st.menu_button("⋯", [*_OPENED], key="themes_menu", help="More about these themes")
     units, themes = count(len(shown.listed().ids), "unit"), count(len(shown.analysis.themes), "theme")
     about.markdown(f"**{units}** in **{themes}**")
@@ -538,7 +534,7 @@ def _show_naming(shown: Shown) -> None:
         if renamed and may(Right.MANAGE) and st.button("Restore computed names", icon=":material/undo:"):
             queries.write(lambda r: r.runs.set_themes(analysis.run.id, restored(analysis.themes), naming=None))
             st.rerun()
-    model = codebook_view.endpoint()
+    model = labelling.endpoint()
     if model is None:
         return
     names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes, 1)]
@@ -546,7 +542,7 @@ def _show_naming(shown: Shown) -> None:
     places = [names.index(name) for name in chosen]
     materials = materials_of_run(queries.store(), analysis.run, places)
     target = {"run": analysis.run.id, "numbers": places}
-    codebook_view.consent(target, materials, model, f"themes_naming_{analysis.run.digest}")
+    labelling.consent(target, materials, model, f"themes_naming_{analysis.run.digest}")
 
 
 _OPENED = {
@@ -554,6 +550,6 @@ _OPENED = {
     state.RESULTS: _show_results,
     state.HOW: _show_how,
     state.AGAIN: _show_settings,
-    codebook_view.TITLE: _show_naming,
+    labelling.TITLE: _show_naming,
 }
 """What the menu opens in place of the tabs."""

@@ -15,7 +15,7 @@ from themescope.core.types import Split
 from themescope.db.records import TripletSetRecord
 from themescope.jobs.common.models import corpus_shares, method_note
 from themescope.webapp.features import train as state
-from themescope.webapp.shared import input_files, projects, queries
+from themescope.webapp.shared import forms, projects, queries
 from themescope.webapp.shared.choose import (
     by_name,
     fine_tunable,
@@ -27,8 +27,8 @@ from themescope.webapp.shared.choose import (
 )
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.results.triplet_queries import split_count
 from themescope.webapp.shared.text import count, duration, plain
+from themescope.webapp.shared.triplet_queries import split_count
 
 _TEXT = {"needs-sentences", "needs-sections"}
 _NUMBERED = "If the name is taken, a number is appended."
@@ -234,13 +234,13 @@ def estimate(card: Card, chosen: TripletSetRecord) -> None:
 
 def add_from_folder() -> None:
     """Draw the form that adds a saved model from a folder on the server."""
-    if not input_files.server_paths_offered():
-        input_files.explain_server_paths()
+    if not forms.server_paths_offered():
+        forms.explain_server_paths()
         return
     with st.form("train_add_model", border=False):
         folder = st.text_input("Model folder on the server")
         name = st.text_input("Model name", help=_NUMBERED)
         if st.form_submit_button("Add"):
             name = queries.usable_model_name(name)
-            if submit("add-model", {"folder": input_files.expanded_path(folder), "name": name}, f"Add {name}"):
+            if submit("add-model", {"folder": forms.expanded_path(folder), "name": name}, f"Add {name}"):
                 st.rerun()

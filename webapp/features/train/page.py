@@ -16,12 +16,12 @@ from themescope.webapp.features import train
 from themescope.webapp.features.train import form
 from themescope.webapp.shared import choose, forms, queries
 from themescope.webapp.shared.choose import clickable, closed, method_title
+from themescope.webapp.shared.compare_queries import clusterer_title
 from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.job_status import cancelled, curves, live
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.queries import HEADLINE
-from themescope.webapp.shared.results.compare_queries import clusterer_title
 from themescope.webapp.shared.text import ago, count, plain, score, with_interval, words
 
 

@@ -24,13 +24,12 @@ from themescope.webapp.features import triplets as state
 from themescope.webapp.features.triplets import browser, sets
 from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets.queries import margins_figure
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import queries, triplet_queries
 from themescope.webapp.shared.choose import by_name, grouped
 from themescope.webapp.shared.components import clickable_table, download, draw_table
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.results import triplet_queries
-from themescope.webapp.shared.results.triplet_queries import ACCURACY, Evaluation, Margins, best_first
 from themescope.webapp.shared.text import count, plain, score, shorten, signed, signed_interval, with_interval
+from themescope.webapp.shared.triplet_queries import ACCURACY, Evaluation, Margins, best_first
 
 PAIR, ARTICLE = "Section pair", "Article"
 """What the table of accuracies is by."""

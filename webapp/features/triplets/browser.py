@@ -14,14 +14,11 @@ from themescope.core.types import Ids
 from themescope.db.records import TripletCard, TripletReview, TripletSetRecord, Verdict
 from themescope.jobs.services import failures as service
 from themescope.jobs.services.failures import CollectedFailure
-from themescope.webapp.features.triplets import SET, TRIPLET, filters, heading, queries, sets
-from themescope.webapp.features.triplets.filters import TripletFilter, TripletView
-from themescope.webapp.features.triplets.queries import EvaluatedModel
-from themescope.webapp.shared import components, people
+from themescope.webapp.features.triplets import SET, TRIPLET, heading, queries, sets
+from themescope.webapp.features.triplets.queries import EvaluatedModel, TripletFilter, TripletView
+from themescope.webapp.shared import components, labelling, people, triplet_queries
 from themescope.webapp.shared import queries as shared
 from themescope.webapp.shared.components import clickable_table
-from themescope.webapp.shared.labelling import failures
-from themescope.webapp.shared.results import triplet_queries
 from themescope.webapp.shared.text import ago, plain, shorten_middle, signed
 
 SHORTCUTS = {Verdict.GOOD: "G", Verdict.BAD: "B", Verdict.AMBIGUOUS: "A"}
@@ -66,7 +63,7 @@ def buttons(view: TripletView, at: int) -> None:
             max_chars=2_000,
             persist_state="session",
         )
-    done = int(np.isin(view.candidates, filters.reviewed(view.reviews, filters.JUDGED)).sum())
+    done = int(np.isin(view.candidates, queries.reviewed(view.reviews, queries.JUDGED)).sum())
     st.caption(
         f"**{done:,} of {len(view.candidates):,}** in this filter reviewed. Keys: G good, B bad, A ambiguous, "
         "U undo, J next, K previous, O collect as error."
@@ -185,15 +182,15 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
         with st.container(width=360):
             chosen = sets.choose_set(listed)
         models = queries.evaluated_models(triplet_queries.evaluations(chosen))
-        conditions = filters.panel(models)
+        conditions = queries.panel(models)
     st.fragment(_one_triplet)(chosen, models, conditions)
 
 
 def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], conditions: TripletFilter) -> None:
     """Draw one triplet and its page of the table; stepping reruns only this fragment."""
     reviews = queries.reviews(chosen)
-    candidates = filters.ids(chosen, conditions, models)
-    ids = filters.with_reviews(candidates, reviews, conditions.review)
+    candidates = queries.ids(chosen, conditions, models)
+    ids = queries.with_reviews(candidates, reviews, conditions.review)
     view = TripletView(chosen, models, reviews, candidates, ids)
     if not len(ids):
         if len(candidates):
@@ -216,10 +213,10 @@ def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], con
         st.caption(f"Triplet {at + 1:,} of {len(ids):,}", width="stretch")
         with st.popover("⋯", help="More"):
             batch, one = _batch(view), ids[at : at + 1]
-            failures.button("triplet", "Collect as error", chosen.corpus_id, batch, lambda: _failures(view, one))
+            labelling.button("triplet", "Collect as error", chosen.corpus_id, batch, lambda: _failures(view, one))
             if models and len(ids) > 1:
                 wrong = partial(_wrong, view)
-                failures.button(
+                labelling.button(
                     "triplets", "Collect wrong ones", chosen.corpus_id, batch, lambda: _failures(view, wrong())
                 )
             queries.buttons(chosen, models, conditions.split, ids)
@@ -236,7 +233,7 @@ def _batch(view: TripletView) -> str:
 
 
 def _collect(view: TripletView, ids: Ids) -> None:
-    failures.collect(view.chosen.corpus_id, _batch(view), lambda: _failures(view, ids))
+    labelling.collect(view.chosen.corpus_id, _batch(view), lambda: _failures(view, ids))
 
 
 def _wrong(view: TripletView) -> Ids:
@@ -254,7 +251,7 @@ def _wrong(view: TripletView) -> Ids:
 def _failures(view: TripletView, ids: Ids) -> list[CollectedFailure]:
     margins = {model.name: queries.margins_at(model, ids) for model in view.models}
     found = shared.store(), view.chosen, ids, margins
-    return service.triplets(*found, lambda id: failures.permalink({SET: view.chosen.name, TRIPLET: str(id)}))
+    return service.triplets(*found, lambda id: labelling.permalink({SET: view.chosen.name, TRIPLET: str(id)}))
 
 
 def card(triplet: TripletCard, kind: str) -> None:

@@ -20,16 +20,21 @@ from themescope.jobs.kinds.triplets import ORIGIN
 from themescope.webapp.features import triplets
 from themescope.webapp.features.triplets import MODEL, SECOND_MODEL, SET
 from themescope.webapp.features.triplets import queries as page_queries
-from themescope.webapp.shared import choose, forms, input_files, people, queries
+from themescope.webapp.shared import choose, forms, people, queries, triplet_queries
 from themescope.webapp.shared.choose import Stage, by_name, clickable, closed, nothing, project, steps
 from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.results import triplet_queries
-from themescope.webapp.shared.results.triplet_queries import TrainingEffect, effect, evaluate, show_effect, split_count
 from themescope.webapp.shared.text import ago, plain
+from themescope.webapp.shared.triplet_queries import (
+    TrainingEffect,
+    effect,
+    evaluate,
+    show_effect,
+    split_count,
+)
 
 _KINDS = {"sentences": "Sentences", "titles": "Section titles and sentences"}
 
@@ -121,7 +126,7 @@ def own() -> None:
             return
         name = st.text_input("Name", value=Path(file.name).stem, key="triplets_own_name").strip()
         if st.button("Import", type="primary", icon=":material/upload:", disabled=not name):
-            path = input_files.keep_one("triplets_own", file)
+            path = forms.keep_one("triplets_own", file)
             if submit("import-triplets", {"file": str(path), "name": name}, f"Triplets {name}"):
                 st.rerun()
 

@@ -1,1 +1,0 @@
-"""Import of texts: reading of files, parsing and splitting in shards, and columns."""

@@ -1,1 +1,0 @@
-"""Requests to a language model: names of themes, and codes of sentences."""

@@ -1,1 +1,0 @@
-"""People of an installation: roles, sign-in, tokens and personal data."""

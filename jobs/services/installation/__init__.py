@@ -1,1 +1,0 @@
-"""State of an installation: checks, health, backups, and the data that it starts with."""

@@ -1,1 +1,0 @@
-"""Report of a project, and the files that it is written as."""

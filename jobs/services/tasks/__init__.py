@@ -1,1 +1,0 @@
-"""Labelling tasks: making and distributing them, working on them, progress and checks."""

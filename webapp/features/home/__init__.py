@@ -1,1 +1,0 @@
-"""The Home page."""

@@ -1,1 +1,0 @@
-"""Frame of every page: header with the project and the jobs, and steps of a project."""

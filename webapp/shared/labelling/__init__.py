@@ -1,1 +1,0 @@
-"""Labellings on several pages: tasks, codebook entries, collecting of failures, and names by a language model."""

@@ -1,1 +1,0 @@
-"""Queries of results: partitions, methods of a comparison, and evaluations on triplets."""
