@@ -129,10 +129,13 @@ test-fast: $(VENV)/installed-test links ## Lint, types, and unit tests of all pa
 	@{ MYPY_NUM_WORKERS=1 $(BIN)/mypy || { [ $$? -eq 2 ] && $(BIN)/mypy; }; } & types=$$!; \
 	$(BIN)/python -m pytest -n 2 -m 'not slow and not postgres' tests/core $(CONTRACTS) $(UNITS) $(TRAININGS:%=--ignore=%) && wait $$types
 
+# Not the name of make itself, with which `make -n test` would run all tests.
+BESIDE = $(MAKE)
+
 test: export TESTED_SITE := $(CURDIR)/docs/_build/tested/site
 test: $(VENV)/installed-test services links ## Everything that must hold before a change lands
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet .
-	@rm -rf docs/_build/tested; $(BIN)/python -m tests.site & $(MAKE) --no-print-directory check & checks=$$!; \
+	@rm -rf docs/_build/tested; $(BIN)/python -m tests.site & $(BESIDE) --no-print-directory check & checks=$$!; \
 	$(BIN)/python -m pytest -n $(TESTERS) --no-loadscope-reorder; tested=$$?; wait $$checks && exit $$tested
 
 test-numerics: $(VENV)/installed-test ## The numeric tests under several instruction sets and numbers of threads; prints a table
