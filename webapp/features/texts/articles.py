@@ -401,10 +401,10 @@ def _show(corpus: CorpusRecord, article: ArticleRecord, menu: Callable[[], None]
         _selectable(corpus, article, sections, sentences, inside)
     of_article(corpus, article, sentences)
     clusters = actions(corpus, article, sentences)
-    part = _part(corpus, article, sentences, inside)
-    drawn = {s.section for s in part}
-    shown = sections if len(part) == len(sentences) else [s for s in sections if s.position in drawn]
-    data = reader_data(shown, part, clusters, inside, _wanted_sentence())
+    units = _part(corpus, article, sentences, inside)
+    drawn = {unit.section for unit in units}
+    shown = sections if len(units) == len(sentences) else [s for s in sections if s.position in drawn]
+    data = reader_data(shown, units, clusters, inside, _wanted_sentence())
     draw_component("reader", _ASSETS, data=data, key="texts_reader")
 
 
