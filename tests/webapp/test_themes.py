@@ -206,6 +206,9 @@ def test_a_card_acts_on_the_theme_that_it_shows(analysed: Store, monkeypatch: py
 
 
 def test_a_topic_that_no_theme_has_is_made_of_its_words_and_examples(analysed: Store, open_page: Open) -> None:
+    with analysed.reading() as r:
+        corpus = r.corpora.by_name("My list")
+    starts.begin(analysed, NewLabelling(corpus.id, "Without themes", "ada"), starts.from_nothing)
     at = open_page("themes", person="ada", corpus="My list")
     press(at, "Add a missing theme")
     next(field for field in at.text_input if field.label.startswith("Words")).set_value(
@@ -219,7 +222,7 @@ def test_a_topic_that_no_theme_has_is_made_of_its_words_and_examples(analysed: S
     press(at, "Create theme")
     assert not at.exception and not at.error
     with analysed.reading() as r:
-        (record,) = r.labellings.list()
+        record = r.labellings.by_name("My list themes")
         now = r.labellings.snapshot(record.id).partition
         texts = r.corpora.sentences_by_id(now.ids)
     (number,) = (n for n, cluster in now.clusters.items() if cluster.name == "Odd ones")

@@ -325,7 +325,7 @@ def _make_theme(of: Panel, alike: Ids = _NONE, sought: str = "") -> None:
     )  # fmt: skip
     ticked[:_TICKED] = shown["In it"]
     name = st.text_input("Name", value=sought or " · ".join(words[:3]), key=of.name("theme-name"), max_chars=200)
-    coding = _choose_coding(of, "In", "theme")
+    coding = _choose_coding(of, "In", "theme", bool(sought))
     more = f" {len(ids) - _TICKED:,} more than listed are among them." if len(ids) > _TICKED else ""
     st.caption(f"{count(int(ticked.sum()), 'unit')} in a theme of the coding; what the machine found stays.{more}")
     if st.button("Create theme", type="primary", key=of.name("create"), disabled=not name or not ticked.any()):
@@ -385,14 +385,21 @@ def _code(of: Panel) -> None:
 Target = LabellingRecord | starts.Begin
 
 
-def _choose_coding(of: Panel, label: str, part: str) -> Target:
-    """Choose a coding that this person may change, or a new one from the themes or without codes."""
-    options: dict[str, Target] = {record.name: record for record in own_labellings(of.selection.corpus_id)}
-    themes = of.themes
+def _choose_coding(of: Panel, label: str, part: str, beside: bool = False) -> Target:
+    """Choose a coding that this person may change, or a new one from the themes or without codes.
+
+    At first it is no gold coding, which has a sample only; with ``beside``, it is one that has the themes.
+    """
+    own = sorted(own_labellings(of.selection.corpus_id), key=lambda record: record.kind is Sharing.GOLD)
+    themes, place = of.themes, 0
+    if beside and themes is not None:
+        own.sort(key=lambda record: record.origin.get("run_id") != themes.run.id)
+        place = 0 if own and own[0].origin.get("run_id") == themes.run.id else len(own)
+    options: dict[str, Target] = {record.name: record for record in own}
     if themes is not None:
         options[f"{_NEW} from {len(themes.themes)} themes by {themes.model.name}"] = starts.from_themes(themes.run.id)
     options[f"{_NEW} without codes"] = starts.from_nothing
-    chosen = st.selectbox(label, list(options), key=of.name(f"{part}-coding-{len(options)}"))
+    chosen = st.selectbox(label, list(options), place, key=of.name(f"{part}-coding-{len(options)}"))
     return options[chosen]
 
 
