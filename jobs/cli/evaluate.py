@@ -181,9 +181,8 @@ def evaluate(
 @click.argument("paper", type=click.Choice(list(PAPERS)))
 @job_options(
     "reproduce",
-    ["profile", "tables", "corpus", "data", "words", "triplets", "scb", "sick", "articles", "seeds",
-     "replace"],
-)  # fmt: skip
+    ["profile", "tables", "corpus", "data", "words", "triplets", "scb", "sick", "articles", "seeds", "replace"],
+)
 @click.option(
     "--document", type=click.Path(path_type=Path),
     help="Output file, written when all tables are computed, with their records beside it as JSON "

@@ -55,8 +55,8 @@ class TrainConfig(JobConfig):
         "sentence always do.",
     )  # fmt: skip
     validation: str = option(
-        "", "Another triplet set, whose validation triplets decide early stopping; empty: those of the set itself.",
-    )  # fmt: skip
+        "", "Another triplet set, whose validation triplets decide early stopping; empty: those of the set itself."
+    )
     without: tuple[str, ...] = option(
         (), "Corpora whose articles are left out, for methods that use sections, such as the corpus of a demo."
     )

@@ -65,9 +65,7 @@ class PageMenus:
     def sent(self) -> dict[str, Any]:
         """Return what the browser needs."""
         colour = {"options": list(self.colours), "chosen": self.coloured_by}
-        return {
-            "colour": colour, "filters": self.filters, "filtering": self.filtering, "more": [*map(list, self.more)],
-        }  # fmt: skip
+        return {"colour": colour, "filters": self.filters, "filtering": self.filtering, "more": [*map(list, self.more)]}
 
 
 @dataclass(frozen=True)

@@ -29,14 +29,7 @@ if not streamlit.runtime.exists():
 
 from themescope.webapp.map_view import component  # noqa: E402
 from themescope.webapp.map_view.component import EVENTS, handle  # noqa: E402
-from themescope.webapp.map_view.scene import (  # noqa: E402
-    Colouring,
-    Grid,
-    MapState,
-    Scene,
-    frame_of,
-    point_size,
-)
+from themescope.webapp.map_view.scene import Colouring, Grid, MapState, Scene, frame_of, point_size  # noqa: E402
 from themescope.webapp.shared.figures import tones  # noqa: E402
 
 _SCRIPT = """

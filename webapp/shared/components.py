@@ -404,15 +404,15 @@ def action_keys(
         ASSETS,
         "actions.js",
         data={
-            "session": state.session, "acknowledged": state.number, "words": _WORDS,
+            "session": state.session,
+            "acknowledged": state.number,
+            "words": _WORDS,
             "keys": {letter.lower(): kind for letter, kind in keys.items()},
             "fields": {letter.lower(): label for letter, label in fields.items()},
         },
         key=widget,
-        on_actions_change=lambda: dispatch_actions(
-            state, url_key, handlers, message(widget, "actions")
-        ),
-    )  # fmt: skip
+        on_actions_change=lambda: dispatch_actions(state, url_key, handlers, message(widget, "actions")),
+    )
 
 
 def dispatch_actions(state: Acknowledged, url_key: str, handlers: Handlers, message: Any) -> None:

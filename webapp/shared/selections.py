@@ -533,9 +533,7 @@ def show(panel: Panel) -> None:
         with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=False):
             heading = f"**{plain(panel.heading or count(len(panel.selection), 'unit'))}**"
             groups = _summary(panel)
-            st.markdown(
-                heading + (f" :small[:gray[· {plain(groups)}]]" if groups else ""), width="stretch",
-            )  # fmt: skip
+            st.markdown(heading + (f" :small[:gray[· {plain(groups)}]]" if groups else ""), width="stretch")
             if panel.on_clear is not None:
                 st.button(panel.clear, on_click=panel.on_clear, type="tertiary", key=f"{panel.key}-clear")
         if not len(panel.selection):

@@ -200,10 +200,7 @@ def test_who_may_do_what(sqlite_store: Store, corpus: int) -> None:
     task = made(sqlite_store.by(lambda: "ada"), corpus)
     own = items_of(sqlite_store, task, "ben")[0]
     assert tasks.open_item(ben, own.id).labelling.owner == "ben"
-    for write in (
-        lambda: tasks.finish_item(eve, own.id),
-        lambda: tasks.open_item(eve, own.id),
-    ):
+    for write in (lambda: tasks.finish_item(eve, own.id), lambda: tasks.open_item(eve, own.id)):
         with pytest.raises(AccessError):
             write()
     for change in (

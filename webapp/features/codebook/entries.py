@@ -42,13 +42,7 @@ from themescope.webapp.shared import compare_queries, forms, people, projects, q
 from themescope.webapp.shared.choose import closed, nothing
 from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.labelling import (
-    close_editor,
-    difference_html,
-    editor,
-    entry_html,
-    title_html,
-)
+from themescope.webapp.shared.labelling import close_editor, difference_html, editor, entry_html, title_html
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.text import ago, count, plain

@@ -108,7 +108,7 @@ ACTIONS = (
     Action("undo", "U", "Undo", "undo your last change, also after a reload", _EVERY),
     Action("redo", "Y", "Redo", "redo it", _EVERY),
     Action("keys", "?", "Keys", "this list", _EVERY),
-)  # fmt: skip
+)
 """All actions of Code, Sort and Table by keys and buttons; a key means the same on all of them."""
 
 

@@ -39,15 +39,7 @@ from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.services import tasks
 from themescope.jobs.services.samples import places_of
 from themescope.jobs.services.search import holds, parsed
-from themescope.webapp.features.coding import (
-    READ_ONLY,
-    SEARCH,
-    SELECTION,
-    UNSURE_QUEUE,
-    WAVE_QUEUE,
-    queries,
-    rest,
-)
+from themescope.webapp.features.coding import READ_ONLY, SEARCH, SELECTION, UNSURE_QUEUE, WAVE_QUEUE, queries, rest
 from themescope.webapp.features.coding.actions import HANDLERS, is_int
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.features.coding.toolbar import bar_data, code_list, draw

@@ -26,25 +26,10 @@ from themescope.webapp.features import compare
 from themescope.webapp.features.compare.method_table import Comparison, metric_title, untested
 from themescope.webapp.shared import choose, labelling, queries, selections
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.compare_queries import (
-    LEAD,
-    ClusteringRun,
-    Division,
-    Method,
-    partition_name,
-    partitions,
-)
+from themescope.webapp.shared.compare_queries import LEAD, ClusteringRun, Division, Method, partition_name, partitions
 from themescope.webapp.shared.components import clickable_table, download, draw_component
 from themescope.webapp.shared.figures import Tones, tones
-from themescope.webapp.shared.text import (
-    count,
-    p_text,
-    plain,
-    score,
-    shorten,
-    signed_interval,
-    signed_score,
-)
+from themescope.webapp.shared.text import count, p_text, plain, score, shorten, signed_interval, signed_score
 
 
 @dataclass(frozen=True, slots=True)

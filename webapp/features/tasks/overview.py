@@ -191,9 +191,9 @@ def _progress(task: Task) -> None:
     quotas = [member.quota for member in task.members]
     limits = {"Quota": quotas} if any(quota is not None for quota in quotas) else {}
     rate = st.column_config.NumberColumn(
-        format="%.1f", help="Median over the items that are done. Items that stayed open for 30 minutes or more do not "
-        "count.",
-    )  # fmt: skip
+        format="%.1f",
+        help="Median over the items that are done. Items that stayed open for 30 minutes or more do not count.",
+    )
     draw_table(
         {
             "Person": [one.person or UNNAMED for one in found],

@@ -378,8 +378,8 @@ def _show_settings(shown: Shown) -> None:
     }
     way = second.selectbox("Method", list(ways), format_func=ways.__getitem__, help="Suggested: a tree for lists.")
     k = third.number_input(
-        "Number of themes", 2, 500, settings.get("k") or None, placeholder="suggested", key="themes_number",
-    )  # fmt: skip
+        "Number of themes", 2, 500, settings.get("k") or None, placeholder="suggested", key="themes_number"
+    )
     shared = st.toggle(
         "Also use word overlap", value=settings.get("shared") != 0 or bool(settings.get("density")),
         help="Units that share rare words count as similar too. Off: similarity by the model alone.",
@@ -432,10 +432,9 @@ def _show_how(shown: Shown) -> None:
 
 CURVES = {
     "silhouette": ("Silhouette", "how much closer a unit is to its own theme than to the nearest other one"),
-    "gain": ("Gain in similarity", "how much more similar units of one theme are than any two; look for the "
-             "elbow"),
+    "gain": ("Gain in similarity", "how much more similar units of one theme are than any two; look for the elbow"),
     "stability": ("Stability", "agreement of the themes of random subsamples with those of the whole list"),
-}  # fmt: skip
+}
 
 
 def curves_figure(curves: Mapping[str, Any], chosen: int, tones: Tones) -> go.Figure:

@@ -28,13 +28,7 @@ from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import ago, plain
-from themescope.webapp.shared.triplet_queries import (
-    TrainingEffect,
-    effect,
-    evaluate,
-    show_effect,
-    split_count,
-)
+from themescope.webapp.shared.triplet_queries import TrainingEffect, effect, evaluate, show_effect, split_count
 
 _KINDS = {"sentences": "Sentences", "titles": "Section titles and sentences"}
 
