@@ -121,14 +121,6 @@ def made_file(folder: Path, suffix: str) -> Path:
     return folder / f"{secrets.token_hex(8)}{suffix}"
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Write a new file that only its owner can read, and flush it to disk."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
 def size_text(size: float) -> str:
     """Return a number of bytes for people, in GB from 100 MB on."""
     return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"

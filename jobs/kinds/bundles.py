@@ -375,7 +375,12 @@ def _write(
     if labellings:
         with store.reading() as r:
             ids = r.corpora.sentence_ids(corpus.id)
-        _write_lines(bundle, SELECTIONS, (one.to_line() for one in bundled_selections(store, corpus.id, ids)))
+        lines = (one.to_line() for one in bundled_selections(store, corpus.id, ids))
+        # Write a part; without lines there is none, as in bundles of version 0.1.
+        if found := [*lines]:
+            with bundle.part(SELECTIONS) as write:
+                for line in found:
+                    write(line.encode("ascii"))
     for place, model in enumerate(models):
         share = 0.3 / len(models)
         report = context.part(0.7 + place * share, 0.7 + (place + 1) * share, f"Vectors of {model.name}")
@@ -429,14 +434,6 @@ def _new_place(r: Unit, corpus: CorpusRecord) -> Callable[[int], int]:
     articles = r.corpora.articles_by_id(r.corpora.article_ids(corpus.id)).values()
     places = np.sort([article.position for article in articles])
     return lambda place: int(np.searchsorted(places, place))
-
-
-def _write_lines(bundle: ArchiveWriter, part: str, lines: Iterable[str]) -> None:
-    """Write a part; without lines there is none, as in bundles of version 0.1."""
-    if found := [*lines]:
-        with bundle.part(part) as write:
-            for line in found:
-                write(line.encode("ascii"))
 
 
 def _write_model(bundle: ArchiveWriter, store: Store, model: ModelRecord, place: int) -> None:

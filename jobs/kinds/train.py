@@ -174,12 +174,6 @@ def train(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     return {**_result(kept, cached=False), **renamed(args.name, kept.name)}
 
 
-def stored_model(store: Store, args: TrainConfig) -> ModelRecord | None:
-    """Return the stored model that a job with these arguments would return without training, if there is one."""
-    with store.reading() as r:
-        return r.models.by_digest(_plan(store, args)[-1])
-
-
 def _plan(store: Store, args: TrainConfig) -> tuple[Card, Config, _Data, str]:
     from themescope.core.models import REGISTRY as METHODS
 

@@ -37,7 +37,6 @@ class Tones:
     other: str
     """Colour of points without a category of their own."""
     ink: str
-    faint: str
     accent: str
     paper: str
     """Background of pages."""
@@ -58,8 +57,8 @@ class Tones:
 
 
 THEMES = {
-    "light": Tones(PALETTE, "#b9bcc0", "#1f2a33", "#d9d5c9", "#0b6b6b", "#fdfcf9", LIGHT_SCALE),
-    "dark": Tones(DARK, "#5d6873", "#e6e8ea", "#35414c", "#4fc3b8", "#12171c", DARK_SCALE),
+    "light": Tones(PALETTE, "#b9bcc0", "#1f2a33", "#0b6b6b", "#fdfcf9", LIGHT_SCALE),
+    "dark": Tones(DARK, "#5d6873", "#e6e8ea", "#4fc3b8", "#12171c", DARK_SCALE),
 }
 
 

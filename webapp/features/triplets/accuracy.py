@@ -82,7 +82,11 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     )
     if second is not None:
         _two_models(first, second, chosen)
-    _worst(first, chosen)
+    ids, values = triplet_queries.margins(first)
+    if len(ids) and values.min() < 0:
+        margin = signed(float(values.min()))
+        title = f"The triplet that it is most wrong about (margin {margin})"
+        _card(title, chosen, ids[[values.argmin()]])
     st.subheader("Where is it wrong?", anchor=False)
     by = st.segmented_control("Accuracy by", [PAIR, ARTICLE], key=state.BY, bind="query-params")
     if by == PAIR:
@@ -100,26 +104,13 @@ def _headline(first: Evaluation, h: MarginHistogram) -> None:
             f"wrong{f', {h.tied:,} tied' if h.tied else ''}; chance is .500.",
             width="stretch",
         )
-        settings = _wrong_of(first)
+        settings = {state.WRONG: [first.model_name], **_ordered(first)}
         state.triplets_button(f"Open {count(h.wrong, 'wrong triplet')}", h.wrong, settings, "wrong", primary=True)
-
-
-def _wrong_of(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the filter settings for the triplets that a model has wrong, the most wrong first."""
-    return {state.WRONG: [evaluation.model_name], **_ordered(evaluation)}
 
 
 def _ordered(evaluation: Evaluation) -> dict[str, Any]:
     of = evaluation.model_name
     return {state.SPLIT: evaluation.split.value, state.ORDER: state.LOWEST, state.ORDER_MODEL: of}
-
-
-def _worst(first: Evaluation, chosen: TripletSetRecord) -> None:
-    ids, values = triplet_queries.margins(first)
-    if len(ids) and values.min() < 0:
-        margin = signed(float(values.min()))
-        title = f"The triplet that it is most wrong about (margin {margin})"
-        _card(title, chosen, ids[[values.argmin()]])
 
 
 def _card(title: str, chosen: TripletSetRecord, ids: Ids) -> None:
