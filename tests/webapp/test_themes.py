@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.columned import add_columns
+from tests.webapp.columned import add, add_columns
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.hands import jobs_of, plain_words_of, press, words_of
 from tests.webapp.listed import listed, listing
+from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import DataError, DuplicateNameError, UnknownNameError
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import JobStatus, Role
@@ -335,6 +336,9 @@ def themed(filled_store: Store) -> Store:
 
 
 def test_themes_are_compared_with_columns(themed: Store, open_page: Open) -> None:
+    with themed.reading() as r:
+        texts = np.array([a.id for a in r.corpora.articles(1)])
+    add(themed, 1, "a wave", ColumnType.CATEGORY, texts, ["first"] * len(texts), ColumnLevel.ARTICLE)
     at = open_page("themes", corpus=CORPUS, view=state.BY_COLUMN)
     assert not at.exception
     assert any(box.label == "Column" and box.value == "side" for box in at.selectbox)

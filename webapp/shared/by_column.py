@@ -13,7 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from themescope.core.columns import ColumnType
+from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.labelling.partition import UNASSIGNED, code_clusters, has_code
 from themescope.core.metrics.statistics import (
     LEAST_EXPECTED,
@@ -135,8 +135,9 @@ def _chosen(corpus: CorpusRecord, analysis: Analysis | None, listed: RunListing 
 
 
 def _categories(of: Grouping) -> dict[str, Classes]:
+    """Return the columns of the units, then those of the texts, such as their wave."""
     found: dict[str, Classes] = {}
-    for column in queries.columns(of.corpus):
+    for column in sorted(queries.columns(of.corpus), key=lambda column: column.level is not ColumnLevel.SENTENCE):
         if column.type == ColumnType.CATEGORY:
             found[column.label] = Classes(queries.column_values(column, of.ids, of.articles), column.categories)
     names, groups = np.unique(of.sections, return_inverse=True)
