@@ -500,16 +500,16 @@ class Replacement:
         """Return a part of the name that is the same in texts, in JSON and in links; "" if there is none."""
         return max(re.findall(r"[A-Za-z0-9]+", self.name), key=len, default="")
 
-    def text(self, text: str) -> str:
+    def replaced(self, text: str) -> str:
         """Return a text with the name replaced."""
         return self._pattern.sub(lambda match: match[1] or self.pseudonym, text)
 
     def value(self, value: Any) -> Any:
         """Return a JSON value with the name replaced in all its texts."""
         if isinstance(value, str):
-            return self.text(value)
+            return self.replaced(value)
         if isinstance(value, Mapping):
-            return {self.text(key): self.value(part) for key, part in value.items()}
+            return {self.replaced(key): self.value(part) for key, part in value.items()}
         if isinstance(value, list | tuple):
             return [self.value(part) for part in value]
         return value

@@ -133,7 +133,7 @@ WORDS = ["ana", "Ana", "anab", "ana-b", "x", "«ana»", "ana lopez", "Ana%20lope
 @given(st.lists(st.sampled_from(WORDS), max_size=8))
 def test_replacing_finds_every_whole_word_and_nothing_else(words: list[str]) -> None:
     text = " ".join(words)
-    replaced = Replacement("ana", "P", ["ana lopez", "ben"]).text(text)
+    replaced = Replacement("ana", "P", ["ana lopez", "ben"]).replaced(text)
     expected = {"ana": "P", "Ana": "P", "ana-b": "P-b", "«ana»": "«P»", "Ana%20lopez": "P%20lopez"}
     assert replaced.replace(" lopez", "") == " ".join(expected.get(word, word) for word in words).replace(" lopez", "")
     assert Replacement("ana", "P").value({"ana": [text, "ana", 1, None]})["P"][1:] == ["P", 1, None]
