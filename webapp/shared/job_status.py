@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -45,14 +46,16 @@ def submit(
 ) -> JobRecord | None:
     """Queue a job, and with ``then`` what follows the job of that id; without a title its arguments name it.
 
-    A job of the same title that was queued seconds ago is the same click: a run of a page that is interrupted after it
-    has queued something is repeated.
+    A job of the same title and arguments that was queued seconds ago is the same click: a run of a page that is
+    interrupted after it has queued something is repeated.
     """
+    wanted = json.loads(json.dumps(dict(args), default=str))
 
     def queue() -> Sequence[JobRecord]:
         since = datetime.now(UTC) - timedelta(seconds=_AGAIN_S)
         known = [one for one in queries.active_jobs((kind,)) if (one.title, one.after) == (title, after)]
-        if again := [one for one in known if one.created > since]:
+        same = [one for one in known if all(one.args.get(name) == value for name, value in wanted.items())]
+        if again := [one for one in same if one.created > since]:
             return again[-1:]
         job = commands.enqueue(queries.store(), kind, args, title=title, after=after)
         return [job, *(then(job.id) if then else ())]
