@@ -494,7 +494,7 @@ def newest_result(store: Store) -> dict[str, Any]:
 
 SENTENCES, LONGEST_SENTENCE = 5, 300
 """Sentences of a theme that are sent, and the characters of each."""
-_PROMPTS = Path(__file__).parents[2] / "prompts" / "name_themes"
+_PROMPTS = Path(__file__).parents[1] / "prompts" / "name_themes"
 
 
 @dataclass(frozen=True, slots=True)
