@@ -250,7 +250,7 @@ def reproduce(
     paper
         ``"ed18"`` or ``"sjh17"``.
     profile
-        ``"quick"`` (minutes) or ``"full"`` (hours for each network).
+        ``"quick"`` (minutes) or ``"full"`` (about an hour for each network).
     folder
         Data folder that keeps data, models and results; None for the application's own.
     options

@@ -499,7 +499,7 @@ class ReproduceConfig(JobConfig):
     removed: ClassVar[frozenset[str]] = frozenset({"encoder", "models", "training", "queue_trainings"})
 
     paper: str = option("", f"Id of the paper: {', '.join(PAPERS)}.", required=True)
-    profile: str = option("quick", "Computational effort: quick (minutes), or full (hours for each network).")
+    profile: str = option("quick", "Computational effort: quick (minutes), or full (about an hour for each network).")
     tables: tuple[str, ...] = option((), "Tables to reproduce; empty: all.")
     corpus: str = option("", "Name of a corpus in the store; empty: the articles of the data folder.")
     data: str = option("", "Folder with data sets: wikipedia/articles, wikipedia-more, vectors, sick.", file=True)
