@@ -67,7 +67,8 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Password", exact=True)).to_be_visible()
     page.wait_for_timeout(5_000)  # as long as an open page takes to notice
-    other.get_by_role("link", name="Import", exact=True).click()
+    other.bring_to_front()
+    other.get_by_role("link", name="Import", exact=True).press("Enter")
     expect(other.get_by_text("You have signed out in another tab")).to_be_visible()
     other.get_by_role("link", name="Sign in").click()
     sign_in(other, "val")

@@ -5,6 +5,7 @@ interface Window {
   themescopeDragged?: any;
   themescopeMaps?: any;
   themescopeViews?: any;
+  themescopeLegend?: boolean;
 }
 type Pair = [number, number];
 type Box = { left: number; top: number; width: number; height: number };

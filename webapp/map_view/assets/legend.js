@@ -5,7 +5,9 @@ const LONG_LEGEND = 12, WIDE_LEGEND = 760;
 const LEGEND = {
   legendPanel() {
     this.legend = made("div", "legend", this.frame, "", { "data-panel": "legend", role: "group", "aria-label": "Legend" });
-    const fold = () => this.openLegend(this.fold.getAttribute("aria-expanded") !== "true"), find = "Find a group";
+    const find = "Find a group";
+    // A view that the page makes anew after a selection has the legend as the reader left it.
+    const fold = () => this.openLegend((window.themescopeLegend = this.fold.getAttribute("aria-expanded") !== "true"));
     this.fold = pressed(this.legend, "fold", fold, "Legend", { "aria-expanded": "false" });
     this.wanted = made("input", "wanted", this.legend, "", { type: "search", placeholder: find, "aria-label": find });
     this.wanted.oninput = () => this.entries(true);
@@ -40,7 +42,8 @@ const LEGEND = {
       this.entry(one, kind);
     }
     if (held) [...this.list.querySelectorAll("button")].find((one) => one.className === held[0] && one.dataset.kind === held[1])?.focus();
-    if (first && this.wanted.hidden && this.frame.clientWidth >= WIDE_LEGEND) this.openLegend(true);
+    const roomy = this.wanted.hidden && this.frame.clientWidth >= WIDE_LEGEND;
+    if (first && (window.themescopeLegend ?? roomy)) this.openLegend(true);
   },
 
   entry(one, kind) {
