@@ -268,7 +268,7 @@ def test_in_firefox_the_toolbar_is_one_row_and_a_lasso_selects(
     before = None
     while stage != before:  # the sidebar has its width: a shape drawn while it moves may lie between the clusters
         time.sleep(0.4)
-        before, stage = stage, firefox.value(boxes)
+        before, stage = stage, firefox.wait(boxes)  # the view may be made anew
     box = stage[0]
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     firefox.drag((x - 90, y - 70), (x + 100, y - 60), (x + 70, y + 80), (x - 60, y + 50))
