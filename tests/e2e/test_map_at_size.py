@@ -73,6 +73,7 @@ def test_tiles_are_loaded_and_a_lasso_selects_among_all_points(page: Page, app: 
         page.mouse.move(x + dx, y + dy, steps=3)
     page.mouse.up()
     expect(page.locator(".st-key-map_drawer")).to_be_visible()
+    page.wait_for_function(f"{VIEW}.data.shapes.length === 1")  # the drawer comes before the map
     shape = np.array(page.evaluate(f"{VIEW}.data.shapes[0]"), dtype=np.float64)
     inside_shape = np.count_nonzero(inside(Grid.around(points).units(points), shape))
     assert 0 < inside_shape < MANY

@@ -15,7 +15,7 @@ from themescope.webapp.shared import forms, header, projects, queries
 from themescope.webapp.shared.choose import closed, delete_project, rename_project
 from themescope.webapp.shared.job_status import follow, no_worker
 from themescope.webapp.shared.navigation import page_link, switch_page
-from themescope.webapp.shared.people import may
+from themescope.webapp.shared.people import may, polled
 from themescope.webapp.shared.text import ago, count, plain
 
 _POLL_S = 2.0
@@ -114,7 +114,7 @@ def _menu(corpus: CorpusRecord) -> None:
 known = queries.fingerprint()
 
 
-@st.fragment(run_every=_POLL_S)
+@polled(_POLL_S)
 def changes() -> None:
     """Rerun the page when projects, results or jobs have changed; say if no worker is running."""
     if queries.fingerprint() != known:

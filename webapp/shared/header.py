@@ -27,7 +27,7 @@ from themescope.webapp.shared.job_status import FOLLOWED, elapsed, no_worker
 from themescope.webapp.shared.labelling import correct_button
 from themescope.webapp.shared.navigation import offered, open_project, page_link, switch_page
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, PageCard, by_place, place_of
-from themescope.webapp.shared.people import may
+from themescope.webapp.shared.people import may, polled
 from themescope.webapp.shared.text import ago, count, duration, plain, shorten, time_left
 
 
@@ -187,7 +187,7 @@ def tray(page: str) -> None:
     That includes a job which this run of the page queues, and which ends before the tray looks for the first time.
     """
     st.session_state.pop(_SEEN, None)
-    st.fragment(_live, run_every=_POLL_S)(tuple(sorted(shown_on(page))))
+    polled(_POLL_S)(_live)(tuple(sorted(shown_on(page))))
 
 
 def _live(kinds: tuple[str, ...]) -> None:
@@ -365,7 +365,7 @@ def show(corpus: str) -> None:
     """Draw the steps of a project; they are refreshed while jobs run, and the page reruns when a step is done."""
     steps = pipeline.steps_of(queries.store(), corpus)
     working = any(step.active for step in steps)
-    live = st.fragment(_draw, run_every=_PIPELINE_STATUS_POLL_S if working else None)
+    live = polled(_PIPELINE_STATUS_POLL_S if working else None)(_draw)
     live(corpus, tuple(_state(step) for step in steps))
 
 

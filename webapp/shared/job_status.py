@@ -16,6 +16,7 @@ from themescope.jobs.queue import control as commands
 from themescope.webapp.shared import forms, queries
 from themescope.webapp.shared.components import attempt, toast_error
 from themescope.webapp.shared.figures import curve_figure, tones
+from themescope.webapp.shared.people import polled
 from themescope.webapp.shared.text import ago, count, duration, plain, words
 
 _LIVE_POLL_S = 1.5
@@ -85,7 +86,7 @@ def live(page: str) -> None:
     """Draw the active jobs whose kinds name this page, with their curves; the tray reruns the page when one ends."""
     kinds = tuple(sorted(shown_on(page)))
     if queries.active_jobs(kinds):
-        st.fragment(_live, run_every=_LIVE_POLL_S)(kinds)
+        polled(_LIVE_POLL_S)(_live)(kinds)
 
 
 def _live(kinds: tuple[str, ...]) -> None:

@@ -15,12 +15,13 @@ import hmac
 import math
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import lru_cache
+from functools import lru_cache, wraps
 from html import escape
 from pathlib import Path
+from typing import ParamSpec
 
 import streamlit as st
 from itsdangerous import BadSignature, Signer
@@ -222,6 +223,30 @@ def signed_in_person() -> str | None:
 def _forget() -> None:
     for key in [*st.session_state]:
         del st.session_state[key]
+
+
+P = ParamSpec("P")
+
+
+def polled(every: float | None) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Return a decorator for a part of a page that is drawn anew every so many seconds; None: only with the page.
+
+    Once the person has signed out in another tab, the whole page is drawn, which says so.
+    """
+
+    def decorate(draw: Callable[P, None]) -> Callable[P, None]:
+        @wraps(draw)
+        def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                draw(*args, **kwargs)
+            except AccessError:
+                if sign_in_required() and signed_in_person() is None:
+                    st.rerun()
+                raise
+
+        return st.fragment(drawn, run_every=every)
+
+    return decorate
 
 
 def show_signed_out() -> None:

@@ -30,31 +30,29 @@ _MAX_NAME = 180
 
 def show(record: LabellingRecord) -> None:
     """Draw the form that trains on a labelling, and the results of earlier trainings."""
-    with st.expander("Train on these labels", icon=":material/school:"):
-        names = (record.name, *_other_labellings(record))
-        found = triplets.training_labels(queries.store(), names)
-        placed = sum(len(part.ids) for part in found.placed)
-        st.markdown(
-            f"{count(placed, 'unit')} placed by people. Each is the pivot of triplets with a unit of its "
-            "code and one of another code. Assignments that nobody changed are not used, nor is any article of "
-            "the test split."
+    names = (record.name, *_other_labellings(record))
+    found = triplets.training_labels(queries.store(), names)
+    placed = sum(len(part.ids) for part in found.placed)
+    st.markdown(
+        f"{count(placed, 'unit')} placed by people. Each is the pivot of triplets with a unit of its "
+        "code and one of another code. Assignments that nobody changed are not used, nor is any article of "
+        "the test split."
+    )
+    if found.contradictions:
+        _contradictions(found)
+    training = triplets.placed_for_training(queries.store(), found)
+    if placed and not training:
+        st.warning(
+            "None of these units is in an article of the training split, so there is nothing to train on. "
+            "Assign units of an article in the training split.",
+            icon=":material/warning:",
         )
-        if found.contradictions:
-            _contradictions(found)
-        training = triplets.placed_for_training(queries.store(), found)
-        if placed and not training:
-            st.warning(
-                "None of these units is in an article of the training split, so there is nothing to train on. "
-                "Assign units of an article in the training split.",
-                icon=":material/warning:",
-            )
-        sets = queries.triplet_sets()
-        held_out = evaluation_sets(record.corpus_id, sets)
-        _form(record, names, training, held_out)
-        for made in [
-            s for s in sets if s.config.get("from") == "labels" and record.name in s.config.get("labellings", {})
-        ][::-1]:
-            _results(record, made, held_out)
+    sets = queries.triplet_sets()
+    held_out = evaluation_sets(record.corpus_id, sets)
+    _form(record, names, training, held_out)
+    own = [s for s in sets if s.config.get("from") == "labels" and record.name in s.config.get("labellings", {})]
+    for made in reversed(own):
+        _results(record, made, held_out)
 
 
 def _other_labellings(record: LabellingRecord) -> list[str]:

@@ -33,7 +33,7 @@ from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.job_status import active, submit
 from themescope.webapp.shared.navigation import page_link, switch_page
-from themescope.webapp.shared.people import current_person, may
+from themescope.webapp.shared.people import current_person, may, polled
 from themescope.webapp.shared.text import ago, count, plain, shorten, with_interval
 
 KIND = "predict-labels"
@@ -81,7 +81,7 @@ def show(state: RelabelState) -> None:
         ) and submit(KIND, {"labelling": state.record.name}, f"Label the rest of “{state.record.name}”"):
             st.rerun()
     if running:
-        st.fragment(lambda: active(running, f"code_rest_{state.record.id}"), run_every=_POLL_S)()
+        polled(_POLL_S)(active)(running, f"code_rest_{state.record.id}")
     if found is None:
         if not running:
             first = f"Needs {LEAST} coded units or more with at least 2 codes; 20 to 50 of each code are a good start. "

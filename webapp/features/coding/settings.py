@@ -32,7 +32,7 @@ from themescope.webapp.shared.components import attempt, confirm, draw_table
 from themescope.webapp.shared.job_status import active
 from themescope.webapp.shared.labelling import code
 from themescope.webapp.shared.navigation import page_link, switch_page
-from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.people import current_person, polled
 from themescope.webapp.shared.text import ago, count, duration, plain, score
 
 UNASSIGNED = "No codes yet"
@@ -275,7 +275,7 @@ def show_model_coding(state: RelabelState) -> None:
         )
         running = [job for job in queries.active_jobs({KIND}) if job.args.get("labelling") == state.record.name]
         if running:
-            st.fragment(lambda: active(running, f"code_coding_{state.record.id}"), run_every=_POLL_S)()
+            polled(_POLL_S)(active)(running, f"code_coding_{state.record.id}")
         _newest(state)
         model = codebook_view.endpoint()
         if model is not None:

@@ -133,7 +133,7 @@ def status_text(state: RelabelState) -> str:
     return f"Saved · {shorten(state.last_summary, 80)}"
 
 
-@st.fragment(run_every=_POLL_S)
+@people.polled(_POLL_S)
 def show_presence(state: RelabelState) -> None:
     """Report this person's presence every few seconds, show who else is present, and offer their changes."""
     try:

@@ -7,6 +7,7 @@ from themescope.webapp.shared import job_status as jobs
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import clickable, nothing
 from themescope.webapp.shared.job_status import workers
+from themescope.webapp.shared.people import polled
 from themescope.webapp.shared.text import ago, duration
 
 _POLL_S = 2.0
@@ -14,7 +15,7 @@ _POLL_S = 2.0
 known = queries.job_states()
 
 
-@st.fragment(run_every=_POLL_S)
+@polled(_POLL_S)
 def now() -> None:
     """Draw the worker and the active jobs; rerun the page when a job has started or ended."""
     if queries.job_states() != known:

@@ -45,7 +45,7 @@ from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.job_status import progress, queue_job, submit
 from themescope.webapp.shared.labelling import correct_button
 from themescope.webapp.shared.navigation import page_link
-from themescope.webapp.shared.people import current_person, may
+from themescope.webapp.shared.people import current_person, may, polled
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
 # Clustering of the article that is read with the links to the result, and the columns of a corpus
@@ -72,7 +72,7 @@ def actions(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Se
     running = _running(article)  # before the clusters: what has ended meanwhile is stored
     found = compare_queries.article_clusters(article.id)
     if running:
-        st.fragment(_live, run_every=_POLL_S)(article, tuple(job.id for job in running))
+        polled(_POLL_S)(_live)(article, tuple(job.id for job in running))
     if not found:
         # A table has its themes on the page Themes.
         if not running and len(sentences) >= FEWEST and may(Right.MANAGE) and not is_table(corpus):
