@@ -241,8 +241,9 @@ def load_encoder(folder: Path, feature: str) -> Encoder:
         raise MissingExtraError(feature, "transformers", "encoder") from None
     try:
         with _without_progress_bars():
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            network = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
+            given = {"local_files_only": True, "trust_remote_code": False}  # by default it asks who sits at a terminal
+            tokenizer = AutoTokenizer.from_pretrained(folder, **given)
+            network = AutoModel.from_pretrained(folder, **given, use_safetensors=True).eval()
     except (OSError, ValueError, KeyError) as error:
         raise ReadError(folder, f"does not contain a sentence encoder ({error}).") from None
     return Encoder(tokenizer, network)

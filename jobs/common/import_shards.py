@@ -11,7 +11,6 @@ import hashlib
 import json
 import logging
 import os
-import pickle
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -46,6 +45,7 @@ from themescope.core.types import (
     Value,
 )
 from themescope.jobs.common.reading import each_apart, read_files, sent_by, time_limit
+from themescope.jobs.executors import as_data
 
 COUNTED_BYTES = 20_000_000
 """Size of files that are read whole before they are imported."""
@@ -346,7 +346,7 @@ def _computed(
 
 def _packed(name: str, pieces: list[Piece]) -> Shard:
     """Return a shard that passes through the process of the job as bytes, from the reading process to a worker."""
-    return Shard(name, pickle.dumps(pieces, pickle.HIGHEST_PROTOCOL))
+    return Shard(name, as_data(pieces))
 
 
 def _counted(items: Generator[T, None, Parsed], notes: Parsed) -> Generator[T]:

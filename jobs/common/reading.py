@@ -29,7 +29,7 @@ from themescope.core.readers.arrow_tables import files_below
 from themescope.core.readers.formats import Preview, preview
 from themescope.core.readers.streams import FileHead, packing_of
 from themescope.core.types import NullReport, Report
-from themescope.jobs.executors import POLL_S, Failure, data_of, end_with_parent
+from themescope.jobs.executors import POLL_S, Failure, as_data, data_of, end_with_parent
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -143,7 +143,7 @@ def call_apart(path: Path, function: Callable[..., R], *args: Any, among: Sequen
         raise _ended(path, done.returncode, limits)
     found = sent_by(path, done.stdout)
     if isinstance(found, Failure):
-        raise found.exception(data_of)
+        raise found.exception()
     result: R = found
     return result
 
@@ -186,12 +186,12 @@ def answer() -> None:
     limits.begin()
     out, sys.stdout = sys.stdout.buffer, sys.stderr
     try:
-        data = pickle.dumps(function(*args))
+        data = as_data(function(*args))
         limits.check(path, len(data))
     except MemoryError:
-        data = pickle.dumps(Failure.of(limits.too_large(path)))
+        data = as_data(Failure.of(limits.too_large(path)))
     except Exception as error:
-        data = pickle.dumps(Failure.of(error))
+        data = as_data(Failure.of(error))
     out.write(data)
 
 
@@ -239,7 +239,7 @@ def _read_apart(
             elif kind == "memory":
                 raise limits.too_large(path)
             elif kind == "failed":
-                raise value.exception(data_of)
+                raise value.exception()
             else:
                 result: R = value
                 return result
@@ -290,7 +290,7 @@ class _Sender(NullReport):
 
     def progress(self, done: float, total: float, message: str = "") -> None:
         """Send the progress."""
-        self._connection.send(("progress", (done, total, message)))
+        self._connection.send_bytes(as_data(("progress", (done, total, message))))
 
 
 def _read(connection: Connection, read: Callable[[Report], Generator[Any, None, Any]], limits: Limits) -> None:
@@ -299,13 +299,13 @@ def _read(connection: Connection, read: Callable[[Report], Generator[Any, None, 
     limits.begin()
     with suppress(BrokenPipeError):  # the job has ended
         try:
-            connection.send(("result", _sent(connection, read(_Sender(connection)), limits)))
+            connection.send_bytes(as_data(("result", _sent(connection, read(_Sender(connection)), limits))))
         except BrokenPipeError:
             raise
         except MemoryError:
-            connection.send(("memory", None))
+            connection.send_bytes(as_data(("memory", None)))
         except Exception as error:
-            connection.send(("failed", Failure.of(error)))
+            connection.send_bytes(as_data(("failed", Failure.of(error))))
 
 
 def _sent(connection: Connection, items: Generator[Any, None, Any], limits: Limits) -> Any:
@@ -317,7 +317,7 @@ def _sent(connection: Connection, items: Generator[Any, None, Any], limits: Limi
             return end.value
         if isinstance(item, Path):
             path = item
-        data = pickle.dumps(("path" if isinstance(item, Path) else "item", item))
+        data = as_data(("path" if isinstance(item, Path) else "item", item))
         limits.check(path, sent := sent + len(data))
         connection.send_bytes(data)
 

@@ -12,6 +12,7 @@ import io
 import logging
 import os
 import pickle
+import sys
 import threading
 import traceback
 from abc import ABC, abstractmethod
@@ -20,7 +21,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field, is_dataclass
-from enum import Enum
+from enum import Enum, EnumType
 from functools import lru_cache
 from itertools import chain, islice
 from multiprocessing import get_context, parent_process
@@ -106,7 +107,7 @@ class Failure:
     """Exception in a worker. Not every exception can be sent to another process."""
 
     error: bytes
-    """The pickled exception; empty if it cannot be restored from that."""
+    """The exception, for :func:`data_of`; empty if it cannot be restored from that."""
     message: str
     """The message for users, or the type and the text of a defect."""
     details: str
@@ -119,57 +120,116 @@ class Failure:
         """Return the failure of a shard that raised ``error``."""
         defect = not isinstance(error, ThemescopeError)
         text = f"{type(error).__name__}: {error}" if defect else str(error)
-        return cls(_pickled(error), text, traceback.format_exc(), defect)
+        return cls(_error_as_data(error), text, traceback.format_exc(), defect)
 
-    def exception(self, restore: Callable[[bytes], Any] = pickle.loads) -> Exception:
+    def exception(self) -> Exception:
         """Return the exception, or one with the same message."""
         error: Exception = RuntimeError(self.message) if self.defect else ExecutorError(self.message)
-        with suppress(pickle.UnpicklingError):  # of a kind that is not restored from a process that is not trusted
-            error = restore(self.error) if self.error else error
+        with suppress(Exception):  # of a kind that is not restored, or made up by a process that is not trusted
+            error = data_of(self.error) if self.error else error
         error.add_note(self.details)
         return error
 
 
-class _Data(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        """Return a class of data; nothing else can be named."""
-        if name in _PLAIN.get(module, ()):
-            return super().find_class(module, name)
-        found: Any = (
-            super().find_class(module, name) if module.startswith("themescope.") or module == "builtins" else None
-        )
-        data = isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum | tuple | Exception))
-        if data and found.__module__ == module:
-            return found
-        raise pickle.UnpicklingError(f"{module}.{name} is no data.")
+# What processes send that are not trusted, since a file or a model of others may have taken them over
 
-
+_reading = threading.Lock()
+_OURS = ("themescope.core.", "themescope.db.", "themescope.jobs.")
+"""Packages whose dataclasses, tuples, enumerations and exceptions are data."""
 _PLAIN = {
     "builtins": ("complex", "dict", "float", "frozenset", "int", "list", "set", "str"),
     "collections": ("Counter", "OrderedDict", "defaultdict", "deque"),
     "datetime": ("date", "datetime", "time", "timedelta", "timezone"),
     "decimal": ("Decimal",),
-    "numpy": ("dtype", "ndarray"),
-    "numpy._core.multiarray": ("_reconstruct", "scalar"),
-    "numpy._core.numeric": ("_frombuffer",),
     "pathlib": ("Path", "PosixPath", "WindowsPath"),
     "themescope.core.errors": ("_unpickled",),
+    __name__: ("_array_of", "_sparse_of"),
 }
 
 
+def as_data(value: Any) -> bytes:
+    """Return plain values, arrays, enumerations, dataclasses and exceptions as :func:`data_of` reads them."""
+    stream, sparse = io.BytesIO(), sys.modules.get("scipy.sparse")
+    pickler = pickle.Pickler(stream, pickle.HIGHEST_PROTOCOL)
+    pickler.dispatch_table = _ARRAYS | ({sparse.csr_array: _sparse_as_data} if sparse else {})
+    pickler.dump(value)
+    return stream.getvalue()
+
+
 def data_of(answer: bytes) -> Any:
-    """Return what a process has sent that read a foreign file, which may have taken it over: data and errors only.
+    """Return what a process wrote by :func:`as_data`, and nothing else, so that it cannot take this one over.
 
-    Raises ``pickle.UnpicklingError`` where anything else is named, such as a function to call.
+    Raises ``pickle.UnpicklingError`` where it names something else, such as a function to call, or changes a class.
     """
-    return _Data(io.BytesIO(answer)).load()
+    with _reading:
+        return _Data(io.BytesIO(answer)).load()
 
 
-def _pickled(error: Exception) -> bytes:
-    """Return the pickled exception; nothing if it is not the same afterwards, as with many arguments of their own."""
+class _Data(pickle.Unpickler):
+    def __init__(self, stream: io.BytesIO) -> None:
+        super().__init__(stream)
+        self._named: list[tuple[Any, dict[str, Any]]] = []
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a class of data; nothing else can be named."""
+        known = name in _PLAIN.get(module, ())
+        found: Any = super().find_class(module, name) if known or module.startswith((*_OURS, "builtins")) else None
+        data = isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum | tuple | Exception))
+        if not known and not (data and found.__module__ == module):
+            raise pickle.UnpicklingError(f"{module}.{name} is no data.")
+        members = found if isinstance(found, EnumType) else ()
+        self._named += [(one, dict(vars(one))) for one in (found, *members)]
+        return found
+
+    def load(self) -> Any:
+        """Return the value. A pickle may set attributes of what it names; for all but its own values that is undone."""
+        try:
+            return super().load()
+        finally:
+            if changed := [one for one, before in self._named[::-1] if _restored(one, before)]:
+                raise pickle.UnpicklingError(f"It changes {changed[0]}.")
+
+
+def _restored(shared: Any, before: dict[str, Any]) -> bool:
+    """Give a class or a member of an enumeration the attributes that it had; return whether they had changed."""
+    now, kind = dict(vars(shared)), type if isinstance(shared, type) else object
+    changed = [name for name in before | now if now.get(name, now) is not before.get(name, before)]
+    for name in changed:
+        kind.__delattr__(shared, name)
+        if name in before:
+            kind.__setattr__(shared, name, before[name])
+    return bool(changed)
+
+
+def _array_as_data(array: Any) -> tuple[Any, ...]:
+    np.lib.format.write_array(stream := io.BytesIO(), np.asarray(array), allow_pickle=False)
+    return _array_of, (stream.getvalue(), isinstance(array, np.generic))
+
+
+def _array_of(data: bytes, scalar: bool) -> Any:
+    array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    return array[()] if scalar else array
+
+
+def _sparse_as_data(matrix: Any) -> tuple[Any, ...]:
+    return _sparse_of, (matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+
+
+def _sparse_of(data: Any, indices: Any, starts: Any, shape: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    matrix = csr_array((data, indices, starts), shape)
+    matrix.check_format(full_check=True)  # otherwise its indices may point anywhere
+    return matrix
+
+
+_ARRAYS = dict.fromkeys([np.ndarray, *np.sctypeDict.values()], _array_as_data)
+
+
+def _error_as_data(error: Exception) -> bytes:
+    """Return the exception; nothing if it is not the same afterwards, as with many arguments of their own."""
     try:
-        data = pickle.dumps(error)
-        restored = pickle.loads(data)
+        restored = data_of(data := as_data(error))
     except Exception:
         return b""
     return data if type(restored) is type(error) and str(restored) == str(error) else b""

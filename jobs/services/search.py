@@ -19,7 +19,7 @@ from enum import StrEnum
 from functools import lru_cache, reduce
 from pathlib import Path
 from threading import Lock, Timer
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import IO, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from themescope.db.store import Store, Unit
 from themescope.db.types import clean_text
 from themescope.jobs.common.models import best_first, corpus_shares
 from themescope.jobs.common.vectors import stacked
-from themescope.jobs.executors import Failure
+from themescope.jobs.executors import Failure, as_data, data_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -500,6 +500,8 @@ def located_sentences(r: Unit, found: Sequence[types.Sentence]) -> list[LocatedS
 
 IDLE_S = 120.0
 """Seconds without a call after which the process ends."""
+_MOST_BYTES = 64 << 20
+"""Size of an answer: a few vectors."""
 
 
 class ModelProcess:
@@ -521,9 +523,9 @@ class ModelProcess:
         return self._process is not None
 
     def call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Return ``function(*args, **kwargs)``, which can all be pickled.
+        """Return ``function(*args, **kwargs)``, which can all be pickled; its result is data, see ``as_data``.
 
-        Raises what the function raises, and ``ThemescopeError`` if the process dies.
+        Raises what the function raises, and ``ThemescopeError`` if the process dies or sends anything else.
         """
         asked = pickle.dumps((function, args, kwargs))
         with self._lock:
@@ -532,12 +534,19 @@ class ModelProcess:
             try:
                 process.stdin.write(asked)
                 process.stdin.flush()
-                found = pickle.load(process.stdout)
+                found = _received(process.stdout)
             except (OSError, EOFError):
                 code = self._end(process)
                 raise ThemescopeError(
                     f"The process with the model ended unexpectedly (exit code {code}), probably because the machine "
                     "ran out of memory. Free memory and try again."
+                ) from None
+            except Exception:  # of whatever kind: a model that takes the process over may let it write anything
+                process.kill()
+                self._end(process)
+                raise ThemescopeError(
+                    "The process with the model sent something else than a result, and was ended. It may be an attack: "
+                    "delete the model, and load it nowhere else."
                 ) from None
             self._used = time.monotonic()
         if isinstance(found, Failure):
@@ -573,6 +582,17 @@ class ModelProcess:
         return process.returncode
 
 
+def _received(stream: IO[bytes]) -> Any:
+    """Return an answer: eight bytes with the length of the data, which follow."""
+    length = int.from_bytes(stream.read(8))
+    if length > _MOST_BYTES:
+        raise DataError("The answer is too long.")
+    data = stream.read(length)
+    if not length or len(data) < length:
+        raise EOFError
+    return data_of(data)
+
+
 def answer() -> None:
     """Call the functions on standard input until it ends, and write what they return or raise to standard output."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal ends the parent, and this process with it
@@ -583,8 +603,8 @@ def answer() -> None:
         except EOFError:
             return
         try:
-            found: Any = function(*args, **kwargs)
+            found = as_data(function(*args, **kwargs))
         except Exception as error:
-            found = Failure.of(error)
-        pickle.dump(found, out)
+            found = as_data(Failure.of(error))
+        out.write(len(found).to_bytes(8) + found)
         out.flush()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,6 +80,35 @@ def test_unpicklable_arguments_are_refused_and_leave_it_usable(process: ModelPro
     with pytest.raises((AttributeError, pickle.PicklingError)):
         process.call(lambda: 1)
     assert process.call(len, "abc") == 3
+
+
+class Order:
+    """What a model that has taken the process over lets it answer: an order to the process that asked."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.mark),)
+
+
+def forged(answer: bytes) -> None:
+    """Write an answer and end, as a model may that has taken the process over."""
+    os.write(1, answer)
+    os._exit(0)
+
+
+def test_a_model_that_has_taken_it_over_gives_no_orders(process: ModelProcess, tmp_path: Path) -> None:
+    order = pickle.dumps(Order(mark := tmp_path / "mark"))
+    for answer in (order, len(order).to_bytes(8) + order, b"\x7f" + bytes(7), (1).to_bytes(8) + b"?"):
+        with pytest.raises(ThemescopeError, match="sent something else than a result"):
+            process.call(forged, answer)
+        assert not process.running and not mark.exists()
+    with pytest.raises(ThemescopeError, match="ended unexpectedly"):
+        process.call(forged, (9).to_bytes(8) + b"?")
+    with pytest.raises(ThemescopeError, match="sent something else than a result"):
+        process.call(Order, mark)
+    assert process.call(len, "abc") == 3 and not mark.exists()
 
 
 def test_queries_are_embedded_there_as_here(

