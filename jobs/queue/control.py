@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from themescope.core.errors import Cancelled, StoreUnavailableError, ThemescopeError
+from themescope.core.errors import Cancelled, SchemaError, StoreError, StoreUnavailableError, ThemescopeError
 from themescope.core.records.stored import JobRecord, JobStatus, JobSummary, ModelRecord
 from themescope.db.store import Store
 from themescope.jobs.common.files import check_files
@@ -260,14 +260,16 @@ def sentence_for(error: Exception) -> str:
 
 
 def _written(store: Store, job: JobRecord, owner: str, outcome: Outcome, last: bool) -> bool | None:
-    """Write the end of a job; return whether it was owned, or None to repeat it: the store is unavailable."""
+    """Write the end of a job; return whether it was owned, or None to repeat it: the store is locked, away or full."""
     try:
         with store.writing() as w:
             return w.jobs.finish(
                 job.id, owner, outcome.status, result=outcome.result, error=outcome.error, traceback=outcome.traceback
             )
-    except StoreUnavailableError as error:
-        if last:
+    except StoreError as error:
+        # A job that failed since the disk is full is resumed once there is room: nothing is said, nothing is lost.
+        failed = outcome.status is JobStatus.FAILED and not isinstance(error, StoreUnavailableError)
+        if last or failed or isinstance(error, SchemaError):
             raise
         logger.warning("The end of job %d is written again: %s", job.id, error)
         return None

@@ -2,7 +2,9 @@
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,11 +12,12 @@ import pytest
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs import toy
-from tests.jobs.helpers import get, wait_ended, wait_for, worker_process, write_articles
+from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_ended, wait_for, worker_process, write_articles
 from tests.jobs.test_worker import copied_store, stored, text_of
+from themescope.core.errors import StoreError
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
-from themescope.jobs.queue.control import enqueue, retry
+from themescope.jobs.queue.control import STALE_S, enqueue, retry
 from themescope.jobs.queue.runner import Runner, run_here
 
 Add = Callable[..., JobRecord]
@@ -90,22 +93,56 @@ def test_damaged_files_of_a_model_fail_the_job_with_a_reason(copy_home: CopyHome
         assert not r.embeddings.files()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the files of another process")
+@contextmanager
+def full_disk(pid: int = 0) -> Iterator[None]:
+    """Let a process, by default this one, write no file beyond its first 4 kB."""
+    import resource
+
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (4_096, resource.RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the files of a process that runs")
+
+
+@linux
+@pytest.mark.parametrize("patient", [True, False])
+def test_an_end_that_finds_no_room_is_written_later_or_the_job_is_resumed(
+    add: Add, runner: PatientRunner, monkeypatch: pytest.MonkeyPatch, patient: bool
+) -> None:
+    monkeypatch.setattr("themescope.jobs.queue.control.FINISH_S", PATIENCE_S if patient else 0.2)
+    job = add(steps=1, pause=0.3)
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(runner.run_next)
+        wait_for(lambda: toy.RUNS[job.id])
+        with full_disk(), pytest.raises(TimeoutError if patient else StoreError):
+            future.result(2.0 if patient else PATIENCE_S)
+        if patient:
+            future.result(PATIENCE_S)
+    if not patient:
+        assert get(runner.store, job.id).status is JobStatus.RUNNING
+        assert runner.watch(STALE_S) == [job.id]
+        runner.run_next()
+    row = get(runner.store, job.id)
+    assert (row.status, row.attempt, row.result) == (JobStatus.DONE, 1 if patient else 2, {"steps": 1})
+
+
+@linux
 def test_an_import_is_resumed_when_a_full_disk_has_room_again(
     sqlite_store: Store, empty_sqlite_file: Path, tmp_path: Path
 ) -> None:
-    import resource
-
     args = {"files": [str(write_articles(tmp_path, 300))], "corpus": "C", "workers": 1}
     job = enqueue(sqlite_store, "import-corpus", args)
     with worker_process() as worker:
         wait_for(lambda: stored(sqlite_store, "C"), every=0.005)
-        resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (4_096, resource.RLIM_INFINITY))
-        wait_for(lambda: silent(get(sqlite_store, job.id)))
-        assert get(sqlite_store, job.id).status is JobStatus.RUNNING
-        with sqlite_store.reading() as r:
-            assert r.corpora.list() == []
-        resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        with full_disk(worker.pid):
+            wait_for(lambda: silent(get(sqlite_store, job.id)))
+            assert get(sqlite_store, job.id).status is JobStatus.RUNNING
+            with sqlite_store.reading() as r:
+                assert r.corpora.list() == []
         row = wait_ended(sqlite_store, job.id)
     assert (row.status, row.attempt, row.error) == (JobStatus.DONE, 2, "")
     calm = copied_store(empty_sqlite_file, tmp_path / "calm")
