@@ -96,6 +96,8 @@ def detect(path: Path) -> str:
 def _refuse(head: FileHead) -> None:
     """Raise :class:`ReadError` for documents of known programs that no reader supports, with what to do."""
     known: tuple[str, str] | None = None
+    if 'class="page_body chat_page"' in head.text:
+        known = "a chat that Telegram exported as HTML", "Export it as JSON (machine-readable)."
     if head.data.startswith(_OLE):
         content = whole_bytes(head.path)
         known = next((what for name, what in _OLD.items() if name.encode("utf-16-le") in content), None)

@@ -1,9 +1,9 @@
-"""Lists of references (RIS, MEDLINE, BibTeX): an article for each with an abstract. Texts of Nexis and Factiva."""
+"""Lists of references, of which each with an abstract becomes an article, and the texts of Nexis and Factiva."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,14 @@ from themescope.core.types import Report, Value
 _TAG = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}-(?: (.*)|$)")
 _RIS = re.compile(r"^TY {1,2}- ", re.M)
 _MEDLINE = re.compile(r"\s*PMID ?- ?\d")
+_ENDNOTE = re.compile(r"\s*%0 \S")
+_WEB_OF_SCIENCE = re.compile(r"\s*(?:FN [^\n]*\nVR [^\n]*\n\s*)?PT [A-Z]\n(?:[A-Z][A-Z0-9] )")
+_OF_ENDNOTE = {
+    "0": "TY", "T": "TI", "X": "AB", "A": "AU", "D": "PY", "8": "DA", "J": "JO", "B": "JO", "K": "KW", "R": "DO",
+    "U": "UR", "G": "LA", "V": "VL", "N": "IS", "P": "SP", "M": "ID",
+}  # fmt: skip
+_OF_WEB_OF_SCIENCE = {"PT": "TY", "SO": "JO", "DE": "KW", "ID": "KW", "DI": "DO", "BP": "SP", "UT": "ID"}
+"""Tags of other formats → tags of RIS."""
 _BIBTEX = re.compile(r"(?:\s|%[^\n]*\n)*@[A-Za-z]+\s*[{(]\s*[^\s,{}()=\"]*\s*[,=]")
 _ENTRY = re.compile(r"@([A-Za-z]+)\s*[{(]")
 _FIELD = re.compile(r"[\s,]*([A-Za-z][\w.:-]*)\s*=\s*")
@@ -107,10 +115,28 @@ def _paragraphs(lines: list[str]) -> Iterator[Block]:
         waiting += [line] if line.strip() else []
 
 
-def _of_tags(lines: Iterable[str]) -> Iterator[_Reference]:
+def _as_ris(lines: list[str]) -> Iterator[str]:
+    """Yield the lines of EndNote and of Web of Science with tags of RIS, and other lines as they are."""
+    text = "\n".join(lines[:50])
+    endnote, tag = _ENDNOTE.match(text), ""
+    if not endnote and not _WEB_OF_SCIENCE.match(text):
+        yield from lines
+        return
+    for line in lines:
+        if endnote:
+            known = line[:1] == "%" and line[2:3] == " "
+            yield f"{_OF_ENDNOTE.get(line[1], 'Z' + line[1].upper())}  - {line[3:]}" if known else line
+        elif line[:3].strip():
+            tag, value = line[:2], line[3:]
+            yield "" if tag in ("FN", "VR", "EF") else f"{_OF_WEB_OF_SCIENCE.get(tag, tag)}  - {value}"
+        else:  # each further author stands on a line of its own
+            yield f"{tag}  - {line.strip()}" if tag in ("AU", "AF") and line.strip() else line
+
+
+def _of_tags(lines: list[str]) -> Iterator[_Reference]:
     """Yield the references of RIS and MEDLINE: lines with tags, and lines that go on with the value above."""
     reference, tag, value = _Reference("line 1"), "", ""
-    for number, line in enumerate([*lines, "ER  - "], 1):
+    for number, line in enumerate([*_as_ris(lines), "ER  - "], 1):
         found = _TAG.match(line)
         begins = found is not None and found[1] in ("TY", "PMID", "ER")
         if found is None and line.strip():
@@ -173,7 +199,7 @@ def _value(path: Path, text: str, at: int, place: str, known: Mapping[str, str])
 def recognises(head: FileHead) -> bool:
     """Return whether a text begins with a reference."""
     text = head.text.lstrip("\ufeff")
-    if _RIS.search(text[:4_000]) or _MEDLINE.match(text):
+    if _RIS.search(text[:4_000]) or any(kind.match(text) for kind in (_MEDLINE, _ENDNOTE, _WEB_OF_SCIENCE)):
         return True
     if press_bounds([" ".join(line.split()) for line in text.split("\n")]):
         return True

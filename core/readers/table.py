@@ -19,6 +19,7 @@ from themescope.core.config import option
 from themescope.core.errors import ConfigError, ReadError, UnknownNameError
 from themescope.core.readers.arrow_tables import ExportedDataset, dataset_files, is_dataset, is_exported
 from themescope.core.readers.blocks import BaseReader, Outline, title_of
+from themescope.core.readers.documents.turns import begins_with_turn
 from themescope.core.readers.streams import FileHead
 from themescope.core.readers.tables import (
     SAMPLE_ROWS,
@@ -47,6 +48,7 @@ ROW = "row"
 _DOCUMENT_CHARACTERS = 300
 """Average length of texts from which each row counts as a document."""
 _REMOVED = frozenset({"[deleted]", "[removed]"})
+_ABSENT = frozenset({"", "[No abstract available]", "[no text]", "(no text)"})
 """What Reddit writes instead of a text."""
 _CODE = re.compile(r"-\d{1,4}")
 """A code of a missing answer, such as -99."""
@@ -294,7 +296,7 @@ def _nothing(text: str) -> str:
     """Return why a row with a text is left out, "" if it is not."""
     if text in _REMOVED:
         return "text that its site has removed"
-    return "code of a missing answer" if _CODE.fullmatch(text) else "" if text else "no text"
+    return "code of a missing answer" if _CODE.fullmatch(text) else "no text" if text in _ABSENT else ""
 
 
 def _clean(value: Value) -> str:
@@ -326,7 +328,7 @@ def recognises(head: FileHead) -> bool:
         return text[1:].lstrip().startswith(("{", '"'))
     line = text.partition("\n")[0]
     if not line.startswith("{"):
-        return head.suffix == ".txt" and is_delimited(head)
+        return head.suffix == ".txt" and is_delimited(head) and not begins_with_turn(head.text)
     try:
         record: Any = json.loads(line)
     except (ValueError, RecursionError):

@@ -75,6 +75,12 @@ _ESCAPED = re.compile(rf"\{{({'|'.join(_ESCAPES)})\}}")
 SCRIPT = re.compile(r"\s*(?:window\.|(?:var|let|const)\s+)[\w.$]+\s*=\s*(?=[\[{])")
 """Beginning of a script that assigns JSON, as archives of accounts have it."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_ELEMENTS = (
+    "a|b|blockquote|br|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|s|small|span|strong|sub|sup|table|tbody|td|th|tr|u|ul"
+)
+_MARKUP = re.compile(rf"</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_CLOSED = re.compile(rf"<(?:br|hr)\s*/?>|</(?:{_ELEMENTS})>", re.IGNORECASE)
+_LINE_END = re.compile(r"<(?:br|hr)\s*/?>|</(?:p|div|li|h[1-6]|tr|blockquote)>", re.IGNORECASE)
 ONLY = "sentence"
 """Name of the column of a file with one cell per line."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -330,7 +336,7 @@ def _headed(source: _Source, dialect: Dialect, rows: Iterator[Sequence[Any]]) ->
         names = (ONLY,) if dialect.width == 1 else _names([""] * max(dialect.width, len(first)))
         account.notes["header_row"] = "none"
         rows = chain([first], rows)
-    return FileTable(names, _filled(source, enumerate(rows, number + 1), len(names), guarded=True, missing=known))
+    return FileTable(names, _filled(source, enumerate(rows, number + 1), names, guarded=True, missing=known))
 
 
 def _named_by_options(header: Sequence[Any], below: Sequence[Any]) -> tuple[str, ...]:
@@ -354,14 +360,37 @@ def _joined(row: Sequence[Any]) -> str:
     return " ".join(text for value in row if (text := as_text(plain_value(value)).strip()))
 
 
-def _filled(
-    source: _Source, rows: Iterable[tuple[int, Sequence[Any]]], width: int, guarded: bool = False, missing: Any = ()
-) -> Iterator[Row]:
-    """Yield rows with ``width`` cells; ``guarded`` files have apostrophes before what looks like a formula.
+def is_own(columns: Iterable[str]) -> bool:
+    """Return whether Themescope wrote a table of labels with these columns."""
+    return {"cluster", "cluster_number", "sentence_id"} <= {*columns}
 
-    Cells with a code in ``missing`` are left empty.
+
+def _plain(cell: str, account: ReadAccount) -> str:
+    """Return a cell without the markup of web pages and the signs that LimeSurvey writes in braces."""
+    if "<" in cell and _CLOSED.search(cell):
+        account.change("cell with HTML tags as its text")
+        cell = _MARKUP.sub("", _LINE_END.sub("\n", cell)).strip()
+    if "&" in cell and (plain := _ENTITY.sub(lambda found: unescape(found.group()), cell)) != cell:
+        account.change("cell with HTML entities such as &amp; as the signs they stand for")
+        cell = plain
+    if "{" in cell and (plain := _ESCAPED.sub(lambda found: _ESCAPES[found[1]], cell)) != cell:
+        account.change("cell with signs that LimeSurvey writes in braces as these signs")
+        cell = plain
+    return cell
+
+
+def _filled(
+    source: _Source,
+    rows: Iterable[tuple[int, Sequence[Any]]],
+    names: Sequence[str],
+    guarded: bool = False,
+    missing: Any = (),
+) -> Iterator[Row]:
+    """Yield rows with a cell for each name; ``guarded`` files have apostrophes before what looks like a formula.
+
+    Cells with a code in ``missing`` are left empty. Markup in our own tables of labels is what a person wrote.
     """
-    account = source.account
+    account, width, own = source.account, len(names), is_own(names)
 
     def value_of(cell: Any) -> Value:
         if missing and (code := as_text(plain_value(cell))) in missing:
@@ -372,13 +401,7 @@ def _filled(
         raw = raw_cell(cell) if guarded and cell.startswith("'") else cell
         if raw is not cell:
             account.change("apostrophe before a formula taken off")
-        if "&" in raw and (plain := _ENTITY.sub(lambda found: unescape(found.group()), raw)) != raw:
-            account.change("cell with HTML entities such as &amp; as the signs they stand for")
-            raw = plain
-        if "{" in raw and (plain := _ESCAPED.sub(lambda found: _ESCAPES[found[1]], raw)) != raw:
-            account.change("cell with signs that LimeSurvey writes in braces as these signs")
-            raw = plain
-        return raw
+        return raw if own else _plain(raw, account)
 
     for number, row in rows:
         if len(row) == width:
@@ -487,7 +510,7 @@ def _of_objects(source: _Source, known: Iterable[tuple[int, Any]], found: Iterat
             source.path, "the objects in this file are empty.", advice='Write a "sentence" into each of them.'
         )
     cells = ((number, [mapping(value).get(key) for key in keys]) for number, value in chain([first], found))
-    return FileTable(_names(keys), _filled(source, _shallow(source, cells), len(keys)))
+    return FileTable(names := _names(keys), _filled(source, _shallow(source, cells), names))
 
 
 _WORDS = frozenset({"tokens", "words"})
@@ -584,7 +607,7 @@ def _arrow_table(read: Callable[[Path, Report, int], ArrowTable], source: _Sourc
     first = list(islice(found.rows, SAMPLE_ROWS))
     rows = enumerate(chain(first, found.rows), 1)
     if not any(isinstance(value, list | dict) for row in first for value in row):
-        return FileTable(columns, _filled(source, rows, len(columns)), known)
+        return FileTable(columns, _filled(source, rows, columns), known)
     named = ((number, dict(zip(columns, row, strict=True))) for number, row in rows)
     made = _of_objects(source, [(0, dict(zip(columns, row, strict=True))) for row in first], named)
     return replace(made, types={c: kind for c, kind in known.items() if c in made.columns})

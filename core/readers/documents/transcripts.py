@@ -20,8 +20,12 @@ from themescope.core.readers.streams import head as first_bytes
 from themescope.core.types import Report
 
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]]*\Z")
-_CUE_TIME = re.compile(r"((?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3})\s*-->\s*(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3}.*\Z")
-_SUBTITLES = re.compile(r"\ufeff?(?:WEBVTT\b|\s*(?:\d+\s*\n)?\d{1,2}:\d{2}:\d{2}[.,]\d{1,3}\s*-->)")
+_CUE_TIME = re.compile(
+    r"((?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3})(?:\s*-->\s*|,)(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3}.*\Z"
+)
+_SUBTITLES = re.compile(
+    r"\ufeff?(?:WEBVTT\b|\[Script Info\]|\s*(?:\d+\s*\n)?\d{1,2}:\d{2}:\d{2}[.,]\d{1,3}(?:\s*-->|,\d{1,2}:\d{2}:))"
+)
 _VOICE = re.compile(r"<v(?:\.[\w.]*)?\s+([^>]*)>")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.]*>|\{\\[^{}]*\}")
 _TABLE = re.compile(r"start\tend\ttext\n\d")
@@ -121,7 +125,7 @@ class Subtitles(DocumentReader):
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""
         text = "\n".join(line for _, line in text_lines(path, report, self.config.encoding, self.account))
-        cues = _segments(path, text) or list(self._cues(text))
+        cues = _segments(path, text) or _dialogue(text) or list(self._cues(text))
         layout = Layout(cue.text for cue in cues)
         if layout.found:
             texts, times = [cue.text for cue in cues], [cue.time for cue in cues]
@@ -181,6 +185,22 @@ def _segments(path: Path, text: str) -> list[Turn]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ReadError(path, f"its segments are damaged ({error}).", advice="Save the transcript again.") from None
     return [Turn(str(speaker), _clock(start), said.strip()) for speaker, start, said in given]
+
+
+def _dialogue(text: str) -> list[Turn]:
+    """Return the lines of Advanced SubStation Alpha (.ass, .ssa), none of another file."""
+    if not text.lstrip("\ufeff").startswith("[Script Info]"):
+        return []
+    found, fields = [], ["layer", "start", "end", "style", "name", "l", "r", "v", "effect", "text"]
+    for line in text.partition("[Events]")[2].split("\n"):
+        kind, _, rest = line.partition(":")
+        if kind == "Format":
+            fields = [field.strip().lower() for field in rest.split(",")]
+        elif kind == "Dialogue":
+            cells = dict(zip(fields, rest.strip().split(",", len(fields) - 1), strict=False))
+            said = _plain(re.sub(r"\\[Nnh]", "\n", cells.get("text", "")))
+            found.append(Turn(cells.get("name") or cells.get("actor", ""), cells.get("start", ""), said))
+    return found
 
 
 def _clock(seconds: float) -> str:

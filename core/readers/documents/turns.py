@@ -31,10 +31,15 @@ _WHEN = (
 _DATED = re.compile(_DATE)
 _SPAN = rf"{_WHEN}(?:\s*(?:-|–|-->)\s*{_WHEN})?"
 _STAMPED = re.compile(rf"(?:\[({_SPAN})\]|\(({_SPAN})\)|({_SPAN})(?=[\s,،:]|\Z))\s*(?:[-–—:,،]\s+)?(.*)", re.DOTALL)
-_NICK = re.compile(r"<([^\s<>:/=\"'][^\n<>:/=\"']{0,39})>\s*(.*)", re.DOTALL)
+_NICK = re.compile(r"<[\s@+%&]?([^\s<>:/=\"'][^\n<>:/=\"']{0,39})>\s*(.*)", re.DOTALL)
 _ACTION = re.compile(r"\* ?([^\s<>*]{1,40}) (\S.*)", re.DOTALL)
-_EVENT = re.compile(r"(?:={2,}|\*{3}|-!-|-->|<--|→|←|⇒|⇐|--)\s")
+_EVENT = re.compile(
+    r"(?:={2,}|\*{3}|-!-|-->|<--|→|←|⇒|⇐|-{2,3})\s|Session (?:Start|Ident|Close|Time):|"
+    r"\* (?:Now talking (?:in|on)|Topic is|Set by|Disconnected)\b|\* \S+ (?:\(\S+\) )?(?:has (?:joined|left|quit)|"
+    r"(?:joined|left|quit|sets mode|changes topic|was kicked|is now known as)\b|Quit \()"
+)
 """What logs of IRC write before joins, parts and topics."""
+_JOIN = re.compile(r"(?:-->|<--)\t")
 _COLON = r"(?:\s*(?:\*\*)?[:：](?:\*\*)?(?:\s+|\Z)|\s*：|(?<=[\u3040-\u9fff\uac00-\ud7af]):(?!/))"
 _SENDER = re.compile(rf"(?:\*\*)?(\S[^\n:：]{{0,59}}?)(?:\s*[\[(]({_SPAN})[\])])?{_COLON}(.*)", re.DOTALL)
 _SENDER_OF_CHAT = re.compile(r"(\S(?:[^\n:]|:(?=\S)){0,59}?)():\s(.*)", re.DOTALL)
@@ -46,7 +51,7 @@ _FROM = re.compile(r"From\s+(.+?)(?:\s+to\s+.+)?\Z")
 _NAME_TIME_TEXT = re.compile(rf"(?:\*\*)?([^\s*\[][^\n*\[\]]{{0,59}}?)(?:\*\*)?\s+\[({_SPAN})\]:?\s+(\S.*)", re.DOTALL)
 _NAME_AND_TIME = re.compile(rf"(\S.{{0,59}}?),?(\s+)[\[(]?({_SPAN})[\])]?\s*:?\s*\Z")
 _INSIDE = re.compile(rf"(?=\[{_SPAN}\] ?[^\W\d_][^\n:<>\[\]{{}}|=,;!?/\\\"“”]{{0,39}}?:\s)")
-_STAMP_INSIDE = re.compile(rf" ?\[{_CLOCK}(?:\s?{_HALF})?\]")
+_STAMP_INSIDE = re.compile(rf" ?\[{_CLOCK}(?:\s?{_HALF})?\]| ?#\d{{1,2}}:\d{{2}}:\d{{2}}(?:-\d{{1,3}})?#")
 _COLONS = re.compile("[:：]")
 _LINES = re.compile(r"[\n\v]")
 _MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"))
@@ -94,6 +99,8 @@ _PARTICLES = frozenset({
 """Words in small letters inside names."""
 _QUOTE = re.compile('["“”„«»]')
 _MOST_WORDS, _MOST_WORDS_STAMPED = 4, 7
+_MOST_BEFORE = 10
+"""Lines without a time that may stand before the first turn; more are a text of their own."""
 _LONGEST = 120
 """Characters of the beginning of a line in which a name and a time stand."""
 
@@ -205,6 +212,13 @@ def lines_of(text: str) -> list[str]:
     return [line.strip() for line in found]
 
 
+def begins_with_turn(text: str) -> bool:
+    """Return whether the first line of a text, which may have tabs, is a time and somebody who speaks."""
+    lines = text.lstrip("\ufeff\n").split("\n")[:200]
+    head = _head_of(lines[0])
+    return head is not None and bool(head.time and head.speaker and head.text) and Layout(lines).found
+
+
 class Layout:
     """Speakers of a text. ``found`` is whether it is a transcript at all."""
 
@@ -221,15 +235,16 @@ class Layout:
         names = Counter(head.speaker for head in told if head.alone == self._alone or not head.time)
         sure = Counter({head.speaker: names[head.speaker] for head in heads if head.sure and head.speaker in names})
         tags = sum("</" in text for text in texts)
-        nicks = 0 if 20 * tags > len(texts) else sum(bool(_NICK.match(_unstamped(text))) for text in texts)
+        said = [text for text in map(_unstamped, texts) if not _EVENT.match(text)]
+        nicks = [] if 20 * tags > len(texts) else [found[1].strip() for text in said if (found := _NICK.match(text))]
         often = {name for name, count in names.items() if count > 1}
         repeated = sum(count for name, count in sure.items() if count > 1)
         by_name = len(texts) >= 3 and len(sure) > 1 and any(count > 1 for count in sure.values()) and (
             sure.total() >= 0.6 * len(texts) if len(often & sure.keys()) < 2 else repeated >= max(4, 0.3 * len(texts))
         )  # fmt: skip
         by_name = by_name and 2 * len({*map(str.lower, sure)} & _FIELDS) < len(sure)
-        marked = max(len(timed), nicks)
-        self._nicks = 2 * nicks > len(texts)
+        marked = max(len(timed), len(nicks))
+        self._nicks = len(nicks) > 1 and 2 * len(nicks) > len(said)
         """Whether it is a log of IRC, with names in angle brackets."""
         self.found = by_name or (marked > 1 and marked >= 0.2 * len(texts))
         self._names_beside_times = bool(named)
@@ -250,6 +265,8 @@ class Layout:
         self.speakers = frozenset(
             name for name in (names if self._every else often | capital) if not self._is_message(name, names)
         )
+        if self._nicks:
+            self.speakers |= frozenset(nicks)
         self._lower = any(name[0].islower() for name in self.speakers)
 
     @staticmethod
@@ -263,9 +280,9 @@ class Layout:
     def turn(self, line: str) -> tuple[Turn, bool] | None:
         """Return the turn that a line begins, and whether somebody begins to speak; None if it goes on."""
         head = _head_of(line)
-        if self._nicks and _EVENT.match(rest := _unstamped(line)):
+        if self._is_event(rest := _unstamped(line)):
             return Turn("", "", rest), True
-        if self._nicks and (said := _ACTION.match(rest)) and said[1] in self.speakers:
+        if self._nicks and (said := _ACTION.match(rest)):
             return Turn(said[1], head.time if head else "", said[2]), True
         # Where messages have dates, a line that begins with a time alone is part of one: “7:30 at the stop”.
         if head is None or (self._all_timed and not (_DATED.search(head.time) if self._chat else head.time)):
@@ -280,9 +297,13 @@ class Layout:
         sentence = head.speaker[0].islower() and not (self._lower and len(head.speaker.split()) == 1)
         return None if sentence or not (head.sure or self._every) else (Turn("", "", line.strip()), True)
 
+    def _is_event(self, text: str) -> bool:
+        """Return whether IRC wrote a line: WeeChat has tabs, and no names in angle brackets."""
+        return bool(_EVENT.match(text)) and (self._nicks or (self.found and bool(_JOIN.match(text))))
+
     def _empty(self, turn: Turn, new: bool, line: str) -> str:
         """Return why a turn is nothing that a person says, "" if it is: files, deletions, what a program writes."""
-        if self._nicks and not turn.speaker and _EVENT.match(turn.text):
+        if not turn.speaker and self._is_event(turn.text):
             return PROGRAM
         nobody = new and not turn.speaker
         if nobody and (self._chat and not _COLONS.search(turn.text) if turn.time else _NOTICE.fullmatch(turn.text)):
@@ -290,6 +311,13 @@ class Layout:
         if self._chat and _EMPTY.fullmatch(turn.text.translate(_MARKS).strip()):
             return EMPTY
         return PROGRAM if self._chat and (_FROM_PROGRAM.search(line[:_LONGEST]) or _SECURED.search(turn.text)) else ""
+
+    def _has_preamble(self, lines: Sequence[str]) -> bool:
+        """Return whether few lines, such as a title and a list of people, stand before the first who speaks."""
+        texts = [line for line in lines if line.strip()]
+        firsts = (self.turn(divided(line)[0]) for line in texts[: _MOST_BEFORE + 1])
+        first = next((place for place, turn in enumerate(firsts) if turn and turn[0].speaker), len(texts))
+        return first <= min(_MOST_BEFORE, 0.2 * len(texts))
 
     def turns(
         self, lines: Sequence[str], places: Sequence[str], account: ReadAccount, alone: bool = False
@@ -300,7 +328,7 @@ class Layout:
         ``alone``: if almost every line has a name, one without belongs to nobody, and not to the turn before it.
         """
         speaker = time = ""
-        unknown, begun, reason = False, not self._all_timed, ""
+        unknown, begun, reason = False, not self._all_timed and not self._has_preamble(lines), ""
         silent: tuple[str, str] | None = None
         for index, line in enumerate(lines):
             for part in divided(line):
@@ -341,6 +369,10 @@ class Layout:
 
 _SUBTYPES = ("_join", "_leave", "_topic", "_purpose", "_name", "_archive", "_unarchive", "bot_add", "bot_remove")
 """Ends of the subtypes of messages that Slack writes itself."""
+_WRITTEN = frozenset(
+    {"Default", "Reply", "ThreadStarterMessage", "ChatInputCommand", "0", "19", "20", "21", "23", "None"}
+)
+"""Types of the messages of Discord that people write."""
 _MARKED = re.compile(r"<([@#!]?)([^<>|\s][^<>|]*)(?:\|([^<>]*))?>")
 """A mention, a channel or a link of Slack, with its label."""
 _MESSAGE_COLUMNS = {
@@ -382,7 +414,8 @@ def messages_of(rows: Sequence[tuple[int, Any]], account: ReadAccount) -> list[t
         text = joined_pieces(message["text"]) or message["text"] or ""
         if (joined_pieces(rest.get("text_entities")) or "") == text:
             rest.pop("text_entities", None)
-        if rest.get("type") == "service" or str(rest.get("subtype")).endswith(_SUBTYPES):
+        by_program = known and str(rest.get("type", 0)) not in _WRITTEN
+        if by_program or rest.get("type") == "service" or str(rest.get("subtype")).endswith(_SUBTYPES):
             account.skip(
                 PROGRAM,
                 f"row {number:,}",

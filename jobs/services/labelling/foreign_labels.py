@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from themescope.core.columns import as_text, plain_value
 from themescope.core.errors import DataError
-from themescope.core.readers.tables import ONLY, Sheet, one_line
+from themescope.core.readers.tables import ONLY, Sheet, is_own, one_line
 
 TEXTS = (
     "sentence", "text", "sentence_text", "sentence text", "segment", "coded segment", "coded text", "coded",
@@ -73,16 +73,12 @@ def is_about(name: str) -> bool:
     return bool(_NO_CLUSTERS.fullmatch(name.strip()))
 
 
-def is_own(sheet: Sheet) -> bool:
-    """Return whether Themescope wrote a table, so that “NA” and “1.0” are names of codes."""
-    return {"cluster", "cluster_number", "sentence_id"} <= {*sheet.columns}
-
-
 def labels_of(sheet: Sheet, column: str) -> Callable[[str], list[str]]:
     """Return a function that divides the cells of a column of clusters into labels; levels are joined by “ > ”."""
     several = re.compile(r"\s*[;|]\s*") if column.strip().lower() in _SEVERAL else None
+    alone = {*sheet.column(column)}
     joined = {*sheet.columns} <= _JOINING
-    own = is_own(sheet)
+    own = is_own(sheet.columns)  # where “NA” and “1.0” are names of codes
 
     def divided(cell: str) -> list[str]:
         if cell.startswith(("[", "{")) and (value := _value(cell)) is not None:
@@ -95,6 +91,9 @@ def labels_of(sheet: Sheet, column: str) -> Callable[[str], list[str]]:
             return [cell.partition(".")[0]]
         if not cell or cell.lower() in NOTHING:
             return []
+        parts = cell.split(", ") if several else [cell]
+        if len(parts) > 1 and alone.issuperset(parts):  # a name may have a comma
+            return parts
         return [*filter(None, several.split(cell))] if several else [cell]
 
     return divided
@@ -247,7 +246,31 @@ def flat(sheet: Sheet) -> Sheet:
         return _made(sheet, _of_fast_text)
     first = {name: _value(next(filter(lambda cell: len(cell) > 2, sheet.column(name)), "")) for name in sheet.columns}
     listed = [name for name, value in first.items() if _by_annotator(value) or [*_spans(value)]]
-    return _made(sheet, partial(_of_lists, listed)) if listed else _of_marks(_of_levels(sheet))
+    return _made(sheet, partial(_of_lists, listed)) if listed else _of_marks(_of_levels(_of_lines(_kept(sheet))))
+
+
+def _kept(sheet: Sheet) -> Sheet:
+    """Return a table of Argilla 1 without the labels of records that an annotator discarded."""
+    if not {"annotation", "status"} <= {*sheet.columns}:
+        return sheet
+    at, status = map(sheet.columns.index, ("annotation", "status"))
+    discarded = [row[status].lower() == "discarded" for row in sheet.rows]
+    if sum(discarded):
+        sheet.account.skip(SKIPPED, LABELS, f"{sum(discarded):,}", sum(discarded))
+    rows = ((*row[:at], "" if no else row[at], *row[at + 1 :]) for row, no in zip(sheet.rows, discarded, strict=True))
+    return replace(sheet, rows=tuple(rows))
+
+
+def _of_lines(sheet: Sheet) -> Sheet:
+    """Return a table in whose columns of several labels those on lines of their own, as of ATLAS.ti, are a list."""
+    several = {place for place, name in enumerate(sheet.columns) if name.strip().lower() in _SEVERAL}
+    lists = {at: json.dumps([*filter(None, map(one_line, text.split("\n")))], ensure_ascii=False)
+             for at, text in sheet.lines.items() if at[1] in several}  # fmt: skip
+    rows = (
+        tuple(lists.get((number, place), cell) for place, cell in enumerate(row))
+        for number, row in zip(sheet.numbers, sheet.rows, strict=True)
+    )
+    return replace(sheet, rows=tuple(rows)) if lists else sheet
 
 
 _LEVEL = re.compile(r"(?:.*[\W_])?(?:level|lvl|ebene|niveau|nivel|tier|stufe)[\W_]*(\d)", re.IGNORECASE)
@@ -555,8 +578,16 @@ def _of_marks(sheet: Sheet) -> Sheet:
         [label for (name, label), cell in zip(called.items(), row, strict=True) if _is_chosen(name, cell)]
         for row in rows
     )
-    cells = [json.dumps(labels, ensure_ascii=False) for labels in chosen]
-    return _in_one(sheet, marked, cells, "columns of marks, read as codes")
+    every = [*chosen]
+    again = [  # the marked labels once more, in one cell
+        name
+        for name in rest
+        if name not in marked
+        and all({*filter(None, re.split(r"[,;|]\s*", cell))} == {*labels}
+                for cell, labels in zip(sheet.column(name), every, strict=True))
+    ]  # fmt: skip
+    cells = [json.dumps(labels, ensure_ascii=False) for labels in every]
+    return _in_one(sheet, [*marked, *again], cells, "columns of marks, read as codes")
 
 
 def _shared(names: Sequence[str]) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling.partition import Cluster, coded, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
-from themescope.core.readers.tables import TEXT_NAMES, Sheet, likely_column, one_line, raw_cell
+from themescope.core.readers.tables import TEXT_NAMES, Sheet, is_own, likely_column, one_line, raw_cell
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.text.cleaning import comparable, folded_name
 from themescope.core.types import Sentence
@@ -36,7 +36,6 @@ from themescope.jobs.services.labelling.foreign_labels import (
     annotator_name,
     cluster_column,
     is_about,
-    is_own,
     labels_of,
     list_of,
     note_of,
@@ -413,7 +412,7 @@ class _Planner:
     def plan(self, sheet: Sheet) -> Plan:
         column = self._columns.cluster
         found = [*map(labels_of(sheet, column), sheet.column(column))]
-        own = is_own(sheet)
+        own = is_own(sheet.columns)
         numbers_only = not own and all(_NUMBER.fullmatch(label) for labels in found for label in labels)
         nothing = Counter(cell for cell in sheet.column(column) if not own and cell.lower() in NOTHING)
         self._queues = self._one_by_one(sheet)

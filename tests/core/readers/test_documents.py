@@ -253,6 +253,23 @@ TALKS = {
         ("Bea", "00:01:15", "I walk."),
         ("Ada", "00:01:20", "Fine."),
     ],
+    "09:12:01\t From  Ada Lee : Late.\n09:12:20\t From  Bea  to  Everyone : Yes.\n09:13:00\t From  Ada Lee : So.\n": [
+        ("Ada Lee", "09:12:01", "Late."),
+        ("Bea", "09:12:20", "Yes."),
+        ("Ada Lee", "09:13:00", "So."),
+    ],
+    "--- Log opened Tue Mar 14 2023\n09:12 -!- ada [~a@b.org] has joined #bus\n09:13 < ada> late\n09:14 <@bea> yes\n"
+    "09:15 * cem waves\n09:16 * ada sets mode: +o cem\n09:17 -!- bea [~b@b.org] has quit [Ping]\n": [
+        ("ada", "09:13", "late"),
+        ("bea", "09:14", "yes"),
+        ("cem", "09:15", "waves"),
+    ],
+    "I: Why? #00:00:05-3#\nB: So. #00:00:07-1# Late. #00:00:09-1#\nI: I see. #00:00:12-0#\n": [
+        ("I", None, "Why?"),
+        ("B", None, "So. Late."),
+        ("I", None, "I see."),
+    ],
+    "Interview 3\nWith Ada and Bea\n" + "Ada: Why?\nBea: So.\n" * 6: [("Ada", None, "Why?"), ("Bea", None, "So.")] * 6,
     "[00:01] Ada: It was late today and we all had to walk\nall the way. [00:09]\n[00:12] Bea: Yes.\n": [
         ("Ada", "00:01", "It was late today and we all had to walk all the way."),
         ("Bea", "00:12", "Yes."),
@@ -389,7 +406,9 @@ SLACK = [
 ]
 DISCORD = [
     {"type": kind, "timestamp": f"2024-01-01T10:0{n}:00", "content": text, "author": {"id": str(n), "name": name}}
-    for n, (kind, text, name) in enumerate([("Default", "So late.", "Ada"), ("Reply", "Full.", "Bea")], 1)
+    for n, (kind, text, name) in enumerate(
+        [("Default", "So late.", "Ada"), ("Reply", "Full.", "Bea"), ("GuildMemberJoin", "Joined the server.", "Cem")], 1
+    )
 ]
 PEOPLE = [{"id": "U0BMQB6JE", "name": "a", "real_name": "Ada"}, {"id": "U0BMYT2FL", "name": "Bea", "real_name": ""}]
 ALL_CHATS = {"contacts": {"list": [1]}, "chats": {"list": [{"name": "Bus", "messages": TELEGRAM}]}}
@@ -411,9 +430,7 @@ def test_messages_in_json_have_speakers_times_and_replies(name, tmp_path):
     assert one[1].startswith("2024-01-01T10:01:00") and two[1].startswith("2024-01-01T10:02:00")
     assert name == "Discord" or columns["reply to"] == [None, {"Slack": "1704103260.000200"}.get(name, 2)]
     assert "text_entities" not in columns
-    assert account.skipped["message of the program"] == (name != "Discord") and account.skipped["no text"] == (
-        "Tele" in name
-    )
+    assert (account.skipped["message of the program"], account.skipped["no text"]) == (1, "Tele" in name)
 
 
 def test_what_nobody_said_in_a_chat_is_listed(tmp_path):
@@ -431,6 +448,44 @@ def test_what_nobody_said_in_a_chat_is_listed(tmp_path):
     assert {time for _, time, _ in turns(article)[1:]} == {"1/5/24, 3:09 PM"}
     found = {"line before the first turn": 1, "file or deleted message": 4, "message of the program": 3}
     assert account.skipped == found and not account.changed
+
+
+SPOKEN = {
+    "a.sbv": "0:00:00.599,0:00:04.160\nThe bus\nis late.\n\n0:00:04.160,0:00:08.000\nAlways.\n",
+    "a.ass": "[Script Info]\nTitle: x\n\n[Events]\nFormat: Layer, Start, End, Style, Name, Text\n"
+    "Comment: 0,0:00:00.00,0:00:01.00,Default,,x\n"
+    "Dialogue: 0,0:00:00.59,0:00:04.16,Default,,The bus\\N{\\i1}is{\\i0} late.\n"
+    "Dialogue: 0,0:00:04.16,0:00:08.00,Default,,Always.\n",
+}
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_subtitles_of_youtube_and_substation_are_read(name, tmp_path):
+    (article,), _ = read(write(tmp_path, name, SPOKEN[name].encode()))
+    said = turns(article)
+    assert [text.split() for *_, text in said] == [["The", "bus", "is", "late."], ["Always."]]
+    assert [time[:9] for _, time, _ in said] == ["0:00:00.5", "0:00:04.1"]
+
+
+def test_a_chat_of_telegram_in_html_says_what_to_export(tmp_path):
+    page = '<html><body><div class="page_body chat_page"><div class="text">Late.</div></div></body></html>'
+    with pytest.raises(ReadError, match="Export it as JSON"):
+        read(write(tmp_path, "messages.html", page.encode()))
+
+
+ENDNOTE = "%0 Journal Article\n%T Buses\n%A Lee, Ada\n%A Stone, Bea\n%D 2021\n%X It is\nlate.\n\n%0 Book\n%T Trams\n"
+OF_SCIENCE = (
+    "FN Clarivate Analytics Web of Science\nVR 1.0\nPT J\nAU Lee, Ada\n   Stone, Bea\nTI Buses\nAB It is\n   late.\n"
+    "PY 2021\nER\n\nPT B\nTI Trams\nER\n\nEF\n"
+)
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.enw", ENDNOTE), ("a.txt", OF_SCIENCE)])
+def test_references_of_endnote_and_web_of_science_have_abstracts_and_fields(name, text, tmp_path):
+    (article,), account = read(write(tmp_path, name, text.encode()))
+    assert (article.title, texts(article)) == ("Buses", {"": ["It is late."]})
+    assert (article.values["author"], article.values["year"]) == ("Lee, Ada; Stone, Bea", 2021)
+    assert account.skipped == {"reference without an abstract": 1}
 
 
 def test_the_speaker_of_a_single_cue_is_known(tmp_path):

@@ -279,6 +279,24 @@ def test_entities_links_and_removed_posts_are_counted(tmp_path: Path) -> None:
     assert account.skipped["text that its site has removed"] == 2 and sum(account.changed.values()) == 2
 
 
+def test_tags_of_web_pages_in_cells_are_taken_off_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    pages = [
+        "<p>It is late.</p><p>I <b>never</b> get a seat.</p>",
+        "Late<br>and full &amp; cold",
+        "I <3 it, a<b and b>c",
+    ]
+    path.write_text("\n".join(json.dumps({"text": text}) for text in pages), encoding="utf-8")
+    reader = REGISTRY.build("table")
+    (article,) = reader.read(path, SILENT)
+    found = [p.text for p in article.sections[0].paragraphs]
+    assert found == ["It is late. I never get a seat.", "Late and full & cold", "I <3 it, a<b and b>c"]
+    assert reader.account.changed["cell with HTML tags as its text"] == 2
+    own = tmp_path / "own.csv"
+    own.write_text('sentence_id,cluster,cluster_number\n1,"<b>bold</b> &amp; italic",1\n', encoding="utf-8")
+    assert [row for _, row in open_table(own).rows] == [("1", "<b>bold</b> &amp; italic", "1")]
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(0, 0), (0, 1), (2, 0), (2, 1), (3, 2)])
 def test_merged_labels_are_filled_beside_empty_rows_and_columns(rows: int, columns: int, tmp_path: Path) -> None:
     book = Workbook()

@@ -119,6 +119,7 @@ def test_exports_of_other_programs_are_recognised(sqlite_store: Store, tmp_path:
         ("d.csv", "id,text,label\n1,The bus is late.,bus#delay\n2,Trains are full.,\n"),
         ("l.csv", cells(("id", "text", "topic"), (1, TEXTS[0], '{"choices": ["bus", "delay"]}'), (2, TEXTS[1], ""))),
         ("a.csv", cells(("text", "annotation", "status"), (TEXTS[0], "['bus', 'delay']", "x"), (TEXTS[1], "[]", "x"))),
+        ("q.csv", cells(("Quotation Content", "Codes"), (TEXTS[0], "bus\ndelay"), (TEXTS[1], ""))),
         ("p.jsonl", '{"text": "The bus is late.", "accept": ["bus", "delay"], "answer": "accept"}\n'
          '{"text": "Trains are full.", "accept": ["bus"], "answer": "reject"}\n'),
     ],
@@ -356,6 +357,11 @@ VEHICLE = {BUS: "vehicle", TRAIN: "vehicle, state"}
         (BOTH.format("bus,train", "1,-1", "-1,1"), {BUS: "bus", TRAIN: "train"}),
         (BOTH.format("Code: Bus Applied,Code: Train Applied", "True,False", "False,True"),
          {BUS: "Bus", TRAIN: "Train"}),
+        (BOTH.format("Code: Bus Applied,Code: Train Applied,Codes Combined", "True,False,Bus", "False,True,Train"),
+         {BUS: "Bus", TRAIN: "Train"}),
+        (f'text,codes\n{BUS},"bus, delay"\n{TRAIN},bus\n{TEXTS[3]},delay\n',
+         {BUS: "bus, delay", TRAIN: "bus", TEXTS[3]: "delay"}),
+        (f'text,codes\n{BUS},"bus, always late"\n{TRAIN},bus\n', {BUS: "bus, always late", TRAIN: "bus"}),
         (BOTH.format("codes", "bus; delay", "train"), {BUS: "bus, delay", TRAIN: "train"}),
     ],
 )  # fmt: skip
@@ -477,6 +483,11 @@ def test_what_has_no_label_is_counted_with_its_reason(sqlite_store: Store, tmp_p
     told = call_json("labels", "import", tmp_path / "a.json", "--corpus", "study")
     assert (told["placed"], told["without a label"], told["clusters"]) == (1, 1, 1)
     assert told["remarks"] == ["text with suggestions of a program only, which are not read, without a label: 1"]
+    first = [{"text": t, "annotation": "bus", "status": s} for t, s in ((BUS, "Validated"), (TRAIN, "Discarded"))]
+    (tmp_path / "b.json").write_text(json.dumps(first))
+    told = call_json("labels", "import", tmp_path / "b.json", "--corpus", "study")
+    assert (told["placed"], told["without a label"]) == (1, 1)
+    assert told["remarks"] == ["text that an annotator skipped or rejected, without a label: 1"]
 
 
 def test_lines_of_fast_text(sqlite_store: Store, tmp_path: Path) -> None:
