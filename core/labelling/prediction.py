@@ -89,11 +89,6 @@ class PredictionReport:
         rise = max(slope, 0) * (labels[-1] ** -0.5 - (labels[-1] + more) ** -0.5)
         return float(min(rise, 1 - accuracy[-1]))
 
-    def at(self, threshold: float) -> tuple[float, float]:
-        """Return the share of predictions with at least that probability, and the accuracy of those."""
-        kept = self.confidence >= threshold
-        return float(kept.mean()), float(self.right[kept].mean()) if kept.any() else float("nan")
-
 
 class CodeClassifier:
     """Classifier of sentences by code, made by :func:`learn`.

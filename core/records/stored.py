@@ -182,8 +182,8 @@ class ColumnRecord(Described):
 
     @property
     def label(self) -> str:
-        """Name for a person, with the level of a column of articles."""
-        return self.name if self.level is ColumnLevel.SENTENCE else f"{self.name} (article)"
+        """Name for a person, with the level of a column of texts."""
+        return self.name if self.level is ColumnLevel.SENTENCE else f"{self.name} (text)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from tests.webapp.hands import press
 from themescope.core.records.stored import ArticleRecord
 from themescope.core.types import Split
 from themescope.db.store import Store
+from themescope.webapp.features.texts import articles
 
 Open = Callable[..., AppTest]
 
@@ -64,7 +65,9 @@ def test_rows_of_a_table_are_not_clustered_as_a_text(
     assert any(t.label == "Use the order of the sentences" for t in at.toggle) is offered
 
 
-def test_the_browser_gets_a_part_of_a_long_text(filled_store: Store, open_page: Open) -> None:
+def test_the_browser_gets_a_part_of_a_long_text(
+    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with filled_store.writing() as w:
         corpus = w.corpora.create("long", "en")
         w.corpora.add_articles(corpus.id, [texts.article("long", sections=3, paragraphs=700, sentences=1)])
@@ -81,6 +84,9 @@ def test_the_browser_gets_a_part_of_a_long_text(filled_store: Store, open_page: 
     assert [s["text"] for s in drawn(at)] == [s.text for s in every[:1000]]
     at.number_input(key=f"texts_part_{of_text.id}").set_value(3).run()
     assert [s["text"] for s in drawn(at)] == [s.text for s in every[2000:]] and len(reader(at)["sections"]) == 1  # type: ignore[arg-type]
+    with monkeypatch.context() as fewer:  # as when the text has become shorter meanwhile
+        fewer.setattr(articles, "_PART", 1500)
+        assert [s["text"] for s in drawn(at.run())] == [s.text for s in every[1500:]]
     at.text_input(key="texts_find_in_text").set_value("2.69").run()
     assert 0 < len(drawn(at)) < 100 and all("2.69" in str(s["text"]) for s in drawn(at))
     focus = every[1500]

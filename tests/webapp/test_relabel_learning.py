@@ -1,5 +1,6 @@
 """What is learned from labels: a network, and the codes of the rest."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.labelling.test_learning_from_labels import MODEL, labelling
 from tests.jobs.test_kinds import do
-from tests.webapp.hands import jobs_of, press, words_of
+from tests.webapp.hands import jobs_of, plain_words_of, press, words_of
 from tests.webapp.test_unit import Surface
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
@@ -94,6 +95,11 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
     assert not any(b.label == "See both side by side" for b in at.button)  # it leads to a tab of the page Triplets
     assert list(shown["Model"]) == ["net", train["name"], ""]
     assert [float(v) for v in shown["Triplet accuracy"][:2]] == pytest.approx(list(values.values()), abs=6e-4)
+    with store.writing() as w:  # the next training on the same triplets teaches nothing
+        failed = w.jobs.add("train", "Train", {"triplets": "mine labels"})
+        w.jobs.claim(failed.id, "vm:1:a")
+        w.jobs.finish(failed.id, "vm:1:a", JobStatus.FAILED, error="Nothing was learned. Train on more data.")
+    assert "Nothing was learned. Train on more data." in plain_words_of(settings(open_page, record))
 
 
 def click(at: AppTest, label: str) -> AppTest:
@@ -126,6 +132,9 @@ def test_the_machine_is_the_next_step_after_the_disputes_and_after_a_wave(
     do(store, "predict-labels", labelling="gold")
     at = open_page("code", labelling="gold", surface="Code")
     assert "Label the rest" not in [button.label for button in at.button], "it was done"
+    said = words_of(open_page("code", view="Label the rest", labelling="gold"))
+    predicted = re.search(r"([1-9][\d,]*) predicted from", said)
+    assert predicted and f"of {predicted[1]} predictions have" in said, "also those that the gold coding does not have"
     with store.writing() as w:
         added = w.jobs.add("append-corpus", "Add", {})
     assert [(job.kind, job.after == added.id) for job in pipeline.queue_wave(store, "C", "spring", added.id)] == [

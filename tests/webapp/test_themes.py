@@ -341,7 +341,7 @@ def test_themes_are_compared_with_columns(themed: Store, open_page: Open) -> Non
     add(themed, 1, "a wave", ColumnType.CATEGORY, texts, ["first"] * len(texts), ColumnLevel.ARTICLE)
     at = open_page("themes", corpus=CORPUS, view=state.BY_COLUMN)
     assert not at.exception
-    assert any(box.label == "Column" and box.value == "side" for box in at.selectbox)
+    assert any(box.label == "Column" and box.value == "side" and "a wave (text)" in box.options for box in at.selectbox)
     said = "\n".join(caption.value for caption in at.caption)
     assert "54 units. Cramér’s V 1.00; chi-square 54.0 with 2 degrees of freedom, p < 0.001." in said
     assert "depend on each other" in said

@@ -11,7 +11,7 @@ import streamlit as st
 from themescope.core.labelling.learning import FINE_TUNING_SETTINGS, section_separation
 from themescope.core.metrics.statistics import PairedTest, paired_test
 from themescope.core.models import REGISTRY as METHODS
-from themescope.core.records.stored import LabellingRecord, ModelRecord
+from themescope.core.records.stored import JobStatus, LabellingRecord, ModelRecord
 from themescope.core.types import Split
 from themescope.db.records import TripletSetRecord
 from themescope.jobs.common.models import built_on
@@ -161,7 +161,10 @@ def _results(record: LabellingRecord, made: TripletSetRecord, held_out: Sequence
             f"{count(counts['contradictions'], 'contradiction')} excluded. Created {ago(made.created)}."
         )
         pairs = fine_tuned_models(made)
-        if not pairs:
+        trained = queries.read(lambda r: [j for j in r.jobs.list(kind="train") if j.args.get("triplets") == made.name])
+        if trained and trained[0].status is JobStatus.FAILED:  # the newest: it says what to try
+            st.error(plain(trained[0].error), icon=":material/error:")
+        elif not pairs:
             st.caption("No model has been fine-tuned on this set yet.")
         elif not held_out:
             nothing("No test triplets to evaluate on.", "Build a triplet set first.", "triplets", "Open Triplets")

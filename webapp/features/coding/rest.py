@@ -46,11 +46,13 @@ _GONE = "a deleted code"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Predicted:
-    """Stored predictions of units that nobody coded."""
+    """Stored predictions of the units of a coding that nobody coded."""
 
     record: PredictionRecord
     ids: Ids
     probabilities: npt.NDArray[np.float32]
+    every: npt.NDArray[np.float32]
+    """Probabilities of all units that nobody coded; a gold coding has the units of its sample alone."""
     report: dict[str, Any]
 
 
@@ -151,8 +153,9 @@ def _open(state: RelabelState, record: PredictionRecord) -> _Predicted:
     ids, probabilities = _values(record.id)
     with queries.store().reading() as r:
         judged = judged_sentences(r, state.record, state.partition)
-    kept = np.flatnonzero(~np.isin(ids, judged) & np.isin(ids, state.partition.ids))
-    return _Predicted(record, ids[kept], probabilities[kept], dict(record.report))
+    left = ~np.isin(ids, judged)
+    kept = left & np.isin(ids, state.partition.ids)
+    return _Predicted(record, ids[kept], probabilities[kept], probabilities[left], dict(record.report))
 
 
 def suggestions(state: RelabelState, ids: Ids) -> dict[int, tuple[int, float]]:
@@ -189,14 +192,15 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
     left.metric("Accuracy", with_interval(report.accuracy))
     right.metric("Macro F1", with_interval(report.macro_f1))
     more = max(20, 10 * round(found.record.labels / 20))
-    _, accuracy = report.at(_SURE)
-    sure = int((found.probabilities.max(1) >= _SURE).sum()) if len(found.ids) else 0
-    reached = "" if np.isnan(accuracy) else f"; about {100 * accuracy:.0f} % of such are right"
+    sure, held = (found.every >= _SURE).any(axis=1), report.right[report.confidence >= _SURE]
+    told = "People have coded all of them since then."
+    if len(sure):
+        told = f"{sure.sum():,} of {count(len(sure), 'prediction')} have a probability of {100 * _SURE:.0f} % or more"
+        told += f"; {100 * held.mean():.0f} % of the {len(held):,} such held out are right." if len(held) else "."
     st.caption(
         f"Measured on {count(found.record.labels, 'coded unit')} held out in turn, whole documents at a time; 95 % "
         f"intervals. About {more:,} more would give +{100 * report.gain(more):.0f} points of accuracy. "
-        f"Probabilities are off by {100 * report.calibration_error:.0f} points on average. {sure:,} of "
-        f"{count(len(found.ids), 'prediction')} have a probability of {100 * _SURE:.0f} % or more{reached}."
+        f"Probabilities are off by {100 * report.calibration_error:.0f} points on average. {told}"
     )
     page_link("estimates", "Estimate shares", view={"labellings": [state.record.name]})
     with st.expander("By code, confusions and learning curve", icon=":material/monitoring:"):

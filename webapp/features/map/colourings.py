@@ -114,7 +114,8 @@ class Option:
 def of_today(name: str) -> str:
     """Return the name of an option that an address of an earlier version may name otherwise."""
     old = next((old for old in _EARLIER if name.startswith(old)), "")
-    return "Text" if name == "Article" else _EARLIER[old] + name.removeprefix(old) if old else name
+    name = (_EARLIER[old] + name.removeprefix(old) if old else name).replace(" (article)", " (text)")
+    return "Text" if name == "Article" else name
 
 
 def options(view: ColouredView) -> dict[str, Option]:

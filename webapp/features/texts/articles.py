@@ -415,12 +415,13 @@ def _part(corpus: CorpusRecord, article: ArticleRecord, sentences: list[Sentence
         sentences = [sentence for sentence in sentences if sentence.id in found]
     if len(sentences) <= _PART:
         return sentences
-    focus, key = _wanted_sentence(), f"texts_part_{article.id}"
+    focus, key, parts = _wanted_sentence(), f"texts_part_{article.id}", -(-len(sentences) // _PART)
     if st.session_state.get(f"{key}_of") != (inside, focus):
         place = next((place for place, sentence in enumerate(sentences) if sentence.id == focus), 0)
         st.session_state[key], st.session_state[f"{key}_of"] = place // _PART + 1, (inside, focus)
+    st.session_state[key] = min(st.session_state[key], parts)  # the text may have become shorter
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        number = int(st.number_input("Part", 1, -(-len(sentences) // _PART), key=key, width=140))
+        number = int(st.number_input("Part", 1, parts, key=key, width=140))
         start, end = (number - 1) * _PART, min(number * _PART, len(sentences))
         st.caption(f"Units {start + 1:,} to {end:,} of {len(sentences):,}{' found' if inside else ''}")
     return sentences[start:end]
