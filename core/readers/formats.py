@@ -98,6 +98,8 @@ def _refuse(head: FileHead) -> None:
     known: tuple[str, str] | None = None
     if 'class="page_body chat_page"' in head.text:
         known = "a chat that Telegram exported as HTML", "Export it as JSON (machine-readable)."
+    elif head.suffix == ".ipynb":
+        known = "a Jupyter notebook", "Export it as Markdown."
     if head.data.startswith(_OLE):
         content = whole_bytes(head.path)
         known = next((what for name, what in _OLD.items() if name.encode("utf-16-le") in content), None)

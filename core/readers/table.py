@@ -24,7 +24,6 @@ from themescope.core.readers.streams import FileHead
 from themescope.core.readers.tables import (
     SAMPLE_ROWS,
     SCRIPT,
-    TEXT_NAMES,
     FileTable,
     Row,
     TableForm,
@@ -48,13 +47,14 @@ ROW = "row"
 _DOCUMENT_CHARACTERS = 300
 """Average length of texts from which each row counts as a document."""
 _REMOVED = frozenset({"[deleted]", "[removed]"})
-_ABSENT = frozenset({"", "[No abstract available]", "[no text]", "(no text)"})
 """What Reddit writes instead of a text."""
+_ABSENT = frozenset({"", "[No abstract available]", "[no text]", "(no text)"})
+"""What is written where there is no text."""
 _CODE = re.compile(r"-\d{1,4}")
 """A code of a missing answer, such as -99."""
 _SAYS = re.compile(r"[^\s\d.,:;+/%()\[\]'\"-]")
 """A sign of a text that is not only numbers."""
-_STRUCTURE = ("sections", "paragraphs")
+_STRUCTURE, _ABOUT = frozenset({"sections", "paragraphs"}), frozenset({"title", "url", "source"})
 
 SAMPLE = b"""\
 sentence,year,place
@@ -333,10 +333,5 @@ def recognises(head: FileHead) -> bool:
         record: Any = json.loads(line)
     except (ValueError, RecursionError):
         return head.suffix == ".json"
-    if not isinstance(record, dict) or any(key in record for key in _STRUCTURE):
-        return False
-    return head.suffix == ".json" or any(
-        key in TEXT_NAMES or " " in value
-        for key, value in record.items()
-        if isinstance(value, str) or (isinstance(value, list) and key in TEXT_NAMES)
-    )
+    article = isinstance(record, dict) and (not _STRUCTURE.isdisjoint(record) or record.keys() <= _ABOUT)
+    return isinstance(record, dict) and not article

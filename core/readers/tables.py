@@ -39,7 +39,7 @@ from themescope.core.readers.dialects import (
     rows_of,
     swallows,
 )
-from themescope.core.readers.documents.turns import joined_pieces, messages_of
+from themescope.core.readers.documents.turns import joined_pieces, messages_of, messages_of_meta
 from themescope.core.readers.jsonl import json_lines
 from themescope.core.readers.streams import (
     ENCODINGS,
@@ -481,6 +481,11 @@ def _json(source: _Source) -> FileTable:
         value = [{**each, "chat": chat.get("name")} for chat in chats for each in chat.get("messages", ())]
     elif isinstance(value, dict):
         lists = {key: part for key, part in value.items() if isinstance(part, list) and part}
+        sent = lists.get("messages", [])
+        if sent and all(isinstance(one, dict) and isinstance(one.get("timestamp_ms"), int) for one in sent):
+            for key in value.keys() - {"messages"}:
+                source.account.skip("part of a chat beside its messages", key, as_text(plain_value(value[key])))
+            lists = {"messages": messages_of_meta(sent, source.account)}
         if len(lists) > 1:
             problem = f"this JSON object has several lists that may be the rows ({', '.join(list(lists)[:5])})."
             raise ReadError(path, problem, advice="Save the rows as one list, or as JSON lines: one object per line.")

@@ -29,9 +29,9 @@ _RUSSIAN = (
 )
 _HINDI = "ए बी सी डी एफ एच जे के एल एम एन ओ पी आर एस टी यू वी एक्स डॉ डा श्री श्रीमती सुश्री प्रो पं कु सु मि मो सं रु कं लि प्रा सौ कै"
 _PAPERS = (
-    "sec secs eq eqs vol vols ch Chs chap chaps App Appx Tab Tbl Thm Prop Lem Def Cor Ex Alg figs ref refs para paras "
-    "par pars art arts cl cls sch reg regs subs subsec subpar subch Stat Rul ver Ed ep eps iss ser no nos nr pp p fl "
-    "lines ll fn ff bk div pt pts rev ca v"
+    "sec secs sect sects eq eqs vol vols ch Chs chap chaps App Appx Tab Tbl Thm Prop Lem Def Cor Ex Alg figs ref refs "
+    "para paras par pars art arts cl cls sch reg regs subs subsec subpar subch Stat Rul ver Ed ep eps iss ser no nos "
+    "nr pp p fl lines ll fn ff bk div pt pts rev ca v"
 )
 
 ALWAYS = {
@@ -39,12 +39,13 @@ ALWAYS = {
     "bg": "г гр ул бул с проф д-р инж арх св вж т нар бл ап акад доц ген полк ж.к напр",
     "bn": "ড ডা ডাঃ মো মোঃ প্রফ",
     "de": "med phil rer nat jur theol oec habil Ing Dipl Dipl.-Ing Dr.-Ing Hr Hrn Fr Frl Bsp bspw vgl geb gest gegr "
-    "inkl exkl insb hrsg Anm ehem urspr engl franz frz lat griech dt österr Mag Univ jew allg zit Str Tel rd",
+    "inkl exkl insb h.c hrsg Anm ehem urspr engl franz frz lat griech dt österr Mag Univ jew allg zit Str Tel rd",
     "el": "κ κα κκ δις δρ αρ σελ τηλ λεωφ οδ πρβλ δηλ αιμ",
     "en": "approx incl excl est viz resp dept univ assoc Pub Proc Natl Acad Sci Phys Lett Int Conf Symp Cong Sess "
     "subsp ssp var cv sp spp syn feat Mt Mts Ft Pt Mtn Pres Fr Br Bp Abp Cdr Cdre Cpt Sqn Sta Ste Esq Wm Geo Chas "
-    "Thos Jas Cie pvt Pty ed eds trans Ave Hwy Rte Treas Supp Intl tel deg temp",
-    "es": "Avda aprox núm",
+    "Thos Jas Cie pvt Pty ed eds trans Ave Hwy Rte Treas Supp Intl tel deg temp "
+    "Mon Tue Tues Wed Thu Thur Thurs Fri Sat",
+    "es": "Avda aprox núm Bs",
     "et": "nt vt dr prof hr pr tn tlk",
     "fr": "Mme Mmes Mlle Mlles MM Me Mes Mgr Pr Ste Sts env chap éd éds boul réf ann vol coll trad",
     "hi": _HINDI,

@@ -26,7 +26,7 @@ _DATE = (
 )
 _WHEN = (
     rf"(?:{_CLOCK},\s{_DATE}|{_DATE}(?:\s?г\.)?(?:[,،]\s*|\s+|T)(?:(?:klo|kl\.?|at|um|à|a las|в)\s+)?(?:{_HALF}\s?)?"
-    rf"(?:\d{{1,2}}[.:]\d{{2}}(?:[.:]\d{{2}})?)(?:\s?{_HALF})?|{_CLOCK}(?:\s?{_HALF})?)"
+    rf"(?:\d{{1,2}}[.:]\d{{2}}(?:[.:]\d{{2}}(?:[.,]\d{{3,6}})?)?)(?:\s?{_HALF})?|{_CLOCK}(?:\s?{_HALF})?)"
 )
 _DATED = re.compile(_DATE)
 _SPAN = rf"{_WHEN}(?:\s*(?:-|–|-->)\s*{_WHEN})?"
@@ -424,6 +424,37 @@ def messages_of(rows: Sequence[tuple[int, Any]], account: ReadAccount) -> list[t
         else:
             found.append((number, message | rest))
     return found
+
+
+def messages_of_meta(messages: Sequence[Any], account: ReadAccount) -> list[dict[str, Any]]:
+    """Return the messages of a chat of Facebook or Instagram, first to last, with the keys of Telegram.
+
+    Meta exports each byte of UTF-8 as a letter, so that “ä” is “Ã¤”.
+    """
+
+    def plain(text: Any) -> str:
+        try:
+            read = str(text or "").encode("latin-1").decode("utf-8")
+        except UnicodeError:
+            return str(text)
+        if read != (text or ""):
+            account.change("text whose letters were bytes of UTF-8")
+        return read
+
+    return [
+        {
+            "type": "message",
+            "from": plain(one.get("sender_name")),
+            "date": datetime.fromtimestamp(one["timestamp_ms"] / 1000, UTC).isoformat(timespec="seconds"),
+            "text": plain(one.get("content")),
+            **{
+                key: value
+                for key, value in one.items()
+                if key not in ("sender_name", "timestamp_ms", "content", "type")
+            },
+        }
+        for one in sorted(messages, key=lambda one: one["timestamp_ms"])
+    ]
 
 
 def _unmarked(found: re.Match[str]) -> str:

@@ -237,6 +237,8 @@ def test_unknown_formats_are_named(data, words, tmp_path):
         (b"[Link](x) first\n\n## Two\n", "markdown"),
         (b"Text, with commas\nand = signs = inside", "plain"),
         (b'\xef\xbb\xbf{"title": 1}', "jsonl"),
+        (b'{"id": 1, "messages": [{"role": "user", "content": "Late."}]}', "table"),
+        (b'{"translation": {"en": "Late.", "de": "Zu sp\xc3\xa4t."}}', "table"),
         (b"<p>Text</p>", "html"),
         (b"f\xfcr die Stadt", "plain"),
     ],

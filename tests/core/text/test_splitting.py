@@ -53,6 +53,8 @@ HARD = [
     ("en", "See Sec. 3 and No. 5 of Vol. 2, pp. 12-14.| The Act (Art. 6 para. 1) applies.| Chapter 1.| The beginning."),
     ("en", "See https://example.org/a.b?c=D.E.| It is there.| Mail ada@example.org.| Use node.js v1.2.3.| Done."),
     ("zh", "她说：“为什么？|我不知道。”|火车很挤……|我们走路。|价格是3.5元。"),
+    ("en", "It is open Mon. to Fri. and Sat. mornings.| He came on Fri.| The shop was shut.| See sect. 5."),
+    ("de", "Prof. Dr. h.c. Müller kam ca. 10 Min. zu spät.| Er ging."),
     ("en", "Most agree with this work.12| Most people do not."),
 ]
 
