@@ -192,34 +192,41 @@ def hidden_labellings(connection: Connection, person: str) -> frozenset[int]:
     closed. Items that are done count, since they can be taken back. Codes of failures are also hidden from labellers
     who have not begun to code these.
     """
-    of, item, c = t.task.c, t.task_item.c, t.labelling.c
+    with seeing_all(connection):  # asked at the beginning of every transaction
+        found = connection.execute(_HIDING, {"person": person}).all()
+        unbegun = frozenset(id for id, of_failures in found if of_failures)
+        if unbegun:
+            role = t.person.c.role
+            own_role = connection.scalar(sa.select(role).where(t.person.c.name == person)) or Role.LABELLER.value
+            managed = connection.scalar(sa.select(role).where(role == Role.ADMIN.value).limit(1)) is not None
+            unbegun = unbegun if managed and own_role == Role.LABELLER.value else frozenset()
+    return unbegun | {id for id, of_failures in found if not of_failures}
+
+
+def _hiding() -> sa.CompoundSelect[Any]:
+    """Return the query for other people's labellings of articles of open blind tasks, and unbegun codes of failures.
+
+    The latter are blind codings where the person has none, and no blind task is closed.
+    """
+    of, item, c, person = t.task.c, t.task_item.c, t.labelling.c, sa.bindparam("person")
     open_ones = of.blind & of.closed.is_(None) & (item.person == person)
     left = sa.select(item.article_id).join(t.task, of.id == item.task_id).where(open_ones)
-    with seeing_all(connection):
-        unbegun = _unbegun(connection, person)
-        if connection.execute(left.limit(1)).first() is None:
-            return unbegun
-        corpora = sa.select(of.corpus_id).join(t.task_item, of.id == item.task_id).where(open_ones)
-        held = sa.exists().where(
-            t.label.c.labelling_id == c.id, t.label.c.sentence_id == t.sentence.c.id, t.sentence.c.article_id.in_(left)
-        )
-        query = sa.select(c.id).where(c.owner != person, c.corpus_id.in_(corpora), held)
-        return unbegun | {*connection.scalars(query)}
-
-
-def _unbegun(connection: Connection, person: str) -> frozenset[int]:
-    """Return the blind codings of failures by others where the person has none, and no task of them is closed."""
-    c, own, role = t.labelling.c, t.labelling.alias(), t.person.c.role
+    corpora = sa.select(of.corpus_id).join(t.task_item, of.id == item.task_id).where(open_ones)
+    held = sa.exists().where(
+        t.label.c.labelling_id == c.id, t.label.c.sentence_id == t.sentence.c.id, t.sentence.c.article_id.in_(left)
+    )
+    own = t.labelling.alias()
     begun = sa.exists().where(own.c.corpus_id == c.corpus_id, own.c.owner == person)
-    told = sa.exists().where(t.task.c.corpus_id == c.corpus_id, t.task.c.blind, t.task.c.closed.is_not(None))
+    told = sa.exists().where(of.corpus_id == c.corpus_id, of.blind, of.closed.is_not(None))
     failures = sa.type_coerce(t.corpus.c.report, sa.Text).contains(f'"{FAILURES_OF}"')
-    query = sa.select(c.id).join(t.corpus, t.corpus.c.id == c.corpus_id)
-    found = frozenset(connection.scalars(query.where(c.blind, c.owner != person, failures, ~begun, ~told)))
-    if not found:
-        return found
-    own_role = connection.scalar(sa.select(role).where(t.person.c.name == person)) or Role.LABELLER.value
-    managed = connection.scalar(sa.select(role).where(role == Role.ADMIN.value).limit(1)) is not None
-    return found if managed and own_role == Role.LABELLER.value else frozenset()
+    unbegun = sa.select(c.id, sa.true()).join(t.corpus, t.corpus.c.id == c.corpus_id)
+    return sa.union_all(
+        sa.select(c.id, sa.false()).where(c.owner != person, c.corpus_id.in_(corpora), held),
+        unbegun.where(c.blind, c.owner != person, failures, ~begun, ~told),
+    )
+
+
+_HIDING = _hiding()
 
 
 class Hidden:

@@ -78,7 +78,9 @@ def test_ordered_categories_go_from_light_to_dark_in_grey() -> None:
     assert looks == sorted(looks, reverse=True) and looks[-1] == "#000000"
 
 
-def test_markup_is_text() -> None:
-    picture = figure.svg(canvas(["<script>alert(1)</script>", "a & b"]), FigureSettings(caption="<img>"))
+def test_markup_and_what_xml_cannot_hold_are_text() -> None:
+    names = ["<script>alert(1)</script>", "a & b", "c\x01\x1b\ufffe ]]> d"]
+    picture = figure.svg(canvas(names), FigureSettings(caption="<img>\x08"))
     assert "<script" not in picture and "<img" not in picture
-    assert any("a & b (" in text for _, _, text in texts(picture))
+    for name in ("a & b", "c\ufffd\ufffd\ufffd ]]> d"):
+        assert any(f"{name} (" in text for _, _, text in texts(picture))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from themescope.core.labelling.markup import NOT_IN_XML
 from themescope.core.records.stored import MapRecord
 from themescope.webapp.features.map import controls
 from themescope.webapp.map_view.component import Canvas, appearance, names
@@ -176,7 +177,8 @@ def _names(canvas: Canvas, view: Viewport, size: float) -> str:
 
 
 def _text(x: float, y: float, text: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}">{html.escape(text)}</text>'
+    shown = html.escape(NOT_IN_XML.sub("\ufffd", text))
+    return f'<text x="{x:.1f}" y="{y:.1f}">{shown}</text>'
 
 
 def _wrapped(text: str, width: float, size: float) -> list[str]:
