@@ -128,7 +128,7 @@ def find_themes(
     >>> sorted(theme.size for theme in themes.themes)
     [2, 2]
     """
-    from themescope.core.config import config_from_dict
+    from themescope.core.config import checked_seed, config_from_dict
     from themescope.core.tasks.themes import ThemesConfig
     from themescope.core.text.sentence_lists import read_sentences
     from themescope.core.themes import ProgressBar, themes_of, themes_of_list
@@ -144,7 +144,7 @@ def find_themes(
     found = None if vectors is not None and model == DEFAULT else encoder(model)
     known = None if vectors is None else vectors[given.rows]
     shown = report or (ProgressBar() if show_progress_bar else SILENT)
-    themes = themes_of(given.texts, found, config, seed, shown, in_order, model == DEFAULT, known)
+    themes = themes_of(given.texts, found, config, checked_seed(seed), shown, in_order, model == DEFAULT, known)
     if isinstance(shown, ProgressBar):
         shown.bar.close()
     return themes_of_list(given, themes)
@@ -202,6 +202,7 @@ def train(
     """
     import numpy as np
 
+    from themescope.core.config import checked_seed
     from themescope.core.errors import ArtifactError, ConfigError
     from themescope.core.models import REGISTRY
     from themescope.core.models.artifact import save_model
@@ -228,7 +229,7 @@ def train(
         texts = TripletTexts(pivots, positives, negatives, np.full(len(columns[0]), -1, np.int64))
     parts = {split: taken(texts, rows) for split, rows in divided(texts, (Split.VALIDATION,)).items()}
     shown = report or (ProgressBar() if show_progress_bar else SILENT)
-    fitted = REGISTRY.build(method, settings, seed=seed).fit(Corpus(triplets=parts), shown)
+    fitted = REGISTRY.build(method, settings, seed=checked_seed(seed)).fit(Corpus(triplets=parts), shown)
     if isinstance(shown, ProgressBar):
         shown.bar.close()
     metrics = dict(getattr(fitted, "metrics", None) or {})

@@ -276,3 +276,11 @@ _WORDS = {
     Mapping: 'a mapping such as {"name": value}',
     type(None): "nothing",
 }
+
+
+def checked_seed(seed: Any) -> int:
+    """Return a seed as int. Raises ``ConfigError`` if it is not a whole number of at least 0."""
+    if isinstance(seed, bool) or not hasattr(seed, "__index__") or seed.__index__() < 0:
+        raise ConfigError(f"The seed must be a whole number, 0 or more, not {seed!r}.")
+    number: int = seed.__index__()
+    return number

@@ -24,6 +24,7 @@ from themescope.core.clustering.inputs import (
     row_order,
     unit_rows,
 )
+from themescope.core.config import checked_seed
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.sentence_model import EncoderLike, ModelLike, SentenceModel, encoder, vectors_of
 from themescope.core.tasks.density import suggest
@@ -164,7 +165,7 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
             If there are fewer different sentences than clusters, or a vector is not finite.
         """
         wanted = self.k if self.n_clusters is None else self.n_clusters
-        seed = self.seed if self.random_state is None else self.random_state
+        seed = checked_seed(self.seed if self.random_state is None else self.random_state)
         if not (wanted == "auto" or (isinstance(wanted, int | np.integer) and not isinstance(wanted, bool))):
             raise ConfigError(f"k must be a whole number or 'auto', not {wanted!r}.")
         self.model_: EncoderLike | None = None

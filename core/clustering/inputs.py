@@ -29,7 +29,8 @@ def check_items(n: int, k: int | None, most: int = MOST_ITEMS) -> int:
     if k < 1:
         raise ConfigError(f"The number of clusters must be at least 1, not {k}.")
     if n < k:
-        raise DataError(f"{n} sentences cannot be divided into {k} non-empty clusters. Use a smaller k.")
+        few = "1 sentence" if n == 1 else f"{n:,} sentences"
+        raise DataError(f"{few} cannot be divided into {k:,} non-empty clusters. Use a smaller k.")
     if n > most:
         raise DataError(
             f"{n:,} sentences are too many for a matrix of all similarities (at most {most:,}). Cluster them by "

@@ -181,7 +181,8 @@ def find_themes(
     different = distinct_texts(texts)
     m = len(different.rows)
     if n < max(FEWEST, config.k):
-        raise DataError(f"{n} sentences are too few: themes need at least {max(FEWEST, config.k)}.")
+        few = "1 sentence is" if n == 1 else f"{n:,} sentences are"
+        raise DataError(f"{few} too few: themes need at least {max(FEWEST, config.k):,}.")
     if m < config.k:
         raise DataError(f"{n:,} sentences with {m} different texts are too few for {config.k} themes. Ask for fewer.")
     points = different if positions is not None else different.joined([texts[row] for row in different.rows.tolist()])

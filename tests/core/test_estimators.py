@@ -110,6 +110,14 @@ def test_a_wrong_number_of_clusters_is_refused(k):
         themescope.SentenceClusterer(LetterEncoder(), k=k).fit(SENTENCES)
 
 
+@pytest.mark.parametrize("seed", [-1, 0.5, True, "a", np.random.RandomState(0)])
+def test_a_wrong_seed_is_refused(seed):
+    with pytest.raises(ConfigError, match="seed must be a whole number"):
+        themescope.SentenceClusterer(LetterEncoder(), k=2, random_state=seed).fit(SENTENCES)
+    with pytest.raises(ConfigError, match="seed must be a whole number"):
+        themescope.find_themes(SENTENCES, LetterEncoder(), seed=seed)
+
+
 def test_wrong_models_settings_and_sizes_are_refused():
     with pytest.raises(ConfigError, match="encode method"):
         themescope.SentenceClusterer(model=7, k=2).fit(SENTENCES)

@@ -25,7 +25,7 @@ NUMBERS = np.random.default_rng(0).normal(size=(4, 3))
 
 ROWS, ONE, EMPTY = "rows", "one", "empty"
 """Results: a vector or label for each of the four sentences, for one, or for none."""
-FEW, CLUSTERS = "1 sentences are too few", "1 sentences cannot be divided into 2"
+FEW, CLUSTERS = "1 sentence is too few", "1 sentence cannot be divided into 2"
 TABLE = "A table needs the name of its column of sentences: text=… Columns: id, answer"
 
 
