@@ -173,6 +173,8 @@ class ActionView {
     if (!this.root.isConnected) return this.remove();
     if (event.defaultPrevented || event.repeat) return;
     if (isTyping(event) || document.querySelector('[data-testid="stDialog"]')) return;
+    const [target] = event.composedPath(); // on a button or a link, Enter presses it
+    if (event.key === "Enter" && target instanceof Element && target.closest("a, button, summary")) return;
     // Keys in a dialog, such as the search, are not about what lies behind it.
     if (event.composedPath().some((node) => node instanceof HTMLDialogElement && !this.root.contains(node))) return;
     const held = `${event.ctrlKey || event.metaKey ? "ctrl+" : ""}${event.altKey ? "alt+" : ""}`;

@@ -267,8 +267,6 @@ class Unit extends CodingView {
     const code = this.data.codes.find((one) => one.key === key);
     if (code) this.give(code);
     else if (key === "arrowright" || key === "arrowleft") this.step(key === "arrowright" ? 1 : -1);
-    // On a button, Enter presses it.
-    else if (key === "enter" && this.root.getRootNode().activeElement?.closest?.("button")) return false;
     else return super.press(key);
     return true;
   }
