@@ -20,9 +20,10 @@ _SIGNS = re.compile(r"\t[|;:^~#*]{1,3}\t|[|;:^~#*$%]{2,3}|[¦§¬]")
 """What may be a delimiter besides, if all rows have it as often as the first one, which has a name in each cell."""
 _SPARE = "\x1f"
 """Stands for a delimiter of several signs while rows are read."""
-QUOTES, BACKSLASH, UNQUOTED = "quotes", "backslash", "none"
-"""Uses of quotation marks: doubled within a quoted cell, after a backslash within it, or signs like any other."""
-QUOTINGS = (QUOTES, BACKSLASH, UNQUOTED)
+QUOTES, SPACED, BACKSLASH, UNQUOTED = "quotes", "spaced", "backslash", "none"
+"""Uses of quotation marks: doubled within a quoted cell, also after a space before the cell, after a backslash within
+it, or signs like any other."""
+QUOTINGS = (QUOTES, SPACED, BACKSLASH, UNQUOTED)
 LINES = "lines"
 """Delimiter of a file whose lines are the cells of one column."""
 SAMPLE_LINES = 1_000
@@ -73,6 +74,8 @@ def rows_of(lines: Iterator[str] | Sequence[str], delimiter: str, quoting: str, 
         return csv.reader(ended, delimiter=delimiter, quoting=csv.QUOTE_NONE)
     if quoting == BACKSLASH:
         return csv.reader(ended, delimiter=delimiter, escapechar="\\", doublequote=False, strict=strict)
+    if quoting == SPACED:  # a space may stand before the delimiter, too, where strict reading allows nothing
+        return csv.reader(ended, delimiter=delimiter, skipinitialspace=True)
     return csv.reader(ended, delimiter=delimiter, strict=strict)
 
 
@@ -135,8 +138,11 @@ class _Reading:
 def _reading(lines: Sequence[str], delimiter: str, quoting: str) -> _Reading | None:
     """Return the reading with the first use of quotation marks that fits all lines, else the one without any."""
     marks = any('"' in line for line in lines)
+    spaced = marks and any(f'{delimiter} "' in line for line in lines)
     found, whole = None, False
     for use in [quoting] if quoting else QUOTINGS if marks else [QUOTES]:
+        if use == SPACED and not quoting and not (spaced and (found is None or found.share < 1)):
+            continue
         if use == BACKSLASH and not quoting and not any('\\"' in line for line in lines):
             continue
         try:
@@ -158,7 +164,7 @@ def _reading(lines: Sequence[str], delimiter: str, quoting: str) -> _Reading | N
         damaged = any("\n" in cell and swallows(cell, delimiter, width) for row in filled for cell in row)
         backslash = use == QUOTES and any(cell.endswith("\\") or '\\"' in cell for row in filled for cell in row)
         whole = not damaged
-        if quoting or not (damaged or backslash):
+        if quoting or not (damaged or backslash or (spaced and reading.share < 1)):
             break
     return found
 
@@ -173,7 +179,8 @@ def _is_table(reading: _Reading) -> bool:
     first = next(row for row in reading.rows if any(row))
     if reading.width < 2:
         return False
-    if len(first) == reading.width:
+    prose = reading.delimiter in ",;" and first[-1][:1] == " " and first[-1].strip()[-1:] in ".!?…。！？"
+    if len(first) == reading.width and not prose:
         return True
     body = [row for row in reading.rows if len(row) == reading.width]
     spaced = sum(cell.startswith(" ") for row in body for cell in row[1:])

@@ -98,6 +98,11 @@ def _refuse(head: FileHead) -> None:
     known: tuple[str, str] | None = None
     if 'class="page_body chat_page"' in head.text:
         known = "a chat that Telegram exported as HTML", "Export it as JSON (machine-readable)."
+    elif head.suffix in (".xls", ".xlsx") and _XML.match(head.text):
+        known = (
+            "a table of HTML or XML that is named like a workbook",
+            "Open it, and save it as an Excel workbook (.xlsx).",
+        )
     elif head.suffix == ".ipynb":
         known = "a Jupyter notebook", "Export it as Markdown."
     if head.data.startswith(_OLE):

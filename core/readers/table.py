@@ -328,7 +328,8 @@ def recognises(head: FileHead) -> bool:
         return text[1:].lstrip().startswith(("{", '"'))
     line = text.partition("\n")[0]
     if not line.startswith("{"):
-        return head.suffix == ".txt" and is_delimited(head) and not begins_with_turn(head.text)
+        named = head.suffix in (".txt", ".tab", ".dat", ".asc", ".xls", ".xlsx")
+        return named and is_delimited(head) and not begins_with_turn(head.text)
     try:
         record: Any = json.loads(line)
     except (ValueError, RecursionError):

@@ -148,7 +148,10 @@ def check_formulas(path: Path, place: int) -> None:
             return
     cells = [found.decode() for found in _WITHOUT_VALUE.findall(content)]
     if cells:
-        problem = f"{len(cells):,} formulas have no computed values ({', '.join(cells[:5])})."
+        what = (
+            "1 formula has no computed value" if len(cells) == 1 else f"{len(cells):,} formulas have no computed values"
+        )
+        problem = f"{what} ({', '.join(cells[:5])})."
         raise ReadError(path, problem, advice="Open the file in Excel or LibreOffice and save it again.")
 
 

@@ -41,6 +41,9 @@ WRITTEN = {
     "title above": ("a.csv", "Survey 2024\n\nid,answer,place\n1,Late.,N\n2,Full bus.,S\n", "id|answer|place", 2),
     "open quotation mark": ("a.tsv", 'id\ttext\n1\t"Late.\n2\tFull.\n3\tRain.\n', "id|text", 3),
     "quotation marks inside": ("a.tsv", 'id\ttext\n1\tShe said "late", and left.\n2\t"Full" he said.\n', "id|text", 2),
+    "spaces": ("a.csv", 'id, text , party\n1, "Late, and full.", A\n2 , "Fine." , B\n', "id|text|party", 2),
+    "prose": ("a.csv", "More buses, also late.\nCheaper tickets.\nFine, thanks.\n", "sentence", 3),
+    "named like a workbook": ("a.xls", "id\ttext\n1\tLate.\n2\tFull.\n", "id|text", 2),
     "backslash": ("a.csv", 'id,text\n1,"He said \\"late, again\\"."\n2,Full.\n', "id|text", 2),
     "no header": ("a.csv", "The bus is late.,N\nTrains are full.,S\nIt rains.,W\n", "column 1|column 2", 3),
     "Qualtrics": ("a.csv", 'S,Q\nDate,Why\n"{""ImportId"":""s""}","{""ImportId"":""q""}"\n2024,Late bus.\n', "S|Q", 1),
@@ -153,7 +156,7 @@ def test_sheets_are_named_and_chosen(tmp_path: Path) -> None:
 
 
 def test_formulas_without_values_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ReadError, match=r"1 formulas have no computed values \(B2\)"):
+    with pytest.raises(ReadError, match=r"1 formula has no computed value \(B2\)"):
         read_sheet(book(tmp_path, data=[["id", "answer"], [1, '="The bus" & " is late."']]))
 
 
