@@ -345,5 +345,7 @@ def test_a_module_of_ours_is_kept_by_the_browser_and_no_other_file_is_one(client
     assert "immutable" in found.headers["cache-control"] and found.headers["content-encoding"] == "gzip"
     # Another server of the installation may be older or newer.
     assert client.get(address.replace(digest, "0")).headers["cache-control"] == "no-cache"
-    for other in ("shared/assets/style.css", "shared/elements.js", "shared/assets/..+elements.js", "routes/api.py"):
+    repeated = "shared/assets/" + "+".join(["elements.js"] * 2_000)  # of any size, and kept by the server
+    outside = "%2Fetc/elements.js"
+    for other in ("shared/assets/style.css", "shared/elements.js", "shared/assets/..+elements.js", repeated, outside):
         assert client.get(f"{MODULES}{digest}/{other}").status_code == 404

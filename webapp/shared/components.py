@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from itertools import count
 from numbers import Integral, Real
 from pathlib import Path, PurePath
@@ -75,7 +75,7 @@ _kept_downloads: dict[str, int] = {}
 _KEEPING = Lock()
 
 
-@cache
+@lru_cache(256)
 def asset(folder: Path, *names: str) -> str:
     """Return the concatenated text of some files of a folder; those that it lacks are files that pages share."""
     paths = [folder / name if (folder / name).exists() else ASSETS / name for name in names]
@@ -97,7 +97,7 @@ def draw_component(name: str, folder: Path = ASSETS, *scripts: str, **call: Any)
     draw(**call)
 
 
-@cache
+@lru_cache(64)  # whoever asks for a module may name files in any order
 def module(folder: Path, *files: str) -> tuple[str, bytes]:
     """Return the module of a component, with its digest: scripts, and those styles that exist for them."""
     styles = [file.replace(".js", ".css") for file in files]
