@@ -49,9 +49,9 @@ class PostgresServer:
             connection.execute(f'CREATE DATABASE "{name}"')
         return self.url(name)
 
-    def restart(self) -> None:
-        """Restart it: connections end, and new ones are refused for a moment."""
-        self._control("-w", "restart")
+    def restart(self, mode: str = "fast") -> None:
+        """Restart it: connections end, and new ones are refused for a moment; ``immediate`` is a crash."""
+        self._control("-w", "-m", mode, "restart")
 
 
 def missing(what: str, how: str) -> None:
