@@ -6,8 +6,11 @@
 ``--evaluated`` with the validation and test triplets (profile max-signal). Every model of the store that was trained on
 the first with the settings of ``reproduce ed18 --profile full`` (``--set`` changes one) is measured, whatever its share
 of the articles, its seed and the command that trained it; ``--train`` trains those of these shares of the articles that
-are missing, on one core. Trainings have checkpoints, and every step is a job whose result is stored, so that a run that
-was stopped goes on where it was. The record is written with a figure (``.svg``) of it.
+are missing, on one core. Beside them are measured ``mean-vectors`` and the networks of the same settings that learned
+from other triplets of the corpus (titles, other negatives), with the differences of ``triplets-sen`` from each: of the
+network of most articles from ``mean-vectors``, of the one with as many triplets from the others. Trainings have
+checkpoints, and every step is a job whose result is stored, so that a run that was stopped goes on where it was. The
+record is written with a figure (``.svg``) of it.
 
 The fit is accuracy = a - b · articles^-c, and the same for AMI; intervals resample the test articles.
 """
@@ -46,6 +49,9 @@ RESAMPLES = 1_000
 CURVATURES = np.linspace(0.05, 1.5, 59)
 """Exponents c among which the best one is chosen."""
 NAMES = {"accuracy": "Triplet accuracy", "ami": "AMI, Iclust"}
+OTHERS = ("triplets-titles", "triplets-sen-same-art", "triplets-sen-rand-art")
+Scores = dict[str, tuple[Floats, Floats]]
+"""Metric → (sums, counts) of the test articles."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -94,7 +100,7 @@ class Curve:
         )
 
     def models(self) -> list[ModelRecord]:
-        """Return the models of the store that differ from the settings in their share of the articles at most."""
+        """Return the networks of the store whose settings differ in their share of the articles at most."""
         declared = METHODS.get("triplets-sen").config_class()
 
         def compared(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,12 +109,14 @@ class Curve:
 
         wanted = compared(self.settings)
         with self.store.reading() as r:
-            found = r.models.list()
+            found, sets = r.models.list(), {s.id for s in r.triplets.list() if s.corpus_id == self.set.corpus_id}
         return [
-            model for model in found
-            if model.method == "triplets-sen" and model.triplet_set_id == self.set.id
+            model
+            for model in found
+            if model.triplet_set_id in (sets if model.method in OTHERS else {self.set.id})
+            and model.method in ("triplets-sen", *OTHERS)
             and compared(model.config) == wanted
-        ]  # fmt: skip
+        ]
 
     def record(self) -> dict[str, Any]:
         """Measure all models and mean-vectors, and fit the curves."""
@@ -117,16 +125,21 @@ class Curve:
             known = {model.name for model in r.models.list()}
         if base["name"] not in known:
             run_here(self.store, "train", {**base, "keep_start": True})
-        points, items = [], []
+        points, items, others = [], [], []
         for model in self.models():
-            own = articles_within(self.groups, int(model.config.get("training_limit", 0)), model.seed)
-            point, values = self.measured(model.name)
-            used = {"articles": len(np.unique(self.groups[own])), "triplets": len(own), "seed": model.seed}
-            times = {"minutes": round(model.metrics["training seconds"] / 60, 1), "passes": self.passes(model)}
-            points.append({"model": model.name, **used, **times, **point})
-            items.append(values)
+            scores, values = self.measured(model.name)
+            found = {"model": model.name, **self.trained(model), **scores}
+            if model.method in OTHERS:
+                others.append(({"method": model.method, **found}, values))
+            else:
+                points.append(found)
+                items.append(values)
         order = sorted(range(len(points)), key=lambda i: (points[i]["articles"], points[i]["seed"]))
         points, items = [points[i] for i in order], [items[i] for i in order]
+        alike = {(point["limit"], point["seed"]): values for point, values in zip(points, items, strict=True)}
+        level = self.measured(str(base["name"]))
+        compared = [("mean-vectors", items[-1:], level[1])]
+        compared += [(o["method"], [alike[k] for k in alike if k == (o["limit"], o["seed"])], v) for o, v in others]
         return {
             "program": "python -m benchmarks.learning_curve",
             "date": datetime.now(UTC).date().isoformat(),
@@ -135,12 +148,23 @@ class Curve:
             "data": {use: _described(found) for use, found in (("trained", self.set), ("evaluated", self.evaluated))},
             "settings": {name: value for name, value in self.settings.items() if name != "word_vectors"},
             "words": Path(self.words).name,
-            "mean-vectors": self.measured(str(base["name"]))[0],
+            "mean-vectors": level[0],
             "points": points,
+            "others": [found for found, _ in others],
+            "differences": [{"method": name, **_differences(of[0], values)} for name, of, values in compared if of],
             "fit": {metric: fitted([p["articles"] for p in points], [i[metric] for i in items]) for metric in NAMES},
         }
 
-    def measured(self, model: str) -> tuple[dict[str, Any], dict[str, tuple[Floats, Floats]]]:
+    def trained(self, model: ModelRecord) -> dict[str, Any]:
+        """Return what a model learned from, and for how long."""
+        with self.store.reading() as r:
+            groups = r.triplets.rows(int(model.triplet_set_id or 0), Split.TRAIN).articles
+        limit = int(model.config.get("training_limit", 0))
+        own = articles_within(groups, limit, model.seed)
+        used = {"articles": len(np.unique(groups[own])), "triplets": len(own), "limit": limit, "seed": model.seed}
+        return {**used, "minutes": round(model.metrics["training seconds"] / 60, 1), "passes": self.passes(model)}
+
+    def measured(self, model: str) -> tuple[dict[str, Any], Scores]:
         """Return both scores with intervals, and (sums, counts) of the test articles."""
         args = {"model": model, "triplets": self.evaluated.name, "split": "test"}
         run = run_here(self.store, "evaluate-triplets", args)["run_id"]
@@ -189,6 +213,11 @@ def _interval(sums: Floats, counts: Floats) -> dict[str, Any]:
     return {"value": float(sums.sum() / counts.sum()), "low": low, "high": high, "articles": len(sums)}
 
 
+def _differences(scores: Scores, others: Scores) -> dict[str, Any]:
+    """Return how much higher the first scores are, on the same articles."""
+    return {metric: _interval(sums - others[metric][0], counts) for metric, (sums, counts) in scores.items()}
+
+
 def fitted(articles: Sequence[int], scores: Sequence[tuple[Floats, Floats]]) -> dict[str, Any] | None:
     """Return a, b, c of a - b · articles^-c and its value at 650,000, with 95 % intervals; None below four sizes.
 
@@ -225,13 +254,18 @@ def summary(record: Mapping[str, Any]) -> str:
     def cell(score: Mapping[str, Any]) -> str:
         return "{value:.3f} [{low:.3f}, {high:.3f}]".format(**score).replace("0.", ".")
 
-    lines = ["| training articles | triplets | passes | minutes | accuracy | AMI |", "|---|---|---|---|---|---|"]
-    for point in record["points"]:
+    lines = ["| | training articles | triplets | passes | minutes | accuracy | AMI |", "|---|---|---|---|---|---|---|"]
+    for point in [{"method": "triplets-sen", **point} for point in record["points"]] + record["others"]:
         passes = f"{max((step for step, _ in point['passes']), default=math.nan):.1f}"
         numbers = (f"{point['articles']:,}", f"{point['triplets']:,}", passes, f"{point['minutes']:.0f}")
-        lines.append("| " + " | ".join((*numbers, cell(point["accuracy"]), cell(point["ami"]))) + " |")
+        cells = (f"`{point['method']}`", *numbers, cell(point["accuracy"]), cell(point["ami"]))
+        lines.append("| " + " | ".join(cells) + " |")
     base = record["mean-vectors"]
-    lines.append(f"| `mean-vectors` | | | | {cell(base['accuracy'])} | {cell(base['ami'])} |")
+    lines.append(f"| `mean-vectors` | | | | | {cell(base['accuracy'])} | {cell(base['ami'])} |")
+    for found in record["differences"]:
+        than = "`mean-vectors`" if found["method"] == "mean-vectors" else f"`{found['method']}` of as many triplets"
+        accuracy, ami = (cell(found[metric]) for metric in NAMES)
+        lines += ["", f"`triplets-sen` less {than}: accuracy {accuracy}, AMI {ami}."]
     for metric, found in record["fit"].items():
         if found is None:
             lines += ["", f"{NAMES[metric]}: a fit needs four numbers of articles."]

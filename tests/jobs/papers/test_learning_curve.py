@@ -39,11 +39,21 @@ def test_the_program_trains_what_is_missing_and_measures_all(corpus: Store, data
     for setting in TINY:
         command += ["--set", setting]
     main([*command, "--train", ".5"])
-    assert len(json.loads(record.read_text("utf-8"))["points"]) == 1
+    alone = json.loads(record.read_text("utf-8"))
+    assert len(alone["points"]) == 1 and not alone["others"]
+    rules = {"profile": "all", "negative": "random_article"}
+    run_here(corpus, "build-triplets", {"corpus": "C", "name": "random", "rules": rules}, quiet=True)
+    settings = {**alone["settings"], "word_vectors": str(data / "words.txt")}
+    other = {"method": "triplets-sen-rand-art", "name": "random", "triplets": "random", "settings": settings}
+    run_here(corpus, "train", {**other, "keep_start": True}, quiet=True)
     main([*command, "--train", ".5", "1"])
     written = record.read_text("utf-8")
     half, whole = json.loads(written)["points"]
     assert half["articles"] < whole["articles"] and half["triplets"] <= whole["triplets"] / 2
+    base, other = json.loads(written)["differences"]
+    (beside,) = json.loads(written)["others"]
+    assert (base["method"], other["method"]) == ("mean-vectors", beside["method"]) and beside["seed"] == 0
+    assert other["ami"]["value"] == pytest.approx(whole["ami"]["value"] - beside["ami"]["value"])
     assert whole["passes"][-1][0] == 1.0 and whole["accuracy"]["low"] <= whole["accuracy"]["value"]
     ElementTree.parse(drawn)
     with corpus.reading() as r:
