@@ -12,35 +12,22 @@ from typing import Any
 import numpy as np
 
 from themescope.core.errors import DataError, StoreError, UnknownNameError
-from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import entries
-from themescope.core.labelling.markup import counted
-from themescope.core.labelling.operations import Origin, selected
 from themescope.core.labelling.partition import UNASSIGNED, Partition, start
 from themescope.core.labelling.task_items import DistributionPlan, Order, distribute
-from themescope.core.records.stored import ArticleRecord, LabellingRecord
+from themescope.core.records.stored import ArticleRecord
 from themescope.core.types import Ids, Sentence, Split
 from themescope.db.access import Actor
 from themescope.db.records import ItemRecord, ItemState, NewItem, NewLabelling, NewTask, Reason, TaskRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled import gold_labels, joint_provenance, run_origin
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.samples import SAMPLE, DrawnSample, Range, SampleForm, drawn, places_of
 
 # Making a task and working on it: items, their sentences as a selection, and the progress of every person
 
 _IDLE = timedelta(minutes=30)
 """An item that was open for longer says nothing about the speed of the person."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenItem:
-    """Item that a person works on: the labelling, and the stored selection of the item's sentences."""
-
-    item: ItemRecord
-    labelling: LabellingRecord
-    selection_id: int
 
 
 def uncoded(partition: Partition) -> Ids:
@@ -88,49 +75,6 @@ def next_item(items: Sequence[ItemRecord]) -> ItemRecord | None:
     return min(left, key=lambda item: (item.state is not ItemState.STARTED, item.place), default=None)
 
 
-def open_item(store: Store, item_id: int) -> OpenItem:
-    """Begin with an item of the person who opens it, and make the person's labelling if there is none."""
-    with store.reading() as r:
-        item = r.tasks.item(item_id)
-        task = r.tasks.get(item.task_id)
-        ids = [sentence.id for sentence in sentences_of_item(r, item.range)]
-        title = r.corpora.article(item.article_id).title
-    labelling = begin_labelling(store, task.id, item.person)
-    selection = selected(task.corpus_id, ids, Origin("article", (f"{task.name}: {title}",)))
-    with store.writing() as w:
-        if task.closed is None:
-            w.tasks.start(item_id)
-        stored = w.selections.add(selection, person=item.person)
-        return OpenItem(w.tasks.item(item_id), w.labellings.get(labelling), stored.id)
-
-
-def finish_item(store: Store, item_id: int, reason: str = "") -> ItemRecord | None:
-    """Record that an item is done and return the next one of its person.
-
-    ``reason`` becomes the note of the sentences that have no code. Raises ``DataError`` before the item was opened, and
-    where sentences have neither a code nor a note why.
-    """
-    with store.reading() as r:
-        item = r.tasks.item(item_id)
-        if item.state is ItemState.OPEN:
-            raise DataError("This item has not been opened yet. Open it, label its sentences, then mark it as done.")
-        members = {member.person: member.labelling_id for member in r.tasks.members(item.task_id)}
-    labelling = members[item.person] or 0
-    if reason.strip():
-        session = LabellingSession(store, labelling, item.person)
-        with store.reading() as r:
-            left = _left(r, session.partition, item)
-        session.do(op.note(session.partition, left, reason))
-    with store.writing() as w:
-        left = _left(w, w.labellings.snapshot(labelling).partition, item)
-        if len(left):
-            have = "has" if len(left) == 1 else "have"
-            why = f"{counted(len(left), 'sentence')} of this item {have} no code."
-            raise DataError(f"{why} Give each one a code, or say why none fits.")
-        w.tasks.finish(item_id)
-        return next_item(items_of(w, item.task_id, item.person))
-
-
 def record_progress(store: Store, done: Sequence[int], begun: int | None) -> None:
     """Record items whose sentences have got their codes as done, and the one that is shown as begun."""
     with store.writing() as w:
@@ -139,11 +83,6 @@ def record_progress(store: Store, done: Sequence[int], begun: int | None) -> Non
             w.tasks.finish(id)
         if begun is not None:
             w.tasks.start(begun)
-
-
-def _left(r: Unit, partition: Partition, item: ItemRecord) -> Ids:
-    ids = [sentence.id for sentence in sentences_of_item(r, item.range)]
-    return np.intersect1d(uncoded(partition), ids)
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from argon2 import PasswordHasher
 from tests.db.test_results import add_model
 from tests.db.test_triplets import add_set
 from tests.homes import MakeHome
+from tests.jobs.helpers import finish_item, open_item
 from tests.jobs.test_kinds import do
 from tests.webapp.browsers import SECRET
 from themescope.core.errors import StoreError
@@ -120,8 +121,8 @@ def _make_task(s: Scene) -> None:
 
 
 def _finish_item(s: Scene) -> None:
-    tasks.open_item(s.store, _item(s, s.name))
-    tasks.finish_item(s.store, _item(s, s.name), "hard to say")
+    open_item(s.store, _item(s, s.name))
+    finish_item(s.store, _item(s, s.name))
 
 
 def _reopen_item(s: Scene) -> None:
@@ -153,7 +154,7 @@ ACTIONS: dict[Right, dict[str, Do]] = {
         "make a cluster of a selection": lambda s: selections.new_cluster(s.store, *_into_shared(s), "New", s.name),
         "begin a labelling": _begin,
         "label": _label,
-        "open an own item": lambda s: tasks.open_item(s.store, _item(s, s.name)),
+        "open an own item": lambda s: open_item(s.store, _item(s, s.name)),
         "finish an own item": _finish_item,
         "reopen an own item": _reopen_item,
     },

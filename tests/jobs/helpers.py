@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from themescope.core.records.stored import JobRecord
+from themescope.core.records.stored import JobRecord, LabellingRecord
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.queue.control import execute
 from themescope.jobs.queue.runner import Runner, new_owner
+from themescope.jobs.services import tasks
 from themescope.jobs.services.labelling import tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -149,3 +150,18 @@ def only_plan(*args: Any, **options: Any) -> tables.Plan:
     """Return the plan of a table of labels that has those of one annotator."""
     (found,) = tables.plans(*args, **options)
     return found
+
+
+def open_item(store: Store, item_id: int) -> LabellingRecord:
+    """Begin with an item of a task as its person does on the page Code; return the person's labelling."""
+    with store.reading() as r:
+        item = r.tasks.item(item_id)
+    labelling = tasks.begin_labelling(store, item.task_id, item.person)
+    tasks.record_progress(store, (), item_id)
+    with store.reading() as r:
+        return r.labellings.get(labelling)
+
+
+def finish_item(store: Store, item_id: int) -> None:
+    """Record that the sentences of an item have their codes, as the page Code does."""
+    tasks.record_progress(store, (item_id,), None)

@@ -20,6 +20,7 @@ pytest.importorskip("mcp")
 
 from tests import event_loops
 from tests.homes import MakeHome
+from tests.jobs.helpers import open_item
 from tests.webapp.browsers import SECRET
 from tests.webapp.browsers import browser as new_browser
 from tests.webapp.columned import add
@@ -115,7 +116,7 @@ def secretive(store: Store) -> None:
     with store.reading() as r:
         items = r.tasks.items(task.id)
     for person in ("lea", "ben"):
-        tasks.open_item(store.by(lambda who=person: who), next(i.id for i in items if i.person == person))
+        open_item(store.by(lambda who=person: who), next(i.id for i in items if i.person == person))
     with store.reading() as r:
         bens = next(m.labelling_id for m in r.tasks.members(task.id) if m.person == "ben")
     session = LabellingSession(store, bens or 0, "ben")

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.db.texts import add_corpus, add_list
+from tests.jobs.helpers import finish_item, open_item
 from tests.webapp.columned import SIDE, add_columns
 from tests.webapp.filled import HOSTILE
 from tests.webapp.hands import words_of
@@ -53,12 +54,12 @@ def items_of(store: Store, task: TaskRecord, person: str) -> list[ItemRecord]:
 def finish(store: Store, task: TaskRecord, person: str, moved: int) -> None:
     """Finish all items of a person, with some sentences of the first article moved."""
     for place, item in enumerate(items_of(store, task, person)):
-        opened = work.open_item(store, item.id)
+        opened = open_item(store, item.id)
         if not place:
-            session = LabellingSession(store, opened.labelling.id, person)
+            session = LabellingSession(store, opened.id, person)
             ids = session.partition.members(2)[:moved]
             session.do(op.assign(session.partition, np.sort(ids), 3))
-        work.finish_item(store, item.id)
+        finish_item(store, item.id)
 
 
 def form(open_page: Open, corpus: str = "") -> AppTest:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.jobs.helpers import finish_item, open_item
 from tests.jobs.test_kinds import do
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.task_items import DistributionPlan, Order
@@ -72,8 +73,8 @@ def label(store: Store, task_id: int, person: str) -> None:
         items = r.tasks.items(task_id, person)
     session = None
     for number, item in enumerate(items):
-        opened = tasks.open_item(store, item.id)
-        session = session or LabellingSession(store, opened.labelling.id, person)
+        opened = open_item(store, item.id)
+        session = session or LabellingSession(store, opened.id, person)
         with store.reading() as r:
             (sentence,) = tasks.sentences_of_item(r, item.range)
         number_of = {cluster.name: number for number, cluster in session.partition.clusters.items()}
@@ -81,4 +82,4 @@ def label(store: Store, task_id: int, person: str) -> None:
         if person == "Ben" and number % 10 == 0:
             name = next(other for other in SUBJECTS if other != name)
         session.do(op.assign(session.partition, np.array([sentence.id]), number_of[name]))
-        tasks.finish_item(store, item.id)
+        finish_item(store, item.id)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.db.texts import add_list
+from tests.jobs.helpers import finish_item, open_item
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
@@ -54,8 +55,8 @@ def task_of_two(store: Store) -> list[LabellingRecord]:
         with store.reading() as r:
             items = r.tasks.items(task.id, person)
         for item in items:
-            tasks.open_item(store, item.id)
-            tasks.finish_item(store, item.id)
+            open_item(store, item.id)
+            finish_item(store, item.id)
         made.append(session.record)
     return made
 

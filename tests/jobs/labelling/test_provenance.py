@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.db.texts import add_corpus
-from tests.jobs.helpers import only_plan
+from tests.jobs.helpers import finish_item, only_plan, open_item
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, difference, marked
 from themescope.core.labelling.partition import Entry, EntryKind
@@ -175,11 +175,11 @@ def test_what_was_approved_in_a_task_is_so_after_an_import(sqlite_store: Store, 
     task = tasks.make(sqlite_store, TaskForm(corpus, "pilot", "Anna", articles, plan, start=tasks.START_SECTIONS))
     with sqlite_store.reading() as r:
         items = r.tasks.items(task.id, "Anna")
-    opened = [tasks.open_item(sqlite_store, item.id) for item in items[:2]]
-    record = opened[0].labelling
+    opened = [open_item(sqlite_store, item.id) for item in items[:2]]
+    record = opened[0]
     ids: list[list[int]] = []
     for item in items[:2]:
-        tasks.finish_item(sqlite_store, item.id)
+        finish_item(sqlite_store, item.id)
         with sqlite_store.reading() as r:
             ids.append([sentence.id for sentence in tasks.sentences_of_item(r, item.range)])
     session = LabellingSession(sqlite_store, record.id, "Anna")
@@ -201,9 +201,9 @@ def test_what_was_approved_in_a_task_is_so_after_an_import(sqlite_store: Store, 
         assert [*cells(sqlite_store, record).values()] == expected
     with sqlite_store.reading() as r:
         assert [step.operation for step in r.label_steps.list(record.id)].count("approve") == 2, "imported twice"
-    for one in (opened[0].labelling, record):
+    for one in (opened[0], record):
         LabellingSession(sqlite_store, one.id, "Anna").back_to(0)
-    first, last = (list(cells(sqlite_store, one).values()) for one in (opened[0].labelling, record))
+    first, last = (list(cells(sqlite_store, one).values()) for one in (opened[0], record))
     assert first == last != expected
 
 

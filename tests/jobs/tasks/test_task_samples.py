@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.homes import CopyHome, MakeHome
+from tests.jobs.helpers import finish_item, open_item
 from tests.jobs.test_cli import call_json
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
@@ -109,7 +110,7 @@ def test_samples_follow_from_task_and_seed_and_are_independent_of_each_other(sur
     assert 10 < len(first & other) < 40, "the same seed, but another task"
     with survey.reading() as r:
         item = r.tasks.items(again.id, "ada")[0]
-    tasks.open_item(survey, item.id)
+    open_item(survey, item.id)
     with survey.writing() as w:
         w.tasks.delete(again.id)
     third = {*given(survey, make(survey, SampleForm(50)), "ada")}
@@ -122,11 +123,11 @@ def test_a_labelling_has_the_sampled_sentences_only_and_each_is_an_item(survey: 
         with survey.reading() as r:
             item = tasks.next_item(r.tasks.items(task.id, "ada"))
         assert item is not None and item.sentences == 1 and item.place == number
-        opened = tasks.open_item(survey, item.id)
-        session = LabellingSession(survey, opened.labelling.id, "ada")
+        opened = open_item(survey, item.id)
+        session = LabellingSession(survey, opened.id, "ada")
         assert {*session.partition.ids.tolist()} == {*given(survey, task, "ada")}
-        tasks.finish_item(survey, item.id, "hard to say")
-    assert opened.labelling.blind and opened.labelling.article_id is None
+        finish_item(survey, item.id)
+    assert opened.blind and opened.article_id is None
 
 
 @pytest.mark.parametrize("allocation", [Allocation.PROPORTIONAL, Allocation.EQUAL])
@@ -196,7 +197,7 @@ def test_probabilities_outlive_the_task_and_travel_in_a_bundle(survey: Store, tm
     task = make(survey, SampleForm(20, by=PARTY))
     with survey.reading() as r:
         item = r.tasks.items(task.id, "ada")[0]
-    tasks.open_item(survey, item.id)
+    open_item(survey, item.id)
     _, before, _ = everything(survey)
     with survey.writing() as w:
         w.tasks.delete(task.id)
@@ -278,12 +279,12 @@ def test_two_people_label_a_sample_which_is_compared_adjudicated_and_described(s
         with survey.reading() as r:
             items = r.tasks.items(task.id, person)
         for item in items:
-            made[person] = tasks.open_item(survey, item.id).labelling.id
+            made[person] = open_item(survey, item.id).id
             session = LabellingSession(survey, made[person], person)
             (sentence,) = given(survey, task, person)[item.place : item.place + 1]
             number = 1 + (sentence % 2 if item.place >= wrong else 1 - sentence % 2)
             session.do(op.assign(session.partition, np.array([sentence]), number))
-            tasks.finish_item(survey, item.id)
+            finish_item(survey, item.id)
     with survey.reading() as r:
         text = agreement.coded_text(r, [r.labellings.get(id) for id in made.values()])
         assert not agreement.left_out(r, text.coders)

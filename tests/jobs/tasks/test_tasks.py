@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.db.texts import add_corpus
+from tests.jobs.helpers import finish_item, open_item
 from themescope.core.errors import AccessError, DataError, DuplicateNameError, StoreError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
@@ -61,10 +62,9 @@ def work_through(store: Store, task: TaskRecord, person: str, wrong: int = 0) ->
     """Open, label and finish all items of a person; return the labelling."""
     labelling = 0
     while (item := tasks.next_item(items_of(store, task, person))) is not None:
-        opened = tasks.open_item(store, item.id)
-        labelling = opened.labelling.id
+        labelling = open_item(store, item.id).id
         label(store, person, labelling, item, wrong)
-        tasks.finish_item(store, item.id)
+        finish_item(store, item.id)
     return labelling
 
 
@@ -121,25 +121,22 @@ def test_a_person_begins_with_an_own_labelling_of_the_sentences_of_the_task(sqli
     task = made(sqlite_store, corpus, blind=True, articles=articles_of(sqlite_store, corpus)[:2])
     item = tasks.next_item(items_of(sqlite_store, task, "ada"))
     assert item is not None and item.state is ItemState.OPEN
-    with pytest.raises(DataError, match="not been opened"):
-        tasks.finish_item(sqlite_store, item.id)
-    opened = tasks.open_item(sqlite_store, item.id)
-    assert opened.item.state is ItemState.STARTED
-    assert opened.labelling.owner == "ada" and opened.labelling.blind and opened.labelling.sentences == 24
+    opened = open_item(sqlite_store, item.id)
+    assert opened.owner == "ada" and opened.blind and opened.sentences == 24
     with sqlite_store.reading() as r:
-        assert r.selections.ids(opened.selection_id).tolist() == [s.id for s in tasks.sentences_of_item(r, item.range)]
-        assert r.tasks.of_labelling(opened.labelling.id) == (task, "ada")
-        partition = r.labellings.snapshot(opened.labelling.id).partition
+        assert r.tasks.item(item.id).state is ItemState.STARTED
+        assert r.tasks.of_labelling(opened.id) == (task, "ada")
+        partition = r.labellings.snapshot(opened.id).partition
     assert {cluster.name for cluster in partition.clusters.values()} == {"Introduction", "Heading 1", "Heading 2"}
-    assert tasks.open_item(sqlite_store, item.id).labelling == opened.labelling
+    assert open_item(sqlite_store, item.id) == opened
     with sqlite_store.reading() as r:
-        assert not len(placed_sentences(r, opened.labelling, partition)), "nothing was judged yet"
-    assert tasks.finish_item(sqlite_store, item.id) is not None
+        assert not len(placed_sentences(r, opened, partition)), "nothing was judged yet"
+    finish_item(sqlite_store, item.id)
     with sqlite_store.reading() as r:
-        judged = placed_sentences(r, opened.labelling, partition)
+        judged = placed_sentences(r, opened, partition)
         assert judged.tolist() == [s.id for s in tasks.sentences_of_item(r, item.range)]
     with sqlite_store.writing() as w:
-        w.labellings.delete(opened.labelling.id, "ada")
+        w.labellings.delete(opened.id, "ada")
     with pytest.raises(DataError, match="was deleted"):
         tasks.begin_labelling(sqlite_store, task.id, "ada")
     with pytest.raises(DataError, match="not a member"):
@@ -165,7 +162,7 @@ def test_nobody_begins_with_what_was_deleted_or_in_a_closed_task(sqlite_store: S
     with sqlite_store.writing() as w:
         w.tasks.close(task.id, True)
     with pytest.raises(StoreError, match="'pilot' is closed"):
-        tasks.open_item(sqlite_store, items_of(sqlite_store, task, "ben")[0].id)
+        open_item(sqlite_store, items_of(sqlite_store, task, "ben")[0].id)
     with sqlite_store.reading() as r:
         assert r.labellings.list() == []
 
@@ -199,8 +196,8 @@ def test_who_may_do_what(sqlite_store: Store, corpus: int) -> None:
         made(ben, corpus, person="ben")
     task = made(sqlite_store.by(lambda: "ada"), corpus)
     own = items_of(sqlite_store, task, "ben")[0]
-    assert tasks.open_item(ben, own.id).labelling.owner == "ben"
-    for write in (lambda: tasks.finish_item(eve, own.id), lambda: tasks.open_item(eve, own.id)):
+    assert open_item(ben, own.id).owner == "ben"
+    for write in (lambda: finish_item(eve, own.id), lambda: open_item(eve, own.id)):
         with pytest.raises(AccessError):
             write()
     for change in (
@@ -211,14 +208,14 @@ def test_who_may_do_what(sqlite_store: Store, corpus: int) -> None:
     ):
         with pytest.raises(AccessError), eve.writing() as w:
             change(w)
-    tasks.finish_item(ben, own.id)
+    finish_item(ben, own.id)
 
 
 def test_items_are_given_to_others_and_tasks_are_closed(sqlite_store: Store, corpus: int) -> None:
     task = made(sqlite_store, corpus)
     done, *open_ones = items_of(sqlite_store, task, "ada")
-    tasks.open_item(sqlite_store, done.id)
-    tasks.finish_item(sqlite_store, done.id)
+    open_item(sqlite_store, done.id)
+    finish_item(sqlite_store, done.id)
     with sqlite_store.writing() as w:
         with pytest.raises(DataError, match="not a member"):
             w.tasks.reassign(task.id, [], "zoe")
@@ -310,9 +307,9 @@ def test_right_codes_of_gold_items_are_told_once_their_item_is_done(sqlite_store
     session.do(book.choose_training(session.partition, map(str, range(len(chosen))), chosen, "by its section"))
     task = made(sqlite_store, corpus, gold_id=gold.id, gold_share=1.0, tell=True)
     first, *_ = items_of(sqlite_store, task, "ben")
-    label(sqlite_store, "ben", tasks.open_item(sqlite_store, first.id).labelling.id, first, wrong=3)
+    label(sqlite_store, "ben", open_item(sqlite_store, first.id).id, first, wrong=3)
     assert agreement.gold_answers(sqlite_store, task.id, "ben") == []
-    tasks.finish_item(sqlite_store, first.id)
+    finish_item(sqlite_store, first.id)
     told = agreement.gold_answers(sqlite_store, task.id, "ben")
     assert len(told) == 12 and sum(not answer.correct for answer in told) == 3
     assert all((answer.given == answer.right) == answer.correct for answer in told)
@@ -358,25 +355,19 @@ def test_people_are_forgotten_and_corpora_deleted_with_their_tasks(sqlite_store:
 
 def test_an_item_is_done_while_its_sentences_have_codes_or_reasons(sqlite_store: Store, corpus: int) -> None:
     task = made(sqlite_store, corpus, people=("ada",), start=tasks.START_NOTHING)
-    first, second, *_ = items_of(sqlite_store, task, "ada")
-    opened = tasks.open_item(sqlite_store, first.id)
-    with pytest.raises(DataError, match="12 sentences of this item have no code"):
-        tasks.finish_item(sqlite_store, first.id)
-    session = LabellingSession(sqlite_store, opened.labelling.id, "ada")
+    first = items_of(sqlite_store, task, "ada")[0]
+    session = LabellingSession(sqlite_store, open_item(sqlite_store, first.id).id, "ada")
     with sqlite_store.reading() as r:
         ids = np.array([s.id for s in tasks.sentences_of_item(r, first.range)])
     session.do(op.create(session.partition, 1, "one", ids[:10]))
     session.do(op.none_fits(session.partition, ids[10:11]))
-    with pytest.raises(DataError, match="1 sentence of this item has no code"):
-        tasks.finish_item(sqlite_store, first.id)
-    following = tasks.finish_item(sqlite_store, first.id, "cut in the middle")
-    assert following is not None and following.id == second.id
+    session.do(op.note(session.partition, ids[11:], "cut in the middle"))
+    finish_item(sqlite_store, first.id)
 
     def done() -> list[bool]:
         with sqlite_store.reading() as r:
             return [item.done is not None for item in tasks.items_of(r, task.id)][:2]
 
-    session.sync()
     assert done() == [True, False]
     assert [session.partition.notes[int(id)] for id in ids[10:]] == [op.NONE_FITS, "cut in the middle"]
     session.do(op.assign(session.partition, ids[10:11], 1))
