@@ -118,7 +118,7 @@ def up_to_date(corpus: CorpusRecord) -> bool:
 def text_key(corpus: CorpusRecord) -> list[Any]:
     """Return JSON values that identify the sentences of a corpus; they are equal if the corpus is imported again."""
     unit = [] if corpus.unit is CodingUnit.SENTENCE else [corpus.unit.value]
-    return [corpus.report.get("digest", corpus.id), *_later(corpus.report.get("revisions", {})), *unit]
+    return [corpus.digest or corpus.id, *_later(corpus.report.get("revisions", {})), *unit]
 
 
 def _later(found: Mapping[str, int]) -> list[list[Any]]:
@@ -324,7 +324,7 @@ def batches(articles: Iterator[Article]) -> Iterator[list[Article]]:
 def _result(record: CorpusRecord) -> dict[str, Any]:
     counts = {name: getattr(record, name) for name in ("articles", "sections", "paragraphs", "sentences")}
     report: dict[str, Any] = {name: dict(record.report.get(name, {})) for name in ("skipped", "changed", "notes")}
-    report |= {"digest": record.report.get("digest", ""), REPORTED: dict(record.report.get(REPORTED, {}))}
+    report |= {"digest": record.digest, REPORTED: dict(record.report.get(REPORTED, {}))}
     return {"corpus": record.name, "corpus_id": record.id, **counts, **report}
 
 

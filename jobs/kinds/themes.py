@@ -97,7 +97,7 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     if len(articles) < corpus.articles:
         inputs["articles"] = [article.id for article in articles]
     if IMPORTED_DIGEST in corpus.report or (waves_of(corpus) and len(articles) == corpus.articles):
-        inputs["text"] = corpus.report["digest"]
+        inputs["text"] = corpus.digest
     with store.reading() as r:
         earlier = None if args.article else _earlier(r, corpus)
         if earlier is not None:

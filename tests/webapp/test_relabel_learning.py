@@ -155,6 +155,8 @@ def test_predictions_are_confirmed_corrected_and_exported(
     at = open_page("code", view="Label the rest", labelling="mine")
     assert not at.exception and [metric.label for metric in at.metric] == ["Accuracy", "Macro F1"]
     assert all("[" in metric.value for metric in at.metric), "with their intervals"
+    by_code = next(d.value for d in at.dataframe if "Precision" in d.value.columns)
+    assert len(by_code) == 4 and by_code["F1"].str.fullmatch(r"1?\.\d{3} \[1?\.\d{3}, 1?\.\d{3}\]").all()
     at = press(at, "Check unsure predictions")
     state, queue = (at.session_state[f"code_{name}_{record.id}"] for name in ("state", "unit"))
     assert not at.exception and queue.name == UNSURE_QUEUE and len(queue.ids) == 40

@@ -198,7 +198,7 @@ def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: Run
     p = "< 0.001" if found.p < 0.001 else f"= {found.p:.3f}"
     n = int(found.counts.sum())
     counted = f"{n:,} combinations of text, theme and category" if once else count(n, "unit")
-    test = f"chi-square {found.chi_square:,.1f} with {found.degrees:,} degrees of freedom, p {p}"
+    test = f"chi-square {found.chi_square:,.1f} with {count(found.degrees, 'degree')} of freedom, p {p}"
     coded = int((of.labels[of.once] >= 0).sum())
     if coded < len(of.once):
         counted = f"{coded:,} of {count(len(of.once), 'unit')} have a code or theme{_few(of, columns)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ import streamlit as st
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.learning import dismiss_new_theme, in_no_new_theme
 from themescope.core.labelling.partition import UNASSIGNED, Partition, free_name
-from themescope.core.labelling.prediction import LEAST, PredictionReport, next_sentences
+from themescope.core.labelling.prediction import LEAST, CodePrecision, PredictionReport, next_sentences
 from themescope.core.records.answers import LocatedSentence
 from themescope.core.records.stored import PredictionRecord
 from themescope.core.types import Estimate, Floats, Ids, Matrix
@@ -53,7 +53,7 @@ class _Predicted:
     probabilities: npt.NDArray[np.float32]
     every: npt.NDArray[np.float32]
     """Probabilities of all units that nobody coded; a gold coding has the units of its sample alone."""
-    report: dict[str, Any]
+    report: PredictionReport
 
 
 def show(state: RelabelState) -> None:
@@ -155,7 +155,7 @@ def _open(state: RelabelState, record: PredictionRecord) -> _Predicted:
         judged = judged_sentences(r, state.record, state.partition)
     left = ~np.isin(ids, judged)
     kept = left & np.isin(ids, state.partition.ids)
-    return _Predicted(record, ids[kept], probabilities[kept], probabilities[left], dict(record.report))
+    return _Predicted(record, ids[kept], probabilities[kept], probabilities[left], _report(record.report))
 
 
 def suggestions(state: RelabelState, ids: Ids) -> dict[int, tuple[int, float]]:
@@ -186,13 +186,13 @@ def unsure(state: RelabelState) -> list[tuple[int, str]]:
 
 
 def _quality(state: RelabelState, found: _Predicted) -> None:
-    report = _report(found.report)
+    report = found.report
     names = {number: cluster.name for number, cluster in state.partition.clusters.items()}
     left, right = st.columns(2)
     left.metric("Accuracy", with_interval(report.accuracy))
     right.metric("Macro F1", with_interval(report.macro_f1))
     more = max(20, 10 * round(found.record.labels / 20))
-    sure, held = (found.every >= _SURE).any(axis=1), report.right[report.confidence >= _SURE]
+    sure, held = found.every.max(axis=1, initial=0) >= _SURE, report.right[report.confidence >= _SURE]
     told = "People have coded all of them since then."
     if len(sure):
         told = f"{sure.sum():,} of {count(len(sure), 'prediction')} have a probability of {100 * _SURE:.0f} % or more"
@@ -204,16 +204,15 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
     )
     page_link("estimates", "Estimate shares", view={"labellings": [state.record.name]})
     with st.expander("By code, confusions and learning curve", icon=":material/monitoring:"):
-        rows = [row for row in found.report["codes"] if row["code"] in names]
-        draw_table(
-            {
-                "Code": [names[row["code"]] for row in rows],
-                "Coded units": [row["labels"] for row in rows],
-                **{title: [_cell(row[title.lower()]) for row in rows] for title in ("Precision", "Recall", "F1")},
-            }
-        )
+        rows = [
+            (names[row.code], row.labels, *map(_cell, (row.precision, row.recall, row.f1)))
+            for row in report.codes
+            if row.code in names
+        ]
+        titles = ("Code", "Coded units", "Precision", "Recall", "F1")
+        draw_table({title: [row[place] for row in rows] for place, title in enumerate(titles)})
         _confusions(found, names)
-        curve = np.array(found.report["curve"], np.float64)
+        curve = np.array(report.curve, np.float64)
         figure = go.Figure(go.Scatter(x=curve[:, 0], y=curve[:, 1], mode="lines+markers"))
         figure.update_layout(
             height=220, margin={"t": 10, "b": 40, "l": 50, "r": 10}, xaxis_title="Coded units", yaxis_title="Accuracy"
@@ -222,7 +221,7 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
 
 
 def _confusions(found: _Predicted, names: dict[int, str]) -> None:
-    table = np.array(found.report["confusion"])
+    table = found.report.confusion
     pairs = [(int(table[i, j]), i, j) for i in range(len(table)) for j in range(len(table)) if i != j and table[i, j]]
     name = [names.get(code, _GONE) for code in found.record.codes]
     listed = sorted(pairs, reverse=True)[:10]
@@ -261,20 +260,24 @@ def _files(state: RelabelState) -> None:
                 switch_page("code", compare_queries.edit_view(made.name))
 
 
-def _report(values: dict[str, Any]) -> PredictionReport:
+def _report(values: Mapping[str, Any]) -> PredictionReport:
     def estimate(one: dict[str, Any]) -> Estimate:
         value, low, high = (np.nan if one[name] is None else one[name] for name in ("value", "low", "high"))
         return Estimate(value, low, high, one["n"])
 
     return PredictionReport(
-        estimate(values["accuracy"]), estimate(values["macro_f1"]), (), values["calibration_error"],
-        np.array(values["confusion"]), np.array(values["confidence"]), np.array(values["right"], bool),
-        tuple(map(tuple, values["curve"])),
+        estimate(values["accuracy"]), estimate(values["macro_f1"]),
+        tuple(
+            CodePrecision(row["code"], row["labels"], *(estimate(row[name]) for name in ("precision", "recall", "f1")))
+            for row in values["codes"]
+        ),
+        values["calibration_error"], np.array(values["confusion"]), np.array(values["confidence"]),
+        np.array(values["right"], bool), tuple(map(tuple, values["curve"])),
     )  # fmt: skip
 
 
-def _cell(one: dict[str, Any]) -> str:
-    return "–" if one["value"] is None else f"{one['value']:.2f} [{one['low'] or 0:.2f}, {one['high'] or 0:.2f}]"
+def _cell(one: Estimate) -> str:
+    return "–" if np.isnan(one.value) else with_interval(one)
 
 
 # Sentences of later waves in a labelling: the offer to add them, their predicted codes, and what is new among them
@@ -283,7 +286,6 @@ ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY = "N", "Shift+N", "H"
 _FEWEST = 3
 """Fewest sentences without a label of a new theme that is offered."""
 _EXAMPLES, _MAX_TEXT = 5, 300
-_GONE_SINCE = "a deleted code"
 
 
 def offer_new(state: RelabelState, *, hint: bool = True) -> None:
@@ -316,13 +318,10 @@ class _Wave:
     record: PredictionRecord
     ids: Ids
     probabilities: Floats
+    fits: npt.NDArray[np.bool_]
+    """(n,) whether a sentence fits a code."""
     candidates: Sequence[tuple[str, Ids]]
     """Name and sentences of the new themes that are neither created nor dismissed."""
-
-    @property
-    def unusual(self) -> int:
-        """Number of sentences that fit no code."""
-        return int(np.isin(self.ids, self.record.report["unusual"]).sum())
 
 
 def show_new(state: RelabelState) -> None:
@@ -338,7 +337,7 @@ def show_new(state: RelabelState) -> None:
         with st.container(border=True, key=f"code_wave_{wave.record.id}"):
             st.markdown(
                 f"**New in “{plain(wave.record.wave)}”:** {count(len(wave.ids), 'unit')} without a code. "
-                f"{len(wave.ids) - wave.unusual:,} have a predicted code, {wave.unusual:,} fit no code."
+                f"{wave.fits.sum():,} have a predicted code, {(~wave.fits).sum():,} fit no code."
             )
             if wave.candidates:
                 _candidate(state, wave, keys=place == 0)
@@ -353,7 +352,8 @@ def _open_queue(partition: Partition, record: PredictionRecord) -> _Wave:
     found = [(str(one["name"]), np.array(one["sentences"], np.int64)) for one in record.report["candidates"]]
     left = [(name, new[~np.isin(new, closed)]) for name, new in found]  # the central ones first
     offered = [(name, new) for name, new in left if len(new) >= _FEWEST]
-    return _Wave(record, ids[kept], probabilities[kept].astype(np.float64), offered)
+    fits = ~np.isin(ids[kept], record.report["unusual"])
+    return _Wave(record, ids[kept], probabilities[kept].astype(np.float64), fits, offered)
 
 
 def _candidate(state: RelabelState, wave: _Wave, keys: bool) -> None:
@@ -410,7 +410,6 @@ def _predicted(state: RelabelState, wave: _Wave) -> None:
     names = {number: cluster.name for number, cluster in state.partition.clusters.items()}
     best = wave.probabilities.max(axis=1)
     codes = np.array(wave.record.codes)[wave.probabilities.argmax(axis=1)]
-    fits = ~np.isin(wave.ids, wave.record.report["unusual"])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if st.button(
             "Check them", icon=":material/rule:", key=f"code_wave_check_{wave.record.id}",
@@ -418,7 +417,7 @@ def _predicted(state: RelabelState, wave: _Wave) -> None:
         ):  # fmt: skip
             switch_page("code", compare_queries.unit_view(state.record.name, f"{WAVE_QUEUE}{wave.record.wave}"))
         least = st.slider("Least probability", 0.0, 1.0, 0.8, 0.01, key=f"code_wave_least_{wave.record.id}", width=260)
-        sure = np.flatnonzero((best >= least) & fits & np.isin(codes, list(names)))
+        sure = np.flatnonzero((best >= least) & wave.fits & np.isin(codes, list(names)))
         st.button(
             f"Assign the {count(len(sure), 'unit')} that are at least so sure", icon=":material/playlist_add_check:",
             key=f"code_wave_assign_{wave.record.id}", disabled=state.read_only or not len(sure),
@@ -431,7 +430,7 @@ def _predicted(state: RelabelState, wave: _Wave) -> None:
     )
 
     def row(sentence: LocatedSentence, at: int) -> tuple[Any, ...]:
-        return *place_cells(sentence), names.get(int(codes[at]), _GONE_SINCE), round(float(best[at]), 4), bool(fits[at])
+        return *place_cells(sentence), names.get(int(codes[at]), _GONE), round(float(best[at]), 4), bool(wave.fits[at])
 
     def table() -> str:
         lines = [line for part in sentence_parts(queries.store(), wave.ids, row) for line in part]
