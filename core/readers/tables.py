@@ -648,7 +648,7 @@ def likely_columns(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> lis
     def letters(place: int, name: str) -> tuple[int, bool]:
         different = {row[place].strip() for row in rows[:SAMPLE_ROWS] if isinstance(row[place], str)}
         texts = [t for t in different if not (_ADDRESS.fullmatch(t) or _is_data(t) or any(f.reads(t) for f in DATES))]
-        weight = _NAMED if name.lower() in TEXT_NAMES else 1
+        weight = _NAMED if name.lower().rpartition(".")[2] in TEXT_NAMES else 1
         several = 2 * sum(" " in text for text in texts) > len(texts)
         return weight * sum(1 for text in texts for ch in text if ch.isalpha()), several
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from themescope.core.config import option
 from themescope.core.errors import ReadError
 from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentReader
-from themescope.core.readers.documents.turns import Layout, Turn
+from themescope.core.readers.documents.turns import Layout, Turn, with_times
 from themescope.core.readers.plain_text import TextConfig, text_lines
 from themescope.core.readers.streams import FileHead
 from themescope.core.readers.streams import head as first_bytes
@@ -26,13 +26,18 @@ _CUE_TIME = re.compile(
 _SUBTITLES = re.compile(
     r"\ufeff?(?:WEBVTT\b|\[Script Info\]|\s*(?:\d+\s*\n)?\d{1,2}:\d{2}:\d{2}[.,]\d{1,3}(?:\s*-->|,\d{1,2}:\d{2}:))"
 )
+_NAMED_CUE = re.compile(r'\d+\s+"([^"\n]+)"(?:\s*\(\d+\))?')
+"""What Webex writes above the time: the number, the speaker and an id."""
+_SOUND = re.compile(r"(?:\[[^\[\]]*\]|\([^()a-z]*\)|[♪♫][^♪♫]*[♪♫]?|\s)+")
 _VOICE = re.compile(r"<v(?:\.[\w.]*)?\s+([^>]*)>")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.]*>|\{\\[^{}]*\}")
 _TABLE = re.compile(r"start\tend\ttext\n\d")
 _SCALAR = r'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+|\{[^{}]*\})'
 _JSON = re.compile(
     rf'\s*\{{(?:\s*"\w+"\s*:\s*{_SCALAR}\s*,)*\s*"(?:segments|transcription)"\s*:\s*\[\s*\{{\s*"'
-    r'|\s*\[\s*\{(?=[^{}]*"start"\s*:\s*\d+\.\d)(?=[^{}]*"end"\s*:\s*\d+\.\d)(?=[^{}]*"text"\s*:)'
+    r'|\s*\{(?=.*"(?:utterances|transcripts)"\s*:\s*\[\s*\{)'
+    r'|\s*\[\s*\{(?=[^{}]*"start"\s*:\s*\d+\.\d)(?=[^{}]*"end"\s*:\s*\d+\.\d)(?=[^{}]*"text"\s*:)',
+    re.DOTALL,
 )
 _MOST_TEXT = 4_000_000
 """Characters of a transcript that may stand before its segments."""
@@ -82,7 +87,7 @@ class Transcript(DocumentReader):
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""
-        lines = [line for _, line in text_lines(path, report, self.config.encoding, self.account)]
+        lines = with_times([line for _, line in text_lines(path, report, self.config.encoding, self.account)])
         layout = Layout(lines)
         self.account.notes["speakers"] = ", ".join(sorted(layout.speakers)) or "none"
         yield Document("", self._blocks(lines, layout))
@@ -111,7 +116,7 @@ def recognises(head: FileHead) -> bool:
     """Return whether the lines of a text begin with speakers or times."""
     if head.suffix in (".md", ".markdown", ".html", ".htm", ".csv", ".tsv") or not head.text:
         return False
-    return Layout(head.text.split("\n")[:2_000]).found
+    return Layout(with_times(head.text.split("\n")[:2_000])).found
 
 
 # --- subtitles --------------------------------------------------------------------------------------------------------
@@ -134,23 +139,35 @@ class Subtitles(DocumentReader):
         yield Document("", self._blocks(cues))
 
     def _cues(self, text: str) -> Iterator[Turn]:
-        for number, block in enumerate(re.split(r"\n[ \t]*\n", text.lstrip("\ufeff")), start=1):
+        text = text.lstrip("\ufeff")
+        last: list[str] = []
+        between = r"\n{2,}" if text.startswith("WEBVTT") else r"\n[ \t]*\n"  # a blank line may stand in a cue of WebVTT
+        for number, block in enumerate(re.split(between, text), start=1):
             lines = [line.strip() for line in block.strip().split("\n")]
             at = next((place for place, line in enumerate(lines[:3]) if _CUE_TIME.match(line)), -1)
             if at < 0:
                 if block.strip() and not (number == 1 and block.lstrip().startswith("WEBVTT") and len(lines) == 1):
                     self.account.skip("block without a time", f"block {number:,}", " ".join(lines))
                 continue
-            if at and not lines[at - 1].isdecimal():
+            who = _NAMED_CUE.fullmatch(lines[at - 1]) if at else None
+            if at and not who and not lines[at - 1].isdecimal():
                 self.account.skip("name of a cue", f"block {number:,}", lines[at - 1])
             time = _CUE_TIME.match(lines[at])
             begin = time[1].replace(",", ".") if time else ""
-            spoken = lines[at + 1 :]
+            spoken = [*filter(None, lines[at + 1 :])]
+            again = bool(last) and [_plain(line) for line in spoken[:1]] == last[-1:]
+            last = [*map(_plain, spoken)]
+            if again:  # captions that roll up show the line above once more
+                self.account.skip("line of the cue before, shown again", f"block {number:,}", last[0])
+                spoken = spoken[1:]
+            if spoken and _SOUND.fullmatch(" ".join(map(_plain, spoken))):
+                self.account.skip("sound or music", f"block {number:,}", " ".join(last))
+                continue
             if sum(bool(_DASH.match(line)) for line in spoken) > 1:  # several people speak
                 for line in spoken:
                     yield Turn(_voice(line), begin, _plain(_DASH.sub("", line, count=1)))
             elif spoken:
-                yield Turn(_voice(" ".join(spoken)), begin, _plain("\n".join(spoken)))
+                yield Turn(who[1] if who else _voice(" ".join(spoken)), begin, _plain("\n".join(spoken)))
 
     def _blocks(self, cues: list[Turn]) -> Iterator[Block]:
         ends = sum(bool(_END.search(cue.text)) for cue in cues)
@@ -179,12 +196,17 @@ def _segments(path: Path, text: str) -> list[Turn]:
         return []
     try:
         found = json.loads(text)
-        found = {"segments": found} if isinstance(found, list) else found
-        given = [(one.get("speaker") or "", float(one["start"]), str(one["text"])) for one in found.get("segments", ())]
+        found = {"segments": found} if isinstance(found, list) else {**found, **(found.get("results") or {})}
+        given = [(one.get("speaker"), float(one["start"]), str(one["text"])) for one in found.get("segments", ())]
         given += [("", one["offsets"]["from"] / 1000, str(one["text"])) for one in found.get("transcription", ())]
+        for one in () if given else found.get("utterances") or ():  # AssemblyAI counts milliseconds, Deepgram seconds
+            said, scale = (one["text"], 1_000) if "text" in one else (one["transcript"], 1)
+            given.append((one.get("speaker"), float(one["start"]) / scale, str(said)))
+        if not given:  # Amazon Transcribe
+            return [Turn("", "", one["transcript"]) for one in found.get("transcripts", ())]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ReadError(path, f"its segments are damaged ({error}).", advice="Save the transcript again.") from None
-    return [Turn(str(speaker), _clock(start), said.strip()) for speaker, start, said in given]
+    return [Turn("" if who is None else str(who), _clock(start), said.strip()) for who, start, said in given]
 
 
 def _dialogue(text: str) -> list[Turn]:
@@ -225,6 +247,7 @@ def _plain(text: str) -> str:
 def are_subtitles(head: FileHead) -> bool:
     """Return whether a text begins with a cue of SRT, is WebVTT, or has the segments of Whisper."""
     text = head.text.replace("\r\n", "\n")
-    if re.match(r'\s*\{\s*"(?:text|task|language)"\s*:', text) and '"segments"' not in text:
+    written = re.match(r'\s*\{\s*"(?:text|task|language|id|metadata|jobName)"\s*:', text)
+    if written and len(head.data) >= 1 << 16 and '"segments"' not in text:
         text = first_bytes(head.path, _MOST_TEXT).decode("utf-8", "replace")
     return bool(_SUBTITLES.match(text) or _TABLE.match(text) or _JSON.match(text))

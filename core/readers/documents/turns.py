@@ -26,7 +26,7 @@ _DATE = (
 )
 _WHEN = (
     rf"(?:{_CLOCK},\s{_DATE}|{_DATE}(?:\s?г\.)?(?:[,،]\s*|\s+|T)(?:(?:klo|kl\.?|at|um|à|a las|в)\s+)?(?:{_HALF}\s?)?"
-    rf"(?:\d{{1,2}}[.:]\d{{2}}(?:[.:]\d{{2}}(?:[.,]\d{{3,6}})?)?)(?:\s?{_HALF})?|{_CLOCK}(?:\s?{_HALF})?)"
+    rf"(?:\d{{1,2}}[.:]\d{{2}}(?:[.:]\d{{2}}(?:[.,]\d{{3,6}})?)?)(?:\s?{_HALF})?|(?:{_HALF}\s?)?{_CLOCK}(?:\s?{_HALF})?)"
 )
 _DATED = re.compile(_DATE)
 _SPAN = rf"{_WHEN}(?:\s*(?:-|–|-->)\s*{_WHEN})?"
@@ -49,6 +49,10 @@ _FROM_PROGRAM = re.compile(r":\s\u200e(?![^\W\d_a-z]{4,}:)")
 _TABBED = re.compile(r"(\S[^\n\t]{0,59}?)\s*\t+(.*)", re.DOTALL)
 _FROM = re.compile(r"From\s+(.+?)(?:\s+to\s+.+)?\Z")
 _NAME_TIME_TEXT = re.compile(rf"(?:\*\*)?([^\s*\[][^\n*\[\]]{{0,59}}?)(?:\*\*)?\s+\[({_SPAN})\]:?\s+(\S.*)", re.DOTALL)
+_NAME_IN_BRACKETS = re.compile(rf"\[([^\[\]\n]{{1,60}})\]\s+\[?({_SPAN})\]?\s*(.*)", re.DOTALL)
+_ONLY_TIME = re.compile(rf"[\[(]?{_SPAN}[\])]?")
+_DAY = re.compile(rf"-*\s*{_DATE}\s*(?:\(?[^\W\d_]{{1,12}}\.?\)?)?\s*-*")
+"""A line with a date alone, which chats write where a day begins."""
 _NAME_AND_TIME = re.compile(rf"(\S.{{0,59}}?),?(\s+)[\[(]?({_SPAN})[\])]?\s*:?\s*\Z")
 _INSIDE = re.compile(rf"(?=\[{_SPAN}\] ?[^\W\d_][^\n:<>\[\]{{}}|=,;!?/\\\"“”]{{0,39}}?:\s)")
 _STAMP_INSIDE = re.compile(rf" ?\[{_CLOCK}(?:\s?{_HALF})?\]| ?#\d{{1,2}}:\d{{2}}:\d{{2}}(?:-\d{{1,3}})?#")
@@ -138,6 +142,9 @@ def _head_of(line: str) -> _Head | None:
     stamped = _STAMPED.match(line)
     time = " ".join(next(filter(None, stamped.groups()[:3])).split()) if stamped else ""
     rest = stamped[4].strip() if stamped else line
+    if (bracketed := _NAME_IN_BRACKETS.match(line)) and not _ONLY_TIME.fullmatch(bracketed[1]):
+        name, when, said = bracketed.groups()
+        return _Head(name, when, said, line, alone=not said) if _is_name(name) else None
     if nick := _NICK.match(rest):
         return _Head(nick[1].strip(), time, nick[2], rest)
     of_chat = bool(time and _DATED.search(time))
@@ -193,6 +200,15 @@ def _is_name_alone(text: str) -> bool:
     return not any(map(_is_lower, _ABOUT.sub("", text).split())) and (len(text) < 4 or text[-1] not in ".!?…")
 
 
+def with_times(lines: list[str]) -> list[str]:
+    """Return lines with every time that stands alone below a name beside that name, and a blank line in its place."""
+    found = list(lines)
+    for place, line in enumerate(lines[1:], 1):
+        if line.strip() and _ONLY_TIME.fullmatch(line.strip()) and _is_name_alone(above := lines[place - 1].strip()):
+            found[place - 1 : place + 1] = f"{above}  {line.strip()}", ""
+    return found
+
+
 def divided(text: str) -> list[str]:
     """Return the parts of a line in which a time and a name stand inside."""
     return [part for part in _INSIDE.split(text) if part.translate(_MARKS).strip()] or [text]
@@ -239,8 +255,10 @@ class Layout:
         nicks = [] if 20 * tags > len(texts) else [found[1].strip() for text in said if (found := _NICK.match(text))]
         often = {name for name, count in names.items() if count > 1}
         repeated = sum(count for name, count in sure.items() if count > 1)
+        below = sum(head.sure and bool(head.speaker) and not head.text.strip() for head in heads)
+        begun = len(texts) - below  # the line below a name that stands alone begins with none
         by_name = len(texts) >= 3 and len(sure) > 1 and any(count > 1 for count in sure.values()) and (
-            sure.total() >= 0.6 * len(texts) if len(often & sure.keys()) < 2 else repeated >= max(4, 0.3 * len(texts))
+            sure.total() >= 0.6 * begun if len(often & sure.keys()) < 2 else repeated >= max(4, 0.3 * len(texts))
         )  # fmt: skip
         by_name = by_name and 2 * len({*map(str.lower, sure)} & _FIELDS) < len(sure)
         marked = max(len(timed), len(nicks))
@@ -261,7 +279,7 @@ class Layout:
             names = Counter({name: names[name] for name in names if name in beside})
         self._every = chat or names.total() >= 0.8 * len(texts)
         """Whether almost every line begins with a name."""
-        capital = {name for name in sure if names.total() >= 0.6 * len(texts) and _is_name_alone(name)}
+        capital = {name for name in sure if names.total() >= 0.6 * begun and _is_name_alone(name)}
         self.speakers = frozenset(
             name for name in (names if self._every else often | capital) if not self._is_message(name, names)
         )
@@ -284,6 +302,8 @@ class Layout:
             return Turn("", "", rest), True
         if self._nicks and (said := _ACTION.match(rest)):
             return Turn(said[1], head.time if head else "", said[2]), True
+        if self._all_timed and _DAY.fullmatch(line.strip()):
+            return Turn("", "", line.strip()), True
         # Where messages have dates, a line that begins with a time alone is part of one: “7:30 at the stop”.
         if head is None or (self._all_timed and not (_DATED.search(head.time) if self._chat else head.time)):
             told = _NOTICE.fullmatch(line.strip()[:_LONGEST])
@@ -306,6 +326,8 @@ class Layout:
         if not turn.speaker and self._is_event(turn.text):
             return PROGRAM
         nobody = new and not turn.speaker
+        if nobody and _DAY.fullmatch(turn.text):
+            return PROGRAM
         if nobody and (self._chat and not _COLONS.search(turn.text) if turn.time else _NOTICE.fullmatch(turn.text)):
             return PROGRAM
         if self._chat and _EMPTY.fullmatch(turn.text.translate(_MARKS).strip()):
@@ -394,6 +416,10 @@ def messages_of(rows: Sequence[tuple[int, Any]], account: ReadAccount) -> list[t
     found = []
     for number, row in rows:
         rest: dict[str, Any] = dict(row) if isinstance(row, dict) else {}
+        if isinstance(body := rest.get("content"), dict) and {"sender", "origin_server_ts"} <= rest.keys():  # Matrix
+            when = datetime.fromtimestamp(rest.pop("origin_server_ts") / 1000, UTC).isoformat(timespec="seconds")
+            kind = "message" if rest.pop("type", "") == "m.room.message" else "service"
+            rest |= {"type": kind, "from": rest.pop("sender"), "date": when, "content": body.get("body", "")}
         author, ts = rest.get("author"), str(rest.pop("ts", ""))
         known = isinstance(author, dict) and {"content", "timestamp"} <= rest.keys()
         if not known and not (rest.get("type") in ("message", "service") and (ts or "date" in rest)):

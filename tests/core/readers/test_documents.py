@@ -240,6 +240,20 @@ TALKS = {
         ("Ada", "2024-01-01 09:00:00,123", "late"),
         ("Bea", "2024-01-01 09:00:01,456", "yes"),
     ],
+    "[Ada Lee] 09:12:01\nLate.\n\n[Bea] 09:12:20\nYes.\n": [
+        ("Ada Lee", "09:12:01", "Late."),
+        ("Bea", "09:12:20", "Yes."),
+    ],
+    "Ada Lee\n00:03\nLate.\n\nBea\n00:21\nYes.\n": [("Ada Lee", "00:03", "Late."), ("Bea", "00:21", "Yes.")],
+    "[홍길동] [오후 3:04] 늦어요.\n[김철수] [오후 3:05] 네.\n": [
+        ("홍길동", "오후 3:04", "늦어요."),
+        ("김철수", "오후 3:05", "네."),
+    ],
+    "Präsidentin Bas:\nWir beginnen.\n\nDr. Ada Lee (SPD):\nZu spät.\n\nPräsidentin Bas:\nDanke.\n": [
+        ("Präsidentin Bas", None, "Wir beginnen."),
+        ("Dr. Ada Lee (SPD)", None, "Zu spät."),
+        ("Präsidentin Bas", None, "Danke."),
+    ],
     "<Ada> the bus\n<Bea> is late\n": [("Ada", None, "the bus"), ("Bea", None, "is late")],
     "A: Why?\nB: So. Note: this.\nA: I see.\nB: Yes.\n": [
         ("A", None, "Why?"),
@@ -414,6 +428,14 @@ DISCORD = [
         [("Default", "So late.", "Ada"), ("Reply", "Full.", "Bea"), ("GuildMemberJoin", "Joined the server.", "Cem")], 1
     )
 ]
+MATRIX = [
+    {"type": kind, "sender": who, "origin_server_ts": at, "content": {"body": text}}
+    for kind, who, at, text in (
+        ("m.room.message", "Ada", 1704103260000, "So late."),
+        ("m.room.member", "Cem", 1704103270000, "x"),
+        ("m.room.message", "Bea", 1704103320000, "Full."),
+    )
+]
 META = {
     "participants": [{"name": "Ada"}, {"name": "Bea"}],
     "messages": [
@@ -430,6 +452,7 @@ CHATS = {
     "Telegram": ("a.json", json.dumps({"name": "Bus", "messages": TELEGRAM}).encode(), "Full."),
     "Telegram, all chats": ("a.json", json.dumps(ALL_CHATS, indent=1).encode(), "Full."),
     "Slack": ("a.zip", made(DAY), "@Ada: see the stop & go."),
+    "Matrix": ("a.json", json.dumps({"room_name": "Bus", "messages": MATRIX}).encode(), "Full."),
     "Meta": ("message_1.json", json.dumps(META).encode(), "Full ä."),
     "Discord": ("a.json", json.dumps({"guild": {}, "messages": DISCORD}).encode(), "Full."),
 }
@@ -442,7 +465,10 @@ def test_messages_in_json_have_speakers_times_and_replies(name, tmp_path):
     (one, two), columns = turns(article), article.sentence_values
     assert (one[0], two[0], one[2].endswith("late."), two[2]) == ("Ada", "Bea", True, second)
     assert one[1].startswith("2024-01-01T10:01:00") and two[1].startswith("2024-01-01T10:02:00")
-    assert name in ("Discord", "Meta") or columns["reply to"] == [None, {"Slack": "1704103260.000200"}.get(name, 2)]
+    assert name in ("Discord", "Matrix", "Meta") or columns["reply to"] == [
+        None,
+        {"Slack": "1704103260.000200"}.get(name, 2),
+    ]
     assert "text_entities" not in columns
     skipped = (account.skipped["message of the program"], account.skipped["no text"])
     assert skipped == (name != "Meta", "Tele" in name or name == "Meta")
@@ -467,6 +493,31 @@ def test_what_nobody_said_in_a_chat_is_listed(tmp_path):
 
 SPOKEN = {
     "a.sbv": "0:00:00.599,0:00:04.160\nThe bus\nis late.\n\n0:00:04.160,0:00:08.000\nAlways.\n",
+    "rolling.vtt": "WEBVTT\n\n0:00:00.590 --> 0:00:02.000\n \nThe<0:00:01.000><c> bus</c>\n\n"
+    "0:00:02.000 --> 0:00:02.010\nThe bus\n \n\n0:00:02.010 --> 0:00:03.000\nThe bus\nis late.\n\n"
+    "0:00:03.000 --> 0:00:04.000\n[music]\n\n0:00:04.160 --> 0:00:05.000\nAlways.\n",
+    "deepgram.json": json.dumps(
+        {
+            "metadata": {},
+            "results": {
+                "channels": [],
+                "utterances": [
+                    {"start": 0.59, "speaker": 0, "transcript": "The bus is late."},
+                    {"start": 4.16, "speaker": 1, "transcript": "Always."},
+                ],
+            },
+        }
+    ),
+    "assembly.json": json.dumps(
+        {
+            "id": "x",
+            "words": [{"text": "The"}],
+            "utterances": [
+                {"start": 590, "speaker": "A", "text": "The bus is late."},
+                {"start": 4160, "speaker": "B", "text": "Always."},
+            ],
+        }
+    ),
     "a.ass": "[Script Info]\nTitle: x\n\n[Events]\nFormat: Layer, Start, End, Style, Name, Text\n"
     "Comment: 0,0:00:00.00,0:00:01.00,Default,,x\n"
     "Dialogue: 0,0:00:00.59,0:00:04.16,Default,,The bus\\N{\\i1}is{\\i0} late.\n"
@@ -475,11 +526,20 @@ SPOKEN = {
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_subtitles_of_youtube_and_substation_are_read(name, tmp_path):
+def test_subtitles_and_speech_of_other_programs_are_read(name, tmp_path):
     (article,), _ = read(write(tmp_path, name, SPOKEN[name].encode()))
     said = turns(article)
+    assert {"speaker"} & {*article.sentence_values} == ({"speaker"} if name.endswith("json") else set())
     assert [text.split() for *_, text in said] == [["The", "bus", "is", "late."], ["Always."]]
-    assert [time[:9] for _, time, _ in said] == ["0:00:00.5", "0:00:04.1"]
+    assert [time.rpartition(":")[2].lstrip("0")[:2] for _, time, _ in said] == [".5", "4."]
+
+
+def test_names_above_cues_of_webex_are_speakers(tmp_path):
+    cues = ('1 "Ada Lee" (3)\n00:00:00.000 --> 00:00:03.000\nLate.', '2 "Bea" (4)\n00:00:03.000 --> 00:00:05.000\nYes.')
+    text = "\n\n".join(("WEBVTT", *cues))
+    (article,), account = read(write(tmp_path, "a.vtt", text.encode()))
+    assert turns(article) == [("Ada Lee", "00:00:00.000", "Late."), ("Bea", "00:00:03.000", "Yes.")]
+    assert not account.skipped
 
 
 def test_a_chat_of_telegram_in_html_says_what_to_export(tmp_path):
