@@ -64,14 +64,23 @@ def _plain(match: re.Match[str]) -> float | None:
 
 
 def _parsed_moment(match: re.Match[str]) -> float | None:
-    """Return the time of the named groups year, month, day, hour, minute, second, fraction and zone."""
-    found = {name: part for name, part in match.groupdict().items() if part}
+    """Return the time of the named groups year, month, day, hour, minute, second, fraction, half and zone.
+
+    Years of two digits are those from 1970 to 2069.
+    """
+    found = {name.rstrip("2"): part for name, part in match.groupdict().items() if part}
     month = found.get("month", "1")
     hour, minute, second = (int(found.get(name, 0)) for name in ("hour", "minute", "second"))
+    if half := found.get("half"):
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half.lower() == "p" else 0)
+    year = int(found["year"])
+    year += 0 if len(found["year"]) > 2 else 2000 if year < 70 else 1900
     fraction = int(found.get("fraction", "0")[:6].ljust(6, "0"))
     try:
         number = int(month) if month.isdigit() else _MONTHS[month[:3].lower()]
-        moment = datetime(int(found["year"]), number, int(found.get("day", 1)), hour, minute, second, fraction, UTC)
+        moment = datetime(year, number, int(found.get("day", 1)), hour, minute, second, fraction, UTC)
     except (ValueError, KeyError):
         return None
     past = moment - _EPOCH
@@ -100,13 +109,16 @@ def _offset(zone: str) -> int:
 
 
 _TIME = r"(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?)?"
+_HALF = r"(?:[ \u00a0\u202f]?(?P<half>[ap])\.?[ \u00a0]?m\b\.?)?"
 _ZONE = r"(?P<zone> ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?))"
-_CLOCK = rf"(?:,? +{_TIME}(?: ?(?:Z|UTC|GMT))?)?"
+_CLOCK = rf"(?:,? +{_TIME}{_HALF}(?: ?(?:Z|UTC|GMT))?)?"
 _NAMED = (
     r"(?P<month>Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
     r"|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
 )
 _DAY, _MONTH, _YEAR = r"(?P<day>\d\d?)", r"(?P<month>\d\d?)", r"(?P<year>\d{4})"
+_ANY_YEAR = r"(?P<year>\d{4}|(?<=/)\d\d)"
+_DOTTED = rf"(?:{_DAY}\.{_MONTH}\.{_YEAR}|(?P<day2>\d\d)\.(?P<month2>\d\d)\.(?P<year2>\d\d))"
 
 
 def _format(
@@ -135,9 +147,9 @@ NUMBERS = (
 DATES = (
     _format("iso", "date", rf"{_YEAR}-(?P<month>\d\d)(?:-(?P<day>\d\d)(?:[T ]{_TIME}{_ZONE}?)?)?"),
     _format("year/month/day", "date", rf"{_YEAR}[/.]{_MONTH}[/.]{_DAY}{_CLOCK}"),
-    _format("day.month.year", "date", rf"{_DAY}\.{_MONTH}\.{_YEAR}{_CLOCK}"),
-    _format("day/month/year", "date", rf"{_DAY}([/-]){_MONTH}\2{_YEAR}{_CLOCK}"),
-    _format("month/day/year", "date", rf"{_MONTH}([/-]){_DAY}\2{_YEAR}{_CLOCK}"),
+    _format("day.month.year", "date", rf"{_DOTTED}{_CLOCK}"),
+    _format("day/month/year", "date", rf"{_DAY}([/-]){_MONTH}\2{_ANY_YEAR}{_CLOCK}"),
+    _format("month/day/year", "date", rf"{_MONTH}([/-]){_DAY}\2{_ANY_YEAR}{_CLOCK}"),
     _format("day month year", "date", rf"(?:[a-z]{{3,9}},? )?{_DAY}(?:st|nd|rd|th)?[ -]{_NAMED}[ ,-]+{_YEAR}"
             rf"(?: {_TIME}(?P<zone> ?(?:UT|UTC|GMT|EST|EDT|CST|CDT|MST|MDT|PST|PDT|[+-]\d{{4}}))?)?"),
     _format("month day year", "date", rf"{_NAMED} {_DAY}(?:st|nd|rd|th)?,? {_YEAR}{_CLOCK}"),

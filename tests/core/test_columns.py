@@ -36,6 +36,11 @@ def profile(values: list[Value], declared: str = "") -> Profile:
         (["13/04/2020", "3/4/2020"], D),
         (["04/13/2020", "3/4/2020"], D),
         (["3/4/2020", "5/6/2020"], T),  # day or month first?
+        (["12/31/23, 10:15 PM", "1/5/24, 3:04\u202fAM"], D),
+        (["3/14/2023 9:00:00 a.m.", "3/15/2023 12:30 pm"], D),
+        (["14.03.23, 09:13:22", "16.03.2023"], D),
+        (["1.2.10", "1.10.2"], T),  # versions
+        (["20-12-31", "21-12-31"], T),  # which of them is the year?
         (["Tue, 6 Apr 1993 00:00:00 GMT", "7 April 1993"], D),
         (["March 3, 2020", "Apr 5, 2021"], D),
         ([datetime(2020, 1, 1), None], D),
@@ -70,6 +75,14 @@ def test_a_time_zone_counts() -> None:
     values: list[Value] = ["2020-01-01T01:00:00+01:00", "2020-01-01 00:00:00.25"]
     array = typed(values, D, profile(values).format)
     assert plain_values(D, array) == [datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, 0, 0, 0, 250_000, UTC)]
+
+
+def test_halves_of_the_day_and_years_of_two_digits() -> None:
+    values: list[Value] = ["12/31/99, 12:05 AM", "1/5/24, 12:05 PM", "1/5/24, 1:05 pm"]
+    found = plain_values(D, typed(values, D, profile(values).format))
+    noon = [datetime(2024, 1, 5, hour, 5, tzinfo=UTC) for hour in (12, 13)]
+    assert found == [datetime(1999, 12, 31, 0, 5, tzinfo=UTC), *noon]
+    assert profile(["12/31/23, 13:15 PM"]).type is T
 
 
 def test_a_summary_has_range_and_missing_values() -> None:
