@@ -302,7 +302,7 @@ class Layout:
             return Turn("", "", rest), True
         if self._nicks and (said := _ACTION.match(rest)):
             return Turn(said[1], head.time if head else "", said[2]), True
-        if self._all_timed and _DAY.fullmatch(line.strip()):
+        if self._all_timed and not self._chat and _DAY.fullmatch(line.strip()):
             return Turn("", "", line.strip()), True
         # Where messages have dates, a line that begins with a time alone is part of one: “7:30 at the stop”.
         if head is None or (self._all_timed and not (_DATED.search(head.time) if self._chat else head.time)):
