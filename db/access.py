@@ -208,7 +208,8 @@ def _hiding() -> sa.CompoundSelect[Any]:
 
     The latter are blind codings where the person has none, and no blind task is closed.
     """
-    of, item, c, person = t.task.c, t.task_item.c, t.labelling.c, sa.bindparam("person")
+    person: sa.BindParameter[Any] = sa.bindparam("person")
+    of, item, c = t.task.c, t.task_item.c, t.labelling.c
     open_ones = of.blind & of.closed.is_(None) & (item.person == person)
     left = sa.select(item.article_id).join(t.task, of.id == item.task_id).where(open_ones)
     corpora = sa.select(of.corpus_id).join(t.task_item, of.id == item.task_id).where(open_ones)

@@ -223,7 +223,7 @@ def _sparse_of(data: Any, indices: Any, starts: Any, shape: Any) -> Any:
     return matrix
 
 
-_ARRAYS = dict.fromkeys([np.ndarray, *np.sctypeDict.values()], _array_as_data)
+_ARRAYS: dict[Any, Any] = dict.fromkeys([np.ndarray, *np.sctypeDict.values()], _array_as_data)
 
 
 def _error_as_data(error: Exception) -> bytes:
