@@ -31,6 +31,7 @@ _NAMED_CUE = re.compile(r'\d+\s+"([^"\n]+)"(?:\s*\(\d+\))?')
 _SOUND = re.compile(r"(?:\[[^\[\]]*\]|\([^()a-z]*\)|[♪♫][^♪♫]*[♪♫]?|\s)+")
 _VOICE = re.compile(r"<v(?:\.[\w.]*)?\s+([^>]*)>")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.]*>|\{\\[^{}]*\}")
+_SCRIPT = "[Script Info]"
 _TABLE = re.compile(r"start\tend\ttext\n\d")
 _SCALAR = r'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+|\{[^{}]*\})'
 _JSON = re.compile(
@@ -130,7 +131,7 @@ class Subtitles(DocumentReader):
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""
         text = "\n".join(line for _, line in text_lines(path, report, self.config.encoding, self.account))
-        cues = _segments(path, text) or _dialogue(text) or list(self._cues(text))
+        cues = _segments(path, text) or list(self._dialogue(text) if text.startswith(_SCRIPT) else self._cues(text))
         layout = Layout(cue.text for cue in cues)
         if layout.found:
             texts, times = [cue.text for cue in cues], [cue.time for cue in cues]
@@ -168,6 +169,22 @@ class Subtitles(DocumentReader):
                     yield Turn(_voice(line), begin, _plain(_DASH.sub("", line, count=1)))
             elif spoken:
                 yield Turn(who[1] if who else _voice(" ".join(spoken)), begin, _plain("\n".join(spoken)))
+
+    def _dialogue(self, text: str) -> Iterator[Turn]:
+        """Yield the lines of Advanced SubStation Alpha (.ass, .ssa)."""
+        fields = ["layer", "start", "end", "style", "name", "l", "r", "v", "effect", "text"]
+        above, _, events = text.partition("[Events]")
+        for number, line in enumerate(events.split("\n"), above.count("\n") + 1):
+            kind, _, rest = line.partition(":")
+            if kind == "Format":
+                fields = [field.strip().lower() for field in rest.split(",")]
+                continue
+            cells = dict(zip(fields, rest.strip().split(",", len(fields) - 1), strict=False))
+            said = _plain(re.sub(r"\\[Nnh]", "\n", cells.get("text", "")))
+            if kind == "Dialogue":
+                yield Turn(cells.get("name") or cells.get("actor", ""), cells.get("start", ""), said)
+            elif said:
+                self.account.skip("comment", f"line {number:,}", said)
 
     def _blocks(self, cues: list[Turn]) -> Iterator[Block]:
         ends = sum(bool(_END.search(cue.text)) for cue in cues)
@@ -207,22 +224,6 @@ def _segments(path: Path, text: str) -> list[Turn]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ReadError(path, f"its segments are damaged ({error}).", advice="Save the transcript again.") from None
     return [Turn("" if who is None else str(who), _clock(start), said.strip()) for who, start, said in given]
-
-
-def _dialogue(text: str) -> list[Turn]:
-    """Return the lines of Advanced SubStation Alpha (.ass, .ssa), none of another file."""
-    if not text.lstrip("\ufeff").startswith("[Script Info]"):
-        return []
-    found, fields = [], ["layer", "start", "end", "style", "name", "l", "r", "v", "effect", "text"]
-    for line in text.partition("[Events]")[2].split("\n"):
-        kind, _, rest = line.partition(":")
-        if kind == "Format":
-            fields = [field.strip().lower() for field in rest.split(",")]
-        elif kind == "Dialogue":
-            cells = dict(zip(fields, rest.strip().split(",", len(fields) - 1), strict=False))
-            said = _plain(re.sub(r"\\[Nnh]", "\n", cells.get("text", "")))
-            found.append(Turn(cells.get("name") or cells.get("actor", ""), cells.get("start", ""), said))
-    return found
 
 
 def _clock(seconds: float) -> str:

@@ -594,6 +594,33 @@ FORMATS = {
         lambda parts: "".join(FACTIVA[k].format(t) + "Document LBA0000020200110eg1a000xx\n" for k, t in parts).encode(),
     ),
     "subtitles": Format("subtitles", "a.srt", ["cue"], srt),
+    "SubStation": Format(
+        "subtitles",
+        "a.ass",
+        ["Dialogue", "Comment"],
+        lambda parts: (
+            "[Script Info]\n\n[Events]\nFormat: Start, End, Name, Text\n"
+            + "".join(f"{kind}: 0:00:01.00,0:00:02.00,,{text}\n" for kind, text in parts)
+        ).encode(),
+    ),
+    "EndNote": Format(
+        "references",
+        "a.enw",
+        ["T", "X", "K", "Z"],
+        lambda parts: "".join(f"%0 Book\n%{tag} {text}\n" for tag, text in parts).encode(),
+    ),
+    "Web of Science": Format(
+        "references",
+        "a.ciw",
+        ["TI", "AB", "AU", "Z9"],
+        lambda parts: "".join(f"PT J\n{tag} {text}\n   \nER\n\n" for tag, text in parts).encode(),
+    ),
+    "IRC": Format(
+        "transcript",
+        "a.log",
+        ["< ada>", "<@bea>", "* cem", "-!- dan", "*** eve"],
+        lambda parts: "".join(f"09:1{n % 10} {kind} {text}\n" for n, (kind, text) in enumerate(parts)).encode(),
+    ),
     "web subtitles": Format("subtitles", "a.vtt", [*CUES], cues),
     "mediawiki-dump": Format("mediawiki-dump", "a.xml", [*WIKI, "talk", "redirect"], wiki, WIKI_COUNTED),
     "reuters-sgml": Format(

@@ -535,10 +535,11 @@ SPOKEN = {
 
 @pytest.mark.parametrize("name", SPOKEN)
 def test_subtitles_and_speech_of_other_programs_are_read(name, tmp_path):
-    (article,), _ = read(write(tmp_path, name, SPOKEN[name].encode()))
+    (article,), account = read(write(tmp_path, name, SPOKEN[name].encode()))
     said = turns(article)
     assert {"speaker"} & {*article.sentence_values} == ({"speaker"} if name.endswith("json") else set())
     assert [text.split() for *_, text in said] == [["The", "bus", "is", "late."], ["Always."]]
+    assert account.skipped.get("comment", 0) == (name == "a.ass")
     assert [time.rpartition(":")[2].lstrip("0")[:2] for _, time, _ in said] == [".5", "4."]
 
 
