@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 import re
+import runpy
 import string
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from importlib.util import find_spec
 from itertools import groupby, islice, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,9 +119,11 @@ def stop_words(languages: Collection[str]) -> frozenset[str]:
 @cache
 def _stop_words(language: str) -> frozenset[str]:
     if language == "en":
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        return frozenset(ENGLISH_STOP_WORDS)
+        # The module alone: its package takes most of a second and 56 MB for 318 words, also in web server and previews.
+        package = find_spec("sklearn")
+        words = Path((package and package.origin) or "").parent / "feature_extraction" / "_stop_words.py"
+        found: frozenset[str] = runpy.run_path(str(words))["ENGLISH_STOP_WORDS"]
+        return found
     import stopwordsiso
 
     return frozenset(stopwordsiso.stopwords(language)) if language in stopwordsiso.langs() else frozenset()

@@ -1,11 +1,14 @@
 """Languages of texts, tokens and stems."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from themescope.core.clustering.naming import theme_words
 from themescope.core.text.languages import (
@@ -79,6 +82,12 @@ def test_stop_words_of_a_language_and_of_several() -> None:
     assert {"die", "für", "aus"} <= stop_words(frozenset({"de"}))
     assert {"the", "die"} <= stop_words(frozenset({"de", "en"}))
     assert stop_words(frozenset({"tlh"})) == frozenset()
+    assert stop_words(frozenset({"en"})) == ENGLISH_STOP_WORDS
+
+
+def test_stop_words_cost_no_import_of_scikit_learn() -> None:
+    asked = "from themescope.core.text.languages import stop_words; import sys; assert stop_words(frozenset({'en'}))"
+    subprocess.run([sys.executable, "-c", f"{asked}; assert 'sklearn' not in sys.modules"], check=True)
 
 
 def names(*clusters: list[str]) -> list[tuple[str, ...]]:
