@@ -49,8 +49,8 @@ FIXED = {
     *("token_hash", "verdict"),
 }
 """Columns that the program fills itself: words of fixed sets, digests, and keys of other rows."""
-WITHOUT_TEXTS = {"train", "themes"}
-"""Pages that show no text of the store at first: forms, and tables that this store has none of."""
+WITHOUT_TEXTS = {"counts", "errors", "estimates", "import", "report", "tasks", "themes", "train"}
+"""Pages with forms, and tables that this store has none of: only the frame has a text, the shortened name."""
 OPENS = "[role=tab], summary, [data-testid=stPopover] button"
 
 
@@ -114,7 +114,7 @@ def test_no_text_runs(server: str, tab: Page, id: str) -> None:
             harmless(tab)
             seen += tab.get_by_text("<script>").count()
             tab.keyboard.press("Escape")
-        assert seen or id in WITHOUT_TEXTS, tab.locator("body").inner_text()
+        assert seen or (id in WITHOUT_TEXTS and tab.get_by_text("<img src=x").count())
         tab.goto(address)  # what was opened may cover the rest
         at_rest(tab)
         boxes = tab.locator("input[type=text]:not([role=combobox]), textarea")
