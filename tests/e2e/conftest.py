@@ -119,7 +119,7 @@ def wait_for(condition: Callable[[], object], seconds: float, what: str) -> None
 def answers(url: str) -> bool:
     """True once the server is up."""
     try:
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1):
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=30):
             return True
     except OSError:
         return False
@@ -146,7 +146,10 @@ def serving(home: Path, **settings: str) -> Iterator[str]:
     web = start(command, environment_for(home) | settings, home)
     try:
         url = f"http://127.0.0.1:{port}"
-        wait_for(lambda: answers(url), 60, "the web's answer")
+        wait_for(
+            lambda: answers(url) or web.poll() is not None, 300, "the web's answer"
+        )  # a loaded machine takes minutes
+        assert web.poll() is None, f"the web process ended: see {home / 'log.txt'}"
         yield url
     finally:
         stop(web)

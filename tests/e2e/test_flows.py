@@ -46,7 +46,7 @@ def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, worker: psut
     name.fill(CORPUS)
     name.press("Enter")
     page.get_by_role("button", name="Import", exact=True).click()
-    wait_for(lambda: CORPUS in corpora(app), 60, "the import")
+    wait_for(lambda: CORPUS in corpora(app), 180, "the import")
     open_page(page, address(app, "texts", corpus=CORPUS, article="Town 7"), "Texts")
     expect(page.get_by_role("heading", name="Town 7")).to_be_visible()
     sections = page.locator(".reader nav button")

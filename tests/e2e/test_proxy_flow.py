@@ -58,7 +58,7 @@ def test_a_page_goes_on_when_its_web_server_is_killed(proxied: Installation, pag
     with menu(page) as opened:
         opened.get_by_role("textbox", name="Your name").fill("Ada")
         opened.get_by_role("textbox", name="Your name").press("Enter")
-        wait_for(lambda: "Ada" in kept_names(proxied), 60, "the name in the store")
+        wait_for(lambda: "Ada" in kept_names(proxied), 180, "the name in the store")
     first = route(page)
     proxied.web_of(first).kill()
     proxied.web_of(first).wait()
