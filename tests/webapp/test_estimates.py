@@ -20,6 +20,7 @@ from themescope.jobs.services import corpus_edits, tasks
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.tasks import TaskForm
 from themescope.webapp.features import estimates as state
+from themescope.webapp.features.estimates import chart
 
 Open = Callable[..., AppTest]
 
@@ -33,7 +34,9 @@ def table(at: AppTest, column: str) -> dict[str, list[object]]:
     return next({name: list(d.value[name]) for name in d.value} for d in at.dataframe if column in d.value.columns)
 
 
-def test_shares_of_groups_from_a_sample_and_predictions(copy_home: CopyHome, home: Path, open_page: Open) -> None:
+def test_shares_of_groups_from_a_sample_and_predictions(
+    copy_home: CopyHome, home: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     copy_home(home)
     at = open_page("estimates")
     assert not at.exception and at.multiselect[0].value == ["gold"], "the labelling with predictions is chosen"
@@ -55,6 +58,10 @@ def test_shares_of_groups_from_a_sample_and_predictions(copy_home: CopyHome, hom
     at = open_page("estimates", code="Housing", by="party", show="Parts of the code")
     parts = [float(str(cell).partition("%")[0]) for cell in table(at, "Corrected")["Corrected"]]
     assert sum(parts) == pytest.approx(100, abs=0.2)
+    assert len(open_page("estimates", by="party").get("plotly_chart")) == 1
+    monkeypatch.setattr(chart, "best", lambda one: None)  # of too few sampled units
+    at = open_page("estimates", by="party")
+    assert "–: fewer than" in words_of(at) and not at.get("plotly_chart"), "no chart without anything in it"
 
 
 def test_planner_and_regression_of_a_code(copy_home: CopyHome, home: Path, open_page: Open) -> None:

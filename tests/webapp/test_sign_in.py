@@ -225,6 +225,7 @@ def test_wrong_passwords_are_told_and_counted(shared: Store) -> None:
         answer = submit(client, name, "wrong password")
         assert answer.status_code == 401 and "Wrong name or password." in answer.text
         assert f'value="{name}"' in answer.text and "wrong password" not in answer.text
+        assert re.search('<input name="password"[^>]* autofocus>', answer.text) and answer.text.count("autofocus") == 1
     statuses = [submit(browser(), "ada", "wrong password").status_code for _ in range(3)]
     assert statuses == [401, 401, 429]
     answer = submit(browser(), "ada")

@@ -202,7 +202,8 @@ def _page(request: Request, message: str = "", status: int = 200, name: str = ""
     target = _path(target or request.query_params.get("next", ""))
     link = _LINK.format(escape(f"{ORGANISATION}?{urlencode({'next': target})}"))
     values = {"name": name[:200], "next": target, "longest_name": members.LONGEST_NAME}
-    html = {"organisation": link if is_configured() else ""}
+    focus = {"empty": "", "named": "", "named" if name else "empty": "autofocus"}
+    html = {"organisation": link if is_configured() else "", **focus}
     return form_page(request, _PAGE, values, html, message, status)
 
 

@@ -268,6 +268,8 @@ def _draw_by_group(found: Mapping[str, Sequence[ShareEstimate]], groups: Sequenc
 
 
 def _plot(names: Sequence[str], series: Sequence[tuple[str, int, str, Sequence[Estimate | None]]], timed: bool) -> None:
+    if all(value is None for *_, values in series for value in values):  # the table says why
+        return
     figure = chart.estimates_figure(names, series, tones(st.context.theme.type), timed)
     st.plotly_chart(
         figure, key="estimates_chart", config=chart.EXPORT, alt="Shares with 95 % intervals; see the table."
