@@ -123,7 +123,8 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
         shares = shares[np.searchsorted(coded, ids)]
     labels, now = _mean(ids, given, codes), _now(ids, states, codes)
     unlabelled = ~np.isin(ids, labelled)
-    why = _why_counted(labels, probabilities, np.isin(ids, sampled.given))
+    elsewhere = all(record.origin.get("from") == "table" for record in labellings)
+    why = _why_counted(labels, probabilities, np.isin(ids, sampled.given), elsewhere)
     holds += _unchecked(labellings, why, now[unlabelled])
     used = np.nansum(labels, axis=0) + (0 if shares is None else shares.sum(axis=0)) > 0
     used |= now.any(axis=0) & bool(why)
@@ -220,12 +221,15 @@ def _now(ids: Ids, states: Sequence[Partition], codes: Sequence[str]) -> npt.NDA
     return found
 
 
-def _why_counted(labels: Floats, probabilities: Floats | None, gave: npt.NDArray[np.bool_]) -> str:
-    """Return why no share of all sentences follows from labels (n, k); "" if it does."""
+def _why_counted(labels: Floats, probabilities: Floats | None, gave: npt.NDArray[np.bool_], elsewhere: bool) -> str:
+    """Return why no share of all sentences follows from labels (n, k); "" if it does.
+
+    Labels of a file (``elsewhere``) may be those of a random sample, which only a person can know.
+    """
     checked = ~np.isnan(labels).any(axis=1)
     units = f"{checked.sum():,} units were" if checked.sum() != 1 else "1 unit was"
     if probabilities is None:
-        return "" if checked.all() else f"Only {units} checked, not at random: no estimate for all"
+        return "" if elsewhere or checked.all() else f"Only {units} checked, not at random: no estimate for all"
     if checked.any() and (gave & ~checked).any() and (labels[checked] == 1).all(axis=0).any():
         return f"Only {units} checked, all with one code: no estimate for all"
     return ""

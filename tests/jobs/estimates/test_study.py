@@ -13,7 +13,7 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.estimates.survey import DRAWN, ROWS, label, survey, topic
 from tests.jobs.test_kinds import do
 from themescope.core.errors import DataError
-from themescope.core.estimates.shares import COUNTED, composition, share, shares
+from themescope.core.estimates.shares import COUNTED, NOT_RANDOM, composition, share, shares
 from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.markup import Table, as_html
@@ -300,6 +300,24 @@ def test_labels_that_nobody_sampled_are_said_to_be(store: Store) -> None:
     assert whole.people is not None and whole.people.value == pytest.approx(0.6) and not whole.warnings
     with store.reading() as r, pytest.raises(DataError, match="one project"):
         open_study(r, [codes, r.labellings.by_name("D")])
+
+
+def test_labels_of_a_file_may_be_those_of_a_sample(store: Store) -> None:
+    texts = [f"{what} {number} of the {party} party." for party in "AB" for what in "xy" for number in range(40)]
+    rows = [(text, text[-8]) for text in texts]
+    home = Path(store.settings.home)
+    (home / "d.csv").write_text("text,party\n" + "".join(f"{t},{p}\n" for t, p in rows), "utf-8")
+    checked = [(text, "Fares" if party == "A" else "Other") for text, party in rows if text.split()[1] < "20"]
+    (home / "labels.csv").write_text("text,label\n" + "".join(f"{t},{c}\n" for t, c in checked), "utf-8")
+    do(store, "import-corpus", files=[str(home / "d.csv")], corpus="D", types={"party": "category"})
+    run(store, "labels", "import", str(home / "labels.csv"), "--corpus", "D", "--name", "L")
+    study = study_of(store, "L")
+    with store.reading() as r:
+        party_of = np.array(groups_of(r, study, columns_of(r, study.corpus.id)["party"]))
+    for party, low, high in (("A", 0.5, 1.0), ("B", 0.0, 0.5)):
+        found = share(study.units("Fares"), party_of == party)
+        assert found.people is not None and low <= found.people.low < found.people.high <= high
+        assert found.people.value == (party == "A") and NOT_RANDOM in found.warnings
 
 
 def test_moves_in_a_coding_of_themes_are_no_sample(store: Store) -> None:
