@@ -94,7 +94,11 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     labelled = np.unique(np.concatenate([known for known, _, _ in given]))
     sampled = given_samples(r, corpus.id, labellings, labelled)
     probabilities, outside, holds = None, 0, list[str]()
-    where = f"{counted(len(ids), 'unit')}, no random sample of which was coded"
+    elsewhere = all(record.origin.get("from") == "table" for record in labellings)
+    unknown = (
+        "if the imported codes are those of a random sample" if elsewhere else "no random sample of which was coded"
+    )
+    where = f"{counted(len(ids), 'unit')}, {unknown}"
     if sampled.samples:
         frame = frame_of(r, corpus, ids, articles, sampled.samples)
         probabilities, outside, where = frame.probabilities, frame.outside, frame.text.partition(";")[0]
@@ -123,7 +127,6 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
         shares = shares[np.searchsorted(coded, ids)]
     labels, now = _mean(ids, given, codes), _now(ids, states, codes)
     unlabelled = ~np.isin(ids, labelled)
-    elsewhere = all(record.origin.get("from") == "table" for record in labellings)
     why = _why_counted(labels, probabilities, np.isin(ids, sampled.given), elsewhere)
     holds += _unchecked(labellings, why, now[unlabelled])
     used = np.nansum(labels, axis=0) + (0 if shares is None else shares.sum(axis=0)) > 0

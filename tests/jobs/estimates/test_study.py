@@ -318,6 +318,7 @@ def test_labels_of_a_file_may_be_those_of_a_sample(store: Store) -> None:
         found = share(study.units("Fares"), party_of == party)
         assert found.people is not None and low <= found.people.low < found.people.high <= high
         assert found.people.value == (party == "A") and NOT_RANDOM in found.warnings
+    assert study.frame.endswith("if the imported codes are those of a random sample")
 
 
 def test_moves_in_a_coding_of_themes_are_no_sample(store: Store) -> None:
