@@ -54,6 +54,13 @@ _CODE = re.compile(r"-\d{1,4}")
 """A code of a missing answer, such as -99."""
 _SAYS = re.compile(r"[^\s\d.,:;+/%()\[\]'\"-]")
 """A sign of a text that is not only numbers."""
+_ELEMENTS = (
+    "a|b|blockquote|br|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|s|small|span|strong|sub|sup|table|tbody|td|th|tr|u|ul"
+)
+_MARKUP = re.compile(rf"</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_CLOSED = re.compile(rf"<(?:br|hr)\s*/?>|</(?:{_ELEMENTS})>", re.IGNORECASE)
+_LINE_END = re.compile(r"<(?:br|hr)\s*/?>|</(?:p|div|li|h[1-6]|tr|blockquote)>", re.IGNORECASE)
+"""Tags of web pages at which a line ends."""
 _STRUCTURE, _ABOUT = frozenset({"sections", "paragraphs"}), frozenset({"title", "url", "source"})
 
 SAMPLE = b"""\
@@ -179,6 +186,9 @@ class TableReader(BaseReader):
     ) -> Iterator[tuple[int, str, tuple[Value, ...]]]:
         for number, values in rows:
             text = _clean(values[choice.text])
+            if "<" in text and _CLOSED.search(text):
+                self.account.change("text with HTML tags, without them", f"row {number:,}", text)
+                text = _MARKUP.sub("", _LINE_END.sub("\n", text)).strip()
             if reason := _nothing(text.strip()):
                 self.account.skip(
                     reason, f"row {number:,}", text.strip() or " ".join(filter(None, map(as_text, values)))

@@ -75,12 +75,6 @@ _ESCAPED = re.compile(rf"\{{({'|'.join(_ESCAPES)})\}}")
 SCRIPT = re.compile(r"\s*(?:window\.|(?:var|let|const)\s+)[\w.$]+\s*=\s*(?=[\[{])")
 """Beginning of a script that assigns JSON, as archives of accounts have it."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-_ELEMENTS = (
-    "a|b|blockquote|br|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|s|small|span|strong|sub|sup|table|tbody|td|th|tr|u|ul"
-)
-_MARKUP = re.compile(rf"</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>", re.IGNORECASE)
-_CLOSED = re.compile(rf"<(?:br|hr)\s*/?>|</(?:{_ELEMENTS})>", re.IGNORECASE)
-_LINE_END = re.compile(r"<(?:br|hr)\s*/?>|</(?:p|div|li|h[1-6]|tr|blockquote)>", re.IGNORECASE)
 ONLY = "sentence"
 """Name of the column of a file with one cell per line."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -366,10 +360,7 @@ def is_own(columns: Iterable[str]) -> bool:
 
 
 def _plain(cell: str, account: ReadAccount) -> str:
-    """Return a cell without the markup of web pages and the signs that LimeSurvey writes in braces."""
-    if "<" in cell and _CLOSED.search(cell):
-        account.change("cell with HTML tags as its text")
-        cell = _MARKUP.sub("", _LINE_END.sub("\n", cell)).strip()
+    """Return a cell with the signs that HTML entities, and names in braces of LimeSurvey, stand for."""
     if "&" in cell and (plain := _ENTITY.sub(lambda found: unescape(found.group()), cell)) != cell:
         account.change("cell with HTML entities such as &amp; as the signs they stand for")
         cell = plain

@@ -46,7 +46,7 @@ def test_identical_sentences_count_once_and_share_a_cluster(clusterer):
     np.testing.assert_allclose(clusterer.cluster_centers_[1], centers[0])
     backwards = clusterer.fit(repeated[::-1]).labels_[::-1]
     assert (backwards == labels).all()
-    with pytest.raises(DataError, match="1 sentences"):
+    with pytest.raises(DataError, match="1 sentence cannot"):
         clusterer.fit(["Same", "same."] * 3)
 
 

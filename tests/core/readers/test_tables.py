@@ -294,7 +294,7 @@ def test_tags_of_web_pages_in_cells_are_taken_off_and_counted(tmp_path: Path) ->
     (article,) = reader.read(path, SILENT)
     found = [p.text for p in article.sections[0].paragraphs]
     assert found == ["It is late. I never get a seat.", "Late and full & cold", "I <3 it, a<b and b>c"]
-    assert reader.account.changed["cell with HTML tags as its text"] == 2
+    assert reader.account.changed["text with HTML tags, without them"] == 2
     own = tmp_path / "own.csv"
     own.write_text('sentence_id,cluster,cluster_number\n1,"<b>bold</b> &amp; italic",1\n', encoding="utf-8")
     assert [row for _, row in open_table(own).rows] == [("1", "<b>bold</b> &amp; italic", "1")]
