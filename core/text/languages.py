@@ -14,6 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby, islice, pairwise
 from pathlib import Path
@@ -122,8 +123,8 @@ def _stop_words(language: str) -> frozenset[str]:
         # The module alone: its package takes most of a second and 56 MB for 318 words, also in web server and previews.
         package = find_spec("sklearn")
         words = Path((package and package.origin) or "").parent / "feature_extraction" / "_stop_words.py"
-        found: frozenset[str] = runpy.run_path(str(words))["ENGLISH_STOP_WORDS"]
-        return found
+        known = runpy.run_path(str(words)) if words.exists() else vars(import_module("sklearn.feature_extraction.text"))
+        return frozenset(known["ENGLISH_STOP_WORDS"])
     import stopwordsiso
 
     return frozenset(stopwordsiso.stopwords(language)) if language in stopwordsiso.langs() else frozenset()
