@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path, PurePath
 from types import SimpleNamespace
 
@@ -19,9 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event
 from streamlit import runtime
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from tests.pages import PATIENCE_S
 from themescope.core.config import Config, option
@@ -291,3 +295,34 @@ def test_changes_make_one_value_of_another(tmp_path: Path) -> None:
     console.log(JSON.stringify(cases.map(({{ old, change }}) => merged(old, change))));"""
     done = subprocess.run(["node", "-e", made], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [new for _, new in pairs]
+
+
+def test_a_part_that_is_asked_for_at_another_page_brings_the_whole_page(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = open_page("jobs")
+    (title,) = at.title
+    for page, titles in ((at._finished_page_script_hash, []), ("one before", [title.value])):
+        part = next(iter(at._fragment_storage._fragments))
+        asked = partial(RerunData, fragment_id=part)
+        monkeypatch.setattr(
+            local_script_runner,
+            "RerunData",
+            lambda asked=asked, page=page, **given: asked(**given | {"page_script_hash": page}),
+        )
+        assert [one.value for one in at.run().title] == titles and not at.exception
+
+
+def test_what_a_part_has_drawn_is_sent_before_it_is_drawn_again() -> None:
+    """The end of a run alone would let the browser remove the part."""
+    queue, sent = ForwardMsgQueue(), []
+    for run in range(2):
+        queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["part"] if run else None)
+        for message in (ForwardMsg(), ForwardMsg(), ForwardMsg()):
+            sent.append(message)
+        sent[-3].new_session.name = sent[-2].delta.new_element.text.body = f"run {run}"
+        sent[-2].delta.fragment_id, sent[-2].metadata.delta_path[:] = "part", [0, 0]
+        sent[-1].script_finished = ForwardMsg.FINISHED_SUCCESSFULLY
+        for message in sent[-3:]:
+            queue.enqueue(message)
+    assert queue.flush() == sent

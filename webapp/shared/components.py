@@ -8,13 +8,14 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
 from numbers import Integral, Real
 from pathlib import Path, PurePath
 from threading import Lock
 from typing import Any, TypeVar
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import numpy as np
@@ -23,6 +24,9 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit import runtime
 from streamlit.errors import StreamlitDuplicateElementKey
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.session_state import Serialized, Value, WStates
 
 from themescope.core.errors import ThemescopeError
@@ -353,6 +357,44 @@ def _genuine_value(states: WStates, key: str) -> Any:
 
 
 WStates.__getitem__ = _genuine_value  # type: ignore[method-assign]
+
+
+# --- runs of parts of a page ------------------------------------------------------------------------------------------
+
+
+_run, _clear = ScriptRunner._run_script, ForwardMsgQueue.clear
+
+
+def _run_of_drawn_page(runner: ScriptRunner, asked: RerunData) -> None:
+    """Run the whole page in place of a part that the browser takes for one of another page.
+
+    While a browser has not heard yet that ``st.switch_page`` opened another page, it asks for parts of the one before.
+    Streamlit 1.67 would answer for that page, and the browser then removes all that it shows of the new one.
+    """
+    drawn = runner._pages_manager.current_page_script_hash
+    if asked.fragment_id_queue and drawn != asked.page_script_hash:
+        with runner._session_state.query_params() as address:
+            query = urlencode(address._query_params, doseq=True)
+        asked = replace(asked, fragment_id_queue=[], page_script_hash=drawn, query_string=query)
+    _run(runner, asked)
+
+
+def _clear_for_whole_page(
+    queue: ForwardMsgQueue, retain_lifecycle_msgs: bool = False, fragment_ids_this_run: list[str] | None = None
+) -> None:
+    """Send all that is still to be sent before the run of a part of a page.
+
+    Streamlit 1.67 would leave out what the run before drew of the part, and yet say that it has ended: the browser then
+    removes the part, with what somebody does in it, and makes it anew.
+    """
+    if fragment_ids_this_run:
+        queue._delta_index_map = {}  # what comes later takes no place of what came before
+    else:
+        _clear(queue, retain_lifecycle_msgs)
+
+
+ScriptRunner._run_script = _run_of_drawn_page  # type: ignore[method-assign]
+ForwardMsgQueue.clear = _clear_for_whole_page  # type: ignore[method-assign]
 
 
 # --- action keys ------------------------------------------------------------------------------------------------------
