@@ -60,6 +60,8 @@ _SHORT, _FEW_WORDS = 60, 12
 """Most bytes, and number of words that are too many, of a text that is a name."""
 _OFTEN = 0.08
 """Share of the sentences of a cluster that a further word is in, at least, unless the first is in few."""
+_FEW = 3
+"""Number of sentences of a cluster above which a word of a single one is no further word of its name."""
 _SAYS_LITTLE = SMART_STOP_WORDS | GENERIC_NOUNS | NAMING_WORDS
 _GENERIC = 0.3
 """Factor of the weights of nouns without a subject, as "way"."""
@@ -122,7 +124,7 @@ def _named(
         }  # fmt: skip
         known = _noun_phrases(phrases[c], own, weights[c], kinds)
         used = above[c] if above else ()
-        names.append(_picked(ranked[c], own, weights[c], known, words, kinds, telling, _OFTEN * sizes[c], names, used))
+        names.append(_picked(ranked[c], own, weights[c], known, words, kinds, telling, int(sizes[c]), names, used))
 
     def form(name: Phrase) -> str:
         written, first = _form(forms[name]), _form(forms.get(name[:1], Counter()))
@@ -270,13 +272,13 @@ def _picked(
     words: int,
     kinds: WordKinds,
     telling: Collection[str],
-    least: float,
+    size: int,
     taken: Sequence[Sequence[Phrase]],
     above: Sequence[str],
 ) -> list[Phrase]:
     """Return words and ``phrases`` without related words, in order of their first-ranked word.
 
-    Words that are not ``telling``, that are in less than ``least`` sentences, or a second phrase of a name that is
+    Words that are not ``telling``, that are in few of the ``size`` sentences, or a second phrase of a name that is
     ``taken``, are used where nothing else is left, and a further word where the whole name is taken. Words ``above``
     are not used.
     """
@@ -303,7 +305,9 @@ def _picked(
                 lead = max(names[0], key=weights.__getitem__)
                 weak = weights[word] < _WEAK[len(names) > 1] * weights[lead]
                 twin = any(phrase in other and not set(names).isdisjoint(other) for other in taken)
-                if weak or twin or counts[word] < min(least, counts[lead] / 2):
+                leads = [other[:1] for other in taken]
+                single = counts[word] == 1 and size > _FEW and names[:1] not in leads
+                if weak or twin or single or counts[word] < min(_OFTEN * size, counts[lead] / 2):
                     continue
             names.append(phrase)
 

@@ -92,6 +92,14 @@ def test_the_noun_that_all_share_names_a_theme_of_verbs() -> None:
     assert lost[:2] == ("card", "lost") and stolen[:2] == ("card", "block")
 
 
+def test_a_word_of_a_single_sentence_is_no_further_word() -> None:
+    fares, seats = named(
+        ["Fares rise every year", "The fares are too high", "My aunt pays low fares", "Fares for a zebra"],
+        ["The seats are dirty", "More seats are wanted", "An old man found no seats", "Seats of cheap plastic"],
+    )
+    assert (fares, seats) == (("fares",), ("seats",))
+
+
 def test_twins_are_told_apart() -> None:
     groups = [["The bus was late", "A bus is late", "The late bus", "My bus was full of dogs"],
               ["The bus is full", "A bus was full", "The full bus", "My bus was late for school"],
