@@ -22,18 +22,13 @@ from themescope.jobs.services import pipeline
 from themescope.jobs.services.pipeline import PipelineStep, remaining_s
 from themescope.webapp.shared import compare_queries, job_status, navigation, people, projects, queries, search
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import draw_component, toast_error
+from themescope.webapp.shared.components import draw_component, succeeds
 from themescope.webapp.shared.job_status import FOLLOWED, elapsed, no_worker
 from themescope.webapp.shared.labelling import correct_button
 from themescope.webapp.shared.navigation import offered, open_project, page_link, switch_page
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, PageCard, by_place, place_of
 from themescope.webapp.shared.people import may, polled
 from themescope.webapp.shared.text import ago, count, duration, plain, shorten, time_left
-
-
-def search_key_setting() -> None:
-    """Draw the switch of shortcuts of a single key, on all pages of this browser (WCAG 2.1.4)."""
-    draw_component("search_key_setting", data={"label": "Shortcuts of a single key"}, key="search_key_setting")
 
 
 _HOME = "home"
@@ -106,9 +101,6 @@ def _link(card: PageCard, label: str, icon: str, is_current: bool) -> None:
     st.html(f"{link}{shown}<span>{escape(label)}</span></a>", width="stretch" if icon else "content")
 
 
-# ---------------------------------------------------------------- menu
-
-
 def menu(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None:
     """Draw the menu of the person: name, sign-out, pages that belong to no place, and documentation."""
     label = plain(shorten(actor.name or people.UNNAMED, _NAME_CHARS))
@@ -125,10 +117,8 @@ def menu(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None
                 ("Keyboard shortcuts", ":material/keyboard:", "relabelling.html#keyboard-shortcuts"),
             ):
                 st.link_button(name, DOCUMENTATION + address, icon=icon, type="tertiary")
-        search_key_setting()
-
-
-# ---------------------------------------------------------------- project
+        # For all pages of this browser (WCAG 2.1.4).
+        draw_component("search_key_setting", data={"label": "Shortcuts of a single key"}, key="search_key_setting")
 
 
 @st.fragment
@@ -151,7 +141,12 @@ def switcher() -> None:
                 wanted = st.text_input("Find a project", key=_FIND, icon=":material/search:").strip().casefold()
             found = [corpus for corpus in listed if wanted in corpus.name.casefold()]
             for corpus in found[:_SEARCHED]:
-                if _entry(corpus, chosen is not None and corpus.id == chosen.id):
+                is_current = chosen is not None and corpus.id == chosen.id
+                if st.button(
+                    plain(shorten(corpus.name, 2 * _NAME_CHARS)), key=f"{_SWITCH}_{corpus.id}", type="tertiary",
+                    icon=":material/check:" if is_current else ":material/folder:", disabled=is_current,
+                    width="stretch", help=f"{count(corpus.sentences, 'unit')}, imported {ago(corpus.created)}",
+                ):  # fmt: skip
                     navigation.open_project(corpus.name)
                     st.rerun()
             if len(found) > _SEARCHED:
@@ -160,15 +155,6 @@ def switcher() -> None:
                 st.caption("No project matches.")
             navigation.page_link("import", "New project", icon=":material/add:", key=f"{_SWITCH}_import")
             navigation.page_link("home", "All projects", icon=":material/list:", key=f"{_SWITCH}_list")
-
-
-def _entry(corpus: CorpusRecord, is_current: bool) -> bool:
-    """Draw one project; returns whether it was chosen."""
-    return st.button(
-        plain(shorten(corpus.name, 2 * _NAME_CHARS)), key=f"{_SWITCH}_{corpus.id}", type="tertiary", width="stretch",
-        icon=":material/check:" if is_current else ":material/folder:", disabled=is_current,
-        help=f"{count(corpus.sentences, 'unit')}, imported {ago(corpus.created)}",
-    )  # fmt: skip
 
 
 # The jobs tray: a control of the header on every page with the running jobs and those that ended in this session
@@ -198,8 +184,7 @@ def _live(kinds: tuple[str, ...]) -> None:
         id not in states for id, status in seen.items() if not status.ended
     ):
         st.rerun()
-    latest = st.session_state.get(FOLLOWED, [])[-_FOLLOWED:]
-    followed = [job for job in map(queries.job, latest) if job is not None]
+    followed = [*filter(None, map(queries.job, st.session_state.get(FOLLOWED, [])[-_FOLLOWED:]))]
     _tell(followed)
     running = [job for job in active if job.status is JobStatus.RUNNING]
     ended = [job for job in followed if job.status.ended][-_ENDED:]
@@ -229,7 +214,7 @@ def _live(kinds: tuple[str, ...]) -> None:
 def _job(job: JobRecord, history: list[JobRecord]) -> None:
     with st.container(key=f"{_TRAY}-{job.id}", gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-            st.markdown(plain(shorten(job.title, _TITLE_CHARS)), width="stretch")
+            st.markdown(_title(job), width="stretch")
             job_status.cancel_button(job, f"{_TRAY}-cancel-{job.id}")
         if job.started is None:
             st.caption(f"queued {ago(job.created)}")
@@ -243,7 +228,7 @@ def _ended(job: JobRecord) -> None:
     """Draw a job of this session that has ended, with a link to its result."""
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         job_status.badge(job)
-        st.markdown(plain(shorten(job.title, _TITLE_CHARS)), width="stretch")
+        st.markdown(_title(job), width="stretch")
         if job.status is JobStatus.DONE and result_link(job, f"open-{job.id}"):
             st.rerun()
     if job.status is JobStatus.FAILED:
@@ -262,45 +247,27 @@ def result_link(job: JobRecord, key: str) -> bool:
     return page_link(link.page, "Open result", view=project | view, key=key)
 
 
-# ---------------------------------------------------------------- notices
-
-
 def _tell(followed: list[JobRecord]) -> None:
+    """Tell of each job once that it is queued, which includes running, and how it ended."""
     told: dict[int, JobStatus] = st.session_state.setdefault(_TOLD, {})
-    news = [job for job in followed if told.get(job.id) is not _stage(job)]
-    told |= {job.id: _stage(job) for job in news}
-    for stage, show in _NOTICES.items():
-        if found := [job for job in news if _stage(job) is stage]:
-            show(found)
-
-
-def _stage(job: JobRecord) -> JobStatus:
-    """Return what was told last: that a job is queued, which includes running, or how it ended."""
-    return job.status if job.status.ended else JobStatus.QUEUED
-
-
-def _queued(found: list[JobRecord]) -> None:
-    others = f" and {count(len(found) - 1, 'other job')}" if len(found) > 1 else ""
-    st.toast(f"Queued: **{_title(found[0])}**{others}.", icon=":material/schedule:")
-
-
-def _done(found: list[JobRecord]) -> None:
-    more = f" ({count(len(found) - 1, 'other job')} done)" if len(found) > 1 else ""
-    st.toast(f"**{_title(found[-1])}** finished in {duration(elapsed(found[-1]))}{more}.", icon=":material/check:")
-
-
-def _failed(found: list[JobRecord]) -> None:
-    for job in found:
+    stages = {job.id: job.status if job.status.ended else JobStatus.QUEUED for job in followed}
+    news: dict[JobStatus, list[JobRecord]] = {stage: [] for stage in JobStatus}
+    for job in followed:
+        if told.get(job.id) is not stages[job.id]:
+            news[stages[job.id]].append(job)
+    told |= stages
+    if queued := news[JobStatus.QUEUED]:
+        others = f" and {count(len(queued) - 1, 'other job')}" if len(queued) > 1 else ""
+        st.toast(f"Queued: **{_title(queued[0])}**{others}.", icon=":material/schedule:")
+    if done := news[JobStatus.DONE]:
+        more = f" ({count(len(done) - 1, 'other job')} done)" if len(done) > 1 else ""
+        st.toast(f"**{_title(done[-1])}** finished in {duration(elapsed(done[-1]))}{more}.", icon=":material/check:")
+    for job in news[JobStatus.FAILED]:
         st.toast(f"**{_title(job)}** failed. {plain(job.error)}", icon=":material/error:", duration="long")
 
 
 def _title(job: JobRecord) -> str:
     return plain(shorten(job.title, _TITLE_CHARS))
-
-
-_NOTICES: dict[JobStatus, Callable[[list[JobRecord]], None]] = {
-    JobStatus.QUEUED: _queued, JobStatus.DONE: _done, JobStatus.FAILED: _failed,
-}  # fmt: skip
 
 
 # The steps of a project from its import to its map, with their states, results and next actions
@@ -356,28 +323,26 @@ def _followed(imports: bool = False) -> list[str]:
 
     With ``imports``, those of jobs that import a project.
     """
-    jobs = [queries.job(job_id) for job_id in reversed(st.session_state.get(FOLLOWED, []))]
-    steps = [job for job in jobs if job is not None and pipeline.is_step(job)]
+    jobs = filter(None, map(queries.job, reversed(st.session_state.get(FOLLOWED, []))))
+    steps = [job for job in jobs if pipeline.is_step(job)]
     return list(dict.fromkeys(str(job.args["corpus"]) for job in steps if not imports or job.kind in pipeline.IMPORTS))
 
 
 def show(corpus: str) -> None:
     """Draw the steps of a project; they are refreshed while jobs run, and the page reruns when a step is done."""
     steps = pipeline.steps_of(queries.store(), corpus)
-    working = any(step.active for step in steps)
-    live = polled(_PIPELINE_STATUS_POLL_S if working else None)(_draw)
-    live(corpus, tuple(_state(step) for step in steps))
+    every = _PIPELINE_STATUS_POLL_S if any(step.active for step in steps) else None
+    polled(every)(_draw)(corpus, tuple(map(_state, steps)))
 
 
 def start(corpus: CorpusRecord) -> None:
     """Queue the steps of a project that have no result; for callbacks."""
-    toast_error(lambda: pipeline.queue_pipeline(queries.store(), corpus.name, corpus.language))
+    succeeds(lambda: pipeline.queue_pipeline(queries.store(), corpus.name, corpus.language))
 
 
 def _draw(corpus: str, known: tuple[str, ...]) -> None:
     steps = pipeline.steps_of(queries.store(), corpus)
-    found = tuple(_state(step) for step in steps)
-    if found != known:
+    if tuple(map(_state, steps)) != known:
         st.rerun()
     record = next((one for one in queries.corpora() if one.name == corpus), None)
     with st.container(border=True, key=f"pipeline-{_key(corpus)}"):
@@ -388,8 +353,9 @@ def _draw(corpus: str, known: tuple[str, ...]) -> None:
                 st.markdown(f":{colour}[{icon}] **{step.name}** :gray[{word}]")
                 job = step.job
                 if _state(step) == "running" and job is not None:
-                    left = remaining(job)
-                    time = f"about {duration(left)} left" if left is not None else f"for {duration(elapsed(job))}"
+                    ran, time = elapsed(job), f"for {duration(elapsed(job))}"
+                    if job.progress >= _TELLS_FROM:  # at its present rate
+                        time = f"about {duration(ran * (1 - job.progress) / job.progress)} left"
                     about = " · ".join(filter(None, [job.message, time]))
                     st.progress(min(max(job.progress, 0.0), 1.0), text=plain(about))
                 elif step.ready and record is not None:
@@ -424,10 +390,8 @@ def _heading(corpus: str, record: CorpusRecord | None, steps: list[PipelineStep]
 
 def _dismiss(corpus: str) -> None:
     """Stop following the jobs of a project in this session."""
-    jobs = {job_id: queries.job(job_id) for job_id in st.session_state.get(FOLLOWED, [])}
-    st.session_state[FOLLOWED] = [
-        job_id for job_id, job in jobs.items() if job is not None and job.args.get("corpus") != corpus
-    ]
+    jobs = filter(None, map(queries.job, st.session_state.get(FOLLOWED, [])))
+    st.session_state[FOLLOWED] = [job.id for job in jobs if job.args.get("corpus") != corpus]
 
 
 def _key(corpus: str) -> str:
@@ -436,7 +400,7 @@ def _key(corpus: str) -> str:
 
 def _button(label: str, icon: str, corpus: str, act: Callable[[Store, str], object]) -> None:
     key = f"pipeline-{label}-{_key(corpus)}"
-    change = partial(toast_error, lambda: act(queries.store(), corpus))
+    change = partial(succeeds, lambda: act(queries.store(), corpus))
     st.button(label, key=key, icon=icon, type="tertiary", on_click=change)
 
 
@@ -446,11 +410,6 @@ def _state(step: PipelineStep) -> str:
     if step.failed and step.job is not None:
         return "cancelled" if step.job.status is JobStatus.CANCELLED else "failed"
     return "ready" if step.ready else "none"
-
-
-def remaining(job: JobRecord) -> float | None:
-    """Return the seconds that a running job needs at its present rate; None at its beginning."""
-    return elapsed(job) * (1 - job.progress) / job.progress if job.progress >= _TELLS_FROM else None
 
 
 def _took(job: JobRecord | None) -> str:
@@ -500,16 +459,11 @@ def _drawn(record: CorpusRecord, job: JobRecord | None) -> None:
     every = maps[0].sampled_from
     limit = int(maps[0].config.get("limit", 0) or every)
     st.caption(f"{'A sample of ' if limit < every else ''}{min(limit, every):,} units{_took(job)}")
-    page_link("map", "Open the map", view=map_view(record, maps[0].name))
+    newest = next(iter(compare_queries.analyses(record.id)), None)
+    colour = {} if newest is None else {"colour": newest.colour_name}
+    page_link("map", "Open the map", view={"corpus": record.name, "map": maps[0].name, **colour})
     if record.sections > 2 * record.articles:
         page_link("compare", "Compare methods", view={"corpus": record.name})
-
-
-def map_view(corpus: CorpusRecord, name: str) -> Mapping[str, str]:
-    """Return the view of a map that is coloured by the newest themes of the whole corpus, if there are any."""
-    newest = next(iter(compare_queries.analyses(corpus.id)), None)
-    view = {"corpus": corpus.name, "map": name}
-    return view if newest is None else view | {"colour": newest.colour_name}
 
 
 _RESULTS = {"Import": _imported, "Embed": _embedded, "Themes": _themed, "Map": _drawn}

@@ -32,7 +32,7 @@ from themescope.webapp.map_view.scene import MANY
 from themescope.webapp.shared import by_column, compare_queries, header, labelling, queries, selections, unit_list
 from themescope.webapp.shared.choose import grouped, model_label, model_notes, open_tab, segment
 from themescope.webapp.shared.compare_queries import Analysis, RunListing
-from themescope.webapp.shared.components import draw_component, draw_table, message, toast_error
+from themescope.webapp.shared.components import draw_component, draw_table, message
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.forms import table_files
 from themescope.webapp.shared.job_status import follow
@@ -248,7 +248,7 @@ def _act(analysis: Analysis) -> None:
         st.session_state[SOUGHT] = name.split(" · ")[0]
     elif kind == "rename" and value and may(Right.MANAGE):
         st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
-        toast_error(lambda: queries.write(lambda w: w.runs.rename_theme(analysis.run.id, place, value)))
+        queries.write(lambda w: w.runs.rename_theme(analysis.run.id, place, value))
 
 
 def _open_theme(name: str) -> None:
