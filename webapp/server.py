@@ -50,7 +50,7 @@ def preload() -> None:
     with suppress(ThemescopeError):
         queries.fingerprint()
         queries.active_jobs()
-        queries.worker_alive()
+        queries.workers()
     # Draw a chart without showing it, because plotly imports its parts on first use.
     from themescope.webapp.shared.figures import IntervalRow, interval_figure, tones
 

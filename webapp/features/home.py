@@ -119,7 +119,7 @@ def changes() -> None:
     """Rerun the page when projects, results or jobs have changed; say if no worker is running."""
     if queries.fingerprint() != known:
         st.rerun()
-    if not queries.worker_alive():
+    if not queries.workers():
         no_worker(len(queries.active_jobs()))
 
 

@@ -161,9 +161,6 @@ def differing(analysis: Analysis, listed: RunListing) -> list[list[str]]:
     return [[note for _, note in sorted(own, reverse=True)[:_DIFFERING]] for own in notes]
 
 
-# ---------------------------------------------------------------- themes × categories
-
-
 def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: RunListing | None) -> bool:
     """Draw the table of themes or codes by a column; False if the project has neither."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -288,9 +285,7 @@ def cells(found: Crosstab, rows: Sequence[str], columns: Sequence[str]) -> list[
             column,
             int(found.counts[i, j]),
             round(float(found.expected[i, j]), 3),
-            _number(of_themes[i, j]),
-            _number(of_categories[i, j]),
-            _number(found.residuals[i, j]),
+            *map(_number, (of_themes[i, j], of_categories[i, j], found.residuals[i, j])),
         )
         for i, row in enumerate(rows)
         for j, column in enumerate(columns)
@@ -299,9 +294,6 @@ def cells(found: Crosstab, rows: Sequence[str], columns: Sequence[str]) -> list[
 
 def _number(value: float) -> float | None:
     return None if np.isnan(value) else round(float(value), 4)
-
-
-# ---------------------------------------------------------------- themes over time
 
 
 def show_over_time(corpus: CorpusRecord, analysis: Analysis, listed: RunListing) -> None:

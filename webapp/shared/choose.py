@@ -329,9 +329,6 @@ def one_model(label: str, models: Sequence[ModelRecord], key: str, help: str = "
     return known[chosen if chosen in known else next(iter(known))]
 
 
-# --- guard ------------------------------------------------------------------------------------------------------------
-
-
 _LOG = logging.getLogger(__name__)
 _NAMED = 3
 """Number of admins that a message names."""

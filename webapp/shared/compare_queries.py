@@ -36,7 +36,6 @@ from themescope.jobs.services.selections import theme_arrays
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import UNNAMED, current_person
 from themescope.webapp.shared.text import distinct, words
-from themescope.webapp.shared.triplet_queries import Evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +78,6 @@ class ArticleScores:
 
 
 HASHES = {**queries.HASHES, Method: lambda method: method.digest}
-
-
-# ---------------------------------------------------------------- rows
 
 
 def methods(benchmark: BenchmarkRecord) -> list[Method]:
@@ -137,9 +133,6 @@ def _shared_name(names: Sequence[str]) -> str:
     same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
     shared = "".join(letters[0] for letters in same).rstrip(" -_·,(.0123456789").removesuffix("seed").rstrip(" -_·,(")
     return shared if len(shared) > 1 else ""
-
-
-# ---------------------------------------------------------------- scores
 
 
 def means(found: Sequence[Method], metrics: Sequence[str]) -> list[dict[str, ScoreRecord]]:
@@ -199,14 +192,6 @@ def family(found: Sequence[Method], metric: str) -> tuple[ArticleScores, Family]
     return scores, compare_all(scores.values, scores.sizes if (scores.sizes > 1).any() else None)
 
 
-# ---------------------------------------------------------------- triplets
-
-
-def accuracy_methods(found: Sequence[Evaluation]) -> list[Method]:
-    """Return the evaluations on one split of a triplet set as rows of a comparison."""
-    return [Method(e.name, e.model.name, "", (e.run,), False, 0) for e in found]
-
-
 # Partitions of sentences: sections, clusterings, themes and labellings
 
 NO_VECTORS = "no vectors"
@@ -235,27 +220,24 @@ class ClusteringRun:
     load: Callable[[], Division]
 
 
-Source = Callable[[ArticleRecord, datetime], Sequence[ClusteringRun]]
-"""Function of an article and the creation time of its corpus (for cache keys) that returns partitions."""
-
-
 def partitions(article: ArticleRecord, created: datetime) -> list[ClusteringRun]:
-    """Return the partitions of an article, sections first; equal names are numbered."""
-    found = [partition for source in SOURCES for partition in source(article, created)]
+    """Return the partitions of an article, sections first; equal names are numbered.
+
+    ``created``, the creation time of its corpus, is for cache keys.
+    """
+    found = [_sections(article, created), *_runs(article, created), *_labellings(article)]
     names = distinct(partition.name for partition in found)
     return [replace(partition, name=name) for partition, name in zip(found, names, strict=True)]
 
 
-def _sections(article: ArticleRecord, created: datetime) -> list[ClusteringRun]:
-    """Return the sections of an article as a partition."""
-
+def _sections(article: ArticleRecord, created: datetime) -> ClusteringRun:
     def load() -> Division:
         titles, sentences = queries.article_text(article.id, created)
         names = {s.position: s.title or LEAD for s in titles}
         ids = np.array([s.id for s in sentences], dtype=np.int64)
         return Division(ids, np.array([s.section for s in sentences], dtype=np.int32), names)
 
-    return [ClusteringRun("Sections", "sections", load)]
+    return ClusteringRun("Sections", "sections", load)
 
 
 def _runs(article: ArticleRecord, created: datetime) -> list[ClusteringRun]:
@@ -286,7 +268,7 @@ def _runs(article: ArticleRecord, created: datetime) -> list[ClusteringRun]:
     return [partition(run) for run in found]
 
 
-def _labellings(article: ArticleRecord, created: datetime) -> list[ClusteringRun]:
+def _labellings(article: ArticleRecord) -> list[ClusteringRun]:
     """Return the labellings of the article that this person may see, newest first; blind ones only for their owners."""
     me = current_person()
     found = queries.read(lambda r: r.labellings.of_article(article.id))[::-1]
@@ -301,9 +283,6 @@ def _labellings(article: ArticleRecord, created: datetime) -> list[ClusteringRun
         return Division(ids, numbers.astype(np.int32), names)
 
     return [partition(record) for record in found if not record.blind or record.owner == me]
-
-
-SOURCES: tuple[Source, ...] = (_sections, _runs, _labellings)
 
 
 def partition_name(run: RunRecord, model: ModelRecord | None, benchmark: BenchmarkRecord | None) -> str:

@@ -52,8 +52,7 @@ _MIME = {
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     ".zip": "application/zip",
 }
-_KEPT_DOWNLOADS, _KEPT_BYTES = 16, 64_000_000
-_KEPT_SENT = 4
+_KEPT_DOWNLOADS, _KEPT_BYTES, _KEPT_SENT = 16, 64_000_000, 4
 WEBAPP = Path(__file__).parents[1]
 MODULES = "/static/themescope/"
 """Start of the addresses of modules: the browser keeps them, where Streamlit would send them along with all data."""
@@ -70,7 +69,6 @@ export default (given) => {
 _NO_FIELDS: Mapping[str, Any] = {}
 _CARDS, _CARDS_KEY = 100, "table-cards"
 """Most rows that are shown as cards, and the beginning of the keys of the component."""
-_COUNTED = st.column_config.NumberColumn(format="localized")
 ASSETS = Path(__file__).parent / "assets"
 """Folder of the scripts, styles and templates that pages share."""
 _download_numbers = count()
@@ -174,22 +172,18 @@ def draw_table(
     """
     found = columns if isinstance(columns, Styler | pd.DataFrame) else pd.DataFrame(columns)
     frame: pd.DataFrame = found.data if isinstance(found, Styler) else found  # type: ignore[attr-defined]
-    config: dict[str, Any] = {str(name): _COUNTED for name, kind in frame.dtypes.items() if kind.kind in "iu"}
+    counted = st.column_config.NumberColumn(format="localized")
+    config: dict[str, Any] = {str(name): counted for name, kind in frame.dtypes.items() if kind.kind in "iu"}
     config |= column_config
     st.dataframe(found, hide_index=True, column_config=config, **options)
-    if len(frame.columns) > 1:
-        _draw_cards(frame, config, options.get("key", ""), on_click)
-
-
-def _draw_cards(
-    frame: pd.DataFrame, config: Mapping[str, Any], key: str, on_click: Callable[[int], None] | None
-) -> None:
+    if len(frame.columns) < 2:
+        return
     known = [config.get(str(name)) or {} for name in frame.columns]
     formats = [(one.get("type_config") or {}).get("format") or "" for one in known]
     rows = [[*map(cell_text, row, formats)] for row in frame.head(_CARDS).itertuples(index=False)]
     names = [one.get("label") or str(name) for one, name in zip(known, frame.columns, strict=True)]
     data = {"columns": names, "rows": rows, "total": len(frame), "clickable": on_click is not None}
-    widget = f"{_CARDS_KEY}-{key or hash((*names, *map(tuple, rows)))}"
+    widget = f"{_CARDS_KEY}-{options.get('key') or hash((*names, *map(tuple, rows)))}"
     call: dict[str, Any] = {"data": data, "key": widget}
 
     def choose() -> None:

@@ -15,7 +15,6 @@ import numpy as np
 import plotly.graph_objects as go
 
 from themescope.core.records.answers import MetricPoint
-from themescope.core.records.stored import ScoreRecord
 from themescope.jobs.services.report import PALETTE
 from themescope.webapp.shared.text import figure_text, interval
 
@@ -24,9 +23,9 @@ DARK = ("#4fc3b8", "#f28e5c", "#8fa5f0", "#e0c250", "#d98cc0", "#86d07d", "#78c3
 LIGHT_SCALE = ("#440154", "#3b528b", "#21918c", "#46a84f", "#b59c00")
 DARK_SCALE = ("#6f60c9", "#4f86c6", "#2fb3a3", "#8fd14f", "#fde725")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up")
-
-
 MARKS = {"circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲"}
+_LABEL = 48
+"""Characters of a name in a chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +64,6 @@ THEMES = {
 def tones(theme: str | None) -> Tones:
     """Return the colours of a theme; light if the theme is unknown."""
     return THEMES.get(theme or "light", THEMES["light"])
-
-
-_LABEL = 48
 
 
 def curve_figure(name: str, points: Sequence[MetricPoint], tones: Tones) -> go.Figure:
@@ -110,11 +106,6 @@ class IntervalRow:
     """Lower end; None, like ``high``, without an interval."""
     high: float | None
     colour: int = 0
-
-
-def interval_row(label: str, found: ScoreRecord, colour: int = 0) -> IntervalRow:
-    """Return a row of the interval chart for a score."""
-    return IntervalRow(label, found.value, found.low, found.high, colour)
 
 
 def interval_figure(

@@ -132,7 +132,10 @@ def widget(key: str, name: str, of: set[Any], info: OptionInfo, default: Any) ->
         index = listed.index(default) if default in listed else 0
         return st.selectbox(label, listed, index=index, format_func=_choice, **more)
     if of & {int, float}:
-        return _number(label, of, info, default, more)
+        kind: type[Any] = float if float in of else int
+        low, high, value = (None if one is None else kind(one) for one in (info.low, info.high, default))
+        more |= {"format": "%g", "step": _step(default)} if kind is float else {"step": 1}
+        return st.number_input(label, min_value=low, max_value=high, value=value, placeholder="no limit", **more)
     text = st.text_input(label, value="" if default is None else str(default), disabled=_is_closed(info), **more)
     return None if type(None) in of and not text else text
 
@@ -163,14 +166,6 @@ def _several(label: str, info: OptionInfo, default: Any, more: dict[str, Any]) -
         **more,
     )
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _number(label: str, of: set[Any], info: OptionInfo, default: Any, more: dict[str, Any]) -> int | float | None:
-    kind: type[Any] = float if float in of else int
-    low, high = (None if bound is None else kind(bound) for bound in (info.low, info.high))
-    more = {**more, "format": "%g", "step": _step(default)} if kind is float else {**more, "step": 1}
-    value = None if default is None else kind(default)
-    return st.number_input(label, min_value=low, max_value=high, value=value, placeholder="no limit", **more)
 
 
 def _step(default: float | None) -> float:
@@ -207,24 +202,20 @@ def table_files(
         download(label, make, file, key=f"file-{stem}-{label}")
 
 
-_BETWEEN = " · "
-
-
-def facts_table(facts: Mapping[str, Any], names: tuple[str, str] = ("Setting", "Value"), height: int = 320) -> None:
-    """Draw one row per value; a long table scrolls within ``height`` pixels."""
+def facts_table(facts: Mapping[str, Any], names: tuple[str, str] = ("Setting", "Value")) -> None:
+    """Draw one row per value."""
     rows = list(flat_facts(facts))
-    if not rows:
+    if rows:
+        draw_table(pd.DataFrame(rows, columns=list(names)))
+    else:
         st.caption("None")
-        return
-    frame = pd.DataFrame(rows, columns=list(names))
-    draw_table(frame)
 
 
 def flat_facts(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
     """Yield the readable name and value of every fact; nested names begin with the names of their parents."""
     for key, value in facts.items():
         name = str(key)
-        label = f"{above}{_BETWEEN}{words(name).lower()}" if above else words(name)
+        label = f"{above} · {words(name).lower()}" if above else words(name)
         if isinstance(value, Mapping):
             yield from flat_facts(value, label)
         else:
@@ -344,9 +335,6 @@ def keep_one(key: str, file: Upload) -> Path:
     return keep_once(key, getattr(file, "file_id", file.name), [file])[0]
 
 
-# --- table columns ----------------------------------------------------------------------------------------------------
-
-
 NONE = "None"
 _ROWS = {"Detected": AUTO, "Sentences": SENTENCES, "Documents": DOCUMENTS}
 _TYPES = {OMIT: "Leave out"} | {type.value: type.value.capitalize() for type in ColumnType}
@@ -381,35 +369,24 @@ def choose_columns(sheet: Sheet, key: str, like: Mapping[str, Any], question: De
         if doubted:
             rivals = " and ".join(f"*{plain(name)}*" for name in likely[1:])
             st.caption(f"*{plain(likely[0])}* has the most words; {rivals} {'have' if likely[2:] else 'has'} many too.")
-    with second:
-        rows = st.selectbox(
-            "Rows are", list(_ROWS), key=f"{key}_rows",
-            index=list(_ROWS.values()).index(like.get("rows", AUTO)),
-            help="Documents are split into sentences. Detected: documents if the texts are long.",
-        )  # fmt: skip
-    with third:
-        title = _optional(
-            "Title column (optional)", sheet, [text], f"{key}_title",
-            "Sentences of the same title form one article; a document gets it as its title.", like.get("title", ""),
-        )  # fmt: skip
-    with fourth:
-        section = _optional(
-            "Section column (optional)",
-            sheet,
-            [text, title],
-            f"{key}_section",
-            "Sections of an article.",
-            like.get("section", ""),
-        )
-    settings = {"text": text, "rows": _ROWS[rows], "title": title, "section": section}
-    return TableColumns(settings, _column_types(sheet, [text, title, section], key))
-
-
-def _optional(label: str, sheet: Sheet, used: Sequence[str], key: str, help: str, likely: str = "") -> str:
-    """Draw the choice of a column that is not ``used``; returns "" for none."""
-    names = [NONE, *(name for name in sheet.columns if name not in used)]
-    chosen = st.selectbox(label, names, names.index(likely) if likely in names else 0, key=key, help=help)
-    return "" if chosen == NONE else chosen
+    rows = second.selectbox(
+        "Rows are",
+        list(_ROWS),
+        index=list(_ROWS.values()).index(like.get("rows", AUTO)),
+        help="Documents are split into sentences. Detected: documents if the texts are long.",
+        key=f"{key}_rows",
+    )
+    used, settings = [text], {"text": text, "rows": _ROWS[rows]}
+    for place, name, help in (
+        (third, "title", "Sentences of the same title form one article; a document gets it as its title."),
+        (fourth, "section", "Sections of an article."),
+    ):
+        left, held = [NONE, *(column for column in names if column not in used)], like.get(name, "")
+        label, index = f"{name.capitalize()} column (optional)", left.index(held) if held in left else 0
+        chosen = place.selectbox(label, left, index, key=f"{key}_{name}", help=help)
+        settings[name] = "" if chosen == NONE else chosen
+        used.append(settings[name])
+    return TableColumns(settings, _column_types(sheet, used, key))
 
 
 def _column_types(sheet: Sheet, used: Sequence[str], key: str) -> dict[str, str]:

@@ -30,7 +30,6 @@ from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, PageCard, by_p
 from themescope.webapp.shared.people import may, polled
 from themescope.webapp.shared.text import ago, count, duration, plain, shorten, time_left
 
-
 _HOME = "home"
 _NAME_CHARS, _SEARCHED = 28, 8
 _GONE = "It may have been deleted or renamed, or it is not shared with you."
@@ -177,7 +176,7 @@ def tray(page: str) -> None:
 
 
 def _live(kinds: tuple[str, ...]) -> None:
-    active, alive = queries.active_jobs(), queries.worker_alive()
+    active, alive = queries.active_jobs(), queries.workers()
     states = {job.id: job.status for job in [*queries.jobs(limit=_NEWEST), *active] if job.kind in kinds}
     seen: dict[int, JobStatus] = st.session_state.setdefault(_SEEN, states)
     if any(seen.get(id) is not status for id, status in states.items()) or any(
@@ -363,7 +362,7 @@ def _draw(corpus: str, known: tuple[str, ...]) -> None:
         failed = next((step.job for step in steps if step.failed), None)
         if failed is not None and failed.status is JobStatus.FAILED:
             st.error(f"**{plain(failed.title)}** failed. {plain(failed.error)}", icon=":material/error:")
-        if any(step.active for step in steps) and not queries.worker_alive():
+        if any(step.active for step in steps) and not queries.workers():
             no_worker(sum(step.active for step in steps))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,11 +20,9 @@ from themescope.webapp.shared.figures import curve_figure, tones
 from themescope.webapp.shared.people import polled
 from themescope.webapp.shared.text import ago, count, duration, plain, words
 
-_LIVE_POLL_S = 1.5
-_AGAIN_S = 3.0
-_LISTED = 20
-_BESIDE = 2  # queued jobs listed on pages other than Jobs
-_CANCELLED = 3
+_LIVE_POLL_S, _AGAIN_S = 1.5, 3.0
+_LISTED, _BESIDE, _CANCELLED = 20, 2, 3
+"""Numbers of queued jobs on the page Jobs and on others, and of cancelled ones."""
 _DISMISSED = "jobs_dismissed"
 _BADGES = {
     JobStatus.QUEUED: ("queued", "gray", ":material/schedule:"),
@@ -34,7 +33,6 @@ _BADGES = {
 }
 FOLLOWED = "followed_jobs"
 """Session key: ids of the jobs queued in this session whose outcome has not been dismissed."""
-INTERRUPTED = "The worker stopped. The next worker resumes the job, or you can cancel it."
 _INTERRUPTED = ("interrupted", "orange", ":material/pause_circle:")
 
 
@@ -62,11 +60,6 @@ def submit(
         return [job, *(then(job.id) if then else ())]
 
     return next(iter(follow(queue)), None)
-
-
-def queue_job(queue: Callable[[], JobRecord]) -> JobRecord | None:
-    """Call ``queue`` and follow its job in this session; None, with the reason on the page, if it queues nothing."""
-    return next(iter(follow(lambda: [queue()])), None)
 
 
 def follow(queue: Callable[[], Sequence[JobRecord]]) -> Sequence[JobRecord]:
@@ -110,7 +103,9 @@ def progress(job: JobRecord) -> None:
 
 def message(job: JobRecord) -> str:
     """Return what a running job does now."""
-    return INTERRUPTED if commands.abandoned(job) else "Cancelling …" if job.cancel else plain(job.message)
+    if commands.abandoned(job):
+        return "The worker stopped. The next worker resumes the job, or you can cancel it."
+    return "Cancelling …" if job.cancel else plain(job.message)
 
 
 def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
@@ -119,7 +114,7 @@ def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
         if job.status is JobStatus.RUNNING:
             with st.container(border=True):
                 progress(job)
-                curves(queries.metrics(job.id), key=f"{key}-{job.id}")
+                curves(job.id, key=f"{key}-{job.id}")
     waiting = [job for job in jobs if job.status is JobStatus.QUEUED]
     if waiting:
         with st.container(border=True, gap="xxsmall"):
@@ -145,11 +140,11 @@ def elapsed(job: JobRecord) -> float:
     return max(0.0, ((job.ended or datetime.now(UTC)) - job.started).total_seconds())
 
 
-def curves(points: Sequence[MetricPoint], key: str) -> None:
+def curves(job_id: int, key: str) -> None:
     """Draw the curves of a job: losses and accuracies first, the others in an expander."""
-    by_name: dict[str, list[MetricPoint]] = {}
-    for point in points:
-        by_name.setdefault(point.name, []).append(point)
+    by_name: dict[str, list[MetricPoint]] = defaultdict(list)
+    for point in queries.read(lambda r: r.jobs.metrics(job_id)):
+        by_name[point.name].append(point)
     first = sorted(name for name in by_name if any(word in name for word in ("accuracy", "loss")))
     _curve_rows(by_name, sorted(first, key=lambda name: "accuracy" not in name) or sorted(by_name), key)
     rest = sorted(set(by_name) - set(first)) if first else []
@@ -172,23 +167,17 @@ def _curve_rows(by_name: Mapping[str, Sequence[MetricPoint]], names: Sequence[st
 
 def cancelled(page: str) -> None:
     """Draw the jobs that were cancelled last and whose kinds name this page, with a button that resumes each."""
-    kinds = shown_on(page)
+    kinds, hidden = shown_on(page), st.session_state.setdefault(_DISMISSED, [])
     found = queries.read(lambda r: r.jobs.list(limit=500, status=(JobStatus.CANCELLED,)))
-    for job in [job for job in found if job.kind in kinds and job.id not in _hidden()][:_CANCELLED]:
+    for job in [job for job in found if job.kind in kinds and job.id not in hidden][:_CANCELLED]:
         with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"cancelled-{job.id}"):
             badge(job)
             st.markdown(f"**{plain(job.title)}** :gray[· {job.progress:.0%} done · {ago(job.ended)}]", width="stretch")
             retry_button(job)
             st.button(
                 "Dismiss", key=f"dismiss-{job.id}", icon=":material/close:", type="tertiary",
-                on_click=_hidden().append, args=(job.id,),
+                on_click=hidden.append, args=(job.id,),
             )  # fmt: skip
-
-
-def _hidden() -> list[int]:
-    """Return the ids of the cancelled jobs that were dismissed in this session."""
-    found: list[int] = st.session_state.setdefault(_DISMISSED, [])
-    return found
 
 
 def ended(job: JobRecord) -> None:
@@ -204,7 +193,7 @@ def ended(job: JobRecord) -> None:
     if job.traceback:
         with st.popover("Technical details", icon=":material/bug_report:", type="tertiary"):
             st.code(job.traceback, language=None)
-    curves(queries.metrics(job.id), key=f"ended-{job.id}")
+    curves(job.id, key=f"ended-{job.id}")
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption("Arguments")

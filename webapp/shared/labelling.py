@@ -66,7 +66,12 @@ def entry_html(code: Code, partition: Partition, texts: Mapping[int, str]) -> st
     rows = {name: escape(text) for name in TEXTS if (text := getattr(code.entry, name))}
     for name in SENTENCES:
         own = code.cluster.number if name == "examples" else None
-        items = [_example_html(id, own, partition, texts) for id in getattr(code.entry, name)]
+        items = []
+        for id in getattr(code.entry, name):
+            number = int(partition.numbers[partition.rows([id])[0]])
+            place = "without a code" if number == UNASSIGNED else f"in {escape(partition.clusters[number].name)}"
+            elsewhere = "" if own in (None, number) else f" <em>(now {place})</em>"
+            items.append(f"<li>{escape(texts.get(id, ''))}{elsewhere}</li>")
         rows |= {name: f"<ul>{''.join(items)}</ul>"} if items else {}
     if not rows:
         return "<p class='code-empty'>No definition yet.</p>"
@@ -77,12 +82,6 @@ def entry_html(code: Code, partition: Partition, texts: Mapping[int, str]) -> st
 def _fields_html(rows: Iterable[tuple[str, str, str]]) -> str:
     parts = [f"<div class='{kind}'><dt>{title}</dt><dd>{body}</dd></div>" for title, body, kind in rows]
     return f"<dl class='code-entry'>{''.join(parts)}</dl>"
-
-
-def _example_html(id: int, own: int | None, partition: Partition, texts: Mapping[int, str]) -> str:
-    number = int(partition.numbers[partition.rows([id])[0]])
-    place = "now without a code" if number == UNASSIGNED else f"now in {escape(partition.clusters[number].name)}"
-    return f"<li>{escape(texts.get(id, ''))}{'' if own in (None, number) else f' <em>({place})</em>'}</li>"
 
 
 def editor(
@@ -167,9 +166,6 @@ def _form(
     return Code(replace(code.cluster, name=(name or "").strip()), edited)
 
 
-# --- differences ------------------------------------------------------------------------------------------------------
-
-
 def difference_html(found: Difference, texts: Mapping[int, str]) -> str:
     """Return what differs in one code: removed words are struck through, added ones underlined."""
     rows = [
@@ -227,8 +223,12 @@ def consent(target: Mapping[str, Any], materials: Sequence[ThemeMaterial], model
         f"will be sent to `{code(model.url)}`, model `{code(model.model)}`. If two themes get the same name, one "
         "request is repeated with the names that are taken."
     )
+    requests = []
+    for number, material in enumerate(materials, 1):
+        messages = [f"[{message['role']}]\n{message['content']}" for message in material.messages()]
+        requests.append("\n\n".join([f"Request {number} of {len(materials)}", *messages]))
     args = {**target, "texts": digest}
-    agreement("name-themes", args, requests_text(materials), model, key, "Send and name themes")
+    agreement("name-themes", args, "\n\n\n".join(requests), model, key, "Send and name themes")
 
 
 def agreement(kind: str, args: Mapping[str, Any], texts: str, model: Endpoint, key: str, label: str) -> None:
@@ -251,15 +251,6 @@ def agreement(kind: str, args: Mapping[str, Any], texts: str, model: Endpoint, k
     ):
         st.session_state[f"{key}_turn"] = turn + 1
         st.rerun()
-
-
-def requests_text(materials: Sequence[ThemeMaterial]) -> str:
-    """Return the messages of all requests as they are sent."""
-    blocks = []
-    for number, material in enumerate(materials, 1):
-        messages = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in material.messages())
-        blocks.append(f"Request {number} of {len(materials)}\n\n{messages}")
-    return "\n\n\n".join(blocks)
 
 
 def code(text: str) -> str:
@@ -357,9 +348,6 @@ def counted(items: list[ItemRecord]) -> str:
     """Return ``3 of 10 units``: those that have a code, or a reason why they have none."""
     done, every = (sum(item.sentences for item in found) for found in ([i for i in items if i.done], items))
     return f"{done:,} of {count(every, 'unit')}"
-
-
-# --- corrections ------------------------------------------------------------------------------------------------------
 
 
 _NAME_CHARS = 120

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NoReturn
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qs, urlencode
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -28,7 +28,7 @@ from themescope.webapp.shared.people import current_actor, current_person, shown
 from themescope.webapp.shared.text import ago, plain, shorten
 
 View = Mapping[str, str | Sequence[str]]
-ARROW = ":material/arrow_forward:"
+_ARROW = ":material/arrow_forward:"
 _PAGES, _CURRENT = "navigation_pages", "navigation_current"
 _LAST, _TARGET, _NAMED = "navigation_last", "navigation_target", "navigation_named"
 """Session keys: the page of the last run; page and address to open in the next one; what the last link named, until it
@@ -99,17 +99,12 @@ def _exchange_views(before: int, after: int) -> None:
     """Put the views of the pages aside for the project that was open, and bring back those of the one that is."""
     views: dict[int, dict[str, object]] = st.session_state.setdefault(_VIEWS, {})
     aside = views.setdefault(before, {})
-    for name in _view_keys():
+    keys = [card.page_keys() for card, _ in _offered().values()]
+    for name in {name for found in keys if found is not None for name in found.urls} - {CORPUS}:
         if name in st.session_state:
             aside[name] = st.session_state.pop(name)
     st.session_state[_OWNER] = after
     st.session_state.update(views.pop(after, {}))
-
-
-def _view_keys() -> set[str]:
-    """Return the URL keys of all pages without the project."""
-    keys = [card.page_keys() for card, _ in _offered().values()]
-    return {name for found in keys if found is not None for name in found.urls} - {CORPUS}
 
 
 def missing() -> tuple[str, str]:
@@ -121,7 +116,7 @@ def missing() -> tuple[str, str]:
     return found or ("", "")
 
 
-def page_link(page: str, label: str, *, icon: str = ARROW, view: View | None = None, key: str = "") -> bool:
+def page_link(page: str, label: str, *, icon: str = _ARROW, view: View | None = None, key: str = "") -> bool:
     """Draw a link to a view of a page; nothing where this person may not open the page.
 
     A link to the page that is open changes its view, and returns whether it did: a fragment has to rerun the page
@@ -170,10 +165,7 @@ def switch_page(page: str, view: View | None = None) -> NoReturn:
 
 def open_address(query: str) -> None:
     """Show the view of the open page that a query string describes; for callbacks."""
-    found: dict[str, list[str]] = {}
-    for name, value in parse_qsl(query, keep_blank_values=True):
-        found.setdefault(name, []).append(value)
-    _open(found)
+    _open(parse_qs(query, keep_blank_values=True))
 
 
 def _open(query: View) -> None:
@@ -266,39 +258,34 @@ def saved_views(page: str, menu: bool = True) -> None:
 
     Call it at the end of a page, after everything that writes into the address.
     """
+
+    def keep() -> None:
+        query, name = urlencode(shown_view(), doseq=True), str(st.session_state[_NAME])
+        if queries.write(lambda w: w.views.add(page, name, query, current_person())):
+            st.session_state[_NAME] = ""
+
     found = queries.read(lambda r: r.views.list(page))
     label = f"Saved views ({len(found)})" if found else "Save this view"
     with st.popover(label, icon=":material/bookmark:", key="saved-views") if menu else st.container():
-        _save(page)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.text_input("View name", key=_NAME, max_chars=200)
+            st.button("Save", key="save-view", icon=":material/bookmark_add:", on_click=keep)
         if not found:
             st.caption("A saved view reopens this page with its current selections, for everyone.")
             return
         actor = current_actor()
         for view in found:
-            saved_line("view", view, "", actor, partial(open_address, view.query), partial(_delete, view.id))
-
-
-def _delete(view_id: int) -> None:
-    queries.write(lambda w: w.views.delete(view_id))
-
-
-def _save(page: str) -> None:
-    def keep() -> None:
-        query = urlencode(shown_view(), doseq=True)
-        name = str(st.session_state[_NAME])
-        if queries.write(lambda w: w.views.add(page, name, query, current_person())):
-            st.session_state[_NAME] = ""
-
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("View name", key=_NAME, max_chars=200)
-        st.button("Save", key="save-view", icon=":material/bookmark_add:", on_click=keep)
+            saved_line("view", view, "", actor, partial(open_address, view.query))
 
 
 def saved_line(
-    noun: str, record: SavedViewRecord | SelectionRecord, about: str, actor: Actor,
-    open_one: Callable[[], None], delete: Callable[[], None],
-) -> None:  # fmt: skip
+    noun: str, record: SavedViewRecord | SelectionRecord, about: str, actor: Actor, open_one: Callable[[], None]
+) -> None:
     """Draw a saved view or selection with buttons that open and delete it; whoever saved it may delete it."""
+
+    def delete() -> None:
+        queries.write(lambda w: (w.views if isinstance(record, SavedViewRecord) else w.selections).delete(record.id))
+
     owned, long = actor.owns(record.person), len(record.name) > _LONG
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(

@@ -123,9 +123,6 @@ class PageCard(Card):
         return found
 
 
-# --- places -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """A place of the navigation: a link in the sidebar that leads to one or several pages."""
@@ -154,9 +151,6 @@ def place_of(card: PageCard) -> Place | None:
 
 def by_place(cards: Iterable[PageCard]) -> dict[Place, list[PageCard]]:
     """Return the places that have pages, in their order, with the pages."""
-    found: dict[Place, list[PageCard]] = {place: [] for place in PLACES}
-    for card in cards:
-        place = place_of(card)
-        if place is not None:
-            found[place].append(card)
+    listed = list(cards)
+    found = {place: [card for card in listed if place_of(card) == place] for place in PLACES}
     return {place: pages for place, pages in found.items() if pages}

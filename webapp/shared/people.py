@@ -35,12 +35,8 @@ from themescope.db.records import SignInMethod
 from themescope.db.settings import Settings, is_loopback
 from themescope.db.store import Store
 from themescope.jobs.services import people
-from themescope.jobs.services import people as members
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.text import plain
-
-# --- cookies ----------------------------------------------------------------------------------------------------------
-
 
 _SECURE = "__Host-"
 """Prefix with which browsers accept a cookie only over HTTPS, from this host, for all paths."""
@@ -112,9 +108,6 @@ def is_form_token(token: str, given: str) -> bool:
     return bool(token) and hmac.compare_digest(form_token(token).encode(), given.encode("utf-8", "replace"))
 
 
-# --- store ------------------------------------------------------------------------------------------------------------
-
-
 def server_store() -> Store:
     """Return the migrated store. Writes through it are not checked against a role."""
     settings = Settings.from_environment()
@@ -134,15 +127,11 @@ def sign_in_required() -> bool:
     return Settings.from_environment().login == "always" or not is_loopback(address)
 
 
-# --- people -----------------------------------------------------------------------------------------------------------
-
-
 UNNAMED = "me"
 _KEY, _HELD = "person", "signed-in"
 _LOOK_AGAIN_S = 5.0
 _SIGN_OUT = """<form class="sign-out" method="post" action="/sign-out">
 <input type="hidden" name="form_token" value="{}"><button>Sign out</button></form>"""
-_SIGN_IN = '<a href="/sign-in" target="_self">Sign in</a>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +159,7 @@ def current_person() -> str:
     if _KEY not in st.session_state:
         session = people.session_of(server_store(), browser_token(st.context.cookies))
         st.session_state[_KEY] = session.person if session and session.method is SignInMethod.NAME else ""
-    return members.tidy(str(st.session_state[_KEY] or ""))
+    return people.tidy(str(st.session_state[_KEY] or ""))
 
 
 def writing_person() -> str:
@@ -253,7 +242,7 @@ def show_signed_out() -> None:
     """Say that the session has ended, with a link to the sign-in page."""
     st.title("Themescope", anchor=False)
     st.info("You have signed out in another tab, or your session has ended.", icon=":material/lock:")
-    st.html(_SIGN_IN)
+    st.html('<a href="/sign-in" target="_self">Sign in</a>')
 
 
 def show_identity(actor: Actor) -> None:
@@ -266,7 +255,7 @@ def show_identity(actor: Actor) -> None:
     st.text_input(
         "Your name",
         key=_KEY,
-        max_chars=members.LONGEST_NAME,
+        max_chars=people.LONGEST_NAME,
         placeholder=UNNAMED,
         icon=":material/person:",
         help="Labels and verdicts are stored under this name. This browser keeps it.",

@@ -172,9 +172,6 @@ def last_activity(known: Sequence[CorpusRecord]) -> dict[int, datetime]:
     return found
 
 
-# ---------------------------------------------------------------- what a browser remembers
-
-
 def _remembered() -> int:
     """Return the id of the project that this browser had open last; 0 for none."""
     given = st.context.cookies.get(project_cookie(), "")

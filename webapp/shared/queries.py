@@ -16,7 +16,6 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from themescope.core.columns import ColumnLevel, ColumnType, Values, plain_values
 from themescope.core.errors import UnknownNameError
-from themescope.core.records.answers import MetricPoint
 from themescope.core.records.stored import (
     ArticleRecord,
     ColumnRecord,
@@ -34,7 +33,6 @@ from themescope.db.access import Right
 from themescope.db.records import BenchmarkRecord, MapPoints, TripletSetRecord, WorkerRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.common import models as model_choice
-from themescope.jobs.common import models as stored
 from themescope.jobs.common.models import LEAST_ARTICLES, articles_of
 from themescope.jobs.queue.control import without_paths
 from themescope.webapp.shared import people
@@ -96,9 +94,6 @@ def follow_edits() -> None:
     _EDITS[:] = [stamp]
 
 
-# ---------------------------------------------------------------- corpora
-
-
 def corpora() -> list[CorpusRecord]:
     """Return the corpora that are ready."""
     return read(lambda r: r.corpora.list())
@@ -131,9 +126,6 @@ def sentences(ids: Ids) -> dict[int, Sentence]:
     return read(lambda r: r.corpora.sentences_by_id(ids))
 
 
-# ---------------------------------------------------------------- triplets
-
-
 def triplet_sets(corpus_id: int | None = None) -> list[TripletSetRecord]:
     """Return the triplet sets that are ready."""
     return [t for t in read(lambda r: r.triplets.list(corpus_id)) if t.ready]
@@ -144,9 +136,6 @@ def triplet_sets_to_read(corpus_id: int) -> list[TripletSetRecord]:
     runs = read(lambda r: r.runs.list(kind="triplets"))
     evaluated = {run.triplet_set_id for run in runs}
     return sorted(triplet_sets(corpus_id), key=lambda found: found.id not in evaluated)
-
-
-# ---------------------------------------------------------------- models, benchmarks, runs
 
 
 def models() -> list[ModelRecord]:
@@ -161,7 +150,7 @@ def model_by_id(model_id: int | None) -> ModelRecord | None:
 
 def selectable_models() -> list[ModelRecord]:
     """Return the models that a job can use by name: the stored ones, and pretrained ones that are not stored yet."""
-    return stored.selectable_models(store())
+    return model_choice.selectable_models(store())
 
 
 def best_first(
@@ -176,13 +165,9 @@ def benchmarks(corpus_id: int | None = None) -> list[BenchmarkRecord]:
     return read(lambda r: r.benchmarks.list(corpus_id))
 
 
-def benchmark_articles(corpus_id: int) -> frozenset[int]:
-    """Return the ids of the articles of a project that are in one of its benchmarks."""
-    return _benchmark_articles(tuple(benchmark.id for benchmark in benchmarks(corpus_id)))
-
-
 @st.cache_data(show_spinner=False, max_entries=16)
-def _benchmark_articles(ids: tuple[int, ...]) -> frozenset[int]:
+def benchmark_articles(ids: tuple[int, ...]) -> frozenset[int]:
+    """Return the ids of the articles that are in one of some benchmarks."""
     return read(lambda r: frozenset(item for id in ids for item in r.benchmarks.article_ids(id)))
 
 
@@ -220,9 +205,6 @@ def benchmark_sentences(benchmark_id: int, digest: str) -> dict[int, Ids]:
     return {item.article_id: item.sentence_ids for item in items}
 
 
-# ---------------------------------------------------------------- maps
-
-
 def maps(corpus_id: int | None = None) -> list[MapRecord]:
     """Return all maps, newest first."""
     return sorted(read(lambda r: r.maps.list(corpus_id)), key=lambda m: m.created, reverse=True)
@@ -233,17 +215,9 @@ def map_points(map_id: int) -> MapPoints:
     return read(lambda r: r.maps.points(map_id))
 
 
-def sentence_ids_with(corpus_id: int, text: str) -> Ids:
-    """Return the ids of the sentences of a corpus that contain ``text``, ignoring case."""
-    return read(lambda r: r.corpora.sentences_with(corpus_id, text))
-
-
 def articles_by_id(ids: Ids) -> dict[int, ArticleRecord]:
     """Return articles by id."""
     return read(lambda r: r.corpora.articles_by_id(ids))
-
-
-# ---------------------------------------------------------------- jobs
 
 
 def jobs(limit: int = 100) -> list[JobRecord]:
@@ -277,21 +251,6 @@ def training_of(model_id: int) -> JobRecord | None:
     return next((j for j in done if j.result.get("model_id") == model_id), None)
 
 
-def metrics(job_id: int) -> list[MetricPoint]:
-    """Return the metrics of a job."""
-    return read(lambda r: r.jobs.metrics(job_id))
-
-
-def worker_alive() -> bool:
-    """Return whether a worker has sent a heartbeat lately; pages notice a stopped worker within 10 seconds."""
-    return bool(workers())
-
-
-def usable_corpus_name(wanted: str) -> str:
-    """Return ``wanted``, numbered if a corpus of that name exists."""
-    return read(lambda r: r.corpora.usable_name(wanted))
-
-
 def usable_model_name(wanted: str) -> str:
     """Return ``wanted``, numbered if a model of that name exists; "" stays "", which the form refuses."""
     wanted = wanted.strip()
@@ -310,7 +269,7 @@ def job_states() -> tuple[tuple[int, str], ...]:
 
 
 def workers() -> list[WorkerRecord]:
-    """Return the workers with a recent heartbeat."""
+    """Return the workers that sent a heartbeat lately; pages notice a stopped worker within 10 seconds."""
     return read(lambda r: r.workers.alive(within_s=_HEARTBEAT_S))
 
 

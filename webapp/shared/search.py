@@ -41,7 +41,7 @@ from themescope.webapp.shared import compare_queries, labelling, projects, queri
 from themescope.webapp.shared.components import draw_component, message, succeeds
 from themescope.webapp.shared.navigation import is_open, offered, offered_cards, switch_page
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
-from themescope.webapp.shared.people import current_actor, current_person, may
+from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.text import count, shorten
 
 SOUGHT = "search_sought"
@@ -81,21 +81,14 @@ def link_of(kind: str, result: Result) -> Link:
     here = {CORPUS: result.project}
     if kind == "Models":
         return Link("train", {"model": result.title})
-    if kind == "Themes":
-        return Link("themes", {**here, **_theme_view(result)})
+    if kind == "Themes":  # in the newest list of the project with this theme
+        lists = (one for one in compare_queries.analyses() if one.corpus.name == result.project)
+        newest = next((one for one in lists if any(theme["name"] == result.title for theme in one.themes)), None)
+        return Link("themes", here if newest is None else {**here, "result": newest.name, "theme": result.title})
     if kind == "Projects":
         return Link("home", here)
     view = {**here, "article": result.article}
     return Link("texts", view | ({"sentence": str(result.sentence)} if result.sentence else {}))
-
-
-def _theme_view(result: Result) -> dict[str, str]:
-    """Return the view of the newest list of themes of a project with this theme."""
-    for analysis in compare_queries.analyses():
-        names = [theme["name"] for theme in analysis.themes]
-        if analysis.corpus.name == result.project and result.title in names:
-            return {"result": analysis.name, "theme": result.title}
-    return {}
 
 
 def codes(words: Query, corpus: CorpusRecord | None) -> tuple[HitGroup, list[Link]]:
@@ -122,21 +115,18 @@ def pages(words: Query) -> tuple[HitGroup, list[Link]]:
 
 
 def documentation(words: Query) -> tuple[HitGroup, list[Link]]:
-    """Return the sections of the documentation whose heading contains the words."""
-    found = [(title, page, address) for title, page, address in _headings() if holds(title, words)]
+    """Return the sections of the documentation whose heading contains the words; none if it has not been built."""
+    index = SITE / _INDEX
+    headings = _headings(index, index.stat().st_mtime_ns) if index.is_file() else []
+    found = [(title, page, address) for title, page, address in headings if holds(title, words)]
     found.sort(key=lambda heading: len(heading[0]))
     group = group_of("Documentation", [Result(title, page) for title, page, _ in found])
     return group, [Link(address=DOCUMENTATION + address) for _, _, address in found[: len(group.results)]]
 
 
-def _headings() -> list[tuple[str, str, str]]:
-    """Return heading, title of its page and address of each section; none if the site has not been built."""
-    path = SITE / _INDEX
-    return _read(path, path.stat().st_mtime_ns) if path.is_file() else []
-
-
 @lru_cache(maxsize=1)
-def _read(path: Path, changed: int) -> list[tuple[str, str, str]]:
+def _headings(path: Path, changed: int) -> list[tuple[str, str, str]]:
+    """Return heading, title of its page and address of each section."""
     text = path.read_text(encoding="utf-8")
     index = json.loads(text[text.index("{") : text.rindex("}") + 1])
     names, titles = index["docnames"], index["titles"]
@@ -145,9 +135,6 @@ def _read(path: Path, changed: int) -> list[tuple[str, str, str]]:
         for heading, places in index["alltitles"].items()
         for page, anchor in places
     ]
-
-
-# --- found ------------------------------------------------------------------------------------------------------------
 
 
 _NEAREST = 20
@@ -206,16 +193,8 @@ def by_meaning(text: str, corpus: CorpusRecord, model: ModelRecord) -> list[List
     if not parsed(text):
         return []
     matches = find_similar(queries.store(), corpus.id, text, model.id, _NEAREST).items
-    results = [
-        Result(
-            m.sentence.text,
-            f"{m.cosine or 0:.2f} · {m.sentence.article}",
-            corpus.name,
-            m.sentence.article,
-            m.sentence.id,
-        )
-        for m in matches
-    ]
+    found = [(match.sentence, match.cosine or 0) for match in matches]
+    results = [Result(s.text, f"{cosine:.2f} · {s.article}", corpus.name, s.article, s.id) for s, cosine in found]
     group = group_of("Units", results, _NEAREST)
     nearest = f"the {len(results)} nearest of {corpus.sentences:,}"
     return [Listed(group, [link_of("Units", one) for one in group.results], nearest)] if results else []
@@ -284,9 +263,7 @@ def _of_labels(project: CorpusRecord) -> Iterator[Action]:
     yield "New coding", "From themes, codes or nothing", Link("code", {"view": "New coding"})
     yield "Import labels", "Tables, and exports of other programs", Link("import")
     yield "New task", "Give units to people", Link("tasks", {"view": "New task"})
-    actor = current_actor()
-    known = [one for one in compare_queries.labellings(project.id) if one.editable_by(current_person(), actor.role)]
-    for record in sorted(known, key=compare_queries.precedence)[:1]:
+    for record in sorted(selections.own_labellings(project.id), key=compare_queries.precedence)[:1]:
         name, view = shorten(record.name, _NAME_CHARS), {"labelling": record.name}
         undo = Link("code", view | {"surface": "Sort"}, do=partial(_undo, record))
         yield f"Undo my last change in “{name}”", "Opens the coding", undo
@@ -298,9 +275,6 @@ def _undo(record: LabellingRecord) -> None:
         raise DataError(f"You changed nothing in “{record.name}” that could be undone.")
 
 
-# --- dialog -----------------------------------------------------------------------------------------------------------
-
-
 @st.fragment
 def dialog() -> None:
     """Draw the button with the dialog; answer what somebody typed, and open or do what they chose."""
@@ -310,17 +284,15 @@ def dialog() -> None:
     data["find"] = st.session_state.pop(SOUGHT, st.query_params.get(FIND))
     if asked:
         data |= _answer(str(asked.get("text") or ""), bool(asked.get("meaning")), asked.get("number"))
-    draw_component("search", data=data, key=BOX, width="content", on_query_change=_typed, on_open_change=_choose)
+    draw_component(
+        "search", data=data, key=BOX, width="content",
+        on_query_change=partial(_keep, _ASKED, "query"), on_open_change=partial(_keep, _CHOSEN, "open"),
+    )  # fmt: skip
 
 
-def _typed() -> None:
-    """Keep the query of the dialog for the answer; a callback."""
-    st.session_state[_ASKED] = message(BOX, "query")
-
-
-def _choose() -> None:
-    """Keep what was chosen of an answer; a callback."""
-    st.session_state[_CHOSEN] = message(BOX, "open")
+def _keep(key: str, event: str) -> None:
+    """Keep what the dialog sent, until this part of the page is drawn; a callback."""
+    st.session_state[key] = message(BOX, event)
 
 
 def _answer(text: str, meaning: bool, number: object) -> dict[str, Any]:

@@ -112,6 +112,12 @@ class Panel:
         """Return the sentences."""
         return sentences(self.selection.ids, self.selection.digest, self.themes, self.places)
 
+    def central(self, found: SelectedSentences) -> tuple[list[int], list[str]] | None:
+        """Return the rows of the sentences, most central first, with a note for each; None without their vectors."""
+        model_id = self.themes.model.id if self.themes else None
+        model = service.model_of(queries.store(), self.selection.corpus_id, found, model_id)
+        return central_order(self.selection.digest, model.digest, found, model) if model is not None else None
+
     def name(self, part: str) -> str:
         """Return the key of a widget that belongs to this selection."""
         return f"{self.key}-{part}-{self.selection.digest[:8]}"
@@ -143,14 +149,6 @@ def offer_button(
         switch_page(PAGE, {"corpus": corpus.name})
 
 
-# ---------------------------------------------------------------- stored selections
-
-
-def saved(corpus_id: int) -> list[SelectionRecord]:
-    """Return the named selections of a project, newest first."""
-    return queries.read(lambda r: r.selections.list(corpus_id))
-
-
 def stored(record_id: int) -> Selection | None:
     """Return a stored selection, or None if there is none with that id."""
     try:
@@ -172,25 +170,11 @@ def store(selection: Selection, name: str = "") -> SelectionRecord:
         return w.selections.add(selection, name, person)
 
 
-def link_to(record: SelectionRecord, url_key: str, replaced: Iterable[str], view: Mapping[str, str]) -> str:
-    """Return the address of the view that is open, with a stored selection in place of the keys in ``replaced``."""
-    corpus = queries.read(lambda r: r.corpora.get(record.corpus_id))
-    query: dict[str, str | list[str]] = {CORPUS: corpus.name, **view}
-    query |= {name: values for name, values in shown_view().items() if name not in set(replaced)}
-    query[url_key] = str(record.id)
-    parts = urlsplit(st.context.url or "")
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(query, doseq=True), ""))
-
-
-# ---------------------------------------------------------------- what is shown of a selection
-
-
-_THEMES: dict[str | type[Any], Callable[[Any], Any]] = {
-    Analysis: lambda found: (found.run.digest, [theme["name"] for theme in found.themes])
-}
-
-
-@st.cache_resource(show_spinner="Reading units …", max_entries=12, hash_funcs=_THEMES)
+@st.cache_resource(
+    show_spinner="Reading units …",
+    max_entries=12,
+    hash_funcs={Analysis: lambda found: (found.run.digest, [theme["name"] for theme in found.themes])},
+)
 def sentences(
     _ids: Ids, digest: str, analysis: Analysis | None, _places: Callable[[], SentencePlaces] | None = None
 ) -> SelectedSentences:
@@ -199,13 +183,9 @@ def sentences(
     return service.read_sentences(queries.store(), _ids, run, _places() if _places is not None else None)
 
 
-def everything(selection: Selection) -> Ids:
-    """Return the ids of all sentences of the project of a selection, ascending."""
-    return _everything(corpus_of(selection))
-
-
 @st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=queries.HASHES)
-def _everything(corpus: CorpusRecord) -> Ids:
+def everything(corpus: CorpusRecord) -> Ids:
+    """Return the ids of all sentences of a project, ascending."""
     return np.sort(queries.read(lambda r: r.corpora.sentence_ids(corpus.id)))
 
 
@@ -299,21 +279,15 @@ def _similar(of: Panel) -> None:
     sentence = of.focus
     if sentence not in of.selection.ids:
         found = of.read()
-        model = service.model_of(
-            queries.store(), of.selection.corpus_id, found, of.themes.model.id if of.themes else None
-        )
-        listed = central_order(of.selection.digest, model.digest, found, model)[0] if model else [0]
-        sentence = int(found.ids[listed[0]])
+        central = of.central(found)
+        sentence = int(found.ids[central[0][0] if central else 0])
     if of.on_similar is not None:
         of.on_similar(sentence)
 
 
-# ---------------------------------------------------------------- codes
-
-
 def _make_theme(of: Panel, alike: Ids = _NONE, sought: str = "") -> None:
     """Draw the units with ticks, at first of all but those of ``alike``, and the name of their theme."""
-    rest = np.setdiff1d(everything(of.selection), of.selection.ids, assume_unique=True)
+    rest = np.setdiff1d(everything(corpus_of(of.selection)), of.selection.ids, assume_unique=True)
     words = distinctive_words(of.selection.digest, of.selection.ids, rest)
     ids = np.concatenate([np.setdiff1d(of.selection.ids, alike), alike])
     ticked, listed = np.arange(len(ids)) < len(ids) - len(alike), ids[:_TICKED].tolist()
@@ -460,9 +434,6 @@ def _failures(of: Panel) -> list[CollectedFailure]:
     )
 
 
-# ---------------------------------------------------------------- files and links
-
-
 def _export(of: Panel) -> None:
     st.caption(f"{count(len(of.selection), 'unit')} with their theme, place and columns.")
     with st.container(horizontal=True):
@@ -479,13 +450,15 @@ def _table(of: Panel) -> Table:
 
 
 def _link(of: Panel) -> None:
+    """Draw the address of the view that is open, with the stored selection in place of the keys that it replaces."""
     record = attempt(lambda: store(of.selection))
     if record is not None:
+        query: dict[str, str | list[str]] = {CORPUS: corpus_of(of.selection).name, **of.view}
+        query |= {name: values for name, values in shown_view().items() if name not in of.replaced}
+        query[of.url_key] = str(record.id)
         st.caption("Opens this view with these units, for everyone who may use this store.")
-        st.code(link_to(record, of.url_key, of.replaced, of.view), language=None, wrap_lines=True)
-
-
-# ---------------------------------------------------------------- saved selections
+        parts = urlsplit(st.context.url or "")._replace(query=urlencode(query, doseq=True), fragment="")
+        st.code(urlunsplit(parts), language=None, wrap_lines=True)
 
 
 def _save(of: Panel) -> None:
@@ -502,17 +475,13 @@ def _save(of: Panel) -> None:
 
 def saved_list(corpus_id: int, open_one: Callable[[SelectionRecord], None]) -> None:
     """Draw the saved selections of a project, each with buttons that open and delete it."""
-    actor, found = current_actor(), saved(corpus_id)
+    actor, found = current_actor(), queries.read(lambda r: r.selections.list(corpus_id))
     if not found:
         st.caption("No selection is saved yet: select units, then ⋯ and Save in the drawer.")
     for record in found:
         facts = plain(shorten(" · ".join(record.origin.get("facts", ())), 90))
         about = f"{count(record.sentences, 'unit')} · {facts} · "
-        saved_line("selection", record, about, actor, partial(open_one, record), partial(_delete, record.id))
-
-
-def _delete(selection_id: int) -> None:
-    queries.write(lambda w: w.selections.delete(selection_id))
+        saved_line("selection", record, about, actor, partial(open_one, record))
 
 
 _DIALOGS: dict[str, Callable[[Panel], None]] = {
@@ -559,10 +528,7 @@ def _ordered(panel: Panel) -> tuple[npt.NDArray[np.intp], Sequence[str]]:
     if panel.ranking is not None and order == panel.ranking.name:
         return found.rows_of(panel.ranking.ids), panel.ranking.notes
     if order == CENTRAL:
-        model = service.model_of(
-            queries.store(), panel.selection.corpus_id, found, panel.themes.model.id if panel.themes else None
-        )
-        if model is not None:
-            listed, notes = central_order(panel.selection.digest, model.digest, found, model)
-            return np.array(listed, dtype=np.intp), notes
+        central = panel.central(found)
+        if central is not None:
+            return np.array(central[0], dtype=np.intp), central[1]
     return np.arange(len(found.ids)), ()

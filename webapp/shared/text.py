@@ -138,16 +138,12 @@ def interval(value: float, low: float | None, high: float | None) -> str:
     return score(value) if low is None or high is None else f"{score(value)} [{score(low)}, {score(high)}]"
 
 
-def ends(found: Estimate) -> tuple[float | None, float | None]:
-    """Return the interval of an estimate; a single article has none."""
-    return (found.low, found.high) if found.n > 1 else (None, None)
-
-
 def with_interval(found: ScoreRecord | Estimate | None) -> str:
     """Return ``.312 [.290, .334]``, or a dash for no score."""
     if found is None:
         return "–"
-    return interval(found.value, *(ends(found) if isinstance(found, Estimate) else (found.low, found.high)))
+    alone = isinstance(found, Estimate) and found.n <= 1  # a single article has no interval
+    return score(found.value) if alone else interval(found.value, found.low, found.high)
 
 
 def with_half_width(found: ScoreRecord | None) -> str:

@@ -59,7 +59,7 @@ class Evaluation:
     @property
     def unit(self) -> str:
         """Return the distance by which the margins were computed."""
-        if _by_relatedness(self.run):
+        if "relatedness" in self.run.config:
             return "predicted relatedness"
         measured = getattr(REGISTRY.configure(self.model.method, self.model.config), "measured", "")
         return f"{_DISTANCES[measured]} distance" if measured in _DISTANCES else "the model's own distance"
@@ -68,13 +68,9 @@ class Evaluation:
 _DISTANCES = {"l1": "L1", "l2": "L2", "cosine": "cosine", "mean-l1": "mean L1"}
 
 
-def _by_relatedness(run: RunRecord) -> bool:
-    return "relatedness" in run.config
-
-
 def _variants(run: RunRecord) -> tuple[str, ...]:
     """Return how an evaluation differs from distances of sentences that are embedded without their article."""
-    parts = {"by relatedness": _by_relatedness(run), "with the article": bool(run.config.get("context"))}
+    parts = {"by relatedness": "relatedness" in run.config, "with the article": bool(run.config.get("context"))}
     return tuple(words for words, applies in parts.items() if applies)
 
 
@@ -92,12 +88,8 @@ def evaluations(chosen: TripletSetRecord) -> list[Evaluation]:
 def best_first(found: Sequence[Evaluation]) -> list[Evaluation]:
     """Return the evaluations with the highest accuracy first; those on the test split before all others."""
     means = queries.mean_scores(e.run.id for e in found)
-
-    def accuracy(evaluation: Evaluation) -> float:
-        scores = means.get(evaluation.run.id, {})
-        return scores[ACCURACY].value if ACCURACY in scores else 0.0
-
-    return sorted(found, key=lambda e: (e.split is not Split.TEST, -accuracy(e)))
+    accuracies = {id: scores[ACCURACY].value for id, scores in means.items() if ACCURACY in scores}
+    return sorted(found, key=lambda e: (e.split is not Split.TEST, -accuracies.get(e.run.id, 0.0)))
 
 
 HASHES = {**queries.HASHES, Evaluation: lambda evaluation: (evaluation.run.id, evaluation.run.created)}
@@ -111,9 +103,6 @@ def margins(evaluation: Evaluation) -> tuple[Ids, Margins]:
         there = r.triplets.ids(evaluation.run.triplet_set_id or 0, evaluation.split)
     _, _, order = np.intersect1d(there, ids, assume_unique=True, return_indices=True)
     return ids[order], values[order]
-
-
-# ---------------------------------------------------------------- all triplets of a set, column by column
 
 
 @st.cache_resource(show_spinner="Reading triplets …", max_entries=12, hash_funcs=HASHES)

@@ -78,12 +78,9 @@ def of_sentences(
     return Units(found.ids[rows], part, themes[:8], search=search)
 
 
+@st.fragment
 def show(units: Units, key: str, height: int, focus: int = -1, on_pick: Callable[[int], None] | None = None) -> None:
     """Draw the list; a click on a unit calls ``on_pick`` with its id and redraws the page."""
-    st.fragment(_draw)(units, key, height, focus, on_pick)
-
-
-def _draw(units: Units, key: str, height: int, focus: int, on_pick: Callable[[int], None] | None) -> None:
     sent: Sent = st.session_state.setdefault(f"{key}-sent", Sent())
     if sent.picked:
         sent.picked = False

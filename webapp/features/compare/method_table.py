@@ -26,7 +26,7 @@ from themescope.webapp.shared import choose, compare_queries, forms, projects, q
 from themescope.webapp.shared.choose import grouped, nothing, preselected
 from themescope.webapp.shared.compare_queries import ArticleScores, Method
 from themescope.webapp.shared.components import clickable_table, download, draw_table
-from themescope.webapp.shared.figures import interval_figure, interval_row, tones
+from themescope.webapp.shared.figures import IntervalRow, interval_figure, tones
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.queries import HEADLINE
@@ -145,7 +145,7 @@ def triplets(sets: Sequence[TripletSetRecord]) -> None:
             split = Split(choose.segment("Split", splits, compare.SPLIT))
     means = queries.mean_scores(e.run.id for e in every)
     found = [e for e in every if e.split is split and means.get(e.run.id)]
-    methods = compare_queries.accuracy_methods(found)
+    methods = [Method(e.name, e.model.name, "", (e.run,), False, 0) for e in found]
     comparison = compared(chosen, methods, [means[e.run.id] for e in found], ACCURACY)
     _table(comparison, row)
     _folded(comparison)
@@ -253,9 +253,9 @@ def _folded(found: Comparison) -> None:
     chart = st.expander("Chart", icon=":material/bar_chart:", key="compare_chart", on_change="rerun")
     if chart.open:
         lines = [
-            interval_row(m.name, row[found.metric], -1 if m.floor else m.colour)
+            IntervalRow(m.name, score.value, score.low, score.high, -1 if m.floor else m.colour)
             for m, row in zip(found.methods, found.means, strict=True)
-            if found.metric in row
+            if (score := row.get(found.metric)) is not None
         ]
         chance = 0.5 if found.metric == ACCURACY else None
         figure = interval_figure(lines, metric_title(found.metric), tones(st.context.theme.type), chance)

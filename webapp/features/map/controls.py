@@ -188,7 +188,7 @@ def search_fields(whole: Scene, corpus: CorpusRecord) -> None:
 
 def titles_of(whole: Scene, corpus: CorpusRecord) -> dict[str, int]:
     """Return article titles → ids; those of benchmarks, whose clusters can be compared, come first."""
-    measured = queries.benchmark_articles(corpus.id)
+    measured = queries.benchmark_articles(tuple(one.id for one in queries.benchmarks(corpus.id)))
     titles: dict[str, int] = {}
     for article in sorted(whole.known.values(), key=lambda a: (a.id not in measured, a.title.casefold(), a.id)):
         titles.setdefault(article.title, article.id)

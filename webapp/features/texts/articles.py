@@ -42,7 +42,7 @@ from themescope.webapp.shared.choose import closed, nothing
 from themescope.webapp.shared.compare_queries import LEAD, Analysis
 from themescope.webapp.shared.components import confirm, download, draw_component, draw_table, succeeds
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.job_status import progress, queue_job, submit
+from themescope.webapp.shared.job_status import follow, progress, submit
 from themescope.webapp.shared.labelling import correct_button
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import current_person, may, polled
@@ -87,7 +87,7 @@ def actions(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Se
                     "Use the order of the sentences", value=True, key=f"texts_cluster_ordered_{article.id}",
                     help="In a running text, neighbouring sentences often share a theme. Rows of a list have no order.",
                 )  # fmt: skip
-            if clicked and queue_job(lambda: pipeline.cluster_article(queries.store(), corpus, article, ordered)):
+            if clicked and follow(lambda: [pipeline.cluster_article(queries.store(), corpus, article, ordered)]):
                 st.rerun()
         return NO_CLUSTERS
     return _result(corpus, article, found[0], bool(running))
@@ -411,7 +411,7 @@ def _show(corpus: CorpusRecord, article: ArticleRecord, menu: Callable[[], None]
 def _part(corpus: CorpusRecord, article: ArticleRecord, sentences: list[Sentence], inside: str) -> list[Sentence]:
     """Return what is drawn: all of a text, or of a long one a part, at first that of the sentence in the address."""
     if len(sentences) > _PART and inside:
-        found = {*queries.sentence_ids_with(corpus.id, inside).tolist()}
+        found = {*queries.read(lambda r: r.corpora.sentences_with(corpus.id, inside)).tolist()}
         sentences = [sentence for sentence in sentences if sentence.id in found]
     if len(sentences) <= _PART:
         return sentences
@@ -439,7 +439,7 @@ def _selectable(
         return
     with shut:
         if inside:
-            everywhere = queries.sentence_ids_with(corpus.id, inside)
+            everywhere = queries.read(lambda r: r.corpora.sentences_with(corpus.id, inside))
             here = np.intersect1d(everywhere, [s.id for s in sentences])
             for ids, where in ((here, f"in {article.title}"), (everywhere, "in the project")):
                 origin = Origin("search", (f"search “{inside}”", where))

@@ -112,7 +112,7 @@ def _whole(path: Path, found: Recognised, project: CorpusRecord | None) -> None:
     elif found.kind is FileKind.CODING:
         st.info("Open the project that this coding is of, and import it there.", icon=":material/info:")
     elif not closed("Importing a project"):
-        free = queries.usable_corpus_name(found.name or path.stem)
+        free = queries.read(lambda r: r.corpora.usable_name(found.name or path.stem))
         name = st.text_input("Project name", free, key=f"texts_name_{key}")
         if labels:
             st.caption("Each text becomes a unit, with the codes of each coder.")
@@ -289,7 +289,8 @@ def _target(paths: Sequence[Path], key: int) -> CorpusRecord | None:
             help="Files that are added change nothing that is there: codes and maps stay.",
         )  # fmt: skip
     if name is None:
-        right.text_input("Project name", queries.usable_corpus_name(_stem(paths)), key=f"texts_import_name_{key}")
+        free = queries.read(lambda r: r.corpora.usable_name(_stem(paths)))
+        right.text_input("Project name", free, key=f"texts_import_name_{key}")
         return None
     number = max(len(waves_of(known[name])), 1) + 1
     right.text_input(

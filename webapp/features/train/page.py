@@ -75,7 +75,7 @@ def model(chosen: ModelRecord) -> None:
         with st.expander("Training and settings", icon=":material/monitoring:"):
             trained = queries.training_of(chosen.id)
             if trained is not None:
-                curves(queries.metrics(trained.id), key=f"train_curves_{chosen.id}")
+                curves(trained.id, key=f"train_curves_{chosen.id}")
             left, right = st.columns(2, gap="medium")
             with left:
                 forms.facts_table({"seed": chosen.seed, **chosen.config})
