@@ -21,7 +21,6 @@ import streamlit as st
 
 from themescope.core.config import digest_of
 from themescope.webapp.map_view import scene as geometry
-from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.labels import Levels, Name, Texts, density, levels_of, names_of
 from themescope.webapp.map_view.scene import (
     SHAPE,
@@ -39,13 +38,9 @@ from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.text import count, shorten
 
 _ASSETS = Path(__file__).parent / "assets"
-_TOOLTIP_CHARS = 320
-_MOST_RINGS = 20_000
-_PIN_CHARS = 120
+_TOOLTIP_CHARS, _PIN_CHARS, _MOST_RINGS = 320, 120, 20_000
 PINS = 20
 """Number of search results with a numbered pin."""
-_HTML = '<div class="map-view"></div>'
-NO_POINTS: Units = np.empty((0, 2), dtype=np.uint16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +80,7 @@ class Canvas:
     name: str
     frame: list[int]
     """[left, bottom, right, top] of the initial view, in grid coordinates."""
-    context: Units = field(default_factory=lambda: NO_POINTS)
+    context: Units = field(default_factory=lambda: np.empty((0, 2), np.uint16))
     """(m, 2) points that a filter leaves out; they are drawn in grey below the others and cannot be selected."""
     fill: int | None = None
     """The map fills the window down to this distance from its lower border, in pixels; None for a fixed height."""
@@ -161,19 +156,14 @@ def _names(digest: str, shown: tuple[str, ...], texts: bool, _canvas: Canvas) ->
 def outline(canvas: Canvas) -> list[dict[str, Any]]:
     """Return the map as a list: of each category the nearest other ones, and its sentences at its densest place."""
     found = outline_of(canvas.units, canvas.colouring.categories, len(canvas.colouring.names))
-    rows = np.array([row for group in found for row in group.rows], dtype=np.intp)
-    texts = iter([] if canvas.texts is None else canvas.texts(rows))
-    return [
-        {
-            "kind": group.kind,
-            "near": group.near,
-            "sentences": [
-                [canvas.levels.place(row), shorten(" ".join(text.split()), _TOOLTIP_CHARS)]
-                for row, text in zip(group.rows, texts, strict=False)
-            ],
-        }
-        for group in found
-    ]
+    listed = np.array([row for *_, rows in found for row in rows], dtype=np.intp)
+    texts = iter([] if canvas.texts is None else canvas.texts(listed))
+    groups = []
+    for kind, near, rows in found:
+        some = [shorten(" ".join(text.split()), _TOOLTIP_CHARS) for _, text in zip(rows, texts, strict=False)]
+        sentences = [[canvas.levels.place(row), text] for row, text in zip(rows, some, strict=False)]
+        groups.append({"kind": kind, "near": near, "sentences": sentences})
+    return groups
 
 
 def names(canvas: Canvas) -> list[Name]:
@@ -190,7 +180,7 @@ def canvas_of(scene: Scene, colouring: Colouring, **fields: Any) -> Canvas:
         "tones": tones(st.context.theme.type),
         "size": geometry.point_size(len(scene.ids)),
         "frame": geometry.frame_of(scene.units),
-        "texts": lambda rows: [sentence.text for sentence in map_scene.texts(scene, rows)],
+        "texts": lambda rows: [sentence.text for sentence in geometry.texts(scene, rows)],
     }
     return Canvas(scene=scene, colouring=colouring, **(defaults | fields))
 
@@ -239,23 +229,11 @@ def _points_of(canvas: Canvas, rows: Rows) -> dict[str, str]:
     return {"places": _packed(canvas.units[rows], "<u2"), "kinds": _packed(kinds, "u1")}
 
 
-def view(canvas: Canvas, state: MapState) -> None:
-    """Draw the map with its tools and legend; what the user does on it changes ``state``."""
-    draw = st.components.v2.component("themescope_map", html=_HTML, css=source(STYLE), js=source(*VIEW_SOURCE))
-    key = f"view-{canvas.name}"
-
-    def read(name: str) -> None:
-        value = (st.session_state.get(key) or {}).get(name)
-        if value is not None:
-            handle(canvas, state, name, value)
-
-    changes: dict[str, Any] = {f"on_{name}_change": partial(read, name) for name in EVENTS}
-    draw(data=view_data(canvas, state), key=key, **changes)
-
-
 @st.fragment
 def interactive(canvas: Canvas, state: MapState, version: int, keep: Callable[[MapState], None] | None = None) -> None:
-    """Draw the map in a fragment of its own, which hovering redraws alone; a selection redraws the page.
+    """Draw the map with its tools and legend; what the user does on it changes ``state``.
+
+    The map is a fragment of its own, which hovering redraws alone; a selection redraws the page.
 
     Parameters
     ----------
@@ -266,7 +244,16 @@ def interactive(canvas: Canvas, state: MapState, version: int, keep: Callable[[M
     """
     if state.version != version:
         st.rerun()
-    view(canvas, state)
+    html, key = '<div class="map-view"></div>', f"view-{canvas.name}"
+    draw = st.components.v2.component("themescope_map", html=html, css=source(STYLE), js=source(*VIEW_SOURCE))
+
+    def read(name: str) -> None:
+        value = (st.session_state.get(key) or {}).get(name)
+        if value is not None:
+            handle(canvas, state, name, value)
+
+    changes: dict[str, Any] = {f"on_{name}_change": partial(read, name) for name in EVENTS}
+    draw(data=view_data(canvas, state), key=key, **changes)
     if keep is not None:
         keep(state)
 
@@ -414,7 +401,9 @@ def map_png(
     y = np.floor(HEIGHT / 2 - (units[:, 1] - (bottom + top) / 2) / step).astype(np.int64)
     table = np.array([channels(colour) for colour in colours], dtype=np.float64)
     counts, sums = np.zeros(WIDTH * HEIGHT), np.zeros((3, WIDTH * HEIGHT))
-    for dx, dy in _disc(size):
+    radius = int(size // 2)
+    steps = range(-radius, radius + 1)
+    for dx, dy in ((dx, dy) for dx in steps for dy in steps if dx * dx + dy * dy <= radius * radius):
         inside = (x + dx >= 0) & (x + dx < WIDTH) & (y + dy >= 0) & (y + dy < HEIGHT)
         pixels = (y[inside] + dy) * WIDTH + x[inside] + dx
         painted = table[categories[inside]]
@@ -429,31 +418,14 @@ def map_png(
     return stream.getvalue()
 
 
-def _disc(size: float) -> list[tuple[int, int]]:
-    radius = int(size // 2)
-    steps = range(-radius, radius + 1)
-    return [(dx, dy) for dx in steps for dy in steps if dx * dx + dy * dy <= radius * radius]
-
-
 _NEAR, _SENTENCES = 3, 5
 
 
-@dataclass(frozen=True, slots=True)
-class AlternativeGroup:
-    """A category in the list."""
-
-    kind: int
-    """Index of the category; that of "other" comes after all others."""
-    near: list[int]
-    """The nearest other categories by their centres, nearest first."""
-    rows: list[int]
-    """Rows of the sentences that are nearest to the centre, nearest first."""
-
-
-def outline_of(units: Units, categories: npt.NDArray[np.int64], names: int) -> list[AlternativeGroup]:
+def outline_of(units: Units, categories: npt.NDArray[np.int64], names: int) -> list[tuple[int, list[int], list[int]]]:
     """Return the categories of (n, 2) points that have any, largest first and "other" last.
 
-    The centre of a category is the median of its points in each direction.
+    Each is its index, which is ``names`` for "other"; the nearest other categories by their centres, nearest first; and
+    the rows that are nearest to its centre, the median of its points in each direction.
     """
     kinds = np.where(categories < 0, names, categories)
     sizes = np.bincount(kinds, minlength=names + 1)
@@ -466,7 +438,7 @@ def outline_of(units: Units, categories: npt.NDArray[np.int64], names: int) -> l
         near = [there[other] for other in np.argsort(far, kind="stable") if other != place and there[other] != names]
         distances = ((units[rows] - centres[place]) ** 2).sum(axis=1)
         closest = rows[np.argsort(distances, kind="stable")[:_SENTENCES]]
-        groups.append(AlternativeGroup(kind, near[:_NEAR], closest.tolist()))
+        groups.append((kind, near[:_NEAR], closest.tolist()))
     return groups
 
 

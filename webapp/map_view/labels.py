@@ -219,9 +219,6 @@ class Label:
         )
 
 
-# ---------------------------------------------------------------- where names stand
-
-
 def names_of(
     units: Units, categories: npt.NDArray[np.int64], names: Sequence[str], texts: Texts | None = None
 ) -> list[Name]:
@@ -330,20 +327,18 @@ def anchors_of(
     side = max(int((high - low).max()) + 1, _CELLS)
     cells = (points.astype(np.int64) - low) * _CELLS // side
     places = (kinds * _CELLS + cells[:, 1]) * _CELLS + cells[:, 0]
-    grids = [_around(_grid(places, names, weights)) for weights in (None, points[:, 0], points[:, 1])]
+    grids = [_around(places, names, weights) for weights in (None, points[:, 0], points[:, 1])]
     fewest = least * np.bincount(kinds, minlength=names)
     found = [anchor for kind in range(names) for anchor in _peaks(kind, fewest[kind], *(grid[kind] for grid in grids))]
     return sorted(found, key=lambda anchor: (-anchor[3], anchor))
 
 
-def _grid(places: npt.NDArray[np.int64], names: int, weights: npt.NDArray[np.uint16] | None) -> npt.NDArray[np.float64]:
-    sums = np.bincount(places, weights, minlength=names * _CELLS * _CELLS)
-    return sums.reshape(names, _CELLS, _CELLS).astype(np.float64)
-
-
-def _around(grid: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the sums over 3 × 3 cells."""
-    padded = np.pad(grid, ((0, 0), (1, 1), (1, 1)))
+def _around(
+    places: npt.NDArray[np.int64], names: int, weights: npt.NDArray[np.uint16] | None
+) -> npt.NDArray[np.float64]:
+    """Return the sums of points, or of their weights, over the 3 × 3 cells around each cell."""
+    grid = np.bincount(places, weights, minlength=names * _CELLS * _CELLS).reshape(names, _CELLS, _CELLS)
+    padded = np.pad(grid.astype(np.float64), ((0, 0), (1, 1), (1, 1)))
     rows = padded[:, :-2] + padded[:, 1:-1] + padded[:, 2:]
     return np.asarray(rows[:, :, :-2] + rows[:, :, 1:-1] + rows[:, :, 2:])
 
@@ -361,9 +356,6 @@ def _peaks(
         found.append((kind, round(x[row, column] / n), round(y[row, column] / n), int(n)))
         left[max(row - _APART, 0) : row + _APART + 1, max(column - _APART, 0) : column + _APART + 1] = 0
     return found
-
-
-# ---------------------------------------------------------------- places in a picture
 
 
 def levels_at(names: Sequence[Name], magnification: float) -> tuple[int, ...]:

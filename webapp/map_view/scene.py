@@ -238,7 +238,6 @@ def texts(scene: Scene, rows: npt.NDArray[np.intp]) -> list[Sentence]:
 
 
 Categories = npt.NDArray[np.int64]  # (n,) category of each point, -1 for "other"
-Numbers = npt.NDArray[np.floating]
 
 MAX_CATEGORIES = 108
 """Number of categories that have a colour, a shape and a lightness of their own."""
@@ -266,7 +265,7 @@ class Colouring:
     """Whether the positions are on the scale of numbers instead: 0 lowest … 1 highest."""
     column: str = ""
     """Heading of the table column with the category; "" if the table has one already."""
-    values: Numbers | None = None
+    values: npt.NDArray[np.floating] | None = None
     """(n,) the number behind the category, NaN where there is none."""
     dates: bool = False
     """Whether the numbers are dates, in microseconds since 1970."""
@@ -322,15 +321,11 @@ def channels(colour: str) -> list[int]:
 _KEPT_CANVASES = 4
 
 
-def _none() -> Ids:
-    return np.empty(0, dtype=np.int64)
-
-
 @dataclass
 class MapState:
     """Selection and view of one map, kept in the session: sentence ids, and the parts that they come from."""
 
-    ids: Ids = field(default_factory=_none)
+    ids: Ids = field(default_factory=lambda: np.empty(0, np.int64))
     """The selected sentences."""
     origin: Origin | None = None
     """How the sentences were selected, if not on this map."""
@@ -393,7 +388,7 @@ class MapState:
 
     def clear(self) -> None:
         """Clear the selection."""
-        self.ids, self.parts, self.origin = _none(), [], None
+        self.ids, self.parts, self.origin = np.empty(0, np.int64), [], None
         self.version += 1
 
     def rows(self, scene: Scene) -> Rows:

@@ -33,7 +33,6 @@ type ViewData = { digest: string; look: Look; names: Name[]; loaded: TileData | 
 /** levels.js */
 interface Levels {
   load(): void;
-  askFor(wanted: number[], chosen: number[]): void;
   takeTiles(loaded: TileData | null): void;
   upload(): void;
   sayWhatIsDrawn(loading: number): void;
@@ -44,7 +43,6 @@ interface Levels {
 }
 /** labels.js */
 interface Labels {
-  magnification(): number;
   labelLevels(): number[];
   placeLabels(taken: Box[]): Placed[];
   placed(taken: Box[], moves: number[][], small: boolean): Placed[];

@@ -30,8 +30,7 @@ from themescope.jobs.api.application import OPENAPI, application
 from themescope.jobs.api.problems import MEANINGS, Caller, problem, problem_of
 from themescope.jobs.api.routes import corpora
 from themescope.jobs.common.files import MOST_BYTES as MOST_UPLOAD
-from themescope.jobs.services import people as api_tokens
-from themescope.jobs.services import people as sign_in
+from themescope.jobs.services import people as service
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.routes.middleware import Wrapper, documentation_policy, seeing
 from themescope.webapp.shared import people
@@ -104,7 +103,6 @@ NOT_BUILT = (
     "Then reload this page. Until then, the same documents can be read in the folder docs of the checkout.\n"
 )
 NO_SUCH_PAGE = f"The documentation has no such page. Open its start page at {DOCUMENTATION}\n"
-_INDEX = "index.html"
 
 
 async def start_page(request: Request) -> Response:
@@ -114,7 +112,7 @@ async def start_page(request: Request) -> Response:
 
 async def page(request: Request) -> Response:
     """Answer with a file of the site."""
-    index = SITE / _INDEX
+    index = SITE / "index.html"
     try:
         changed = index.stat().st_mtime_ns
     except OSError:
@@ -187,8 +185,8 @@ def _admit(request: HTTPConnection) -> Response | None:
 def _by_token(request: HTTPConnection, token: str) -> Response | None:
     store, address = people.server_store(), request.client.host if request.client else ""
     try:
-        request.state.caller = Caller(store, api_tokens.actor_of(store, token, address))
-    except sign_in.TooManyAttempts:
+        request.state.caller = Caller(store, service.actor_of(store, token, address))
+    except service.TooManyAttempts:
         raise
     except AccessError as error:
         return problem(401, str(error), {"WWW-Authenticate": "Bearer"})
@@ -201,7 +199,7 @@ def _local(request: HTTPConnection) -> Response | None:
     if request.scope["method"] not in _READING and kind not in _WRITTEN:
         return problem(415, MEANINGS[415])
     store = people.server_store()
-    session = sign_in.session_of(store, people.browser_token(request.cookies))
+    session = service.session_of(store, people.browser_token(request.cookies))
     name = session.person if session is not None and session.method is SignInMethod.NAME else ""
     with store.reading() as r:
         request.state.caller = Caller(store, r.people.actor(name))

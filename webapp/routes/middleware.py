@@ -19,7 +19,6 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import streamlit
-import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware
@@ -83,12 +82,6 @@ def seeing(send: Send, see: Callable[[Message], None]) -> Send:
     return see_and_send
 
 
-# --- content policy ---------------------------------------------------------------------------------------------------
-
-
-_INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
-
-
 def page_policy() -> str:
     """Return the policy (W3C, Content Security Policy Level 3).
 
@@ -137,11 +130,8 @@ def documentation_policy(page: str) -> str:
 
 
 def _digests(page: str) -> str:
-    scripts = _INLINE_SCRIPT.findall(page)
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
-
-
-# --- middleware -------------------------------------------------------------------------------------------------------
 
 
 logger = logging.getLogger(__name__)
@@ -155,9 +145,9 @@ SECURITY_HEADERS = {
 HTTPS_ONLY = "max-age=31536000; includeSubDomains"
 """Value of ``Strict-Transport-Security`` over HTTPS: a year, in which browsers do not ask this host without it."""
 MEDIA = "/media/"
+"""Start of the paths of downloads and pictures of open pages."""
 FILES = ("/app/static/", "/docs/")
 """Paths of the files of the application and of the documentation, which are the same for everybody."""
-"""Start of the paths of downloads and pictures of open pages."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 FOREIGN_HOST = (
     "Themescope does not answer requests for this host name. Open it at http://localhost (with its port), or add the "
@@ -230,7 +220,7 @@ class HostCheck(Wrapper):
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app)
         self._named = frozenset(named_hosts())
-        self._hosts = frozenset(allowed_hosts(str(st.get_option("server.address") or "")))
+        self._hosts = frozenset(allowed_hosts(str(streamlit.get_option("server.address") or "")))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is allowed; answer everything else with status 403."""
@@ -299,9 +289,6 @@ def named_hosts() -> Iterable[str]:
         return ()
 
 
-# --- sessions ---------------------------------------------------------------------------------------------------------
-
-
 SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK = "/sign-in", "/sign-out", "/sign-in/organisation", "/oauth2callback"
 ACCOUNT = "/account"
 _OF_API = re.compile(rf"{API}/.*", re.DOTALL)
@@ -332,7 +319,10 @@ class SessionCheck(Wrapper):
         try:
             token = people.browser_token(request.cookies)
             if people.sign_in_required() and not await run_in_threadpool(has_signed_in, token):
-                await _refusal(request, is_page)(scope, receive, send)
+                wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+                address = f"{SIGN_IN}?next={quote(wanted)}" if wanted != "/" else SIGN_IN
+                refused = RedirectResponse(address, 303) if is_page else PlainTextResponse(REFUSED, 403)
+                await refused(scope, receive, send)
                 return
         except ThemescopeError as error:
             await PlainTextResponse(str(error), 503)(scope, receive, send)
@@ -345,13 +335,6 @@ class SessionCheck(Wrapper):
                 MutableHeaders(scope=message).append("set-cookie", own.headers["set-cookie"])
 
         await self._app(scope, receive, seeing(send, add_cookie) if is_page and not token else send)
-
-
-def _refusal(request: HTTPConnection, is_page: bool) -> Response:
-    if not is_page:
-        return PlainTextResponse(REFUSED, 403)
-    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return RedirectResponse(f"{SIGN_IN}?next={quote(wanted)}" if wanted != "/" else SIGN_IN, 303)
 
 
 # What a browser gets first: the page before any script runs, and Streamlit's own files, compressed once

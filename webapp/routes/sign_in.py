@@ -38,9 +38,7 @@ from themescope.db.records import ApiTokenRecord, SessionRecord, SignInMethod
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.services import people as api_tokens
-from themescope.jobs.services import people as members
-from themescope.jobs.services import people as sign_in
+from themescope.jobs.services import people as service
 from themescope.jobs.services.people import tidy
 from themescope.webapp.routes.middleware import ACCOUNT, CALLBACK, ORGANISATION, SIGN_IN, SIGN_OUT
 from themescope.webapp.shared import people
@@ -80,7 +78,7 @@ def template(name: str) -> Template:
 
 
 def _status(error: ThemescopeError) -> int:
-    if isinstance(error, sign_in.TooManyAttempts):
+    if isinstance(error, service.TooManyAttempts):
         return 429
     if isinstance(error, AccessError):
         return 401
@@ -116,9 +114,6 @@ def form_page(
     return answer
 
 
-# --- sign-in page -----------------------------------------------------------------------------------------------------
-
-
 _PAGE = template("sign_in.html")
 _LINK = '<a class="button" href="{}">Sign in with your organisation</a>'
 
@@ -130,7 +125,7 @@ async def show(request: Request) -> Response:
         return RedirectResponse(_path(request.query_params.get("next", "")), 303)
     try:
         address = str(st.get_option("server.address") or "all addresses")
-        await run_in_threadpool(members.check_sharing, people.server_store(), is_configured(), address)
+        await run_in_threadpool(service.check_sharing, people.server_store(), is_configured(), address)
     except ThemescopeError as error:
         return _page(request, str(error), 503)
     return _page(request)
@@ -147,10 +142,10 @@ async def submit(request: Request) -> Response:
     address, store = request.client.host if request.client else "", people.server_store()
     try:
         given = (store, name, form.get("password", ""), address)
-        token = await to_thread.run_sync(sign_in.sign_in, *given, limiter=ONE_AT_A_TIME)
+        token = await to_thread.run_sync(service.sign_in, *given, limiter=ONE_AT_A_TIME)
     except ThemescopeError as error:
         answer = _page(request, str(error), _status(error), name, target)
-        if isinstance(error, sign_in.TooManyAttempts):
+        if isinstance(error, service.TooManyAttempts):
             answer.headers["Retry-After"] = f"{error.wait_s:.0f}"
         return answer
     return await _begun(request, token, target)
@@ -161,7 +156,7 @@ async def sign_out(request: Request) -> Response:
     form, token = await fields(request), people.browser_token(request.cookies)
     if not people.is_form_token(token, form.get("form_token", "")):
         return _page(request, EXPIRED, 403)
-    session = await run_in_threadpool(sign_in.sign_out, people.server_store(), token)
+    session = await run_in_threadpool(service.sign_out, people.server_store(), token)
     by_organisation = session is not None and session.method is SignInMethod.ORGANISATION
     answer = RedirectResponse(await sign_out_address() if by_organisation else SIGN_IN, 303)
     people.set_cookie(request, answer, people.new_token())
@@ -184,7 +179,7 @@ async def answer_of_organisation(request: Request) -> Response:
     target = str(request.session.pop("next", ""))
     try:
         name = await person(request)
-        token = await run_in_threadpool(sign_in.sign_in_by_organisation, people.server_store(), name)
+        token = await run_in_threadpool(service.sign_in_by_organisation, people.server_store(), name)
     except ThemescopeError as error:
         return _page(request, str(error), 403, target=target)
     return await _begun(request, token, target)
@@ -192,7 +187,7 @@ async def answer_of_organisation(request: Request) -> Response:
 
 async def _begun(request: Request, token: str, target: str) -> Response:
     """Give the browser the token of its new session, and end the one that it had."""
-    await run_in_threadpool(sign_in.sign_out, people.server_store(), people.browser_token(request.cookies))
+    await run_in_threadpool(service.sign_out, people.server_store(), people.browser_token(request.cookies))
     answer = RedirectResponse(_path(target), 303)
     people.set_cookie(request, answer, token, people.server_store().settings.session_limit)
     return answer
@@ -201,7 +196,7 @@ async def _begun(request: Request, token: str, target: str) -> Response:
 def _page(request: Request, message: str = "", status: int = 200, name: str = "", target: str = "") -> Response:
     target = _path(target or request.query_params.get("next", ""))
     link = _LINK.format(escape(f"{ORGANISATION}?{urlencode({'next': target})}"))
-    values = {"name": name[:200], "next": target, "longest_name": members.LONGEST_NAME}
+    values = {"name": name[:200], "next": target, "longest_name": service.LONGEST_NAME}
     focus = {"empty": "", "named": "", "named" if name else "empty": "autofocus"}
     html = {"organisation": link if is_configured() else "", **focus}
     return form_page(request, _PAGE, values, html, message, status)
@@ -211,9 +206,6 @@ def _path(wanted: str) -> str:
     """Return a path of this server to go to after signing in; "/" for anything that could be another address."""
     own = wanted.startswith("/") and not wanted.startswith("//") and "\\" not in wanted and wanted.isprintable()
     return wanted if own else "/"
-
-
-# --- account page -----------------------------------------------------------------------------------------------------
 
 
 CHANGED = "Your password has been changed. You are signed out in all other browsers, and your tokens are revoked."
@@ -250,14 +242,14 @@ async def _change_password(request: Request, token: str, form: Mapping[str, str]
         return await _account_page(request, token, DIFFERENT, 422)
     store, address = people.server_store(), request.client.host if request.client else ""
     given = (store, token, form.get("current", ""), form.get("new", ""), address)
-    new_token = await to_thread.run_sync(sign_in.change_password, *given, limiter=ONE_AT_A_TIME)
+    new_token = await to_thread.run_sync(service.change_password, *given, limiter=ONE_AT_A_TIME)
     answer = await _account_page(request, new_token, CHANGED)
     people.set_cookie(request, answer, new_token, store.settings.session_limit)
     return answer
 
 
 async def _end_sessions(request: Request, token: str, form: Mapping[str, str]) -> Response:
-    await run_in_threadpool(sign_in.sign_out_elsewhere, people.server_store(), token)
+    await run_in_threadpool(service.sign_out_elsewhere, people.server_store(), token)
     return await _account_page(request, token, SIGNED_OUT)
 
 
@@ -268,8 +260,8 @@ async def _create_token(request: Request, token: str, form: Mapping[str, str]) -
 
     store, own = await run_in_threadpool(_signed_in, token)
     given = (store, own, form.get("current", ""), request.client.host if request.client else "")
-    await to_thread.run_sync(sign_in.confirm, *given, limiter=ONE_AT_A_TIME)
-    made = await run_in_threadpool(api_tokens.create, store, own.person, name, int(days), by=own.person)
+    await to_thread.run_sync(service.confirm, *given, limiter=ONE_AT_A_TIME)
+    made = await run_in_threadpool(service.create, store, own.person, name, int(days), by=own.person)
     return await _account_page(request, token, CREATED, new_token=made.secret)
 
 
@@ -279,13 +271,13 @@ async def _revoke_token(request: Request, token: str, form: Mapping[str, str]) -
         raise UnknownNameError("token", number, None)
 
     store, own = await run_in_threadpool(_signed_in, token)
-    await run_in_threadpool(api_tokens.revoke, store, int(number), own.person, by=own.person)
+    await run_in_threadpool(service.revoke, store, int(number), own.person, by=own.person)
     return await _account_page(request, token, REVOKED)
 
 
 def _signed_in(token: str) -> tuple[Store, SessionRecord]:
     store = people.server_store()
-    account = sign_in.account_of(store, token)
+    account = service.account_of(store, token)
     if account is None:
         raise AccessError(EXPIRED)
     return store, account.own
@@ -298,7 +290,7 @@ async def _account_page(
     request: Request, token: str, message: str = "", status: int = 200, new_token: str = ""
 ) -> Response:
     """Return the account page of a session, or a redirect if it has ended or nobody signs in here."""
-    found = await run_in_threadpool(sign_in.account_of, people.server_store(), token)
+    found = await run_in_threadpool(service.account_of, people.server_store(), token)
     if found is None or not people.sign_in_required():
         return RedirectResponse(SIGN_IN, 303)
     values = {
@@ -311,7 +303,7 @@ async def _account_page(
         "others_hidden": "" if found.others else "hidden",
     }
     sessions = [_session(found.own, "This browser"), *(_session(other, "Another browser") for other in found.others)]
-    known = await run_in_threadpool(api_tokens.tokens_of, people.server_store(), found.own.person)
+    known = await run_in_threadpool(service.tokens_of, people.server_store(), found.own.person)
     html = {
         "sessions": "".join(sessions),
         "tokens": "".join(_token(one, people.form_token(token)) for one in known if one.revoked is None),

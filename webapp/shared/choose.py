@@ -357,20 +357,13 @@ def closed(what: str, right: Right = Right.MANAGE) -> bool:
     """Return whether this person lacks a right; shows a message in place of the form for ``what``."""
     if may(right):
         return False
-    role = Role.ADMIN if right is Right.MANAGE else Role.LABELLER
-    nothing(
-        f"{what} requires the {'coder' if role is Role.LABELLER else role.value} role.",
-        f"You can view everything. To change your role, ask {_admins()}",
-    )
-    return True
-
-
-def _admins() -> str:
-    """Name the admins. Without sign-in, the person may be an admin who has not entered a name."""
     named = queries.read(lambda r: [person.name for person in r.people.list() if person.role is Role.ADMIN])
     listed = ", ".join(named[:_NAMED]) + (" or another" if len(named) > _NAMED else "")
     own = "" if people.sign_in_required() else " If you are an admin, enter your name in the menu."
-    return f"an admin: {listed}.{own}" if named else "an admin."
+    admins = f"an admin: {listed}.{own}" if named else "an admin."
+    role = "admin" if right is Right.MANAGE else "coder"
+    nothing(f"{what} requires the {role} role.", f"You can view everything. To change your role, ask {admins}")
+    return True
 
 
 def delete_button(noun: str, name: str, along: str, delete: Callable[[Unit], None]) -> None:

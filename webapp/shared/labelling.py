@@ -22,7 +22,7 @@ from themescope.core.labelling.codebook.entries import (
     Piece,
 )
 from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, Cluster, Partition, has_code
-from themescope.core.records.stored import ArticleRecord, LabellingRecord, Sharing
+from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.access import Right
 from themescope.db.records import ItemRecord, MemberRecord, NewLabelling, TaskRecord
 from themescope.jobs.common.language_models import UNSET, Endpoint, ThemeMaterial, agreed_digest, amount
@@ -303,20 +303,6 @@ def tasks(corpus_id: int) -> list[Task]:
             for record in r.tasks.list(corpus_id)
         ]
     return sorted(found, key=lambda task: task.record.closed is not None)
-
-
-def titles(items: list[ItemRecord]) -> dict[int, str]:
-    """Return item id → the article's title and, for a part of an article, its sentences."""
-    with queries.store().reading() as r:
-        articles = r.corpora.articles_by_id({item.article_id for item in items})
-    return {item.id: _title(item, articles[item.article_id]) for item in items}
-
-
-def _title(item: ItemRecord, article: ArticleRecord) -> str:
-    if item.sentences == article.sentences:
-        return article.title
-    last = f"s {item.first + 1:,}–{item.last + 1:,}" if item.sentences > 1 else f" {item.first + 1:,}"
-    return f"{article.title}, sentence{last}"
 
 
 def open_task(task_id: int) -> None:

@@ -74,13 +74,11 @@ class PageKeys:
 
     def address(self, query: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:
         """Return the query parameters of a link to this page; ``query`` names its URL keys without the prefix."""
-        return {self._known(name): value for name, value in query.items()}
-
-    def _known(self, name: str) -> str:
-        key = name if name in self.urls else f"{self.page}_{name}"
-        if key not in self.urls:
-            raise UnknownNameError("URL key", key, self.urls)
-        return key
+        named = {name if name in self.urls else f"{self.page}_{name}": value for name, value in query.items()}
+        for key in named:
+            if key not in self.urls:
+                raise UnknownNameError("URL key", key, self.urls)
+        return named
 
 
 @dataclass(frozen=True, slots=True)

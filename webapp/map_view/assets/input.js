@@ -23,7 +23,12 @@ const INPUT = {
     if (!this.scene || event.button !== 0) return;
     this.stage.setPointerCapture(event.pointerId);
     this.pointers.set(event.pointerId, this.at(event));
-    if (this.pointers.size > 1) return this.beginPinch();
+    if (this.pointers.size > 1) {
+      this.stop();
+      this.hover(-1);
+      this.pinch = this.fingers();
+      return;
+    }
     this.from = this.last = this.at(event);
     this.drag = event.shiftKey ? "move" : this.mode;
     if (!this.corners.length) this.path = [];
@@ -52,7 +57,10 @@ const INPUT = {
 
   up(event) {
     this.pointers.delete(event.pointerId);
-    if (this.pinch) return this.endPinch();
+    if (this.pinch) {
+      if (!this.pointers.size) this.pinch = null;
+      return;
+    }
     if (!this.from) return;
     const place = this.at(event), from = this.from, far = Math.hypot(place[0] - from[0], place[1] - from[1]);
     const { drag } = this, path = drag === "lasso" && this.path.length ? [from, ...this.path] : this.path;
@@ -140,12 +148,6 @@ const INPUT = {
 
   // --- zoom -----------------------------------------------------------------------------------------------------------
 
-  beginPinch() {
-    this.stop();
-    this.hover(-1);
-    this.pinch = this.fingers();
-  },
-
   fingers() {
     const [[ax, ay], [bx, by]] = this.pointers.values();
     return { x: (ax + bx) / 2, y: (ay + by) / 2, far: Math.max(Math.hypot(ax - bx, ay - by), 1) };
@@ -159,10 +161,6 @@ const INPUT = {
     this.zoom(this.pinch.far / now.far, now.x, now.y);
     this.pinch = now;
     this.moved();
-  },
-
-  endPinch() {
-    if (!this.pointers.size) this.pinch = null;
   },
 
   wheel(event) {
@@ -191,16 +189,13 @@ const INPUT = {
     else if (key === " " && this.over >= 0) this.press(this.pixel(this.over), { pointerType: "key" });
     else if (key === "Enter" && this.corners.length > 2) this.close();
     else if (key === "Enter" && this.over >= 0) this.open(this.over);
-    else if (key === "Backspace" && this.corners.length) this.dropCorner();
+    else if (key === "Backspace" && this.corners.length > 1) {
+      this.corners.pop();
+      this.rubber(this.screen(this.corners.at(-1)));
+    } else if (key === "Backspace" && this.corners.length) this.stop();
     else if (key === "Escape") return this.escape();
     else return false;
     return true;
-  },
-
-  dropCorner() {
-    this.corners.pop();
-    if (this.corners.length) this.rubber(this.screen(this.corners.at(-1)));
-    else this.stop();
   },
 
   // Closes the card, else drops an unfinished shape, else clears the selection.

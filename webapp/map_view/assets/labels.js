@@ -16,12 +16,8 @@ function shifts(asides, lines) {
 
 /** @type {Labels & ThisType<MapView>} */
 const LABELS = {
-  magnification() {
-    return this.fitUnit() / this.camera.unit;
-  },
-
   labelLevels() {
-    const magnified = this.magnification();
+    const magnified = this.fitUnit() / this.camera.unit;
     if (magnified < CLOSER && this.data.names.some(([level]) => level === GROUPS)) return [GROUPS];
     return magnified < CLOSEST ? [CATEGORIES] : [CATEGORIES, PARTS];
   },

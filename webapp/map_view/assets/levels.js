@@ -13,12 +13,9 @@ const LEVELS = {
     this.drawing.order(this.scene.order(view.chosen, last));
     this.sayWhatIsDrawn(missing.length);
     this.redraw();
-    if (missing.length && !this.asked) this.askFor(missing, view.chosen);
-  },
-
-  askFor(wanted, chosen) {
-    if (this.scene.forget(new Set(chosen))) this.upload();
-    this.sendNow("tiles", { digest: this.data.digest, held: this.scene.held, wanted });
+    if (!missing.length || this.asked) return;
+    if (this.scene.forget(new Set(view.chosen))) this.upload();
+    this.sendNow("tiles", { digest: this.data.digest, held: this.scene.held, wanted: missing });
     this.asked = setTimeout(() => {
       this.asked = undefined;
       this.load();

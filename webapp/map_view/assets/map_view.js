@@ -218,18 +218,14 @@ class View {
     if (!width || !height || (!first && width === this.width && height === this.height)) return;
     [this.width, this.height] = [width, height];
     this.setHeight();
-    this.size(devicePixelRatio);
+    this.ratio = devicePixelRatio;
+    for (const canvas of [this.ground, this.canvas, this.overlay]) {
+      canvas.width = Math.round(this.width * this.ratio);
+      canvas.height = Math.round(this.height * this.ratio);
+    }
     if (this.data && this.fits()) this.fit();
     if (!first) this.load();
     this.redraw();
-  }
-
-  size(ratio) {
-    this.ratio = ratio;
-    for (const canvas of [this.ground, this.canvas, this.overlay]) {
-      canvas.width = Math.round(this.width * ratio);
-      canvas.height = Math.round(this.height * ratio);
-    }
   }
 
   // A million points take long to draw; changes of the overlay alone do not redraw them.
@@ -243,7 +239,12 @@ class View {
 
   paint() {
     if (!this.scene || !this.width) return;
-    if (this.stale) this.paintPoints();
+    if (this.stale) {
+      const [left, , right] = this.data.fit, zoomed = (right - left) / (this.camera.unit * this.width);
+      const size = this.data.size * Math.min(Math.max(zoomed, 1) ** 0.35, 3);
+      this.paintGround();
+      this.paintShare((share) => this.drawing.draw(this.camera, size, share));
+    }
     this.stale = false;
     const flat = this.overlay.getContext("2d");
     flat.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
@@ -257,13 +258,6 @@ class View {
     if (this.over >= 0) this.ring(flat, this.pixel(this.over), 6);
     this.paintLabels();
     this.paintPins();
-  }
-
-  paintPoints() {
-    const [left, , right] = this.data.fit, zoomed = (right - left) / (this.camera.unit * this.width);
-    const size = this.data.size * Math.min(Math.max(zoomed, 1) ** 0.35, 3);
-    this.paintGround();
-    this.paintShare((share) => this.drawing.draw(this.camera, size, share));
   }
 
   screen([x, y]) {

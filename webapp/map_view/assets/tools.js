@@ -37,7 +37,10 @@ const FRAME = {
     made("span", "gap", this.bar).dataset.mode = "";
     for (const [action, key, title, text] of ACTIONS.slice(0, IN_BAR)) this.tool(text, key, title, () => this.act(action));
     made("span", "gap", this.bar);
-    this.colourMenu = this.menu("Colour", "Colours of the points", () => this.colourEntries());
+    this.colourMenu = this.menu("Colour", "Colours of the points", () => {
+      const { options, chosen } = this.data.page.colour;
+      return options.map((name) => [name, () => this.ask("colour", name), name === chosen]);
+    });
     this.menu("Names", "Names on the map", () => [["As many as have room", () => this.showNames(true), this.named], ["None", () => this.showNames(false), !this.named]]);
     this.filter = pressed(this.bar, "tool menu", () => this.ask("filter"), "Filter");
     this.menu("⋯", "More", () => this.moreEntries());
@@ -143,11 +146,6 @@ const FRAME = {
     event.stopPropagation();
   },
 
-  colourEntries() {
-    const { options, chosen } = this.data.page.colour;
-    return options.map((name) => [name, () => this.ask("colour", name), name === chosen]);
-  },
-
   moreEntries() {
     const more = [];
     if (!this.data.fixed) {
@@ -172,8 +170,9 @@ const FRAME = {
     for (const one of this.bar.querySelectorAll("[data-mode]")) one.hidden = Boolean(fixed);
     this.colourMenu.parentElement.hidden = this.filter.hidden = !page;
     if (!page) return;
-    this.colourMenu.textContent = `Colour: ${brief(page.colour.chosen)}`;
-    this.colourMenu.title = `Colours of the points: ${page.colour.chosen}`;
+    const { chosen } = page.colour, brief = chosen.length > 20 ? `${chosen.slice(0, 19)}…` : chosen;
+    this.colourMenu.textContent = `Colour: ${brief}`;
+    this.colourMenu.title = `Colours of the points: ${chosen}`;
     this.filter.textContent = page.filters ? `Filter (${page.filters})` : "Filter";
     this.filter.setAttribute("aria-expanded", String(page.filtering));
   },
@@ -203,8 +202,3 @@ const FRAME = {
     this.root.dataset.ready = digest;
   },
 };
-
-// The beginning of a name, for a button.
-function brief(name) {
-  return name.length > 20 ? `${name.slice(0, 19)}…` : name;
-}

@@ -82,18 +82,12 @@ class Drawing {
     this.all = this.arrays("place", "kind", "state");
     this.ringed = this.arrays("place", "kind");
     this.around = this.arrays("place");
-    this.palette = this.texture();
+    gl.bindTexture(gl.TEXTURE_2D, gl.createTexture()); // the palette
+    for (const side of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, side, gl.NEAREST);
     this.rows = new Uint32Array(0);
     this.orders = gl.createBuffer();
     gl.bindVertexArray(this.all.array);
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.orders);
-  }
-
-  texture() {
-    const gl = this.gl, made = gl.createTexture();
-    gl.bindTexture(gl.TEXTURE_2D, made);
-    for (const side of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, side, gl.NEAREST);
-    return made;
   }
 
   /** A vertex array with a buffer for each of the attributes; the others are 0. @param {("place" | "kind" | "state")[]} names */

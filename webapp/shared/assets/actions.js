@@ -151,17 +151,6 @@ class ActionView {
     return false;
   }
 
-  // Makes the lines for the state of the actions and for what has to be known at once.
-  makeLines() {
-    this.status = make("p", "status", "", { role: "status" });
-    this.notice = make("p", "notice", "", { role: "alert" });
-  }
-
-  drawNotice() {
-    this.notice.textContent = this.data.notice;
-    this.notice.hidden = !this.data.notice;
-  }
-
   // What to know about the actions of the queue; without any, `saved`.
   statusText(saved) {
     const { words } = this.data;

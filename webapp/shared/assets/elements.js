@@ -97,10 +97,6 @@ function nameField(value, label, onSave, onClose) {
     }
     if (event.key === "Escape") close(false);
   });
-  input.addEventListener("blur", (event) => {
-    // Moving to the palette beside the field does not leave the editor.
-    if (!(event.relatedTarget instanceof Element && event.relatedTarget.closest(".editor")?.contains(input))) close(true);
-  });
-  input.close = close;
+  input.addEventListener("blur", () => close(true));
   return input;
 }

@@ -178,17 +178,6 @@ class UnitList {
     return this.groups.get(Math.floor(place / per))?.[place % per]?.text;
   }
 
-  step(by) {
-    let place = this.at;
-    const end = Math.max(0, Math.min(this.ids.length - 1, place + by));
-    while (place !== end) {
-      place += Math.sign(by);
-      if (Math.abs(place - this.at) >= Math.abs(by) && !this.gone(this.ids[place])) break;
-      if (place === end) break;
-    }
-    return place;
-  }
-
   navigate(event) {
     const { key, shiftKey, altKey } = event, held = event.ctrlKey || event.metaKey;
     if (altKey || !this.ids.length) return false;
@@ -197,7 +186,7 @@ class UnitList {
     else if (held) return false;
     else if (WALK[key] !== undefined && !(shiftKey && key.length === 1)) {
       const from = this.at;
-      this.goTo(this.step(WALK[key]));
+      this.goTo(from + WALK[key]);
       if (select && shiftKey) this.select(this.ids.slice(Math.min(from, this.at), Math.max(from, this.at) + 1), true);
     } else if (select && key === " ") this.toggle(this.at, shiftKey);
     else if (key === "Enter" && !select) this.send("pick", { digest: this.digest, id });

@@ -2,7 +2,8 @@
 class CodingView extends ActionView {
   constructor(root) {
     super(root);
-    this.makeLines();
+    this.status = make("p", "status", "", { role: "status" });
+    this.notice = make("p", "notice", "", { role: "alert" }); // what has to be known at once
     this.buttons = {};
     this.bar = make("div", "coding_bar");
     this.bar.append(this.status, this.button("undo"), this.button("redo"));
@@ -35,7 +36,8 @@ class CodingView extends ActionView {
     this.root.dataset.waiting = String(pending);
     this.buttons.undo.hidden = !this.data.undo && !pending;
     this.buttons.redo.hidden = !this.data.redo;
-    this.drawNotice();
+    this.notice.textContent = this.data.notice;
+    this.notice.hidden = !this.data.notice;
   }
 
   /** Does what a key or button stands for; returns false if it does nothing here. @param {string} kind @returns {boolean | void} */

@@ -320,12 +320,6 @@ class Panes extends CodingView {
 
   // --- keys ---
 
-  // An action on a cluster; the selected units go along, for a part that is clustered anew.
-  onCluster(kind, cluster) {
-    const ids = this.list.selected.size ? this.list.aimed() : [];
-    actionQueue.push({ kind, cluster, ids, was: this.list.was(ids) });
-  }
-
   handleKey(event) {
     if (!this.root.isConnected) return this.remove();
     const free = event.target === document.body || event.composedPath().includes(this.list.box);
@@ -348,8 +342,10 @@ class Panes extends CodingView {
     else if (kind === "rename") {
       if (open < 0) return false;
       this.rename(data.clusters.find((one) => one.number === open));
-    } else if (data.actions[kind].cluster) this.onCluster(kind, open);
-    else list.act(kind, {}, data.actions[kind].moves);
+    } else if (data.actions[kind].cluster) { // the selected units go along, for a part that is clustered anew
+      const ids = list.selected.size ? list.aimed() : [];
+      actionQueue.push({ kind, cluster: open, ids, was: list.was(ids) });
+    } else list.act(kind, {}, data.actions[kind].moves);
     return true;
   }
 

@@ -1,30 +1,22 @@
 // Two partitions of the sentences of an article, side by side.
 function line(sentence) {
-  const item = make("li", sentence.moved ? "moved" : "");
+  const item = make("li", sentence.moved ? "moved" : "", "", { dir: "auto" });
+  const dot = make("i"), section = make("span", "section", sentence.section);
   if (sentence.moved) item.append(make("span", "where", sentence.moved));
-  item.dir = "auto";
-  item.append(make("span", "text", sentence.text));
-  const section = make("span", "section", sentence.section);
-  const dot = make("i");
   dot.style.backgroundColor = sentence.colour;
   section.prepend(dot);
-  item.append(section);
+  item.append(make("span", "text", sentence.text), section);
   return item;
 }
 
 function side(cluster, empty) {
-  const box = make("div", "side");
-  if (!cluster) {
-    box.append(make("p", "none", empty));
-    return box;
+  const box = make("div", "side"), head = make("h5", "", cluster?.name), list = make("ul");
+  if (cluster) {
+    head.append(make("small", "", cluster.about));
+    list.append(...cluster.sentences.map(line));
+    box.append(head, list);
   }
-  const head = make("h5", "", cluster.name);
-  head.append(make("small", "", cluster.about));
-  box.append(head);
-  const list = make("ul");
-  for (const sentence of cluster.sentences) list.append(line(sentence));
-  box.append(list);
-  if (!cluster.sentences.length) box.append(make("p", "none", cluster.quiet));
+  if (!cluster?.sentences.length) box.append(make("p", "none", cluster ? cluster.quiet : empty));
   return box;
 }
 

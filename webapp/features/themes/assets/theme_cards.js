@@ -71,28 +71,18 @@ class ThemeCards {
 
   rename(item, place) {
     const name = item.querySelector(".name"), old = this.data.themes[place].name;
-    const field = make("input", "field", "", { "aria-label": `Name of ${old}`, maxlength: String(this.data.longest), dir: "auto" });
     if (!name || !this.data.editable) return;
-    let ended = false;
-    const end = (saves) => {
-      if (ended) return;
-      ended = true;
-      const value = field.value.trim();
+    const save = (value) => {
+      if (value === old) return;
+      name.textContent = value; // as it will be, unless the server says why not
+      this.send("rename", place, value);
+    };
+    const field = nameField(old, `Name of ${old}`, save, () => {
+      const focused = field.matches(":focus"); // a key has ended it
       field.replaceWith(name);
-      if (saves && value && value !== old) {
-        name.textContent = value; // as it will be, unless the server says why not
-        this.send("rename", place, value);
-      }
-    };
-    field.value = old;
-    field.onkeydown = (event) => {
-      event.stopPropagation();
-      if (event.key !== "Enter" && event.key !== "Escape") return;
-      event.preventDefault(); // else the name, which has the focus next, is clicked
-      end(event.key === "Enter");
-      name.focus();
-    };
-    field.onblur = () => end(true);
+      if (focused) name.focus();
+    });
+    [field.className, field.maxLength, field.dir] = ["field", this.data.longest, "auto"];
     name.replaceWith(field);
     field.focus();
     field.select();
