@@ -232,6 +232,11 @@ def attempt(call: Callable[[], T]) -> T | None:
         return None
 
 
+def toast_error(change: Callable[[], object]) -> None:
+    """Call ``change`` in a callback; show its error as a toast."""
+    succeeds(change)
+
+
 def succeeds(change: Callable[[], object]) -> bool:
     """Call ``change``, also in a callback; show its error as a toast, and return whether there was none."""
     try:

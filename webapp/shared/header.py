@@ -22,7 +22,7 @@ from themescope.jobs.services import pipeline
 from themescope.jobs.services.pipeline import PipelineStep, remaining_s
 from themescope.webapp.shared import compare_queries, job_status, navigation, people, projects, queries, search
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import draw_component, succeeds
+from themescope.webapp.shared.components import draw_component, toast_error
 from themescope.webapp.shared.job_status import FOLLOWED, elapsed, no_worker
 from themescope.webapp.shared.labelling import correct_button
 from themescope.webapp.shared.navigation import offered, open_project, page_link, switch_page
@@ -336,7 +336,7 @@ def show(corpus: str) -> None:
 
 def start(corpus: CorpusRecord) -> None:
     """Queue the steps of a project that have no result; for callbacks."""
-    succeeds(lambda: pipeline.queue_pipeline(queries.store(), corpus.name, corpus.language))
+    toast_error(lambda: pipeline.queue_pipeline(queries.store(), corpus.name, corpus.language))
 
 
 def _draw(corpus: str, known: tuple[str, ...]) -> None:
@@ -399,7 +399,7 @@ def _key(corpus: str) -> str:
 
 def _button(label: str, icon: str, corpus: str, act: Callable[[Store, str], object]) -> None:
     key = f"pipeline-{label}-{_key(corpus)}"
-    change = partial(succeeds, lambda: act(queries.store(), corpus))
+    change = partial(toast_error, lambda: act(queries.store(), corpus))
     st.button(label, key=key, icon=icon, type="tertiary", on_click=change)
 
 

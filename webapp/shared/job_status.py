@@ -15,7 +15,7 @@ from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.jobs.kinds import shown_on
 from themescope.jobs.queue import control as commands
 from themescope.webapp.shared import forms, queries
-from themescope.webapp.shared.components import attempt, succeeds
+from themescope.webapp.shared.components import attempt, toast_error
 from themescope.webapp.shared.figures import curve_figure, tones
 from themescope.webapp.shared.people import polled
 from themescope.webapp.shared.text import ago, count, duration, plain, words
@@ -129,7 +129,7 @@ def cancel_button(job: JobRecord, key: str) -> None:
     st.button(
         "Cancel", key=key, icon=":material/stop_circle:", type="tertiary",
         disabled=job.cancel and not commands.abandoned(job),
-        on_click=lambda: succeeds(lambda: commands.cancel(queries.store(), job.id)),
+        on_click=lambda: toast_error(lambda: commands.cancel(queries.store(), job.id)),
     )  # fmt: skip
 
 
@@ -208,7 +208,7 @@ def retry_button(job: JobRecord) -> None:
     resumed = job.status is JobStatus.CANCELLED
     st.button(
         "Resume" if resumed else "Try again", icon=":material/resume:" if resumed else ":material/replay:",
-        key=f"retry-{job.id}", on_click=lambda: succeeds(lambda: commands.retry(queries.store(), job.id)),
+        key=f"retry-{job.id}", on_click=lambda: toast_error(lambda: commands.retry(queries.store(), job.id)),
     )  # fmt: skip
 
 
