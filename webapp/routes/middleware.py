@@ -18,7 +18,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-import streamlit
+import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware
@@ -90,7 +90,7 @@ def page_policy() -> str:
     only exceptions are the scripts in Streamlit's own start page, by their digests. Styles may be in the page, because
     Streamlit's components and Plotly write them there.
     """
-    index = Path(streamlit.__file__).parent / "static" / "index.html"
+    index = Path(st.__file__).parent / "static" / "index.html"
     digests = _digests(index.read_text(encoding="utf-8"))
     return "; ".join(
         (
@@ -220,7 +220,7 @@ class HostCheck(Wrapper):
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app)
         self._named = frozenset(named_hosts())
-        self._hosts = frozenset(allowed_hosts(str(streamlit.get_option("server.address") or "")))
+        self._hosts = frozenset(allowed_hosts(str(st.get_option("server.address") or "")))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is allowed; answer everything else with status 403."""
@@ -339,7 +339,7 @@ class SessionCheck(Wrapper):
 
 # What a browser gets first: the page before any script runs, and Streamlit's own files, compressed once
 
-_STATIC = Path(streamlit.__file__).resolve().parent / "static"
+_STATIC = Path(st.__file__).resolve().parent / "static"
 _LEVEL, _LEAST = 9, 1_000
 _FOREVER = "public, immutable, max-age=31536000"
 """Names of Streamlit's files contain a digest of their content."""
