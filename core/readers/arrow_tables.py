@@ -12,11 +12,9 @@ from __future__ import annotations
 import errno
 import heapq
 import json
-import lzma
 import re
 import stat
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +25,7 @@ from typing import Any
 
 from themescope.core.columns import STRING, ColumnType
 from themescope.core.errors import ReadError, optional_module
+from themescope.core.readers.documents.packages import DAMAGE
 from themescope.core.readers.streams import BOMB_RATIO, excessive_size, is_bomb
 from themescope.core.types import PARTS, SILENT, Article, Paragraph, Report, Section
 
@@ -406,7 +405,9 @@ def _of_repository(folder: Path, subset: str) -> dict[str, tuple[Path, ...]]:
         return {split: _matching(folder, patterns) for split, patterns in _patterns(config["data_files"])}
     found: dict[str, list[Path]] = {}
     for path in _data_files(where):
-        found.setdefault(_split_in("/".join(path.relative_to(where).parts)), []).append(path)
+        words = {*re.split(r"[^a-z]+", "/".join(path.relative_to(where).parts).lower())}  # of folders and the file
+        split = next((split for split, known in _SPLITS.items() if words & {*known.split("|")}), "train")
+        found.setdefault(split, []).append(path)
     return {split: tuple(found[split]) for split in ("train", "validation", "test") if split in found}
 
 
@@ -455,12 +456,6 @@ def _inside(folder: Path, pattern: str) -> str:
     return pattern
 
 
-def _split_in(name: str) -> str:
-    """Return the split that is a word of a name of a file with its folders."""
-    words = set(re.split(r"[^a-z]+", name.lower()))
-    return next((split for split, known in _SPLITS.items() if words & set(known.split("|"))), "train")
-
-
 def _data_files(folder: Path) -> list[Path]:
     found = (path for depth in range(_DEPTH) for path in folder.glob("*/" * depth + "*") if path.is_file())
     return sorted(path for path in found if path.suffix.lstrip(".") in SUFFIXES and not _hidden(path, folder))
@@ -500,12 +495,12 @@ def unpack(archive: Path, folder: Path) -> Path:
                         if left < 0:
                             raise ReadError(archive, "this ZIP file is damaged: a file in it is longer than declared.")
                         out.write(piece)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, zlib.error, lzma.LZMAError):
-        raise ReadError(archive, "this ZIP file is damaged or encrypted.") from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise ReadError(archive, "this ZIP file is damaged: a place or a name in it is invalid.") from None
+    except DAMAGE:
+        raise ReadError(archive, "this ZIP file is damaged or encrypted.") from None
     parts = list(folder.iterdir()) if folder.is_dir() else []
     found = parts[0] if len(parts) == 1 and parts[0].is_dir() and is_dataset(parts[0]) else folder
     if not is_dataset(found):
@@ -517,19 +512,16 @@ def _wanted(archive: Path, members: list[zipfile.ZipInfo]) -> list[zipfile.ZipIn
     """Return the members that are files of a dataset, after the checks of names and sizes."""
     if len(members) > _MOST_FILES:
         raise ReadError(archive, f"this ZIP file has more than {_MOST_FILES:,} files.")
-    wanted = [member for member in members if _is_of_dataset(archive, member)]
+    wanted = []
+    for member in members:
+        path = PurePosixPath(member.filename)
+        if path.is_absolute() or ".." in path.parts or "\\" in member.filename or ":" in member.filename:
+            raise ReadError(archive, "this ZIP file names a file outside of its folder.")
+        other = member.is_dir() or stat.S_ISLNK(member.external_attr >> 16)
+        hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
+        known = path.name == CARD or path.suffix.lower().lstrip(".") in (*SUFFIXES, "json")
+        if known and not (other or hidden):
+            wanted.append(member)
     if size := excessive_size(wanted, _MOST_UNPACKED):
         raise ReadError(archive, f"this ZIP file has {size} when unpacked, which is too much.")
     return wanted
-
-
-def _is_of_dataset(archive: Path, member: zipfile.ZipInfo) -> bool:
-    """Return whether a member is a data file, a card or a JSON file; raise an error for a name outside the folder."""
-    path = PurePosixPath(member.filename)
-    if path.is_absolute() or ".." in path.parts or "\\" in member.filename or ":" in member.filename:
-        raise ReadError(archive, "this ZIP file names a file outside of its folder.")
-    if member.is_dir() or stat.S_ISLNK(member.external_attr >> 16):
-        return False
-    if any(part.startswith((".", "__MACOSX")) for part in path.parts):
-        return False
-    return path.name == CARD or path.suffix.lower().lstrip(".") in (*SUFFIXES, "json")

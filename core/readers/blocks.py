@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from themescope.core.config import Config, option
+from themescope.core.errors import ReadError
 from themescope.core.readers.documents.turns import Layout, lines_of
 from themescope.core.readers.streams import check_article
 from themescope.core.text.cleaning import one_line
@@ -74,6 +76,63 @@ class Outline:
         return Article(self.title, sections, self._url, self._source, self._topic, self._part)
 
 
+class SentenceRow(NamedTuple):
+    """A sentence in a row of a table."""
+
+    place: str
+    """Where it stands, such as "row 3"."""
+    title: str
+    """Title of its article."""
+    section: str
+    text: str
+    values: Mapping[str, Value]
+    """Column → value; the same columns for every row."""
+
+
+OPEN_LIMIT = 256_000_000
+"""Maximum number of characters of incomplete articles in memory."""
+
+
+def articles_of_rows(
+    path: Path, rows: Iterable[SentenceRow], expected: Mapping[str, int], advice: str
+) -> Iterator[list[SentenceRow]]:
+    """Yield the rows of an article as soon as it has as many as are ``expected`` of its title.
+
+    They need therefore not be adjacent, and only incomplete articles are kept in memory. Raises :class:`ReadError` with
+    ``advice`` if these are too many.
+    """
+    waiting: dict[str, list[SentenceRow]] = {}
+    sizes: Counter[str] = Counter()
+    held = 0
+    for row in rows:
+        size = len(row.text) + sum(len(value) if isinstance(value, str) else 8 for value in row.values.values())
+        waiting.setdefault(row.title, []).append(row)
+        sizes[row.title] += size
+        held += size
+        if held > OPEN_LIMIT:
+            problem = f"more than {OPEN_LIMIT:,} characters of articles whose rows are not adjacent."
+            raise ReadError(path, problem, row.place, advice)
+        if len(waiting[row.title]) == expected[row.title]:
+            held -= sizes.pop(row.title)
+            yield waiting.pop(row.title)
+
+
+def article_of_rows(title: str, rows: Sequence[SentenceRow], source: str, url: str = "") -> Article:
+    """Return the article with sections in the order of their first rows; rows without one form the lead."""
+    sections: dict[str, list[SentenceRow]] = {"": []}
+    for row in rows:
+        sections.setdefault(row.section, []).append(row)
+    outline = Outline(title, url, source)
+    for section, inside in sections.items():
+        if section:
+            outline.heading(section, 2)
+        for row in inside:
+            outline.paragraph(row.text, (row.text,))
+    ordered = [row for inside in sections.values() for row in inside]
+    values = {name: [row.values[name] for row in ordered] for name in rows[0].values}
+    return Article(title, outline.sections(), url, source, sentence_values=values)
+
+
 class BaseReader:
     """Base of readers: the config, and the account of what is left out."""
 
@@ -109,9 +168,8 @@ class BasePiecewiseReader(BaseReader, ABC):
 
     def _without_text(self, outline: Outline, place: str) -> str:
         """List the headings of a piece without text, and return the reason to skip it."""
-        reason = "no text"
-        self.account.entries.append(ReadEntry(False, reason, place, " ".join([outline.title, *outline.headings])))
-        return reason
+        self.account.entries.append(ReadEntry(False, "no text", place, " ".join([outline.title, *outline.headings])))
+        return "no text"
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield the articles of a file in order."""
@@ -133,9 +191,14 @@ def title_of(name: str) -> str:
     return (before if dot and before else stem).replace("_", " ").strip() or name
 
 
-PARAGRAPH, HEADING, TITLE, LIST, TABLE = "paragraph", "heading", "title", "list item", "table cell"
-CODE, PREFORMATTED = "code block", "preformatted text"
-_OPTIONAL = {LIST: "lists", TABLE: "tables", CODE: "code blocks", PREFORMATTED: "preformatted text"}
+class Kind:
+    """Kinds of blocks; any other, such as "footnote", is listed as left out."""
+
+    PARAGRAPH, HEADING, TITLE, LIST, TABLE = "paragraph", "heading", "title", "list item", "table cell"
+    CODE, PREFORMATTED = "code block", "preformatted text"
+
+
+_OPTIONAL = {Kind.LIST: "lists", Kind.TABLE: "tables", Kind.CODE: "code blocks", Kind.PREFORMATTED: "preformatted text"}
 """Kinds that are running text in a document without any other."""
 
 
@@ -143,7 +206,7 @@ class Block(NamedTuple):
     """A piece of text of a document."""
 
     kind: str
-    """PARAGRAPH, HEADING, TITLE, LIST or TABLE; any other kind, such as "footnote", is listed as left out."""
+    """One of :class:`Kind`, or the reason why it is left out."""
     text: str
     level: int = 0
     """Level of a heading, from 1."""
@@ -187,9 +250,9 @@ class DocumentReader(BaseReader, ABC):
                 yield from self._article(part, path)
 
     def _keeps(self, kind: str) -> bool:
-        if kind not in (LIST, TABLE) or not isinstance(self.config, DocumentConfig):
-            return kind == PARAGRAPH
-        return self.config.keep_lists if kind == LIST else self.config.keep_tables
+        if kind not in (Kind.LIST, Kind.TABLE) or not isinstance(self.config, DocumentConfig):
+            return kind == Kind.PARAGRAPH
+        return self.config.keep_lists if kind == Kind.LIST else self.config.keep_tables
 
     def _by_turns(self, blocks: list[Block], kept: set[str]) -> list[Block]:
         """Return the blocks of a transcript with speakers and times as values; those of other texts as they are."""
@@ -222,9 +285,9 @@ class DocumentReader(BaseReader, ABC):
         outline, titled = Outline("", document.url, path.name), ""
         rows: list[Mapping[str, Value]] = []
         for block in blocks:
-            if block.kind == TITLE and not titled:
+            if block.kind == Kind.TITLE and not titled:
                 titled = block.text
-            elif block.kind in (HEADING, TITLE):
+            elif block.kind in (Kind.HEADING, Kind.TITLE):
                 outline.heading(block.text, max(block.level, 1) + 1)
             elif block.kind in kept and block.level:
                 outline.heading(block.text, block.level + 1)
@@ -235,7 +298,7 @@ class DocumentReader(BaseReader, ABC):
                 self.account.skip(block.kind, block.place or f"after paragraph {len(rows)}", block.text)
         outline.title = titled or document.title or title_of(path.name)
         if not rows:
-            headings = [document.title, *(block.text for block in blocks if block.kind in (HEADING, TITLE))]
+            headings = [document.title, *(block.text for block in blocks if block.kind in (Kind.HEADING, Kind.TITLE))]
             self.account.skip("no text", outline.title, " ".join(filter(None, headings)))
             return
         names = dict.fromkeys(name for row in rows for name, value in row.items() if value not in (None, ""))
@@ -268,7 +331,7 @@ _RIGHTS = re.compile(r"©|\(c\)|copyright|all rights reserved", re.IGNORECASE)
 _CODES = {
     "HD": "title", "BY": "byline", "WC": "length", "PD": "date", "ET": "time", "SN": "publication", "SC": "code",
     "SE": "section", "LA": "language", "PG": "page", "ED": "edition", "CO": "company", "IN": "industry",
-    "NS": "subject", "RE": "geographic", "PUB": "publisher", "AN": "id", "LP": PARAGRAPH, "TD": PARAGRAPH,
+    "NS": "subject", "RE": "geographic", "PUB": "publisher", "AN": "id", "LP": Kind.PARAGRAPH, "TD": Kind.PARAGRAPH,
 }  # fmt: skip
 """Code of Factiva → column, or the text."""
 _CODED = re.compile(rf"({'|'.join(_CODES)}|CR|VOL|CY|CX|CLM|ART|RF|IPC|IPD)(?:\s+(.*))?", re.DOTALL)
@@ -297,7 +360,7 @@ def press_articles(document: Document, account: ReadAccount) -> Iterator[Documen
     for start, end in pairwise(bounds):
         article, kept, values = blocks[start:end], list[Block](), dict[str, str]()
         for name, block in _coded(article) if any(_CODED.match(b.text) for b in article[:2]) else _named(article):
-            if name == PARAGRAPH:
+            if name == Kind.PARAGRAPH:
                 kept.append(block)
             elif name and block.text:
                 joint = " " if name == "title" else "; "
@@ -305,7 +368,7 @@ def press_articles(document: Document, account: ReadAccount) -> Iterator[Documen
             elif block.text:
                 account.skip("line of an article that is no text", block.place, block.text)
         title = values.pop("title", "")
-        if any(block.kind == PARAGRAPH for block in kept):
+        if any(block.kind == Kind.PARAGRAPH for block in kept):
             yield Document(title, kept, values)
         else:
             rest = " ".join([title, *values.values(), *(block.text for block in kept)])
@@ -320,11 +383,11 @@ def _coded(blocks: list[Block]) -> Iterator[tuple[str, Block]]:
         code = "AN" if end else found[1] if found else code
         text = end[1] if end else found[2] if found else block.text
         if text:
-            yield _CODES.get(code, ""), block._replace(kind=PARAGRAPH, text=text)
+            yield _CODES.get(code, ""), block._replace(kind=Kind.PARAGRAPH, text=text)
 
 
 def _named(blocks: list[Block]) -> Iterator[tuple[str, Block]]:
-    """Yield the part of each line of an article: its column, PARAGRAPH for what is text, "" for the rest."""
+    """Yield the part of each line of an article: its column, Kind.PARAGRAPH for what is text, "" for the rest."""
     rights = [bool(_RIGHTS.match(block.text)) for block in blocks]
     factiva = blocks[-1].text.startswith("Document ")
     body = next((at + 1 for at, block in enumerate(blocks) if block.text == "Body"), 0)
@@ -351,7 +414,7 @@ def _named(blocks: list[Block]) -> Iterator[tuple[str, Block]]:
         parts |= dict(zip(below, ("publication", "code", "language"), strict=False))
     elif new:
         before = max(plain.index(day) - 1, 0) if day > 0 else 1
-        titles = [at for at in plain if blocks[at].kind in (HEADING, TITLE)] or plain[:before]
+        titles = [at for at in plain if blocks[at].kind in (Kind.HEADING, Kind.TITLE)] or plain[:before]
         parts = {titles[-1]: "title"} if titles else {}
         parts |= {at: "publication" for at in plain if titles and at == titles[-1] + 1}
     else:
@@ -365,7 +428,7 @@ def _named(blocks: list[Block]) -> Iterator[tuple[str, Block]]:
         if found is not None:
             yield {"headline": "title"}.get(name := found[1].lower(), name), block._replace(text=found[2] or "")
         elif at >= body and not _END.fullmatch(block.text):
-            yield PARAGRAPH if at < after else "", block
+            yield Kind.PARAGRAPH if at < after else "", block
         elif factiva and at not in parts and not rights[at]:
             part = "id" if at == len(blocks) - 1 else "byline" if block.text.startswith("By ") else "time"
             yield part, block._replace(text=block.text.removeprefix("Document "))

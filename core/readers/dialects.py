@@ -209,10 +209,8 @@ def _with_header(found: Dialect, rows: Sequence[Sequence[str]], above: int, head
     if header or not rows:
         return replace(found, above=max(header - 1, 0), header=header >= 0)
     first, body = rows[above], [row for row in rows[above + 1 :] if any(row)]
-    below = 0
-    for number, row in enumerate(body[:2], 1):
-        if any(cell.startswith(_QUALTRICS) for cell in row):
-            below = number
+    ids = [number for number, row in enumerate(body[:2], 1) if any(cell.startswith(_QUALTRICS) for cell in row)]
+    below = ids[-1] if ids else 0
     options = not below and len(body) > 1 and _has_options(first, body[0])
     below = 1 if options else below
     named = bool(below) or _is_header(first, body[:200])

@@ -24,6 +24,7 @@ from themescope.core.registry import resolve
 from themescope.core.types import SILENT, UNREADABLE, Article, ReadAccount, Report
 
 _UNPACK, _AS_TABLE = "Unpack it first.", "Export it as CSV or Excel, with the labels of its values."
+_UNLOCK = "Open it, remove the password (File, Info, Protect), and save it again."
 _IMAGE = ("an image", "Save what it says as text, or as a PDF with text.")
 _BINARIES = {
     b"PK\x03\x04": ("a damaged ZIP archive (or a document packed as one)", "Save it again."),
@@ -36,10 +37,7 @@ _BINARIES = {
 """Beginning of a file → what it is, and what to do."""
 _OLE = b"\xd0\xcf\x11\xe0"
 _OLD = {
-    "EncryptedPackage": (
-        "an Office document encrypted with a password",
-        "Open it, remove the password (File, Info, Protect), and save it again.",
-    ),
+    "EncryptedPackage": ("an Office document encrypted with a password", _UNLOCK),
     "WordDocument": ("an old Word document (.doc)", "Save it as .docx."),
     "PowerPoint Document": ("an old PowerPoint presentation (.ppt)", "Export it as PDF."),
     "__substg1.0_": ("an Outlook message (.msg)", "Save it as .eml."),
@@ -99,10 +97,8 @@ def _refuse(head: FileHead) -> None:
     if 'class="page_body chat_page"' in head.text:
         known = "a chat that Telegram exported as HTML", "Export it as JSON (machine-readable)."
     elif head.suffix in (".xls", ".xlsx") and _XML.match(head.text):
-        known = (
-            "a table of HTML or XML that is named like a workbook",
-            "Open it, and save it as an Excel workbook (.xlsx).",
-        )
+        advice = "Open it, and save it as an Excel workbook (.xlsx)."
+        known = "a table of HTML or XML that is named like a workbook", advice
     elif head.suffix == ".ipynb":
         known = "a Jupyter notebook", "Export it as Markdown."
     if head.data.startswith(_OLE):
@@ -186,8 +182,6 @@ class Archive(BaseReader):
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield the articles of every file. Raises :class:`ReadError` if no file can be read."""
-        from themescope.core.readers import REGISTRY
-
         self.account.clear()
         with tempfile.TemporaryDirectory() as folder:
             if (dataset := packed_dataset(path, Path(folder))) is not None:
@@ -209,7 +203,8 @@ class Archive(BaseReader):
                     text = package.read(stored).decode("utf-8", "replace")
                     self.account.skip("list of people or channels of Slack", name, text)
                     continue
-                file = Path(folder) / str(number) / _short(PurePosixPath(name).name)
+                end = PurePosixPath(name).name.encode()[-240:]  # as many bytes as systems take for the name of a file
+                file = Path(folder) / str(number) / (end.decode(errors="ignore") or "file")
                 file.parent.mkdir()
                 data = package.read(stored)
                 file.write_bytes(_ID.sub(lambda id: people.get(id[0], id[0]), data) if people else data)
@@ -259,11 +254,6 @@ def _account_of(reader: object, name: str) -> ReadAccount:
     entries = [e._replace(place=f"{name}, {e.place}" if e.place and name else e.place or name) for e in account.entries]
     notes = {f"{name}, {key}" if name else key: note for key, note in account.notes.items()}
     return ReadAccount(account.skipped, account.changed, entries, notes)
-
-
-def _short(name: str) -> str:
-    """Return the end of a name, with as many bytes as systems take for the name of a file."""
-    return name.encode()[-240:].decode(errors="ignore") or "file"
 
 
 def _ignored(name: str) -> bool:

@@ -14,18 +14,7 @@ import regex  # type: ignore[import-untyped]
 
 from themescope.core.config import option
 from themescope.core.errors import ReadError
-from themescope.core.readers.blocks import (
-    HEADING,
-    LIST,
-    PARAGRAPH,
-    PREFORMATTED,
-    TABLE,
-    TITLE,
-    Block,
-    Document,
-    DocumentConfig,
-    DocumentReader,
-)
+from themescope.core.readers.blocks import Block, Document, DocumentConfig, DocumentReader, Kind
 from themescope.core.readers.streams import ENCODINGS, FileHead, encoding_of, head, whole_text
 from themescope.core.types import Report
 
@@ -47,7 +36,7 @@ _TAG_START = regex.compile("</?[a-zA-Z]")
 _ATTRIBUTE = regex.compile(
     rf"""([^{_SPACE}/>][^{_SPACE}/>=]*+)(?:[{_SPACE}]*+=[{_SPACE}]*+(?:"([^"]*+)"|'([^']*+)'|([^{_SPACE}>"'][^{_SPACE}>]*+)))?+"""
 )
-_COMMENT_END = regex.compile("--!?>")
+_COMMENT = regex.compile("<!--(?:-?>|.*?--!?>)", regex.DOTALL)
 _LONG_NUMBER = regex.compile(r"&#0*+([1-9][0-9]{7,});?")
 _ZEROS = regex.compile(r"(?<=&#)0++(?=[0-9])")
 
@@ -73,9 +62,8 @@ class Tag:
         """Return the value of the first attribute of this name, "" if there is none."""
         if name not in self.source.lower():
             return ""
-        values = (m for m in _ATTRIBUTE.finditer(self.source) if m.group(1).lower() == name)
-        found = next(values, None)
-        return unescape(found.group(2) or found.group(3) or found.group(4) or "") if found else ""
+        found = next((m for m in _ATTRIBUTE.finditer(self.source) if m[1].lower() == name), None)
+        return unescape(found[2] or found[3] or found[4] or "") if found else ""
 
     def has(self, name: str) -> bool:
         """Return whether there is an attribute of this name, with or without a value."""
@@ -105,22 +93,14 @@ def tokens(text: str) -> Iterator[Tag | str]:
                 at = end.start() if end else -1
         elif _TAG_START.match(text, mark):
             return
+        elif text.startswith("<!--", mark):
+            comment = _COMMENT.match(text, mark)
+            at = comment.end() if comment else -1
         elif text.startswith(("<!", "<?", "</"), mark):
-            at = _after_comment(text, mark)
+            at = text.find(">", mark) + 1 or -1
         else:
             yield "<"
             at = mark + 1
-
-
-def _after_comment(text: str, mark: int) -> int:
-    """Return the position after a comment, a declaration or an instruction, -1 if it is not closed."""
-    if not text.startswith("<!--", mark):
-        return text.find(">", mark) + 1 or -1
-    for empty in ("<!-->", "<!--->"):
-        if text.startswith(empty, mark):
-            return mark + len(empty)
-    end = _COMMENT_END.search(text, mark + 4)
-    return end.end() if end else -1
 
 
 def unescape(text: str) -> str:
@@ -145,7 +125,7 @@ _DROPPED = {
     "footer": "page footer", "aside": "aside", "figure": "figure", "figcaption": "figure", "svg": "picture",
     "math": "formula", "button": "form field", "select": "form field", "textarea": "form field",
     **dict.fromkeys(("iframe", "object", "audio", "video", "canvas"), "embedded content"),
-    "table": TABLE, "pre": PREFORMATTED,
+    "table": Kind.TABLE, "pre": Kind.PREFORMATTED,
 }  # fmt: skip
 """Elements without running text, and what they are called where they are listed."""
 _DROPPED_CLASSES = {
@@ -189,8 +169,9 @@ class HtmlConfig(DocumentConfig):
     """Settings of the reader."""
 
     keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
-    encoding: str = option("", "Encoding of the text; empty: declared, or found from its bytes.",
-                           choices=("", *ENCODINGS))  # fmt: skip
+    encoding: str = option(
+        "", "Encoding of the text; empty: declared, or found from its bytes.", choices=("", *ENCODINGS)
+    )
 
 
 class Html(DocumentReader):
@@ -209,11 +190,11 @@ class Html(DocumentReader):
 def page_of(text: str) -> Document:
     """Return the blocks of the text of a page, under its title."""
     found = html_blocks(text)
-    if any(block.kind == TITLE for block in found):
+    if any(block.kind == Kind.TITLE for block in found):
         return Document("", found)
-    titles = [block for block in found if block.kind == PAGE_TITLE][:1]
-    rest = [block for block in found if not any(block is title for title in titles)]
-    return Document(" ".join(titles[0].text.split()) if titles else "", rest)
+    title = next((block for block in found if block.kind == PAGE_TITLE), None)
+    rest = [block for block in found if block is not title]
+    return Document(" ".join(title.text.split()) if title else "", rest)
 
 
 def html_blocks(text: str) -> list[Block]:
@@ -283,8 +264,7 @@ class _Page:
             return
         if self._open:
             self._open_inside(tag.name)
-            # Begin an element inside a dropped one.
-            if self._reason in (TABLE, "page header") and tag.name not in _INLINE:
+            if self._reason in (Kind.TABLE, "page header") and tag.name not in _INLINE:
                 self._end_cell()
                 self._rows += tag.name == "tr" and self._counts["table"] == 1
                 self._aside_level = _HEADINGS.get(tag.name, self._aside_level)
@@ -296,7 +276,7 @@ class _Page:
                     self.end_block()
                 self._open_inside(tag.name)
                 self._reason, self._cells, self._rows = reason, [], 0
-                self._tables += reason == TABLE
+                self._tables += reason == Kind.TABLE
             return
         if tag.name not in _INLINE:
             self.end_block()
@@ -328,7 +308,7 @@ class _Page:
         """End an element; closing tags without an opening one are ignored inside dropped elements."""
         if self._open:
             if self._counts[tag]:
-                if self._reason in (TABLE, "page header") and tag not in _INLINE:
+                if self._reason in (Kind.TABLE, "page header") and tag not in _INLINE:
                     self._end_cell()
                 while self._open:
                     last = self._open.pop()
@@ -356,20 +336,17 @@ class _Page:
         """Add the text of a cell, or of a part of a page header."""
         text, self._aside = "".join(self._aside), []
         level, self._aside_level = self._aside_level, 0
-        if not text.strip():
-            return
-        if self._reason != TABLE:
+        if self._reason == Kind.TABLE and text.strip():
+            place = f"table {self._tables}, row {max(self._rows, 1)}"
+            self._cells += [Block(Kind.TABLE, part, level, place) for part in _BLANK_LINE.split(text)]
+        elif text.strip():
             title = level == 1 and not self._titled
             self._titled |= title
-            self.blocks.append(Block(TITLE if title else self._reason, text, level))
-            return
-        for part in _BLANK_LINE.split(text):
-            place = f"table {self._tables}, row {max(self._rows, 1)}"
-            self._cells.append(Block(TABLE, part, level, place))
+            self.blocks.append(Block(Kind.TITLE if title else self._reason, text, level))
 
     def _end_dropped(self, tag: str) -> None:
         """Add what a dropped element has."""
-        if self._reason == TABLE:
+        if self._reason == Kind.TABLE:
             self._end_cell()
             layout = any(cell.level for cell in self._cells)  # a page that is laid out by a table
             for cell in self._cells:
@@ -380,14 +357,13 @@ class _Page:
             self._cells = []
             return
         text, self._aside = "".join(self._aside), []
-        for part in _BLANK_LINE.split(text) if self._reason == PREFORMATTED else [text]:
-            self.blocks.append(Block(self._reason, part))
+        parts = _BLANK_LINE.split(text) if self._reason == Kind.PREFORMATTED else [text]
+        self.blocks += [Block(self._reason, part) for part in parts]
 
     def end_block(self) -> None:
         """Add the text since the last block boundary."""
         text, level = "".join(self._pieces), self._level
-        self._pieces.clear()
-        self._level = 0
+        self._pieces, self._level = [], 0
         for part in _BREAKS.split(text) if _BREAK in text else [text]:
             self._add(part, level)
 
@@ -395,12 +371,12 @@ class _Page:
         if not text or text.isspace():
             return
         if level == 1 and not self._titled:
-            self.blocks.append(Block(TITLE, text, 1))
+            self.blocks.append(Block(Kind.TITLE, text, 1))
             self._titled = True
         elif level:
-            self.blocks.append(Block(HEADING, text, max(level - 1, 1)))
+            self.blocks.append(Block(Kind.HEADING, text, max(level - 1, 1)))
         else:
-            self.blocks.append(Block(LIST if self._lists else PARAGRAPH, text))
+            self.blocks.append(Block(Kind.LIST if self._lists else Kind.PARAGRAPH, text))
 
     def finish(self) -> None:
         """Add the text of elements that are still open."""

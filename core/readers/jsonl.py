@@ -58,28 +58,22 @@ def text_lines(path: Path, report: Report) -> Iterator[tuple[int, str]]:
 
 def json_value(path: Path, number: int, line: str, check_escapes: bool = False) -> Any:
     """Return the JSON value of a line, see :func:`json_lines`."""
+    text = ""
     try:
         value = json.loads(line)
+        if check_escapes and ("\\ud" in line.lower() or "\\u0000" in line):
+            text = json.dumps(value, ensure_ascii=False)
     except json.JSONDecodeError as error:
         where = f"line {number:,}, column {error.colno:,}"
         raise ReadError(path, f"not valid JSON ({error.msg}).", where, "Put one object on each line.") from None
     except RecursionError:
-        raise _nested(path, number) from None
+        raise ReadError(path, "JSON nested too deeply.", f"line {number:,}", "Correct the line.") from None
     except ValueError:
         raise ReadError(path, "a number has too many digits.", f"line {number:,}", "Correct the line.") from None
-    if check_escapes and ("\\ud" in line.lower() or "\\u0000" in line):
-        try:
-            text = json.dumps(value, ensure_ascii=False)
-        except RecursionError:
-            raise _nested(path, number) from None
-        if _NUL.search(text) or any("\ud800" <= character <= "\udfff" for character in text):
-            problem = "an escape in the line encodes an invalid character (NUL or half of a surrogate pair)."
-            raise ReadError(path, problem, f"line {number:,}", "Remove the escape.")
+    if _NUL.search(text) or any("\ud800" <= character <= "\udfff" for character in text):
+        problem = "an escape in the line encodes an invalid character (NUL or half of a surrogate pair)."
+        raise ReadError(path, problem, f"line {number:,}", "Remove the escape.")
     return value
-
-
-def _nested(path: Path, number: int) -> ReadError:
-    return ReadError(path, "JSON nested too deeply.", f"line {number:,}", "Correct the line.")
 
 
 class Jsonl(BasePiecewiseReader):
@@ -268,10 +262,8 @@ def _record(record: Any, source: str, headings: bool) -> SummaryRecord:
 def _references(record: dict[str, Any]) -> tuple[str, ...]:
     found = _list(record, "summaries", str)
     one = record.get("summary")
-    if isinstance(one, str):
-        found = [*found, one]
-    elif one is not None:
-        found = [*found, " ".join(_list(record, "summary", str))]
+    if one is not None:
+        found = [*found, one if isinstance(one, str) else " ".join(_list(record, "summary", str))]
     return tuple(text.strip() for text in found if text.strip())
 
 
@@ -289,7 +281,7 @@ def _list(record: dict[str, Any], key: str, kind: type) -> list[Any]:
     return [_text({key: part}, key) if kind is str else part for part in value]
 
 
-def has_summaries(head: FileHead) -> bool:
+def recognises_summaries(head: FileHead) -> bool:
     """Return whether a file contains JSON lines with documents and their summaries."""
     first = head.text.partition("\n")[0]
     return bool(_DOCUMENT.match(first)) and bool(_SUMMARY.search(first) or '"abstract"' in first)

@@ -10,23 +10,11 @@ from typing import Any
 
 from themescope.core.config import option
 from themescope.core.errors import optional_module
-from themescope.core.readers.blocks import (
-    CODE,
-    HEADING,
-    LIST,
-    PARAGRAPH,
-    TABLE,
-    TITLE,
-    Block,
-    Document,
-    DocumentConfig,
-    DocumentReader,
-    title_of,
-)
+from themescope.core.readers.blocks import Block, Document, DocumentConfig, DocumentReader, Kind, title_of
 from themescope.core.readers.html import html_blocks
-from themescope.core.readers.plain_text import text_lines
-from themescope.core.readers.streams import ENCODINGS, FileHead, check_article
-from themescope.core.types import ReadAccount, Report
+from themescope.core.readers.plain_text import text_of
+from themescope.core.readers.streams import ENCODINGS, FileHead
+from themescope.core.types import Report
 
 _ATX = re.compile(r"^ {0,3}#{1,6}[ \t]+\S", re.MULTILINE)
 _SETEXT = re.compile(
@@ -37,7 +25,7 @@ _SETEXT = re.compile(
 _UNDERLINED_SENTENCE = re.compile(r"([.!?…][\"'”’»)]*[ \t]*\n)(?= {0,3}-{3,}[ \t]*(?:\n|\Z))")
 """The end of a sentence above a line of dashes, which separates answers; it is no heading."""
 _SUFFIXES = (".md", ".markdown")
-_FRONT_MATTER, _FOOTNOTE, _PICTURE = "front matter", "footnote", "picture"
+_FRONT_MATTER = "front matter"
 _TITLE_LINE = re.compile(r"^title\s*[:=]\s*(.+)$", re.MULTILINE)
 
 SAMPLE = b"""\
@@ -79,9 +67,10 @@ class Markdown(DocumentReader):
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the documents in file order: one, or one for each first-level heading."""
         title, found, named = title_of(path.name), list[Block](), False
-        text = _text(path, report, self.config.encoding, self.account)
-        for block in blocks(text, CODE if path.suffix.lower() in _SUFFIXES else PARAGRAPH):
-            if block.level == 1 and block.kind == HEADING and not self.config.one_article:
+        text = text_of(path, report, self.config.encoding, self.account)
+        text = _UNDERLINED_SENTENCE.sub(r"\1\n", text)
+        for block in blocks(text, Kind.CODE if path.suffix.lower() in _SUFFIXES else Kind.PARAGRAPH):
+            if block.level == 1 and block.kind == Kind.HEADING and not self.config.one_article:
                 if named or any(each.kind != _FRONT_MATTER for each in found):
                     yield Document(title, found)
                     found = []
@@ -94,35 +83,22 @@ class Markdown(DocumentReader):
             yield Document(title, found)
 
 
-def _text(path: Path, report: Report, encoding: str, account: ReadAccount) -> str:
-    """Return the text, in which a sentence above a line of dashes is none of its headings."""
-    pieces, size = [], 0
-    for number, line in text_lines(path, report, encoding, account):
-        size += len(line)
-        check_article(path, size, f"line {number:,}")
-        pieces.append(line)
-    return _UNDERLINED_SENTENCE.sub(r"\1\n", "\n".join(pieces))
-
-
 _INLINE = frozenset(["Emphasis", "Strong", "Strikethrough", "Link", "Image"])
 _AROUND = {
-    "List": LIST, "Table": TABLE, "CodeBlock": CODE, "FootnoteDefinition": _FOOTNOTE, "MetadataBlock": _FRONT_MATTER,
+    "List": Kind.LIST, "Table": Kind.TABLE, "CodeBlock": Kind.CODE,
+    "FootnoteDefinition": "footnote", "MetadataBlock": _FRONT_MATTER,
 }  # fmt: skip
 """Element → kind of the blocks in it."""
 
 
-def blocks(text: str, indented: str = CODE) -> Iterator[Block]:
+def blocks(text: str, indented: str = Kind.CODE) -> Iterator[Block]:
     """Yield the blocks of a document in order; ``indented`` is the kind of indented blocks, which may be text."""
     pyromark = optional_module("pyromark", "Reading Markdown", "pyromark", "app")
-    options = pyromark.Options
+    known = pyromark.Options
+    options = known.ENABLE_TABLES | known.ENABLE_FOOTNOTES
+    options |= known.ENABLE_YAML_STYLE_METADATA_BLOCKS | known.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
     state = _State(indented)
-    events: Iterator[Any] = pyromark.events(
-        text,
-        options=options.ENABLE_TABLES
-        | options.ENABLE_FOOTNOTES
-        | options.ENABLE_YAML_STYLE_METADATA_BLOCKS
-        | options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS,
-    )
+    events: Iterator[Any] = pyromark.events(text, options=options)
     for event in events:
         kind, value = (event, "") if isinstance(event, str) else next(iter(event.items()))
         name = value if isinstance(value, str) else next(iter(value))
@@ -155,7 +131,7 @@ class _State:
         if text == "Image" and step:
             self._images += step
             if not self._images:
-                yield Block(_PICTURE, "".join(self._picture))
+                yield Block("picture", "".join(self._picture))
                 self._picture = []
         elif kind == "Html":
             self._html.append(text)
@@ -183,15 +159,15 @@ class _State:
         """Yield the open block, if any, and close it."""
         text, level, html = "".join(self._pieces), self._level, "".join(self._html)
         self._pieces, self._html, self._level = [], [], 0
-        around = self._around[-1] if self._around else PARAGRAPH
+        around = self._around[-1] if self._around else Kind.PARAGRAPH
         if html:
             for block in html_blocks(html):
-                yield block._replace(kind=HEADING) if block.kind == TITLE else block
+                yield block._replace(kind=Kind.HEADING) if block.kind == Kind.TITLE else block
         if text.strip():
-            place = f"table {self._tables}, row {self._rows}" if around == TABLE else ""
-            kind = next((kind for kind in self._around if kind not in (LIST, TABLE, PARAGRAPH)), around)
-            for part in text.split("\n\n") if kind == PARAGRAPH else [text]:
-                yield Block(HEADING if level and kind == PARAGRAPH else kind, part, level, place)
+            place = f"table {self._tables}, row {self._rows}" if around == Kind.TABLE else ""
+            kind = next((kind for kind in self._around if kind not in (Kind.LIST, Kind.TABLE, Kind.PARAGRAPH)), around)
+            for part in text.split("\n\n") if kind == Kind.PARAGRAPH else [text]:
+                yield Block(Kind.HEADING if level and kind == Kind.PARAGRAPH else kind, part, level, place)
 
 
 def recognises(head: FileHead) -> bool:

@@ -46,6 +46,11 @@ _NOTES = re.compile(
 _OF_WIKI = re.compile(r"https?://([a-z]{2,3})\.")
 DEPTH_LIMIT = 50
 """Maximum number of elements around each other; dumps have about 6."""
+_FIELDS = {
+    "page": {"title": "title", "ns": "namespace"},
+    "revision": {"id": "revision", "model": "model", "text": "text"},
+}
+"""Element → fields of a page for the elements in it."""
 _WANTED = frozenset({"title", "ns", "id", "text", "model", "sitename", "dbname", "base", "namespace"})
 
 _PAGE = b"<page>"
@@ -117,9 +122,8 @@ class MediawikiDump(BasePiecewiseReader):
         for reason, n in left_out.items():
             self.account.skip(reason, n=n)
         for name, n in removed.items():
-            if name.startswith(_SETTINGS):
-                continue
-            self.account.skip(_NOTE if _NOTES.fullmatch(name) else f"template “{name}” inside a text", n=n)
+            if not name.startswith(_SETTINGS):
+                self.account.skip(_NOTE if _NOTES.fullmatch(name) else f"template “{name}” inside a text", n=n)
         return outline.article() or self._without_text(outline, page.title)
 
 
@@ -208,23 +212,19 @@ class _Parser:
             try:
                 self._expat.Parse(b"</mediawiki>" if part and not block else block, not block)
             except expat.ExpatError as error:
-                raise self._broken(error, at_end=not block) from None
+                where = f"line {error.lineno:,}, column {error.offset + 1:,}, byte {self._expat.ErrorByteIndex:,}"
+                if self._page is not None and self._page.title:
+                    where += f", page {self._page.title!r}"
+                problem, advice = "the dump is truncated.", "Download or copy it again."
+                if block:
+                    problem = f"not valid XML ({expat.ErrorString(error.code)})."
+                    advice = "Check that this is a complete, unchanged dump in UTF-8."
+                raise ReadError(self._stream.path, problem, where, advice) from None
             yield from self._ready
             self._ready.clear()
             if not block:
                 return
             block = self._stream.read()
-
-    def _broken(self, error: expat.ExpatError, at_end: bool) -> ReadError:
-        where = f"line {error.lineno:,}, column {error.offset + 1:,}, byte {self._expat.ErrorByteIndex:,}"
-        if self._page is not None and self._page.title:
-            where += f", page {self._page.title!r}"
-        if at_end:
-            problem, advice = "the dump is truncated.", "Download or copy it again."
-        else:
-            reason = expat.ErrorString(error.code)
-            problem, advice = f"not valid XML ({reason}).", "Check that this is a complete, unchanged dump in UTF-8."
-        return ReadError(self._stream.path, problem, where, advice)
 
     def _doctype(self, *_: object) -> None:
         where = f"line {self._expat.CurrentLineNumber:,}"
@@ -232,12 +232,13 @@ class _Parser:
         raise ReadError(self._stream.path, problem, where, "Remove the DOCTYPE if you trust the file.")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
+        problem = ""
         if not self._path and name != "mediawiki":
             problem = f"this is XML, but its root is <{name}>, not <mediawiki>."
-            raise ReadError(self._stream.path, problem, "line 1", "Choose a page export or dump of a MediaWiki.")
-        if len(self._path) == DEPTH_LIMIT:
-            where = f"line {self._expat.CurrentLineNumber:,}"
+        elif len(self._path) == DEPTH_LIMIT:
             problem = f"elements are nested more than {DEPTH_LIMIT} deep, which those of dumps are not."
+        if problem:
+            where = f"line {self._expat.CurrentLineNumber:,}" if self._path else "line 1"
             raise ReadError(self._stream.path, problem, where, "Choose a page export or dump of a MediaWiki.")
         if not self._path:
             self.site.language = attributes.get("xml:lang", "").partition("-")[0].lower()
@@ -263,20 +264,10 @@ class _Parser:
         parent = self._path[-1] if self._path else ""
         if self._pieces is not None and name in _WANTED:
             text, self._pieces = "".join(self._pieces), None
-            if self._page is not None:
-                # Store the text of an element in its page; of several revisions the last one is kept.
-                if parent == "page" and name == "title":
-                    self._page.title = text.strip()
-                elif parent == "page" and name == "ns":
-                    self._page.namespace = text.strip()
-                elif parent == "revision" and name == "id":
-                    self._page.revision = text.strip()
-                elif parent == "revision" and name == "model":
-                    self._page.model = text.strip()
-                elif parent == "revision" and name == "text":
-                    self._page.text = text
-            else:
+            if self._page is None:
                 self.site.learn(name, text, self._key)
+            elif field := _FIELDS.get(parent, {}).get(name):  # of several revisions the last one is kept
+                setattr(self._page, field, text if name == "text" else text.strip())
         if name == "page" and self._page is not None:
             self._ready.append(self._page)
             self._page = None

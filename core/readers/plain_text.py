@@ -90,11 +90,18 @@ class HeadedText(BaseReader):
         for number, line in text_lines(path, report, self.config.encoding, self.account):
             size += len(line)
             check_article(path, size, f"line {number:,}")
-            heading = heading_of(line)
-            if heading is None:
-                self._take(number, line, block, outline)
-                continue
+            heading, item = heading_of(line), _ITEM.match(line)
+            if heading is None and line.strip() and not item:
+                block.append(line.strip())
+                if self.config.paragraphs == BLOCK:
+                    continue
             self._end(block, outline)
+            if heading is None:
+                if item and self.config.keep_lists:
+                    outline.paragraph(line[item.end() :])
+                elif item:
+                    self.account.skip("list item", f"line {number:,}", line.strip())
+                continue
             title, level = heading
             if level > 1:
                 outline.heading(title, level)
@@ -103,19 +110,6 @@ class HeadedText(BaseReader):
             outline, named, size = Outline(title, source=path.name), True, 0
         self._end(block, outline)
         yield from self._finished(outline)
-
-    def _take(self, number: int, line: str, block: list[str], outline: Outline) -> None:
-        """Add a line to the current block, or end the block."""
-        item = _ITEM.match(line)
-        if line.strip() and not item:
-            block.append(line.strip())
-            if self.config.paragraphs == BLOCK:
-                return
-        self._end(block, outline)
-        if item and self.config.keep_lists:
-            outline.paragraph(line[item.end() :])
-        elif item:
-            self.account.skip("list item", f"line {number:,}", line.strip())
 
     def _end(self, block: list[str], outline: Outline) -> None:
         outline.paragraph(joined(block, self.account))
@@ -142,6 +136,16 @@ def text_lines(path: Path, report: Report, encoding: str, account: ReadAccount) 
     for part in filter(None, (outside[:begin], outside[begin:])):
         text = " ".join(line.strip() for _, line in part if line.strip())
         account.skip("licence of Project Gutenberg", f"lines {part[0][0]:,} to {part[-1][0]:,}", text)
+
+
+def text_of(path: Path, report: Report, encoding: str, account: ReadAccount) -> str:
+    """Return the text of :func:`text_lines`. Raises :class:`ReadError` if it is too long for an article."""
+    found, size = [], 0
+    for number, line in text_lines(path, report, encoding, account):
+        size += len(line)
+        check_article(path, size, f"line {number:,}")
+        found.append(line)
+    return "\n".join(found)
 
 
 def joined(block: Sequence[str], account: ReadAccount) -> str:
@@ -174,7 +178,7 @@ def heading_of(line: str) -> tuple[str, int] | None:
     return title, level
 
 
-def has_headings(head: FileHead) -> bool:
+def recognises_headed(head: FileHead) -> bool:
     """Return whether any line is a heading."""
     return any(heading_of(line) for line in head.text.splitlines())
 
@@ -316,6 +320,6 @@ def _without_page_marks(
     yield from body(page)
 
 
-def is_text(head: FileHead) -> bool:
+def recognises_plain(head: FileHead) -> bool:
     """Accept every text."""
     return True

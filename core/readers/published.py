@@ -12,26 +12,18 @@ import csv
 import re
 import tarfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped]
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
-from themescope.core.readers.blocks import BaseReader, Outline
+from themescope.core.readers.blocks import BaseReader, Outline, SentenceRow, article_of_rows, articles_of_rows
 from themescope.core.readers.jsonl import json_lines
-from themescope.core.readers.streams import (
-    BLOCK,
-    ByteStream,
-    FileHead,
-    check_article,
-    head,
-    lines,
-    open_stream,
-    whole_text,
-)
+from themescope.core.readers.streams import ByteStream, FileHead, check_article, lines, open_stream, whole_text
 from themescope.core.types import Article, Report
 
 PAPER_GROUPS = (
@@ -50,8 +42,6 @@ _GROUP = re.compile(r"[a-z]+(?:\.[a-z0-9+_-]+)+\Z")
 _PART = re.compile(r"(?:\A|[-_.])(train|test)\Z")
 _MESSAGE = re.compile(r"\A\s*[A-Za-z][\w-]*:[ \t]")
 _JSON_MESSAGE = re.compile(r'\A\s*\{[^\n]{0,400}?"group"\s*:\s*"')
-_TAR = b"ustar"
-_TAR_AT = 257
 _BLOCK = 512
 _PAX_RECORD = re.compile(rb"(\d{1,6}) (path=)?")
 _LONGEST_EXTENDED = 1 << 16
@@ -78,8 +68,7 @@ class NewsgroupsConfig(Config):
     quotations: bool = option(False, "Keep lines that quote other messages or introduce a quotation.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Message:
+class _Message(NamedTuple):
     group: str
     number: str
     part: str
@@ -97,8 +86,8 @@ class Newsgroups(BaseReader):
         for message in _messages(path, report):
             if self.config.groups and message.group not in self.config.groups:
                 self.account.skip("other group")
-                continue
-            yield from self._article(path, message)
+            else:
+                yield from self._article(path, message)
 
     def _article(self, path: Path, message: _Message) -> Iterator[Article]:
         fields, text = header_and_text(message.text)
@@ -133,11 +122,11 @@ def is_message(start: str) -> bool:
 
 def is_archive(beginning: bytes) -> bool:
     """Return whether a file is a tar archive."""
-    return beginning[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR
+    return beginning[257:262] == b"ustar"
 
 
 def _messages(path: Path, report: Report) -> Iterator[_Message]:
-    beginning = head(path, 512)
+    beginning = FileHead.of(path).data
     if is_archive(beginning):
         yield from _archived(path, report)
     elif beginning.lstrip().startswith(b"{"):
@@ -167,9 +156,8 @@ def _archived(path: Path, report: Report) -> Iterator[_Message]:
                 continue
             check_article(path, size, name)
             found += 1
-            yield _placed(
-                parts, _exactly(path, stream, size).decode("latin-1").replace("\r\n", "\n").replace("\0", " ")
-            )
+            text = _exactly(path, stream, size).decode("latin-1").replace("\r\n", "\n").replace("\0", " ")
+            yield _placed(parts, text)
         while stream.read():  # raises if the compressed file is damaged after the last member
             pass
     if not found:
@@ -228,7 +216,7 @@ def _exactly(path: Path, stream: ByteStream, size: int) -> bytes:
 
 def _skip(path: Path, stream: ByteStream, size: int) -> None:
     while size > 0:
-        size -= len(_exactly(path, stream, min(size, BLOCK)))
+        size -= len(_exactly(path, stream, min(size, 64 * _BLOCK)))
 
 
 def _damaged(path: Path, stream: ByteStream, why: str) -> ReadError:
@@ -323,22 +311,10 @@ _INDENTED = re.compile(r"\n(?:[ ]*\n|[ ]{2,})")
 
 _REUTERS = re.compile(r"(?:<!doctype\s+lewis[^>]*>\s*)?<REUTERS\s", re.I)
 
-REUTERS_SAMPLE = b"""\
-<!DOCTYPE lewis SYSTEM "lewis.dtd">
-<REUTERS TOPICS="YES" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET" OLDID="1" NEWID="1">
+_STORY = b"""\
+<REUTERS TOPICS="YES" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET" OLDID="1" NEWID="%d">
 <DATE>26-FEB-1987</DATE>
-<TOPICS><D>grain</D><D>ship</D></TOPICS>
-<TEXT>&#2;
-<TITLE>Ada &lt;ADA> rises</TITLE>
-<DATELINE>    ADA, Feb 26 - </DATELINE><BODY>It was founded in 1200
-and is old.
-    Then it grew &#22;by 5 pct.
- Reuter
-&#3;</BODY></TEXT>
-</REUTERS>
-<REUTERS TOPICS="YES" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET" OLDID="1" NEWID="2">
-<DATE>26-FEB-1987</DATE>
-<TOPICS><D>cocoa</D></TOPICS>
+<TOPICS>%s</TOPICS>
 <TEXT>&#2;
 <TITLE>Ada &lt;ADA> rises</TITLE>
 <DATELINE>    ADA, Feb 26 - </DATELINE><BODY>It was founded in 1200
@@ -348,6 +324,8 @@ and is old.
 &#3;</BODY></TEXT>
 </REUTERS>
 """
+_STORIES = _STORY % (1, b"<D>grain</D><D>ship</D>") + _STORY % (2, b"<D>cocoa</D>")
+REUTERS_SAMPLE = b'<!DOCTYPE lewis SYSTEM "lewis.dtd">\n' + _STORIES
 
 
 @dataclass(frozen=True)
@@ -387,8 +365,22 @@ class ReutersSgml(BaseReader):
             inner, name = found.group(1) if found else "", f"Reuters {attributes['NEWID']}"
             if reason:
                 self.account.skip(reason, name, " ".join(_plain(_MARK.sub(" ", inner)).split()))
+                continue
+            fields = {name: _plain(value) for name, value in _STORY_FIELD.findall(inner)}
+            headline, dateline = " ".join(fields.get("TITLE", "").split()), fields.get("DATELINE", "").strip()
+            body = _FILLER.sub(" ", fields.get("BODY") or _plain(_STORY_FIELD.sub(" ", inner)))
+            if author := " ".join(fields.get("AUTHOR", "").split()):
+                self.account.skip("author", name, author)
+            title = f"{headline} ({name})" if headline else name
+            outline = Outline(title, source=path.name, topic=topic, part=_PARTS[attributes["LEWISSPLIT"]])
+            if self.config.paragraphs == "indented":
+                outline.paragraph(headline)
+                blocks = _INDENTED.split(f"{dateline} {body}")
             else:
-                yield from self._article(path, attributes, inner, topic, name)
+                blocks = _BLANK_LINE.split(f"{headline} {dateline} {body}")
+            for block in blocks:
+                outline.paragraph(" ".join(block.split()))
+            yield from self._finished(outline)
 
     def _topic(self, attributes: dict[str, str], text: str) -> tuple[str, str]:
         if attributes.get("LEWISSPLIT") not in _PARTS or attributes.get("TOPICS") != "YES":
@@ -401,23 +393,6 @@ class ReutersSgml(BaseReader):
         if topic in LEFT_OUT:
             return "", f"{' or '.join(LEFT_OUT)} listed first"
         return topic, "" if topic else "none of the topics"
-
-    def _article(self, path: Path, attributes: dict[str, str], inner: str, topic: str, name: str) -> Iterator[Article]:
-        fields = {name: _plain(value) for name, value in _STORY_FIELD.findall(inner)}
-        headline, dateline = " ".join(fields.get("TITLE", "").split()), fields.get("DATELINE", "").strip()
-        body = _FILLER.sub(" ", fields.get("BODY") or _plain(_STORY_FIELD.sub(" ", inner)))
-        if author := " ".join(fields.get("AUTHOR", "").split()):
-            self.account.skip("author", name, author)
-        title = f"{headline} ({name})" if headline else name
-        outline = Outline(title, source=path.name, topic=topic, part=_PARTS[attributes["LEWISSPLIT"]])
-        if self.config.paragraphs == "indented":
-            outline.paragraph(headline)
-            blocks = _INDENTED.split(f"{dateline} {body}")
-        else:
-            blocks = _BLANK_LINE.split(f"{headline} {dateline} {body}")
-        for block in blocks:
-            outline.paragraph(" ".join(block.split()))
-        yield from self._finished(outline)
 
 
 def _documents(path: Path, report: Report) -> Iterator[tuple[int, str]]:
@@ -455,8 +430,6 @@ def recognises_reuters(head: FileHead) -> bool:
 
 COLUMNS = ("Article Title", "Sentence", "SectionTitle", "Article Link")
 _OPTIONAL = frozenset({"Article Link"})
-OPEN_LIMIT = 256_000_000
-"""Maximum number of characters of incomplete articles in memory."""
 
 SCB_SAMPLE = b"""\
 Article Title,Sentence,SectionTitle,Article Link
@@ -464,24 +437,6 @@ Ada,It was founded in 1200 .,History,https://x.org/Ada
 Ada,"Then, it grew .",History,https://x.org/Ada
 Bea,She was born .,Life,https://x.org/Bea
 """
-
-
-@dataclass(slots=True)
-class _Row:
-    line: int
-    article: str
-    sentence: str
-    section: str
-    link: str
-    others: dict[str, str]
-
-
-@dataclass(slots=True)
-class _Open:
-    link: str
-    sections: dict[str, list[_Row]] = field(default_factory=dict)
-    rows: int = 0
-    size: int = 0
 
 
 class ScbCsv(BaseReader):
@@ -495,44 +450,22 @@ class ScbCsv(BaseReader):
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield each article as soon as it is complete. Raises :class:`ReadError` for invalid files."""
         self.account.clear()
-        expected = Counter(row.article for row in _rows(path, report) if row.sentence)
-        waiting: dict[str, _Open] = {}
-        held = 0
-        for row in _rows(path, report):
-            if not row.sentence:
-                others = " ".join(filter(None, (row.article, row.section, *row.others.values())))
-                self.account.skip("no sentence", f"line {row.line:,}", others)
+        expected = Counter(row.title for row, _ in _rows(path, report) if row.text)
+        links: dict[str, str] = {}
+        sentences = self._sentences(_rows(path, report), links)
+        for rows in articles_of_rows(path, sentences, expected, "Sort the file by article."):
+            yield article_of_rows(rows[0].title, rows, path.name, links[rows[0].title])
+
+    def _sentences(self, rows: Iterable[tuple[SentenceRow, str]], links: dict[str, str]) -> Iterator[SentenceRow]:
+        """Yield the rows with a sentence, and note the link of each article: that of the first of them."""
+        for row, link in rows:
+            if not row.text:
+                others = " ".join(str(text) for text in (row.title, row.section, *row.values.values()) if text)
+                self.account.skip("no sentence", row.place, others)
                 continue
-            article = waiting.setdefault(row.article, _Open(row.link))
-            if row.link != article.link:
-                self.account.skip("another link of the same article", f"line {row.line:,}", row.link)
-            article.sections.setdefault(row.section, []).append(row)
-            article.rows += 1
-            article.size += len(row.sentence)
-            held += len(row.sentence)
-            if held > OPEN_LIMIT:
-                problem = f"more than {OPEN_LIMIT:,} characters of articles whose rows are not adjacent."
-                raise ReadError(path, problem, f"line {row.line:,}", "Sort the file by article.")
-            if article.rows == expected[row.article]:
-                held -= article.size
-                yield _article(row.article, waiting.pop(row.article), path.name)
-
-
-def _article(title: str, rows: _Open, source: str) -> Article:
-    """Return the article with sections in the order of their first rows; rows without a section form the lead."""
-    outline = Outline(title, rows.link, source)
-    stored: list[_Row] = []
-    for section in sorted(rows.sections, key=bool):
-        if section:
-            outline.heading(section, 2)
-        for row in rows.sections[section]:
-            outline.paragraph(row.sentence, (row.sentence,))
-            stored.append(row)
-    article = outline.article()
-    assert article is not None  # an article has at least one sentence
-    return replace(
-        article, sentence_values={name: [row.others[name] or None for row in stored] for name in stored[0].others}
-    )
+            if link != links.setdefault(row.title, link):
+                self.account.skip("another link of the same article", row.place, link)
+            yield row
 
 
 def fold(column: str) -> str:
@@ -540,7 +473,8 @@ def fold(column: str) -> str:
     return column.replace(" ", "").replace("_", "").lower()
 
 
-def _rows(path: Path, report: Report) -> Iterator[_Row]:
+def _rows(path: Path, report: Report) -> Iterator[tuple[SentenceRow, str]]:
+    """Yield every row, and the link of its article."""
     reader = csv.reader((line for _, line in lines(path, report)), strict=True)
     try:
         header = next(reader, [])
@@ -562,8 +496,8 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
             article, sentence, section, link = (cells[at].strip() if at >= 0 else "" for at in places)
             if not article:
                 raise ReadError(path, "the row has no Article Title.", f"line {reader.line_num:,}", "Fill it in.")
-            further = {name: cells[at].strip() for name, at in others.items()}
-            yield _Row(reader.line_num, article, sentence, section, link, further)
+            values = {name: cells[at].strip() or None for name, at in others.items()}
+            yield SentenceRow(f"line {reader.line_num:,}", article, section, sentence, values), link
     except csv.Error as error:
         advice = "Probably a quotation mark is not closed, or not doubled inside a text."
         raise ReadError(path, f"not valid CSV ({error}).", f"line {reader.line_num:,}", advice) from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentReader, press_bounds
+from themescope.core.readers.blocks import Block, Document, DocumentReader, Kind, press_bounds
 from themescope.core.readers.plain_text import TextConfig, text_lines
 from themescope.core.readers.streams import FileHead
 from themescope.core.text.cleaning import one_line
@@ -100,7 +100,7 @@ class References(DocumentReader):
             address, _, rest = found.fields.get("url", [""])[0].partition(" ")
             if rest:
                 self.account.skip("text after an address", found.place, rest)
-            blocks = [Block(PARAGRAPH, text, 0, found.place) for text in abstract]
+            blocks = [Block(Kind.PARAGRAPH, text, 0, found.place) for text in abstract]
             yield Document(titles[0], blocks, values, address)
 
 
@@ -110,7 +110,7 @@ def _paragraphs(lines: list[str]) -> Iterator[Block]:
     waiting: list[str] = []
     for number, line in enumerate([*lines, ""], 1):
         if waiting and not (wrapped and line.strip()):
-            yield Block(PARAGRAPH, "\n".join(waiting), place=f"line {number - len(waiting):,}")
+            yield Block(Kind.PARAGRAPH, "\n".join(waiting), place=f"line {number - len(waiting):,}")
             waiting = []
         waiting += [line] if line.strip() else []
 

@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -96,7 +96,9 @@ def _score(text: str, encoding: str) -> float:
         return 0.0
     for language, encodings in _WIDE.items():
         if encoding in encodings:
-            return _wide_score(text, language)
+            wide = [ch for ch in text if ch > "\x7f" and ch not in _NEUTRAL]
+            common = _characters(language)
+            return max(sum(ch in common for ch in wide) / len(wide) - 0.2, 0.0) if wide else 0.0
     signs = Counter(ch for ch in text.lower() if ch > "\x7f" and ch not in _NEUTRAL)
     signs.update(_MISPLACED.findall(text))
     words = [word.lower() for word in _WORD.findall(text)]
@@ -115,12 +117,6 @@ def _score(text: str, encoding: str) -> float:
             known = sum(word in _words(language) for word in words) / len(words)
             best = max(best, inside**12 * (0.05 + known))
     return float(best * case**2 * _NARROW[encoding])
-
-
-def _wide_score(text: str, language: str) -> float:
-    wide = [ch for ch in text if ch > "\x7f" and ch not in _NEUTRAL]
-    common = _characters(language)
-    return max(sum(ch in common for ch in wide) / len(wide) - 0.2, 0.0) if wide else 0.0
 
 
 @cache
@@ -216,29 +212,23 @@ class ByteStream:
         try:
             block = self._file.read(size)
         except _DAMAGE as error:
-            raise self._damaged(error) from None
+            where = f"byte {self.offset:,}" + (" of the decompressed text" if self.packing else "")
+            if isinstance(error, EOFError):
+                problem = f"the {self.packing} file is truncated."
+            elif self.packing:
+                problem = f"the {self.packing} file is damaged ({error})."
+            else:
+                problem = f"cannot be read ({error})."
+            raise ReadError(self.path, problem, where, "Download or copy it again.") from None
         self.offset += len(block)
         consumed = self._raw.tell()
         if self.packing and is_bomb(self.offset, consumed):
-            raise ReadError(
-                self.path,
-                f"its decompressed size is more than {BOMB_RATIO} times its size, which is implausible for text.",
-                f"byte {consumed:,}",
-                "If you trust the file, decompress it and import the result.",
-            )
+            problem = f"its decompressed size is more than {BOMB_RATIO} times its size, which is implausible for text."
+            advice = "If you trust the file, decompress it and import the result."
+            raise ReadError(self.path, problem, f"byte {consumed:,}", advice)
         if self._report is not None:
             self._report.progress(consumed, self._size, f"bytes of {self.path.name}")
         return block
-
-    def _damaged(self, error: Exception) -> ReadError:
-        where = f"byte {self.offset:,}" + (" of the decompressed text" if self.packing else "")
-        if isinstance(error, EOFError):
-            problem = f"the {self.packing} file is truncated."
-        elif self.packing:
-            problem = f"the {self.packing} file is damaged ({error})."
-        else:
-            problem = f"cannot be read ({error})."
-        return ReadError(self.path, problem, where, "Download or copy it again.")
 
 
 def packing_of(head: bytes) -> str:
@@ -246,63 +236,42 @@ def packing_of(head: bytes) -> str:
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), "")
 
 
-@contextmanager
-def open_stream(path: Path, report: Report | None = None) -> Iterator[ByteStream]:
+def open_stream(path: Path, report: Report | None = None) -> closing[ByteStream]:
     """Open a :class:`ByteStream` and close it at the end of the block."""
-    stream = ByteStream(path, report)
-    try:
-        yield stream
-    finally:
-        stream.close()
+    return closing(ByteStream(path, report))
 
 
-class _Decoder:
-    """Incremental decoder that reports the byte of the first invalid character."""
-
-    def __init__(self, stream: ByteStream, encoding: str = "") -> None:
-        self._stream = stream
-        self._block = stream.read()
-        if not self._block:
-            advice = "Check that it was compressed completely."
-            raise ReadError(stream.path, "the compressed file is empty.", advice=advice)
-        bom = _bom(self._block)
-        self.encoding = _BOMS.get(bom, encoding or "utf-8")
-        self._decoder = codecs.getincrementaldecoder(self.encoding)("strict")
-        self._block = self._block[len(bom) :]
-        self._alone: bool | None = None
-        self._done = len(bom)  # number of decoded bytes, without those buffered in the decoder
-
-    def blocks(self) -> Iterator[str]:
-        """Yield the text, block by block."""
-        while self._block:
-            yield self._decode(self._block, final=False)
-            self._block = self._stream.read()
-        yield self._decode(b"", final=True)
-
-    def _decode(self, block: bytes, final: bool) -> str:
-        waiting = len(self._decoder.getstate()[0])
+def _decoded(stream: ByteStream, encoding: str = "") -> Iterator[str]:
+    """Yield the text of a stream, block by block. Raises :class:`ReadError` with the byte of an invalid character."""
+    block = stream.read()
+    if not block:
+        raise ReadError(stream.path, "the compressed file is empty.", advice="Check that it was compressed completely.")
+    bom = _bom(block)
+    encoding = _BOMS.get(bom, encoding or "utf-8")
+    decoder = codecs.getincrementaldecoder(encoding)("strict")
+    block, done = block[len(bom) :], len(bom)  # number of decoded bytes, also those buffered in the decoder
+    alone: bool | None = None
+    while True:
+        start = done - len(decoder.getstate()[0])
         try:
-            text = self._decoder.decode(block, final)
+            text = decoder.decode(block, not block)
         except UnicodeDecodeError as error:
-            at = self._done - waiting + error.start
-            raise ReadError(
-                self._stream.path,
-                f"this is not {self.encoding.upper()} text (byte 0x{error.object[error.start]:02x}).",
-                f"byte {at:,}",
-                "Save the file as UTF-8.",
-            ) from None
-        if self._alone is None:
-            self._alone = "\r" in text and "\n" not in text  # line ends of old Macintosh files
-        if self._alone:
+            problem = f"this is not {encoding.upper()} text (byte 0x{error.object[error.start]:02x})."
+            where = f"byte {start + error.start:,}"
+            raise ReadError(stream.path, problem, where, "Save the file as UTF-8.") from None
+        if alone is None:
+            alone = "\r" in text and "\n" not in text  # line ends of old Macintosh files
+        if alone:
             text = text.replace("\r", "\n")
         nul = text.find("\0")
         if nul >= 0:
-            at = self._done - waiting + len(text[:nul].encode(self.encoding))
-            raise ReadError(
-                self._stream.path, "contains binary data.", f"byte {at:,}", "Export it as text or JSON lines."
-            )
-        self._done += len(block)
-        return text
+            where = f"byte {start + len(text[:nul].encode(encoding)):,}"
+            raise ReadError(stream.path, "contains binary data.", where, "Export it as text or JSON lines.")
+        yield text
+        if not block:
+            return
+        done += len(block)
+        block = stream.read()
 
 
 def encoding_of(path: Path, chosen: str = "") -> str:
@@ -319,14 +288,11 @@ def encoding_of(path: Path, chosen: str = "") -> str:
         if wide := _without_mark(block):
             return wide
         decoder = codecs.getincrementaldecoder("utf-8")("strict")
-        try:
+        with suppress(UnicodeDecodeError):
             while block:
                 decoder.decode(block)
                 block = stream.read()
             decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            pass
-        else:
             return "utf-8"
     return _guessed(path)
 
@@ -356,11 +322,7 @@ def _guessed(path: Path) -> str:
     if is_certain(found):
         return found[0].encoding
     shown = "; ".join(f"{one.encoding}: “{_excerpt(one.text)}”" for one in found[:3])
-    problem = (
-        f"the encoding of this text is not known. It may be {shown}."
-        if found
-        else "the encoding of this text is not known."
-    )
+    problem = "the encoding of this text is not known." + (f" It may be {shown}." if found else "")
     raise AmbiguousFileError(path, problem, f"line {first:,}", "Choose the encoding, or save the file as UTF-8.")
 
 
@@ -404,17 +366,14 @@ def lines(path: Path, report: Report, encoding: str = "") -> Iterator[tuple[int,
         number, rest = 1, ""
         pieces: list[str] = []
         size = 0
-        for block in _Decoder(stream, encoding).blocks():
+        for block in _decoded(stream, encoding):
             if "\n" not in block:
                 pieces.append(block)
                 size += len(block)
                 if size > LINE_LIMIT:
-                    raise ReadError(
-                        path,
-                        f"the line is longer than {LINE_LIMIT:,} characters.",
-                        f"line {number:,}",
-                        "Insert line breaks, at least between paragraphs or articles.",
-                    )
+                    problem = f"the line is longer than {LINE_LIMIT:,} characters."
+                    advice = "Insert line breaks, at least between paragraphs or articles."
+                    raise ReadError(path, problem, f"line {number:,}", advice)
                 continue
             *whole, rest = ("".join(pieces) + block).split("\n")
             pieces, size = [rest], len(rest)
@@ -429,7 +388,7 @@ def whole_text(path: Path, report: Report, encoding: str = "") -> str:
     """Return the text of a file that must be parsed as a whole. Raises :class:`ReadError` beyond ``ARTICLE_LIMIT``."""
     pieces, size = [], 0
     with open_stream(path, report) as stream:
-        for block in _Decoder(stream, encoding).blocks():
+        for block in _decoded(stream, encoding):
             pieces.append(block)
             size += len(block)
             check_article(path, size)
@@ -439,19 +398,17 @@ def whole_text(path: Path, report: Report, encoding: str = "") -> str:
 def check_article(path: Path, size: int, position: str = "") -> None:
     """Raise :class:`ReadError` if an article has more than ``ARTICLE_LIMIT`` characters."""
     if size > ARTICLE_LIMIT:
-        raise ReadError(
-            path, f"an article of more than {ARTICLE_LIMIT:,} characters.", position, "Divide the file into articles."
-        )
+        problem = f"an article of more than {ARTICLE_LIMIT:,} characters."
+        raise ReadError(path, problem, position, "Divide the file into articles.")
 
 
 def head(path: Path, size: int = BLOCK) -> bytes:
     """Return the first decompressed bytes of a file."""
+    data = bytearray()
     with open_stream(path) as stream:
-        pieces, have = [], 0
-        while have < size and (block := stream.read(size - have)):
-            pieces.append(block)
-            have += len(block)
-    return b"".join(pieces)
+        while len(data) < size and (block := stream.read(size - len(data))):
+            data += block
+    return bytes(data)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -17,39 +17,28 @@ from typing import Any
 from themescope.core.columns import MOST_COLUMNS, as_text
 from themescope.core.config import option
 from themescope.core.errors import ConfigError, ReadError, UnknownNameError
+from themescope.core.readers import tables
 from themescope.core.readers.arrow_tables import ExportedDataset, dataset_files, is_dataset, is_exported
-from themescope.core.readers.blocks import BaseReader, Outline, title_of
+from themescope.core.readers.blocks import BaseReader, Outline, SentenceRow, article_of_rows, articles_of_rows, title_of
 from themescope.core.readers.documents.turns import begins_with_turn
 from themescope.core.readers.streams import FileHead
-from themescope.core.readers.tables import (
-    SAMPLE_ROWS,
-    SCRIPT,
-    FileTable,
-    Row,
-    TableForm,
-    is_delimited,
-    is_json,
-    likely_column,
-    open_table,
-    open_tables,
-)
+from themescope.core.readers.tables import FileTable, Row, TableForm
 from themescope.core.readers.workbooks import is_sheet
 from themescope.core.text.cleaning import clean, one_line
-from themescope.core.types import PARTS, SILENT, Article, Report, Value
+from themescope.core.types import PARTS, Article, Report, Value
 
 AUTO, SENTENCES, DOCUMENTS = "auto", "sentences", "documents"
 MOST_IN_ARTICLE = 50_000
 """Maximum number of rows of an article that has no title; further rows begin another one."""
-OPEN_LIMIT = 256_000_000
-"""Maximum number of characters of incomplete articles in memory."""
 ROW = "row"
 """Column by which sentences and documents can be joined to their table again."""
 _DOCUMENT_CHARACTERS = 300
 """Average length of texts from which each row counts as a document."""
-_REMOVED = frozenset({"[deleted]", "[removed]"})
-"""What Reddit writes instead of a text."""
-_ABSENT = frozenset({"", "[No abstract available]", "[no text]", "(no text)"})
-"""What is written where there is no text."""
+_NOTHING = {
+    **dict.fromkeys(("[deleted]", "[removed]"), "text that its site has removed"),
+    **dict.fromkeys(("", "[No abstract available]", "[no text]", "(no text)"), "no text"),
+}
+"""What is written where there is no text → why it is left out."""
 _CODE = re.compile(r"-\d{1,4}")
 """A code of a missing answer, such as -99."""
 _SAYS = re.compile(r"[^\s\d.,:;+/%()\[\]'\"-]")
@@ -130,12 +119,8 @@ class TableReader(BaseReader):
 
     def __init__(self, config: TableConfig) -> None:
         super().__init__(config)
-        self._types: dict[str, str] = {}
-
-    @property
-    def types(self) -> Mapping[str, str]:
+        self.types: dict[str, str] = {}
         """Column → type that the files read so far declare, see :data:`themescope.core.columns.DECLARED`."""
-        return self._types
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield articles: one per document, or of sentences, one per title, or one per file or split of a dataset."""
@@ -145,7 +130,7 @@ class TableReader(BaseReader):
     def _dataset(self, path: Path, report: Report) -> Iterator[Article]:
         splits = dataset_files(path, self.config.subset)
         if is_exported(next(iter(splits.values()))):
-            yield from ExportedDataset(path, self._types).read(report)
+            yield from ExportedDataset(path, self.types).read(report)
             return
         for split, files in splits.items():
             shown = path if len(splits) == 1 else path.with_name(f"{path.name} {split}")
@@ -156,26 +141,23 @@ class TableReader(BaseReader):
                 yield article
 
     def _table(self, files: Sequence[Path], path: Path, report: Report) -> Iterator[Article]:
-        table = open_tables(files, report, every_column=True, form=self.config, account=self.account)
+        table = tables.open_tables(files, report, self.config, self.account)
         choice, rows = choose(path, table, self.config)
         if not self.config.text and len(choice.columns) > 1:
             self.account.notes["texts"] = f"column “{choice.columns[choice.text]}”"
         if left_out := choice.left_out:
             reason = f"column beyond the {MOST_COLUMNS} that are kept"
             self.account.skip(reason, text=", ".join(left_out), n=len(left_out))
-        self._types |= table.types
+        self.types |= table.types
         if choice.documents:
             yield from self._documents(path, choice, rows)
         elif choice.title >= 0:
             yield from self._titled(files, path, choice, rows)
         else:
-            found = self._texts(path, choice, rows)
-            stem, number = self._name(path), 1
+            found, number = self._sentences(path, choice, rows), 1
             while batch := list(islice(found, MOST_IN_ARTICLE)):
-                part = _Rows(choice)
-                for row in batch:
-                    part.add(*row)
-                yield part.article(stem if number == 1 else f"{stem} ({number})", path.name)
+                title = batch[0].title if number == 1 else f"{batch[0].title} ({number})"
+                yield article_of_rows(title, batch, path.name)
                 number += 1
 
     def _name(self, path: Path) -> str:
@@ -190,9 +172,8 @@ class TableReader(BaseReader):
                 self.account.change("text with HTML tags, without them", f"row {number:,}", text)
                 text = _MARKUP.sub("", _LINE_END.sub("\n", text)).strip()
             if reason := _nothing(text.strip()):
-                self.account.skip(
-                    reason, f"row {number:,}", text.strip() or " ".join(filter(None, map(as_text, values)))
-                )
+                shown = text.strip() or " ".join(filter(None, map(as_text, values)))
+                self.account.skip(reason, f"row {number:,}", shown)
             else:
                 yield number, text, values
 
@@ -203,62 +184,26 @@ class TableReader(BaseReader):
             outline = Outline(title or f"{stem}, row {number}", source=path.name)
             for paragraph in text.split("\n\n"):
                 outline.paragraph(_line(paragraph))
-            article = outline.article()
-            assert article is not None  # the text is not empty
             kept = {name: values[place] for name, place in choice.values.items() if values[place] not in (None, "")}
             kept |= {choice.row: number} if choice.row else {}
-            yield Article(article.title, article.sections, source=path.name, values=kept)
+            yield Article(outline.title, outline.sections(), source=path.name, values=kept)
 
     def _titled(self, files: Sequence[Path], path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
-        again = open_tables(files, SILENT, every_column=True, form=self.config).rows
+        again = tables.open_tables(files, form=self.config).rows
         with_text = (values for _, values in again if not _nothing(_clean(values[choice.text]).strip()))
         expected = Counter(_line(values[choice.title]) or self._name(path) for values in with_text)
-        waiting: dict[str, _Rows] = {}
-        held = 0
+        sentences = self._sentences(path, choice, rows)
+        for article in articles_of_rows(path, sentences, expected, "Sort the table by article."):
+            yield article_of_rows(article[0].title, article, path.name)
+
+    def _sentences(self, path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[SentenceRow]:
+        kept, stem = choice.values, self._name(path)
         for number, text, values in self._texts(path, choice, rows):
-            title = _line(values[choice.title]) or self._name(path)
-            part = waiting.setdefault(title, _Rows(choice))
-            held += part.add(number, text, values)
-            if held > OPEN_LIMIT:
-                problem = f"more than {OPEN_LIMIT:,} characters of articles whose rows are not adjacent."
-                raise ReadError(path, problem, f"row {number:,}", "Sort the table by article.")
-            if part.count == expected[title]:
-                held -= part.size
-                yield waiting.pop(title).article(title, path.name)
-
-
-@dataclass(slots=True)
-class _Rows:
-    choice: TableChoice
-    sections: dict[str, list[tuple[int, str, tuple[Value, ...]]]] = field(default_factory=dict)
-    count: int = 0
-    size: int = 0
-
-    def add(self, number: int, text: str, values: tuple[Value, ...]) -> int:
-        """Add a row; return its number of characters."""
-        section = _line(values[self.choice.section]) if self.choice.section >= 0 else ""
-        self.sections.setdefault(section, []).append((number, _line(text), values))
-        size = sum(len(value) if isinstance(value, str) else 8 for value in values)
-        self.count += 1
-        self.size += size
-        return size
-
-    def article(self, title: str, source: str) -> Article:
-        """Return the article with sections in the order of their first rows; rows without one form the lead."""
-        outline = Outline(title, source=source)
-        numbers: list[Value] = []
-        order: list[tuple[Value, ...]] = []
-        for section in sorted(self.sections, key=bool):
-            if section:
-                outline.heading(section, 2)
-            for number, text, values in self.sections[section]:
-                outline.paragraph(text, (text,))
-                numbers.append(number)
-                order.append(values)
-        columns = {name: [values[place] for values in order] for name, place in self.choice.values.items()}
-        if self.choice.row:
-            columns[self.choice.row] = numbers
-        return Article(title, outline.sections(), source=source, sentence_values=columns)
+            title = _line(values[choice.title]) if choice.title >= 0 else ""
+            section = _line(values[choice.section]) if choice.section >= 0 else ""
+            columns = {name: values[place] for name, place in kept.items()}
+            columns |= {choice.row: number} if choice.row else {}
+            yield SentenceRow(f"row {number:,}", title or stem, section, _line(text), columns)
 
 
 def file_of_columns(path: Path) -> Path | None:
@@ -275,22 +220,22 @@ def file_of_columns(path: Path) -> Path | None:
 def header_of(path: Path, form: TableForm) -> tuple[str, ...]:
     """Return the names of the columns of a table, see :func:`file_of_columns`; () for an exported dataset."""
     file = file_of_columns(path)
-    return () if file is None else open_table(file, form=form).columns
+    return () if file is None else tables.open_table(file, form=form).columns
 
 
 def choose(path: Path, table: FileTable, config: TableConfig) -> tuple[TableChoice, Iterator[Row]]:
     """Return which column of a table has which part, and its rows. Raises ``UnknownNameError`` for missing columns."""
-    first = list(islice(table.rows, SAMPLE_ROWS))
+    first = list(islice(table.rows, tables.SAMPLE_ROWS))
     for name in filter(None, (config.text, config.title, config.section)):
         if name not in table.columns:
             raise UnknownNameError("column", name, table.columns)
     if not first:
         raise ReadError(path, "this table has no rows.")
     values = [row for _, row in first]
-    text = table.columns.index(config.text or table.text or likely_column(table.columns, values))
+    text = table.columns.index(config.text or table.text or tables.likely_column(table.columns, values))
     title, section = (table.columns.index(n) if n else -1 for n in (config.title, config.section))
     texts = [as_text(row[text]) for row in values]
-    if 2 * sum(map(is_json, texts)) > len(texts):  # one such cell may be a text like any other
+    if 2 * sum(map(tables.is_json, texts)) > len(texts):  # one such cell may be a text like any other
         problem = f"“{table.columns[text]}” is a list of texts or an object in most rows, not a text."
         raise ReadError(path, problem, advice="Write one text in each row, or choose another column (--text-column).")
     if not config.text and not any(map(_SAYS.search, texts)):
@@ -304,9 +249,7 @@ def choose(path: Path, table: FileTable, config: TableConfig) -> tuple[TableChoi
 
 def _nothing(text: str) -> str:
     """Return why a row with a text is left out, "" if it is not."""
-    if text in _REMOVED:
-        return "text that its site has removed"
-    return "code of a missing answer" if _CODE.fullmatch(text) else "no text" if text in _ABSENT else ""
+    return "code of a missing answer" if _CODE.fullmatch(text) else _NOTHING.get(text, "")
 
 
 def _clean(value: Value) -> str:
@@ -332,14 +275,14 @@ def recognises(head: FileHead) -> bool:
     if head.suffix in (".csv", ".tsv"):
         return head.binary_at is None
     text = head.text
-    if SCRIPT.match(text):
+    if tables.SCRIPT.match(text):
         return True
     if text.startswith("["):
         return text[1:].lstrip().startswith(("{", '"'))
     line = text.partition("\n")[0]
     if not line.startswith("{"):
         named = head.suffix in (".txt", ".tab", ".dat", ".asc", ".xls", ".xlsx")
-        return named and is_delimited(head) and not begins_with_turn(head.text)
+        return named and tables.is_delimited(head) and not begins_with_turn(head.text)
     try:
         record: Any = json.loads(line)
     except (ValueError, RecursionError):

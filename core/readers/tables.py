@@ -17,49 +17,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from html import unescape
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from themescope.core.columns import DATES, as_text, column_name, plain_value
 from themescope.core.config import Config, option
 from themescope.core.errors import AmbiguousFileError, ReadError
+from themescope.core.readers import dialects, streams, workbooks
 from themescope.core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
-from themescope.core.readers.dialects import (
-    DELIMITERS,
-    LINES,
-    MISSING,
-    QUOTINGS,
-    RESPONSES,
-    SAMPLE_LINES,
-    UNQUOTED,
-    Dialect,
-    dialect_of,
-    header_of,
-    rows_of,
-    swallows,
-)
-from themescope.core.readers.documents.turns import joined_pieces, messages_of, messages_of_meta
+from themescope.core.readers.chats import fields_of, joined_pieces, rows_of
 from themescope.core.readers.jsonl import json_lines
-from themescope.core.readers.streams import (
-    ENCODINGS,
-    LINE_LIMIT,
-    FileHead,
-    check_file,
-    encoding_of,
-    guesses,
-    head,
-    lines,
-    whole_text,
-)
-from themescope.core.readers.workbooks import (
-    cell_value,
-    check_formulas,
-    chosen_sheet,
-    open_workbook,
-    sheet_names,
-    sheets_of,
-)
+from themescope.core.readers.streams import ENCODINGS, FileHead
 from themescope.core.text import cleaning
 from themescope.core.text.cleaning import clean
 from themescope.core.types import SILENT, ReadAccount, Report, Value
@@ -84,7 +53,7 @@ They also have one more before apostrophes and such a sign, so that texts are re
 """
 _MOST_CELLS = 5_000
 """Maximum number of cells of a row."""
-csv.field_size_limit(LINE_LIMIT)
+csv.field_size_limit(streams.LINE_LIMIT)
 
 Row = tuple[int, tuple[Value, ...]]
 """Number of a row, counted from 1 as in the file, and a value for each column."""
@@ -96,11 +65,11 @@ class TableForm(Config):
 
     encoding: str = option("", "Encoding of a text file; empty: found from its bytes.", choices=("", *ENCODINGS))
     delimiter: str = option(
-        "", "Sign between the cells of a text file; empty: found from its rows.", choices=("", *DELIMITERS)
+        "", "Sign between the cells of a text file; empty: found from its rows.", choices=("", *dialects.DELIMITERS)
     )
     quoting: str = option(
         "", "Quotation marks around cells: doubled inside them (quotes), also after a space (spaced), after a "
-        "backslash, or signs like any other (none); empty: found from its rows.", choices=("", *QUOTINGS),
+        "backslash, or signs like any other (none); empty: found from its rows.", choices=("", *dialects.QUOTINGS),
     )  # fmt: skip
     header_row: int = option(
         0, "Number of the row with the names of the columns; 0: found; -1: there is none.", low=-1, high=1_000
@@ -157,17 +126,10 @@ def kind_of(path: Path) -> str:
         return "json"
     if ending in ("jsonl", "ndjson", "json") or text.startswith(('{"', "[{", '["')):
         first = text.partition("\n")[0]
-        several = _is_object(first) and (ending != "json" or "\n" in text.strip())
+        several = first.startswith("{") and is_json(first) and (ending != "json" or "\n" in text.strip())
         whole = text.startswith("[") or (ending != "jsonl" and not several)
         return "json" if whole else "jsonl"
     return "csv" if is_delimited(found) else "txt"
-
-
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def is_delimited(head: FileHead) -> bool:
@@ -177,11 +139,11 @@ def is_delimited(head: FileHead) -> bool:
         sample = sample[:-1]  # probably incomplete
     if len(sample) < 3:
         return False
-    found = dialect_of(sample)
-    if found.delimiter == LINES or found.width < 2 or not found.header or found.above:
+    found = dialects.dialect_of(sample)
+    if found.delimiter == dialects.LINES or found.width < 2 or not found.header or found.above:
         return False
     try:
-        widths = {len(row) for row in rows_of(sample, found.delimiter, found.quoting, strict=True)}
+        widths = {len(row) for row in dialects.rows_of(sample, found.delimiter, found.quoting, strict=True)}
     except csv.Error:
         return False
     return widths == {found.width} and (found.delimiter != "," or found.width > 2)
@@ -198,25 +160,21 @@ def open_table(
     """Open the table of a file; rows without any value are left out and counted in ``account``.
 
     The columns of JSON lines are the keys of the first rows, or with ``every_column`` of all of them, for which the
-    file is read once more. Columns of objects, such as translations and messages of a chat, become one for each key,
-    see :func:`_fields`; with ``objects`` they stay, as JSON. Raises :class:`ReadError`, also while rows are read, for
-    what is damaged or ambiguous.
+    file is read once more. Columns of objects, such as translations and messages of a chat, become one for each key
+    (:func:`~themescope.core.readers.chats.fields_of`); with ``objects`` they stay, as JSON. Raises :class:`ReadError`,
+    also while rows are read, for what is damaged or ambiguous.
     """
-    check_file(path)
+    streams.check_file(path)
     form = TableForm() if form is None else form
     source = _Source(path, report, form, ReadAccount() if account is None else account, every_column, objects)
     return _OPENERS["txt" if form.lines else kind_of(path)](source)
 
 
 def open_tables(
-    paths: Sequence[Path],
-    report: Report = SILENT,
-    every_column: bool = False,
-    form: TableForm | None = None,
-    account: ReadAccount | None = None,
+    paths: Sequence[Path], report: Report = SILENT, form: TableForm | None = None, account: ReadAccount | None = None
 ) -> FileTable:
-    """Open the tables of several files, one after the other, with the columns of the first; see :func:`open_table`."""
-    first = open_table(paths[0], report, every_column, form, account)
+    """Open the tables of several files, one after the other, with all columns of the first; see :func:`open_table`."""
+    first = open_table(paths[0], report, True, form, account)
 
     def rows() -> Iterator[Row]:
         last = 0
@@ -224,7 +182,7 @@ def open_tables(
             last = row[0]
             yield row
         for path in paths[1:]:
-            table, before = open_table(path, report, every_column, form, account), last
+            table, before = open_table(path, report, True, form, account), last
             places = [table.columns.index(name) if name in table.columns else -1 for name in first.columns]
             if account is not None and (missing := [name for name in table.columns if name not in first.columns]):
                 account.skip("column that the first file does not have", path.name, ", ".join(missing), len(missing))
@@ -237,12 +195,12 @@ def open_tables(
 
 def _lines(source: _Source) -> FileTable:
     encoding = _encoding(source)
-    found = ((number, line.strip()) for number, line in lines(source.path, source.report, encoding))
+    found = ((number, line.strip()) for number, line in streams.lines(source.path, source.report, encoding))
     return FileTable((ONLY,), ((number, (line,)) for number, line in found if line))
 
 
 def _encoding(source: _Source) -> str:
-    found = encoding_of(source.path, source.form.encoding)
+    found = streams.encoding_of(source.path, source.form.encoding)
     if found != "utf-8":
         source.account.notes["encoding"] = found
     return found
@@ -257,22 +215,22 @@ _CHOICES = "or say how the file is written: delimiter, quoting, header_row, or l
 def _csv(source: _Source, tabs: bool = False) -> FileTable:
     """Return the table of a delimited text file."""
     path, form, account = source.path, source.form, source.account
-    text = (line for _, line in lines(path, source.report, _encoding(source)))
-    sample = list(islice(text, SAMPLE_LINES))
+    text = (line for _, line in streams.lines(path, source.report, _encoding(source)))
+    sample = list(islice(text, dialects.SAMPLE_LINES))
     if not any(map(str.strip, sample)):
         raise ReadError(path, "this file has no rows.")
-    delimiter = DELIMITERS.get(form.delimiter, "\t" if tabs and any("\t" in line for line in sample) else "")
-    dialect = dialect_of(sample, delimiter, form.quoting, form.header_row)
+    delimiter = dialects.DELIMITERS.get(form.delimiter, "\t" if tabs and any("\t" in line for line in sample) else "")
+    dialect = dialects.dialect_of(sample, delimiter, form.quoting, form.header_row)
     if dialect.doubt:
         raise AmbiguousFileError(path, dialect.doubt, advice=f"Give every row the same number of cells, {_CHOICES}")
-    if dialect.quoting == UNQUOTED and not form.quoting and dialect.delimiter != LINES:
-        account.notes["quoting"] = UNQUOTED
-    if dialect.delimiter not in (",", LINES):
+    if dialect.quoting == dialects.UNQUOTED and not form.quoting and dialect.delimiter != dialects.LINES:
+        account.notes["quoting"] = dialects.UNQUOTED
+    if dialect.delimiter not in (",", dialects.LINES):
         account.notes["delimiter"] = dialect.delimiter.replace("\t", "tab")
     return _headed(source, dialect, _csv_rows(path, chain(sample, text), dialect, bool(form.quoting)))
 
 
-def _csv_rows(path: Path, text: Iterable[str], dialect: Dialect, chosen: bool) -> Iterator[list[str]]:
+def _csv_rows(path: Path, text: Iterable[str], dialect: dialects.Dialect, chosen: bool) -> Iterator[list[str]]:
     """Yield the rows; the lines of a cell with line breaks are joined by them."""
     number = 0
 
@@ -284,24 +242,21 @@ def _csv_rows(path: Path, text: Iterable[str], dialect: Dialect, chosen: bool) -
 
     begun = 1
     try:
-        for row in rows_of(counted(), dialect.delimiter, dialect.quoting, strict=not chosen):
+        for row in dialects.rows_of(counted(), dialect.delimiter, dialect.quoting, strict=not chosen):
             if number > begun and not chosen:  # a cell with line breaks
                 for cell in row:
-                    if "\n" in cell and swallows(cell, dialect.delimiter, dialect.width):
+                    if "\n" in cell and dialects.swallows(cell, dialect.delimiter, dialect.width):
                         problem = "a quotation mark that is not closed swallows the rows below it."
                         raise AmbiguousFileError(path, problem, f"line {begun:,}", f"Close it, {_CHOICES}")
             yield row
             begun = number + 1
     except csv.Error as error:
-        why = (
-            "a quotation mark is not closed"
-            if "end of data" in str(error)
-            else f"a cell is not written as CSV ({error})"
-        )
+        unclosed = "end of data" in str(error)
+        why = "a quotation mark is not closed" if unclosed else f"a cell is not written as CSV ({error})"
         raise AmbiguousFileError(path, f"{why}.", f"line {begun:,}", f"Correct it, {_CHOICES}") from None
 
 
-def _headed(source: _Source, dialect: Dialect, rows: Iterator[Sequence[Any]]) -> FileTable:
+def _headed(source: _Source, dialect: dialects.Dialect, rows: Iterator[Sequence[Any]]) -> FileTable:
     """Return the table whose column names stand in the first row after those above it, if it has them."""
     account, number = source.account, 0
     known = frozenset[str]()
@@ -325,7 +280,7 @@ def _headed(source: _Source, dialect: Dialect, rows: Iterator[Sequence[Any]]) ->
             about += map(as_text, map(plain_value, below))
             account.skip("further header row", f"row {number:,}", _joined(below))
             names = _named_by_options(cells, below) if dialect.options else names
-        known = frozenset(code for code, sign in MISSING if any(cell.startswith(sign) for cell in about))
+        known = frozenset(code for code, sign in dialects.MISSING if any(cell.startswith(sign) for cell in about))
     else:
         names = (ONLY,) if dialect.width == 1 else _names([""] * max(dialect.width, len(first)))
         account.notes["header_row"] = "none"
@@ -338,15 +293,15 @@ def _named_by_options(header: Sequence[Any], below: Sequence[Any]) -> tuple[str,
 
     A question stands above the first of its options.
     """
-    questions, names = [""], []
-    options = Counter(as_text(plain_value(cell)).strip() for cell in below)
-    for place, cell in enumerate(header):
-        questions.append(as_text(plain_value(cell)).strip() or questions[-1])
-        option = as_text(plain_value(below[place])).strip() if place < len(below) else ""
-        if not option or option in RESPONSES:
-            names.append(questions[-1])
+    question, names = "", []
+    options = [as_text(plain_value(cell)).strip() for cell in below]
+    number = Counter(options)
+    for cell, answer in zip_longest(header, options[: len(header)], fillvalue=""):
+        question = as_text(plain_value(cell)).strip() or question
+        if not answer or answer in dialects.RESPONSES:
+            names.append(question)
         else:
-            names.append(option if options[option] == 1 else f"{questions[-1]}: {option}")
+            names.append(answer if number[answer] == 1 else f"{question}: {answer}")
     return _names(names)
 
 
@@ -395,14 +350,11 @@ def _filled(
         return raw if own else _plain(raw, account)
 
     for number, row in rows:
-        if len(row) == width:
-            values = tuple(map(value_of, row))
-        else:
-            if len(row) > width and any(value not in (None, "") for value in row[width:]):
-                problem = f"this row has {len(row):,} cells, but the table has {width:,} columns."
-                advice = f"Put quotation marks around cells that contain the delimiter, {_CHOICES}"
-                raise AmbiguousFileError(source.path, problem, f"row {number:,}", advice)
-            values = tuple(map(value_of, row[:width]))
+        if any(value not in (None, "") for value in row[width:]):
+            problem = f"this row has {len(row):,} cells, but the table has {width:,} columns."
+            advice = f"Put quotation marks around cells that contain the delimiter, {_CHOICES}"
+            raise AmbiguousFileError(source.path, problem, f"row {number:,}", advice)
+        values = tuple(map(value_of, row[:width]))
         if not any(value is not None and value != "" for value in values):
             account.skip("blank row")
             continue
@@ -440,10 +392,7 @@ def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
 
 def _json_lines(source: _Source) -> FileTable:
     """Return the table of objects or strings, one per line; the columns are their keys."""
-
-    def objects(report: Report) -> Iterator[tuple[int, Any]]:
-        return json_lines(source.path, report, check_escapes=True)
-
+    objects = partial(json_lines, source.path, check_escapes=True)
     found = objects(source.report)
     first = list(islice(found, SAMPLE_ROWS))
     return _of_objects(source, chain(first, objects(SILENT)) if source.every_column else first, chain(first, found))
@@ -453,108 +402,56 @@ def _json(source: _Source) -> FileTable:
     """Return the table of a JSON document: a list of objects or strings, or an object with one such list."""
     path = source.path
     try:
-        text = whole_text(path, source.report)
+        text = streams.whole_text(path, source.report)
         if script := SCRIPT.match(text):
             source.account.notes["list"] = script[0].strip(" =")
             text = text[script.end() :].rstrip().removesuffix(";")
         value = json.loads(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno:,}, column {error.colno:,}"
-        raise ReadError(
-            path, f"not valid JSON ({error.msg}).", where, "Correct it, or put one object on each line."
-        ) from None
+        advice = "Correct it, or put one object on each line."
+        raise ReadError(path, f"not valid JSON ({error.msg}).", where, advice) from None
     except (ValueError, RecursionError):
         raise ReadError(path, "a value is nested too deeply, or a number is too long.", advice="Correct it.") from None
-    if isinstance(value, dict) and isinstance(value.get("chats"), dict):  # all chats of an account of Telegram
-        for key in value.keys() - {"chats"}:
-            source.account.skip("part of an account beside its chats", key, as_text(plain_value(value[key])))
-        chats = (chat for chat in value["chats"].get("list", ()) if isinstance(chat, dict))
-        value = [{**each, "chat": chat.get("name")} for chat in chats for each in chat.get("messages", ())]
-    elif isinstance(value, dict):
-        lists = {key: part for key, part in value.items() if isinstance(part, list) and part}
-        sent = lists.get("messages", [])
-        if sent and all(isinstance(one, dict) and isinstance(one.get("timestamp_ms"), int) for one in sent):
-            for key in value.keys() - {"messages"}:
-                source.account.skip("part of a chat beside its messages", key, as_text(plain_value(value[key])))
-            lists = {"messages": messages_of_meta(sent, source.account)}
-        if len(lists) > 1:
-            problem = f"this JSON object has several lists that may be the rows ({', '.join(list(lists)[:5])})."
-            raise ReadError(path, problem, advice="Save the rows as one list, or as JSON lines: one object per line.")
-        for name in lists:  # at most one
-            source.account.notes["list"] = name
-        value = next(iter(lists.values()), [value])
-    inner = [[*item.items()] if isinstance(item, dict) and len(item) == 1 else [("", None)] for item in value]
-    if value and all(pair[0][0] == inner[0][0][0] and isinstance(pair[0][1], dict) for pair in inner):
-        value = [pair[0][1] for pair in inner]  # each in an object of its own, such as {"tweet": {…}}
-    rows = list(enumerate(value, 1))
-    chat = messages_of(rows, source.account)
-    found = _of_objects(source, chat or rows, iter(chat or rows))
-    return replace(found, text="text") if chat else found
+    rows, is_chat = rows_of(path, value, source.account)
+    found = _of_objects(source, rows, iter(rows))
+    return replace(found, text="text") if is_chat else found
 
 
 def _of_objects(source: _Source, known: Iterable[tuple[int, Any]], found: Iterator[tuple[int, Any]]) -> FileTable:
+    """Return the table of the objects that are ``found``, with the keys of the ``known`` ones as columns.
+
+    Nested values become JSON, and the pieces of a text with links or marks, as chats have it, are joined.
+    """
+
     def mapping(value: Any) -> Mapping[str, Any]:
         row = value if isinstance(value, dict) else {ONLY: value}
-        return row if source.objects else dict(_fields(row))
+        return row if source.objects else dict(fields_of(row))
 
     keys = list(islice(dict.fromkeys(key for _, value in known for key in mapping(value)), _MOST_CELLS))
     first = next(found, None)
     if first is None:
         raise ReadError(source.path, "this file has no rows.")
     if not keys:
-        raise ReadError(
-            source.path, "the objects in this file are empty.", advice='Write a "sentence" into each of them.'
-        )
-    cells = ((number, [mapping(value).get(key) for key in keys]) for number, value in chain([first], found))
-    return FileTable(names := _names(keys), _filled(source, _shallow(source, cells), names))
+        advice = 'Write a "sentence" into each of them.'
+        raise ReadError(source.path, "the objects in this file are empty.", advice=advice)
 
-
-_WORDS = frozenset({"tokens", "words"})
-_TURNS = (("role", "content"), ("from", "value"))
-"""Keys of who says something in a chat, and what."""
-
-
-def _fields(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield keys and values; of objects each key, of the messages of a chat each role, and words as a text."""
-    for name, value in row.items():
-        who, what = next(
-            (two for two in _TURNS if isinstance(value, list) and all(map(partial(_has, two), value))), ("", "")
-        )
-        if isinstance(value, dict) and not any(isinstance(part, list | dict) for part in value.values()):
-            yield from ((f"{name}.{key}", part) for key, part in value.items())
-        elif value and who:
-            said = [(str(turn[who]), turn[what]) for turn in value]
-            for role in dict.fromkeys(role for role, _ in said):
-                yield f"{name}.{role}", "\n\n".join(text for by, text in said if by == role)
-        elif isinstance(value, list) and name.lower() in _WORDS and all(isinstance(word, str) for word in value):
-            yield name, cleaning.one_line("\n".join(value))
-        else:
-            yield name, value
-
-
-def _has(keys: Sequence[str], turn: Any) -> bool:
-    return isinstance(turn, dict) and all(isinstance(turn.get(key), str) for key in keys)
-
-
-def _shallow(source: _Source, rows: Iterable[tuple[int, list[Any]]]) -> Iterator[tuple[int, list[Any]]]:
-    """Yield rows with nested values as JSON, and the pieces of a text with links or marks, as chats have it, joined.
-
-    Raises an error for values that are nested too deeply.
-    """
-    path = source.path
-
-    def value_of(value: Any) -> Value:
+    def cell(value: Any) -> Value:
         if (text := joined_pieces(value)) is not None:
             source.account.change("text with links or marks joined from its pieces")
             return text
         return None if value == [] or value == {} else plain_value(value)
 
-    for number, row in rows:
-        try:
-            yield number, [value_of(value) for value in row]
-        except RecursionError:
-            position = f"line {number:,}"
-            raise ReadError(path, "a value is nested too deeply.", position, "Write texts as values.") from None
+    def rows() -> Iterator[tuple[int, list[Value]]]:
+        for number, value in chain([first], found):
+            row = mapping(value)
+            try:
+                yield number, [cell(row.get(key)) for key in keys]
+            except RecursionError:
+                problem, place = "a value is nested too deeply.", f"line {number:,}"
+                raise ReadError(source.path, problem, place, "Write texts as values.") from None
+
+    return FileTable(names := _names(keys), _filled(source, rows(), names))
 
 
 # --- Excel and OpenDocument -------------------------------------------------------------------------------------------
@@ -562,21 +459,20 @@ def _shallow(source: _Source, rows: Iterable[tuple[int, list[Any]]]) -> Iterator
 
 def _sheet(source: _Source) -> FileTable:
     path, account = source.path, source.account
-    with open_workbook(path) as book:
-        listed = sheets_of(book)
-        name = chosen_sheet(path, listed, source.form.sheet)
+    with workbooks.open_workbook(path) as book:
+        listed = workbooks.sheets_of(book)
+        name = workbooks.chosen_sheet(path, listed, source.form.sheet)
         for sheet in listed:
             if sheet.name != name and sheet.rows:
                 reason = "hidden sheet" if sheet.hidden else "other sheet"
                 account.skip(reason, f"sheet “{sheet.name}”", n=1)
-        check_formulas(path, [sheet.name for sheet in listed].index(name))
+        workbooks.check_formulas(path, [sheet.name for sheet in listed].index(name))
         found = book.get_sheet_by_name(name)
         first_row, first_column = found.start  # rows and columns before it are empty, and cut
-        rows = [[cell_value(value) for value in row] for row in found.to_python()]
+        rows = [[workbooks.cell_value(value) for value in row] for row in found.to_python()]
         for (top, left), (bottom, right) in found.merged_cell_ranges or ():
-            filled = (
-                rows[top - first_row : bottom - first_row + 1] if top > first_row else []
-            )  # else a title, or nothing
+            # Where it begins in the first row, it is a title, or nothing.
+            filled = rows[top - first_row : bottom - first_row + 1] if top > first_row else []
             value = filled[0][left - first_column] if filled and 0 <= left - first_column < len(filled[0]) else ""
             for row in filled if value != "" else ():
                 inside = range(left - first_column, min(right - first_column + 1, len(row)))
@@ -585,10 +481,8 @@ def _sheet(source: _Source) -> FileTable:
                     row[place] = value
                 account.change("cell of a merged range filled", n=len(empty))
     rows = [[] for _ in range(first_row)] + rows
-    dialect = header_of(
-        [[as_text(plain_value(value)) for value in row] for row in rows[:SAMPLE_LINES]], source.form.header_row
-    )
-    return _headed(source, dialect, iter(rows))
+    sample = [[as_text(plain_value(value)) for value in row] for row in rows[: dialects.SAMPLE_LINES]]
+    return _headed(source, dialects.header_of(sample, source.form.header_row), iter(rows))
 
 
 # --- Parquet and Arrow ------------------------------------------------------------------------------------------------
@@ -727,31 +621,23 @@ def read_sheet(path: Path, most: int = MOST_ROWS, form: TableForm | None = None,
 def alternatives(path: Path, rows: int = 3) -> list[tuple[TableForm, Sheet]]:
     """Return the different ways in which an ambiguous file can be read, with the first rows of each."""
     try:
-        sheets = [one.name for one in sheet_names(path) if one.rows] if kind_of(path) in ("xlsx", "xls") else []
-        forms = [TableForm(sheet=name) for name in sheets]
+        listed = workbooks.sheet_names(path) if kind_of(path) in ("xlsx", "xls") else []
     except ReadError:
         return []
-    if not sheets:
-        data = head(path)
-        encodings = [""] if _is_found(path) else [guess.encoding for guess in guesses(data)[:3]]
-        ways: list[dict[str, Any]] = [{}]
-        if encodings == [""]:
-            ways += [{"quoting": UNQUOTED}, *({"delimiter": name} for name in DELIMITERS), {"lines": True}]
-        forms = [TableForm(encoding=encoding, **way) for encoding in encodings for way in ways]
+    forms = [TableForm(sheet=one.name) for one in listed if one.rows]
+    if not forms:
+        try:
+            streams.encoding_of(path)
+            forms = [TableForm(), TableForm(quoting=dialects.UNQUOTED)]
+            forms += [*(TableForm(delimiter=name) for name in dialects.DELIMITERS), TableForm(lines=True)]
+        except ReadError:
+            forms = [TableForm(encoding=guess.encoding) for guess in streams.guesses(streams.head(path))[:3]]
     found: dict[Any, tuple[TableForm, Sheet]] = {}
     for form in forms:
         with suppress(ReadError):
             sheet = read_sheet(path, rows, form)
             found.setdefault((form.sheet, sheet.columns, sheet.rows), (form, sheet))
     return list(found.values())
-
-
-def _is_found(path: Path) -> bool:
-    try:
-        encoding_of(path)
-    except ReadError:
-        return False
-    return True
 
 
 def one_line(text: str) -> str:

@@ -124,9 +124,8 @@ def chosen_sheet(path: Path, listed: Sequence[SheetName], wanted: str) -> str:
     if not filled:
         raise ReadError(path, "this table has no rows.")
     if len(filled) > 1 and not all(_COUNTS.match(one.name) for one in filled[1:]):
-        raise AmbiguousFileError(
-            path, f"this workbook has several sheets: {shown}.", advice="Choose one of them (sheet)."
-        )
+        problem = f"this workbook has several sheets: {shown}."
+        raise AmbiguousFileError(path, problem, advice="Choose one of them (sheet).")
     return filled[0].name
 
 
@@ -148,10 +147,8 @@ def check_formulas(path: Path, place: int) -> None:
             return
     cells = [found.decode() for found in _WITHOUT_VALUE.findall(content)]
     if cells:
-        what = (
-            "1 formula has no computed value" if len(cells) == 1 else f"{len(cells):,} formulas have no computed values"
-        )
-        problem = f"{what} ({', '.join(cells[:5])})."
+        what = "1 formula has no" if len(cells) == 1 else f"{len(cells):,} formulas have no"
+        problem = f"{what} computed value{'s' * (len(cells) > 1)} ({', '.join(cells[:5])})."
         raise ReadError(path, problem, advice="Open the file in Excel or LibreOffice and save it again.")
 
 

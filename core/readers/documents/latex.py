@@ -11,21 +11,10 @@ from typing import Any
 
 import regex  # type: ignore[import-untyped]
 
-from themescope.core.config import option
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.readers.blocks import (
-    HEADING,
-    LIST,
-    PARAGRAPH,
-    TABLE,
-    TITLE,
-    Block,
-    Document,
-    DocumentConfig,
-    DocumentReader,
-)
-from themescope.core.readers.plain_text import text_lines
-from themescope.core.readers.streams import ENCODINGS, FileHead, check_article
+from themescope.core.readers.blocks import Block, Document, DocumentConfig, DocumentReader, Kind
+from themescope.core.readers.plain_text import TextConfig, text_of
+from themescope.core.readers.streams import FileHead
 from themescope.core.types import ReadAccount, Report
 
 _LEVELS = {
@@ -62,6 +51,7 @@ _BREAKS = frozenset(["par", "newpage", "clearpage", "pagebreak", "bigskip", "med
 _SPACED = frozenset(["\\", "newline", "quad", "qquad", " ", ",", ";", "hfill", "linebreak"])
 _BEGINS = re.compile(r"^[ \t]*+\\(?:documentclass|begin\{document\})", re.MULTILINE)
 _DEEPEST = 200
+_STEPS = {"{": 1, "[": 1, "begin": 1, "}": -1, "]": -1, "end": -1}
 _SPACE = r"(?:\s|%[^\n]*+\n)*+"
 _GROUP = r"(\{(?:\\.|[^{}\\]|(?1))*+\})"
 _DEFINITION = regex.compile(
@@ -87,10 +77,8 @@ Then it grew.
 
 
 @dataclass(frozen=True)
-class LatexConfig(DocumentConfig):
+class LatexConfig(TextConfig, DocumentConfig):
     """Settings of the reader."""
-
-    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
 
 
 class Latex(DocumentReader):
@@ -103,16 +91,10 @@ class Latex(DocumentReader):
         walker = optional_module("pylatexenc.latexwalker", "Reading LaTeX files", "pylatexenc", "app")
         spec = optional_module("pylatexenc.macrospec", "Reading LaTeX files", "pylatexenc", "app")
         to_text = optional_module("pylatexenc.latex2text", "Reading LaTeX files", "pylatexenc", "app")
-        lines, size = [], 0
-        for number, line in text_lines(path, report, self.config.encoding, self.account):
-            size += len(line)
-            check_article(path, size, f"line {number:,}")
-            lines.append(line)
-        text = "\n".join(lines)
+        text = text_of(path, report, self.config.encoding, self.account)
         for found in _DEFINITION.finditer(text):
-            self.account.skip(
-                "definition of a command", f"line {text.count(chr(10), 0, found.start()) + 1:,}", found[0]
-            )
+            place = f"line {text.count(chr(10), 0, found.start()) + 1:,}"
+            self.account.skip("definition of a command", place, found[0])
         text = _DEFINITION.sub("", text)
         if _depth(text) > _DEEPEST:
             raise ReadError(path, f"it has more than {_DEEPEST} braces or environments in each other.")
@@ -120,33 +102,25 @@ class Latex(DocumentReader):
         macros = [spec.MacroSpec(name, spec.MacroStandardArgsParser(form)) for name, form in _ARGUMENTS.items()]
         known.add_context_category("themescope", macros=macros, prepend=True)
         parser = walker.LatexWalker(text, latex_context=known, tolerant_parsing=True)
-        nodes, _, _ = _limit(parser, path, len(text)).get_latex_nodes()
+        left, get_token = count(_MOST_TOKENS * len(text) + 1_000, -1), parser.get_token
+
+        def limited(*args: Any, **options: Any) -> Any:
+            if next(left) < 0:
+                raise ReadError(path, "its braces or environments do not match.", advice="Check that LaTeX runs on it.")
+            return get_token(*args, **options)
+
+        parser.get_token = limited
+        nodes, _, _ = parser.get_latex_nodes()
         symbols = to_text.LatexNodes2Text(math_mode="verbatim", keep_comments=False)
         yield Document("", _Text(walker, symbols, self.account).blocks(nodes))
-
-
-def _limit(walker: Any, path: Path, size: int) -> Any:
-    """Return a parser that gives up where braces that do not match would take it exponential time."""
-    left, get_token = count(_MOST_TOKENS * size + 1_000, -1), walker.get_token
-
-    def limited(*args: Any, **options: Any) -> Any:
-        if next(left) < 0:
-            raise ReadError(path, "its braces or environments do not match.", advice="Check that LaTeX runs on it.")
-        return get_token(*args, **options)
-
-    walker.get_token = limited
-    return walker
 
 
 def _depth(text: str) -> int:
     """Return the number of braces and environments around each other at the deepest place."""
     depth = most = 0
     for found in re.finditer(r"\\[{}\\]|[{}\[\]]|\\(begin|end)\b|\$", text):
-        sign = found[0]
-        depth += (
-            1 if sign in ("{", "[") or found[1] == "begin" else -1 if sign in ("}", "]") or found[1] == "end" else 0
-        )
-        depth, most = max(depth, 0), max(most, depth)
+        depth = max(depth + _STEPS.get(found[1] or found[0], 0), 0)
+        most = max(most, depth)
     return most
 
 
@@ -156,8 +130,7 @@ class _Text:
     def __init__(self, walker: Any, symbols: Any, account: ReadAccount) -> None:
         self._walker, self._symbols, self._account = walker, symbols, account
         self._pieces: list[str] = []
-        self._kind = PARAGRAPH
-        self._notes: list[Block] = []
+        self._kind = Kind.PARAGRAPH
 
     def blocks(self, nodes: Any) -> Iterator[Block]:
         """Yield the blocks of a document."""
@@ -212,7 +185,7 @@ class _Text:
             self._pieces.append(node.latex_verbatim())
         else:
             yield from self._end()
-            before, self._kind = self._kind, LIST if name in _LISTS else self._kind
+            before, self._kind = self._kind, Kind.LIST if name in _LISTS else self._kind
             yield from self._read(node.nodelist)
             yield from self._end()
             self._kind = before
@@ -225,7 +198,7 @@ class _Text:
             ends_row = self._is(node, "Macro") and node.macroname == "\\"
             ends_cell = self._is(node, "Specials") and node.specials_chars == "&"
             if node is None or ends_row or ends_cell:
-                yield Block(TABLE, self._words(cell), place=f"table row {row}")
+                yield Block(Kind.TABLE, self._words(cell), place=f"table row {row}")
                 cell, row = [], row + ends_row
             else:
                 cell.append(node)
@@ -236,7 +209,7 @@ class _Text:
         if name in _LEVELS or name == "title":
             yield from self._end()
             text = self._words(arguments[-1:])
-            yield Block(TITLE if name == "title" else HEADING, text, _LEVELS.get(name, 1))
+            yield Block(Kind.TITLE if name == "title" else Kind.HEADING, text, _LEVELS.get(name, 1))
         elif name in _NOTES or name in _FRONT:
             yield Block((_NOTES | _FRONT)[name], self._words(arguments))
         elif name in _FILES:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from themescope.core.config import option
 from themescope.core.errors import ReadError
-from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentConfig, DocumentReader
+from themescope.core.readers.blocks import Block, Document, DocumentConfig, DocumentReader, Kind
 from themescope.core.readers.documents.packages import decoded, whole_bytes
 from themescope.core.readers.html import html_blocks, page_of
 from themescope.core.readers.plain_text import BLOCK, joined, paragraphs_of
@@ -103,10 +103,8 @@ class Mail(DocumentReader):
         for number, piece in enumerate(pieces, start=1):
             message = _message(path, piece)
             place = f"message {number:,}" if len(pieces) > 1 else ""
-            title = " ".join(str(message["subject"] or "").split())
-            yield Document(
-                title or (f"Message {number:,}" if place else ""), self._blocks(message, place), _values(message)
-            )
+            title = " ".join(str(message["subject"] or "").split()) or (f"Message {number:,}" if place else "")
+            yield Document(title, self._blocks(message, place), _values(message))
 
     def _keeps(self, kind: str) -> bool:
         return (
@@ -145,12 +143,13 @@ class Mail(DocumentReader):
         own = [line for line in lines if line.strip() and not _QUOTE.match(line)]
         wrapped = paragraphs_of(own) == BLOCK
         waiting: list[str] = []
-        kind = PARAGRAPH
+        kind = Kind.PARAGRAPH
         for index, line in enumerate([*lines, ""]):
             here = self._kind(lines, index, kind)
-            if waiting and (not line.strip() or here != kind or (kind == PARAGRAPH and not wrapped)):
-                if kind == PARAGRAPH and _introduces(waiting, lines[index:]):
-                    kind = QUOTED
+            if waiting and (not line.strip() or here != kind or (kind == Kind.PARAGRAPH and not wrapped)):
+                if kind == Kind.PARAGRAPH and _INTRODUCES.match(" ".join(waiting)):  # such as “On Monday Ada wrote:”
+                    below = next((line for line in lines[index:] if line.strip()), "")
+                    kind = QUOTED if _QUOTE.match(below) else kind
                 yield Block(kind, joined(waiting, self.account), place=place)
                 waiting = []
             kind = here
@@ -163,8 +162,6 @@ class Mail(DocumentReader):
         if index >= len(lines):
             return before
         line = lines[index]
-        if before == "rest":
-            return before
         if _OUTLOOK.match(line):
             return "forwarded or original message"
         if before == "forwarded or original message":
@@ -173,13 +170,7 @@ class Mail(DocumentReader):
             return QUOTED
         if line.rstrip() == "--" or before == SIGNATURE or _SENT_FROM.match(line):
             return SIGNATURE
-        return PARAGRAPH if line.strip() or before != QUOTED else before
-
-
-def _introduces(waiting: Sequence[str], following: Sequence[str]) -> bool:
-    """Return whether lines such as “On Monday Ada wrote:” stand above a quotation."""
-    after = next((line for line in following if line.strip()), "")
-    return bool(_QUOTE.match(after)) and bool(_INTRODUCES.match(" ".join(waiting)))
+        return Kind.PARAGRAPH if line.strip() or before != QUOTED else before
 
 
 def _message(path: Path, data: bytes) -> EmailMessage:
@@ -268,7 +259,7 @@ class SavedPage(DocumentReader):
         yield Document(title, [*page.blocks, *frames, *texts], url=url if url.startswith("http") else "")
 
 
-def is_saved_page(head: FileHead) -> bool:
+def recognises_mhtml(head: FileHead) -> bool:
     """Return whether a file is a web page saved as a message."""
     fields, _ = header_and_text(head.text.replace("\r\n", "\n"))
     kind = fields.get("content-type", "").lower()

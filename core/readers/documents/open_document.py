@@ -5,23 +5,12 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from themescope.core.errors import ReadError
-from themescope.core.readers.blocks import (
-    HEADING,
-    LIST,
-    PARAGRAPH,
-    TABLE,
-    TITLE,
-    Block,
-    Document,
-    DocumentConfig,
-    DocumentReader,
-)
+from themescope.core.readers.blocks import Block, Document, DocumentConfig, DocumentReader, Kind
 from themescope.core.readers.documents.packages import (
     Package,
     attribute,
@@ -59,43 +48,29 @@ class OpenDocument(DocumentReader):
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""
         package = Package(path, report)
-        yield Document("", _blocks(package))
-
-
-def _blocks(package: Package) -> Iterator[Block]:
-    content, styles = package.xml("content.xml"), package.xml("styles.xml")
-    if content is None:
-        raise package.without("content.xml")
-    parents = {
-        attribute(value, "name"): attribute(value, "parent-style-name")
-        for root in (content, styles)
-        if root is not None
-        for event, value in walk(root)
-        if event == "start" and local(value.tag) == "style"
-    }
-    for root in (content, styles):
-        if root is not None:
-            yield from _read(root, parents)
-
-
-@dataclass(slots=True)
-class _Sink:
-    """What collects text: a paragraph, or an element that is listed for a reason."""
-
-    element: Any
-    reason: str
-    pieces: list[str] = field(default_factory=list)
+        content, styles = package.xml("content.xml"), package.xml("styles.xml")
+        if content is None:
+            problem = "its part content.xml is missing, so nothing can be read."
+            raise ReadError(path, problem, advice="Save it again.")
+        roots = [content] if styles is None else [content, styles]
+        parents = {
+            attribute(value, "name"): attribute(value, "parent-style-name")
+            for root in roots
+            for event, value in walk(root)
+            if event == "start" and local(value.tag) == "style"
+        }
+        yield Document("", (block for root in roots for block in _read(root, parents)))
 
 
 def _read(root: Any, parents: dict[str, str]) -> Iterator[Block]:
     """Yield the blocks of a part. Of the styles, only headers and footers have text."""
     inside: Counter[str] = Counter()
-    sinks: list[_Sink] = []
+    sinks: list[tuple[str, list[str]]] = []  # reason to list it, and text, of every open element that collects text
     tables = rows = without_text = 0
     for event, value in walk(root):
         if event == "text":
             if sinks and not without_text:
-                sinks[-1].pieces.append(value)
+                sinks[-1][1].append(value)
             continue
         name = local(value.tag)
         step = 1 if event == "start" else -1
@@ -107,19 +82,19 @@ def _read(root: Any, parents: dict[str, str]) -> Iterator[Block]:
                 tables, rows = tables + 1, 0
             rows += name == "table-row" and inside["table"] == 1
             if reason or name in ("p", "h"):
-                sinks.append(_Sink(value, reason))
+                sinks.append((reason, []))
             elif sinks and name in _SPACES:
                 count = attribute(value, "c")
-                sinks[-1].pieces.append(_SPACES[name] * (int(count) if count.isdecimal() and len(count) < 5 else 1))
+                sinks[-1][1].append(_SPACES[name] * (int(count) if count.isdecimal() and len(count) < 5 else 1))
         elif name == "creator" and sinks:
-            sinks[-1].pieces.append(": ")
+            sinks[-1][1].append(": ")
         elif reason:
-            yield Block(reason, "".join(sinks.pop().pieces))
+            yield Block(reason, "".join(sinks.pop()[1]))
         elif name in ("p", "h"):
-            text = "".join(sinks.pop().pieces)
-            around = next((sink for sink in reversed(sinks) if sink.reason), None)
+            text = "".join(sinks.pop()[1])
+            around = next((pieces for reason, pieces in reversed(sinks) if reason), None)
             if around is not None:
-                around.pieces.append(f"{text} ")
+                around.append(f"{text} ")
             else:
                 place = f"table {tables}, row {rows}" if inside["table"] else ""
                 yield from _paragraph(value, text, bool(inside["list"]), place, parents)
@@ -136,41 +111,33 @@ def _reason(element: Any) -> str:
 
 
 def _paragraph(element: Any, text: str, in_list: bool, place: str, parents: dict[str, str]) -> Iterator[Block]:
-    level = 0
+    level, styles = 0, [attribute(element, "style-name")]
+    while (parent := parents.get(styles[-1])) and parent not in styles:
+        styles.append(parent)
     if place:
-        kind = TABLE
-    elif _has_style(element, "Title", parents):
-        kind, level = TITLE, 1
+        kind = Kind.TABLE
+    elif "Title" in styles:
+        kind, level = Kind.TITLE, 1
     elif local(element.tag) == "h":
         outline = attribute(element, "outline-level")
-        kind, level = HEADING, int(outline) if outline.isdecimal() and len(outline) < 3 else 1
+        kind, level = Kind.HEADING, int(outline) if outline.isdecimal() and len(outline) < 3 else 1
     else:
-        kind = LIST if in_list else PARAGRAPH
+        kind = Kind.LIST if in_list else Kind.PARAGRAPH
     for part in text.split("\n\n"):
         yield Block(kind, part, level, place)
-
-
-def _has_style(element: Any, wanted: str, parents: dict[str, str]) -> bool:
-    style, seen = attribute(element, "style-name"), set[str]()
-    while style and style not in seen:
-        if style == wanted:
-            return True
-        seen.add(style)
-        style = parents.get(style, "")
-    return False
 
 
 def recognises(head: FileHead) -> bool:
     """Return whether a file is an OpenDocument text."""
     if found := media_type(head):
         return found.startswith(_TYPE.encode())
-    names = names_in(head)
-    return head.suffix == ".odt" and "content.xml" in names
+    return head.suffix == ".odt" and "content.xml" in names_in(head)
 
 
 def made_of(body: str) -> bytes:
     """Return an ODT file of the XML of a text."""
-    names = "".join(f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in _NAMES)
+    spaces = ("office", "text", "table")
+    names = "".join(f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in spaces)
     content = (
         f'<office:document-content{names} xmlns:dc="http://purl.org/dc/elements/1.1/"><office:body><office:text>'
         f"{body}</office:text></office:body></office:document-content>"
@@ -178,7 +145,6 @@ def made_of(body: str) -> bytes:
     return made({"mimetype": _TYPE, "content.xml": content})
 
 
-_NAMES = ("office", "text", "table")
 SAMPLE = made_of(
     '<text:p text:style-name="Title">Ada</text:p><text:p>Ada is a town. It is old.</text:p>'
     '<text:h text:outline-level="1">History</text:h><text:p>It was founded in 1200.</text:p>'
@@ -201,24 +167,22 @@ class Epub(DocumentReader):
         package = Package(path, report)
         if "META-INF/rights.xml" in package.names:
             raise ReadError(path, "this book is protected against copying.", advice="Use a copy without protection.")
-        root, name = _first(package.xml(_CONTAINER), "rootfile"), ""
-        if root is not None:
-            name = attribute(root, "full-path")
+        root = _first(package.xml(_CONTAINER), "rootfile")
+        name = attribute(root, "full-path") if root is not None else ""
         book = package.xml(name)
         if book is None:
             advice = "Save it again, for example with Calibre."
             raise ReadError(path, "this book has no list of chapters.", advice=advice)
-        title = _first(book, "title")
-        yield Document(" ".join("".join(title.itertext()).split()) if title is not None else "",
-                       self._blocks(package, book, posixpath.dirname(name)))  # fmt: skip
+        element = _first(book, "title")
+        title = "".join(element.itertext()) if element is not None else ""
+        yield Document(" ".join(title.split()), self._blocks(package, book, posixpath.dirname(name)))
 
     def _blocks(self, package: Package, book: Any, folder: str) -> Iterator[Block]:
         files, order = {}, []
         for each in book.iter():
             if local(each.tag) == "item" and attribute(each, "media-type") in ("application/xhtml+xml", "text/html"):
-                files[attribute(each, "id")] = posixpath.normpath(
-                    posixpath.join(folder, unquote(attribute(each, "href")))
-                )
+                target = posixpath.join(folder, unquote(attribute(each, "href")))
+                files[attribute(each, "id")] = posixpath.normpath(target)
             elif local(each.tag) == "itemref":
                 order.append((attribute(each, "idref"), attribute(each, "linear") != "no"))
         outside = [(id, False) for id in files if id not in {id for id, _ in order}]
@@ -230,11 +194,11 @@ class Epub(DocumentReader):
                 text = " ".join(block.text for block in found)
                 yield Block("text outside of the reading order", text, place=files[id])
                 continue
-            headed = any(block.kind in (TITLE, HEADING) for block in found)
+            headed = any(block.kind in (Kind.TITLE, Kind.HEADING) for block in found)
             for block in found:
-                if block.kind == TITLE or (block.kind == PAGE_TITLE and not headed):
-                    yield Block(HEADING, block.text, 1)
-                elif block.kind == HEADING:
+                if block.kind == Kind.TITLE or (block.kind == PAGE_TITLE and not headed):
+                    yield Block(Kind.HEADING, block.text, 1)
+                elif block.kind == Kind.HEADING:
                     yield block._replace(level=block.level + 1)
                 else:
                     yield block

@@ -25,14 +25,13 @@ MOST_BYTES = 500_000_000
 
 def whole_bytes(path: Path, report: Report = SILENT) -> bytes:
     """Return the decompressed bytes of a file. Raises :class:`ReadError` beyond ``MOST_BYTES``."""
-    pieces, size = [], 0
+    data = bytearray()
     with open_stream(path, report) as stream:
         while block := stream.read():
-            pieces.append(block)
-            size += len(block)
-            if size > MOST_BYTES:
+            data += block
+            if len(data) > MOST_BYTES:
                 raise ReadError(path, f"it is larger than {MOST_BYTES // 1_000_000:,} MB.", advice="Divide it.")
-    return b"".join(pieces)
+    return bytes(data)
 
 
 class Package:
@@ -52,10 +51,6 @@ class Package:
 
     def _damaged(self) -> ReadError:
         return ReadError(self._path, "the file is damaged or encrypted.", advice="Save it again without a password.")
-
-    def without(self, name: str) -> ReadError:
-        """Return the error for a document that lacks the part with its text."""
-        return ReadError(self._path, f"its part {name} is missing, so nothing can be read.", advice="Save it again.")
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a part, none if there is no such part."""

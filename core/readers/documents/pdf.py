@@ -12,19 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.readers.blocks import (
-    HEADING,
-    LIST,
-    PARAGRAPH,
-    TITLE,
-    Block,
-    Document,
-    DocumentConfig,
-    DocumentReader,
-)
+from themescope.core.readers.blocks import Block, Document, DocumentConfig, DocumentReader, Kind
 from themescope.core.readers.documents.packages import whole_bytes
 from themescope.core.readers.streams import FileHead
 from themescope.core.types import ReadAccount, Report
@@ -43,6 +34,8 @@ _NOTE_MARK = re.compile(r"[\d*†‡§¹²³⁴-⁹]")
 _LEADER = re.compile(r"(?:[.·…_]\s?){5}\s?[\divxlc]+(?:\s|\Z)")
 """Dots between a heading and its page in a table of contents."""
 _HYPHENS = "-\u2010\ufffe\u0002\xad"
+_READABLE = str.maketrans("\ufffe\u0002", "--")
+"""Hyphens for the marks that PDFium has in their place."""
 _NEAR = 30.0
 """Points within which lines of a column begin."""
 _LARGER = 1.12
@@ -68,10 +61,9 @@ class Line:
         return min(self.right, other.right) - max(self.left, other.left) > 0
 
 
-@dataclass(slots=True)
-class _Paragraph:
+class _Paragraph(NamedTuple):
     lines: list[Line]
-    text: str = ""
+    text: str
 
     @property
     def size(self) -> float:
@@ -80,10 +72,6 @@ class _Paragraph:
     @property
     def bold(self) -> bool:
         return all(line.bold for line in self.lines)
-
-    @property
-    def place(self) -> str:
-        return f"page {self.lines[0].page:,}"
 
 
 def blocks_of(pages: list[list[Line]], account: ReadAccount) -> Iterator[Block]:
@@ -95,20 +83,15 @@ def blocks_of(pages: list[list[Line]], account: ReadAccount) -> Iterator[Block]:
         for line in lines:
             reason = margins.get(id(line), "" if line.upright else "text at the side of a page")
             if reason:
-                account.skip(reason, f"page {line.page:,}", _readable(line.text))
+                account.skip(reason, f"page {line.page:,}", line.text.translate(_READABLE))
             else:
                 body.append(line)
         ordered += _in_reading_order(body, account)
     if not ordered:
         return
-    sizes: Counter[float] = Counter()
-    for line in ordered:
-        sizes[line.size] += len(line.text)
-    main = sizes.most_common(1)[0][0]
+    main = Counter(line.size for line in ordered for _ in line.text).most_common(1)[0][0]
     whole_words = Counter(word.lower() for line in ordered for word in re.findall(r"\w+(?:-\w+)*", line.text))
-    paragraphs = list(_paragraphs(ordered, main))
-    for paragraph in paragraphs:
-        paragraph.text = _joined(paragraph.lines, whole_words, account)
+    paragraphs = [_Paragraph(lines, _joined(lines, whole_words, account)) for lines in _paragraphs(ordered, main)]
     yield from _kinds(paragraphs, main, ordered)
 
 
@@ -122,9 +105,8 @@ def _margins(pages: list[list[Line]]) -> dict[int, str]:
     for zones in rows_of:
         for zone, rows in zones.items():
             for place, row in enumerate(rows):
-                numbers = [
-                    line for line in row if place == 0 and len(line.text) < 40 and _PAGE_NUMBER.fullmatch(line.text)
-                ]
+                outer = row if place == 0 else []
+                numbers = [line for line in outer if len(line.text) < 40 and _PAGE_NUMBER.fullmatch(line.text)]
                 right = any(line.text.isdecimal() and int(line.text) - line.page == usual[0][0] for line in numbers)
                 for line in row:
                     if line in numbers and (right or len(row) == 1):
@@ -181,18 +163,14 @@ def _cut(lines: list[Line], depth: int = 0) -> list[Line]:
     size = statistics.median(line.size for line in lines)
     tall = max(line.top for line in lines) - min(line.bottom for line in lines) > 4 * size
     if across and tall and across[0] > 0.6 * size:
-        parts = [
-            [line for line in lines if line.right <= across[1]],
-            [line for line in lines if line.right > across[1]],
-        ]
+        ends, cut = [line.right for line in lines], across[1]
     elif down:
-        parts = [
-            [line for line in lines if -line.bottom <= down[1]],
-            [line for line in lines if -line.bottom > down[1]],
-        ]
+        ends, cut = [-line.bottom for line in lines], down[1]
     else:
         return sorted(lines, key=lambda line: (-line.bottom, line.left))
-    return [line for part in parts for line in _cut(part, depth + 1)]
+    before = [line for line, end in zip(lines, ends, strict=True) if end <= cut]
+    after = [line for line, end in zip(lines, ends, strict=True) if end > cut]
+    return _cut(before, depth + 1) + _cut(after, depth + 1)
 
 
 def _gap(extents: list[tuple[float, float]]) -> tuple[float, float] | None:
@@ -205,8 +183,8 @@ def _gap(extents: list[tuple[float, float]]) -> tuple[float, float] | None:
     return best
 
 
-def _paragraphs(lines: Sequence[Line], main: float) -> Iterator[_Paragraph]:
-    """Yield the paragraphs that lines in reading order form."""
+def _paragraphs(lines: Sequence[Line], main: float) -> Iterator[list[Line]]:
+    """Yield the lines of each paragraph."""
     distances = [
         above.bottom - below.bottom
         for above, below in pairwise(lines)
@@ -219,10 +197,10 @@ def _paragraphs(lines: Sequence[Line], main: float) -> Iterator[_Paragraph]:
     open_lines: list[Line] = []
     for line in lines:
         if open_lines and _is_break(open_lines, line, leading / main, edges):
-            yield _Paragraph(open_lines)
+            yield open_lines
             open_lines = []
         open_lines.append(line)
-    yield _Paragraph(open_lines)
+    yield open_lines
 
 
 def _columns(lines: Sequence[Line]) -> dict[int, tuple[float, float]]:
@@ -246,35 +224,29 @@ def _is_break(before: list[Line], line: Line, leading: float, edges: dict[int, t
     if abs(last.size - line.size) > 0.08 * last.size or last.bold != line.bold:
         return True
     ended = bool(_SENTENCE_END.search(last.text))
-    hyphenated = last.text[-1] in "\ufffe\u0002"
-    if hyphenated:
+    if last.text[-1] in "\ufffe\u0002":  # hyphenated
         return False
-    left, right = edges[id(line)]
     starts_item = bool(_BULLET.match(line.text))
     distance = last.bottom - line.bottom
     if last.page != line.page or distance < -0.5 * line.size or not last.beside(line):
         if abs(distance) < 2 and last.page == line.page and line.left > last.right:  # a cell on the same line
             return bool(ended)
         return ended or starts_item or line.text[0].isupper()
-    if distance > 1.3 * leading * line.size or (starts_item and not _is_number_inside(before, line)):
+    in_item = _BULLET.match(before[0].text)
+    # In the middle of a sentence, a number or a dash begins a line by chance.
+    if distance > 1.3 * leading * line.size or (starts_item and (ended or in_item)):
         return True
-    if ended and line.left - left > 0.8 * line.size and not _BULLET.match(before[0].text):
+    if ended and line.left - edges[id(line)][0] > 0.8 * line.size and not in_item:
         return True
-    _, right = edges[id(last)]
-    short = right - last.right > 0.12 * (right - edges[id(last)][0])
-    return ended and short
-
-
-def _is_number_inside(before: list[Line], line: Line) -> bool:
-    """Return whether a line begins with a number or dash by chance, in the middle of a sentence."""
-    return not _SENTENCE_END.search(before[-1].text) and not _BULLET.match(before[0].text)
+    left, right = edges[id(last)]
+    return ended and right - last.right > 0.12 * (right - left)
 
 
 def _joined(lines: list[Line], whole_words: Counter[str], account: ReadAccount) -> str:
     """Return the text of lines, with words joined that were hyphenated at their ends."""
     pieces: list[str] = []
     for line in lines:
-        after = _readable(line.text)
+        after = line.text.translate(_READABLE)
         before = pieces[-1] if pieces else ""
         if len(before) > 1 and before[-1] in _HYPHENS and before[-2].isalnum():
             first, second = re.split(r"[^\w-]", before[:-1])[-1], re.split(r"[^\w-]", after)[0]
@@ -286,11 +258,6 @@ def _joined(lines: list[Line], whole_words: Counter[str], account: ReadAccount) 
             pieces.append(" ")
         pieces.append(after)
     return "".join(pieces)
-
-
-def _readable(text: str) -> str:
-    """Return a text with its marks of hyphens as hyphens."""
-    return text.replace("\ufffe", "-").replace("\u0002", "-")
 
 
 def _kinds(paragraphs: list[_Paragraph], main: float, lines: Sequence[Line]) -> Iterator[Block]:
@@ -308,17 +275,17 @@ def _kinds(paragraphs: list[_Paragraph], main: float, lines: Sequence[Line]) -> 
         if _LEADER.search(paragraph.text):
             kind, level = "table of contents", 0
         elif paragraph is title:
-            kind, level = TITLE, 1
+            kind, level = Kind.TITLE, 1
         elif _is_heading(paragraph, main, not bold_text):
-            kind, level = HEADING, sizes.index(paragraph.size) + 1 if paragraph.size in sizes else len(sizes) + 1
+            kind, level = Kind.HEADING, sizes.index(paragraph.size) + 1 if paragraph.size in sizes else len(sizes) + 1
             level -= title is not None and level > 1
         elif paragraph.size < 0.92 * main and _NOTE_MARK.match(paragraph.text) and (
             first.bottom < lowest.get(first.page, 0.0)
         ):  # fmt: skip
             kind, level = "footnote", 0
         else:
-            kind, level = LIST if _BULLET.match(paragraph.text) else PARAGRAPH, 0
-        yield Block(kind, paragraph.text, level, paragraph.place)
+            kind, level = Kind.LIST if _BULLET.match(paragraph.text) else Kind.PARAGRAPH, 0
+        yield Block(kind, paragraph.text, level, f"page {first.page:,}")
 
 
 def _is_heading(paragraph: _Paragraph, main: float, bold: bool) -> bool:
@@ -472,9 +439,6 @@ class _Builder:
 
     def __init__(self, page: int, places: _Places) -> None:
         self._number, self._places = page, places
-        self._clear()
-
-    def _clear(self) -> None:
         self._text: list[str] = []
         self._boxes: list[tuple[float, float, float, float]] = []
         self._indices: list[int] = []
@@ -498,7 +462,7 @@ class _Builder:
     def ended(self) -> list[Line]:
         """Return the line, if it has text, and begin another."""
         text, boxes, indices = " ".join("".join(self._text).split()), self._boxes, self._indices
-        self._clear()
+        self._text, self._boxes, self._indices = [], [], []
         if not text or not boxes:
             return []
         sizes = Counter(round(self._places.size(index) * 2) / 2 for index in indices[:: max(len(indices) // 8, 1)])
@@ -536,11 +500,8 @@ def made_of(pages: Sequence[Sequence[tuple[float, float, float, str]]]) -> bytes
     return f"{file}xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}{end}".encode()
 
 
-SAMPLE = made_of(
-    [
-        [
-            (22, 72, 760, "Ada"), (11, 72, 720, "Ada is a town. It is old."), (15, 72, 690, "History"),
-            (11, 72, 660, "It was founded in 1200."), (11, 72, 630, "Then it grew."),
-        ]
-    ]
-)  # fmt: skip
+_PAGE = [
+    (22, 72, 760, "Ada"), (11, 72, 720, "Ada is a town. It is old."), (15, 72, 690, "History"),
+    (11, 72, 660, "It was founded in 1200."), (11, 72, 630, "Then it grew."),
+]  # fmt: skip
+SAMPLE = made_of([_PAGE])

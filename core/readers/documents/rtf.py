@@ -12,17 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from themescope.core.errors import ReadError, optional_module
-from themescope.core.readers.blocks import (
-    HEADING,
-    LIST,
-    PARAGRAPH,
-    TABLE,
-    TITLE,
-    Block,
-    Document,
-    DocumentConfig,
-    DocumentReader,
-)
+from themescope.core.readers.blocks import Block, Document, DocumentConfig, DocumentReader, Kind
 from themescope.core.readers.documents.packages import whole_bytes
 from themescope.core.readers.streams import FileHead
 from themescope.core.types import Report
@@ -301,20 +291,12 @@ class _Parser:
             return
         self._sinks[-1] = _Sink()
         place = f"table row {self._row}" if state.in_table and not state.target else ""
-        kind = state.target or (
-            TABLE
-            if place
-            else TITLE
-            if state.level < 0
-            else HEADING
-            if state.level
-            else LIST
-            if sink.listed
-            else PARAGRAPH
-        )
+        level = max(state.level, 0)
+        kinds = {Kind.TABLE: place, Kind.TITLE: state.level < 0, Kind.HEADING: level, Kind.LIST: sink.listed}
+        kind = state.target or next((kind for kind, applies in kinds.items() if applies), Kind.PARAGRAPH)
         text = "".join(sink.pieces)
-        for part in _BLANK.split(text) if kind == PARAGRAPH else [text]:
-            yield Block(kind, part, max(state.level, 0) if kind == HEADING else 0, place)
+        for part in _BLANK.split(text) if kind == Kind.PARAGRAPH else [text]:
+            yield Block(kind, part, level if kind == Kind.HEADING else 0, place)
         for reason, pieces in sink.omitted.items():
             yield Block(reason, "".join(pieces), place=place)
 

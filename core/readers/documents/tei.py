@@ -8,16 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.errors import ReadError
-from themescope.core.readers.blocks import (
-    HEADING,
-    LIST,
-    PARAGRAPH,
-    TABLE,
-    Block,
-    Document,
-    DocumentConfig,
-    DocumentReader,
-)
+from themescope.core.readers.blocks import Block, Document, DocumentConfig, DocumentReader, Kind
 from themescope.core.readers.documents.packages import attribute, local, parsed_xml, whole_bytes
 from themescope.core.readers.documents.turns import SPEAKER, TIME
 from themescope.core.readers.streams import FileHead
@@ -25,7 +16,8 @@ from themescope.core.types import Report, Value
 
 _ROOT = re.compile(r"<(?:\w+:)?(?:TEI|teiCorpus|TEI\.2)[\s>]")
 _PARAGRAPHS = {
-    **dict.fromkeys(("p", "ab", "seg", "lg", "l", "quote"), PARAGRAPH), "item": LIST, "cell": TABLE, "head": HEADING,
+    **dict.fromkeys(("p", "ab", "seg", "lg", "l", "quote"), Kind.PARAGRAPH),
+    "item": Kind.LIST, "cell": Kind.TABLE, "head": Kind.HEADING,
 }  # fmt: skip
 _LISTED = {
     **dict.fromkeys(("note", "kinesic", "vocal", "incident", "gap", "desc", "bibl"), ""), "figDesc": "description",
@@ -119,13 +111,13 @@ def _blocks(
     elif name in _PARAGRAPHS or (name == "u" and not _PARAGRAPHS.keys() & _children(element)):
         left_out: list[Block] = []
         text = _text(element, left_out)
-        yield Block(_PARAGRAPHS.get(name, PARAGRAPH), text, level if name == "head" else 0, values=values)
+        yield Block(_PARAGRAPHS.get(name, Kind.PARAGRAPH), text, level if name == "head" else 0, values=values)
         yield from left_out
     elif name != "speaker":
-        yield Block(PARAGRAPH, element.text or "", values=values)
+        yield Block(Kind.PARAGRAPH, element.text or "", values=values)
         for child in element:
             yield from _blocks(child, people, values, title, level + name.startswith("div"))
-            yield Block(PARAGRAPH, child.tail or "", values=values)
+            yield Block(Kind.PARAGRAPH, child.tail or "", values=values)
 
 
 def _text(element: Any, left_out: list[Block]) -> str:

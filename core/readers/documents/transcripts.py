@@ -6,40 +6,29 @@ import html
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from themescope.core.config import option
 from themescope.core.errors import ReadError
-from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentReader
+from themescope.core.readers.blocks import Block, Document, DocumentReader, Kind
 from themescope.core.readers.documents.turns import Layout, Turn, with_times
 from themescope.core.readers.plain_text import TextConfig, text_lines
 from themescope.core.readers.streams import FileHead
 from themescope.core.readers.streams import head as first_bytes
-from themescope.core.types import Report
+from themescope.core.types import ReadAccount, Report
 
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]]*\Z")
 _CUE_TIME = re.compile(
     r"((?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3})(?:\s*-->\s*|,)(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3}.*\Z"
-)
-_SUBTITLES = re.compile(
-    r"\ufeff?(?:WEBVTT\b|\[Script Info\]|\s*(?:\d+\s*\n)?\d{1,2}:\d{2}:\d{2}[.,]\d{1,3}(?:\s*-->|,\d{1,2}:\d{2}:))"
 )
 _NAMED_CUE = re.compile(r'\d+\s+"([^"\n]+)"(?:\s*\(\d+\))?')
 """What Webex writes above the time: the number, the speaker and an id."""
 _SOUND = re.compile(r"(?:\[[^\[\]]*\]|\([^()a-z]*\)|[♪♫][^♪♫]*[♪♫]?|\s)+")
 _VOICE = re.compile(r"<v(?:\.[\w.]*)?\s+([^>]*)>")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.]*>|\{\\[^{}]*\}")
-_SCRIPT = "[Script Info]"
-_TABLE = re.compile(r"start\tend\ttext\n\d")
-_SCALAR = r'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+|\{[^{}]*\})'
-_JSON = re.compile(
-    rf'\s*\{{(?:\s*"\w+"\s*:\s*{_SCALAR}\s*,)*\s*"(?:segments|transcription)"\s*:\s*\[\s*\{{\s*"'
-    r'|\s*\{(?=.*"(?:utterances|transcripts)"\s*:\s*\[\s*\{)'
-    r'|\s*\[\s*\{(?=[^{}]*"start"\s*:\s*\d+\.\d)(?=[^{}]*"end"\s*:\s*\d+\.\d)(?=[^{}]*"text"\s*:)',
-    re.DOTALL,
-)
 _MOST_TEXT = 4_000_000
 """Characters of a transcript that may stand before its segments."""
 _DASH = re.compile(r"[-–—]\s*(?=\S)")
@@ -91,26 +80,18 @@ class Transcript(DocumentReader):
         lines = with_times([line for _, line in text_lines(path, report, self.config.encoding, self.account)])
         layout = Layout(lines)
         self.account.notes["speakers"] = ", ".join(sorted(layout.speakers)) or "none"
-        yield Document("", self._blocks(lines, layout))
-
-    def _blocks(self, lines: list[str], layout: Layout) -> Iterator[Block]:
-        waiting: list[str] = []
-        least = {"line": sys.maxsize, "block": 1, "auto": _WRAPPED}[
-            self.config.paragraphs
-        ]  # length of a line that goes on
-        place, values = "", Turn("", "", "").values
+        # Characters from which on a line goes on in the next one.
+        least = {"line": sys.maxsize, "block": 1, "auto": _WRAPPED}[self.config.paragraphs]
         places = [f"line {number:,}" for number in range(1, len(lines) + 1)]
+        found: list[tuple[str, Turn, list[str]]] = []
         for number, begins, turn in layout.turns(lines, places, self.account):
-            if waiting and (begins or len(lines[number - 1].strip()) < least):
-                yield Block(PARAGRAPH, "\n".join(waiting), 0, place, values)
-                waiting = []
-            if waiting:
+            if found and not begins and len(lines[number - 1].strip()) >= least:
+                found[-1][2].append(turn.text)
                 self.account.notes["lines"] = "wrapped lines were joined"
             else:
-                place, values = places[number], turn.values
-            waiting.append(turn.text)
-        if waiting:
-            yield Block(PARAGRAPH, "\n".join(waiting), 0, place, values)
+                found.append((places[number], turn, [turn.text]))
+        blocks = (Block(Kind.PARAGRAPH, "\n".join(said), 0, place, turn.values) for place, turn, said in found)
+        yield Document("", blocks)
 
 
 def recognises(head: FileHead) -> bool:
@@ -131,7 +112,8 @@ class Subtitles(DocumentReader):
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""
         text = "\n".join(line for _, line in text_lines(path, report, self.config.encoding, self.account))
-        cues = _segments(path, text) or list(self._dialogue(text) if text.startswith(_SCRIPT) else self._cues(text))
+        read = next((read for begins, read in _FORMATS.values() if re.match(begins, text, re.DOTALL)), _cues)
+        cues = [*read(path, text, self.account)]
         layout = Layout(cue.text for cue in cues)
         if layout.found:
             texts, times = [cue.text for cue in cues], [cue.time for cue in cues]
@@ -139,78 +121,81 @@ class Subtitles(DocumentReader):
             cues = [Turn(turn.speaker or cues[index].speaker, times[index], turn.text) for index, turn in turns]
         yield Document("", self._blocks(cues))
 
-    def _cues(self, text: str) -> Iterator[Turn]:
-        text = text.lstrip("\ufeff")
-        last: list[str] = []
-        between = r"\n{2,}" if text.startswith("WEBVTT") else r"\n[ \t]*\n"  # a blank line may stand in a cue of WebVTT
-        for number, block in enumerate(re.split(between, text), start=1):
-            lines = [line.strip() for line in block.strip().split("\n")]
-            at = next((place for place, line in enumerate(lines[:3]) if _CUE_TIME.match(line)), -1)
-            if at < 0:
-                if block.strip() and not (number == 1 and block.lstrip().startswith("WEBVTT") and len(lines) == 1):
-                    self.account.skip("block without a time", f"block {number:,}", " ".join(lines))
-                continue
-            who = _NAMED_CUE.fullmatch(lines[at - 1]) if at else None
-            if at and not who and not lines[at - 1].isdecimal():
-                self.account.skip("name of a cue", f"block {number:,}", lines[at - 1])
-            time = _CUE_TIME.match(lines[at])
-            begin = time[1].replace(",", ".") if time else ""
-            spoken = [*filter(None, lines[at + 1 :])]
-            again = bool(last) and [_plain(line) for line in spoken[:1]] == last[-1:]
-            last = [*map(_plain, spoken)]
-            if again:  # captions that roll up show the line above once more
-                self.account.skip("line of the cue before, shown again", f"block {number:,}", last[0])
-                spoken = spoken[1:]
-            if spoken and _SOUND.fullmatch(" ".join(map(_plain, spoken))):
-                self.account.skip("sound or music", f"block {number:,}", " ".join(last))
-                continue
-            if sum(bool(_DASH.match(line)) for line in spoken) > 1:  # several people speak
-                for line in spoken:
-                    yield Turn(_voice(line), begin, _plain(_DASH.sub("", line, count=1)))
-            elif spoken:
-                yield Turn(who[1] if who else _voice(" ".join(spoken)), begin, _plain("\n".join(spoken)))
-
-    def _dialogue(self, text: str) -> Iterator[Turn]:
-        """Yield the lines of Advanced SubStation Alpha (.ass, .ssa)."""
-        fields = ["layer", "start", "end", "style", "name", "l", "r", "v", "effect", "text"]
-        above, _, events = text.partition("[Events]")
-        for number, line in enumerate(events.split("\n"), above.count("\n") + 1):
-            kind, _, rest = line.partition(":")
-            if kind == "Format":
-                fields = [field.strip().lower() for field in rest.split(",")]
-                continue
-            cells = dict(zip(fields, rest.strip().split(",", len(fields) - 1), strict=False))
-            said = _plain(re.sub(r"\\[Nnh]", "\n", cells.get("text", "")))
-            if kind == "Dialogue":
-                yield Turn(cells.get("name") or cells.get("actor", ""), cells.get("start", ""), said)
-            elif said:
-                self.account.skip("comment", f"line {number:,}", said)
-
     def _blocks(self, cues: list[Turn]) -> Iterator[Block]:
-        ends = sum(bool(_END.search(cue.text)) for cue in cues)
-        single = ends * 10 < len(cues)
+        single = sum(bool(_END.search(cue.text)) for cue in cues) * 10 < len(cues)
         if single:
             self.account.notes["sentences"] = "one for each cue, because the cues have no full stops"
         waiting: list[Turn] = []
-        for cue in cues:
-            if waiting and (cue.speaker != waiting[0].speaker or len(waiting) >= _MOST_CUES):
-                yield _joined(waiting)
-                waiting = []
+        for cue, after in pairwise([*cues, None]):
+            assert cue is not None  # only the last one is
             waiting.append(cue)
-            if single or _END.search(cue.text):
-                yield _joined(waiting)
+            ends = single or _END.search(cue.text) or len(waiting) >= _MOST_CUES
+            if ends or after is None or after.speaker != cue.speaker:
+                said = "\n".join(cue.text for cue in waiting)
+                yield Block(Kind.PARAGRAPH, said, 0, waiting[0].time, waiting[0].values)
                 waiting = []
-        if waiting:
-            yield _joined(waiting)
 
 
-def _segments(path: Path, text: str) -> list[Turn]:
-    """Return the segments of a file of Whisper, JSON or TSV, none of another file."""
-    if _TABLE.match(text):
-        rows = (line.split("\t", 2) for line in text.split("\n")[1:] if line.count("\t") > 1)
-        return [Turn("", _clock(int(start) / 1000), said) for start, _, said in rows if start.isdecimal()]
-    if not _JSON.match(text):
-        return []
+def _cues(path: Path, text: str, account: ReadAccount) -> Iterator[Turn]:
+    """Yield the cues of SRT, SBV and WebVTT."""
+    text = text.lstrip("\ufeff")
+    last: list[str] = []
+    between = r"\n{2,}" if text.startswith("WEBVTT") else r"\n[ \t]*\n"  # a blank line may stand in a cue of WebVTT
+    for number, block in enumerate(re.split(between, text), start=1):
+        lines = [line.strip() for line in block.strip().split("\n")]
+        at, time = next(
+            ((place, found) for place, line in enumerate(lines[:3]) if (found := _CUE_TIME.match(line))), (-1, None)
+        )
+        if time is None:
+            if block.strip() and not (number == 1 and block.lstrip().startswith("WEBVTT") and len(lines) == 1):
+                account.skip("block without a time", f"block {number:,}", " ".join(lines))
+            continue
+        who = _NAMED_CUE.fullmatch(lines[at - 1]) if at else None
+        if at and not who and not lines[at - 1].isdecimal():
+            account.skip("name of a cue", f"block {number:,}", lines[at - 1])
+        begin = time[1].replace(",", ".")
+        spoken = [*filter(None, lines[at + 1 :])]
+        again = bool(last) and [_plain(line) for line in spoken[:1]] == last[-1:]
+        last = [*map(_plain, spoken)]
+        if again:  # captions that roll up show the line above once more
+            account.skip("line of the cue before, shown again", f"block {number:,}", last[0])
+            spoken = spoken[1:]
+        if spoken and _SOUND.fullmatch(" ".join(map(_plain, spoken))):
+            account.skip("sound or music", f"block {number:,}", " ".join(last))
+            continue
+        if sum(bool(_DASH.match(line)) for line in spoken) > 1:  # several people speak
+            for line in spoken:
+                yield Turn(_voice(line), begin, _plain(_DASH.sub("", line, count=1)))
+        elif spoken:
+            yield Turn(who[1] if who else _voice(" ".join(spoken)), begin, _plain("\n".join(spoken)))
+
+
+def _dialogue(path: Path, text: str, account: ReadAccount) -> Iterator[Turn]:
+    """Yield the lines of Advanced SubStation Alpha (.ass, .ssa)."""
+    fields = ["layer", "start", "end", "style", "name", "l", "r", "v", "effect", "text"]
+    above, _, events = text.partition("[Events]")
+    for number, line in enumerate(events.split("\n"), above.count("\n") + 1):
+        kind, _, rest = line.partition(":")
+        if kind == "Format":
+            fields = [field.strip().lower() for field in rest.split(",")]
+            continue
+        cells = dict(zip(fields, rest.strip().split(",", len(fields) - 1), strict=False))
+        said = _plain(re.sub(r"\\[Nnh]", "\n", cells.get("text", "")))
+        if kind == "Dialogue":
+            yield Turn(cells.get("name") or cells.get("actor", ""), cells.get("start", ""), said)
+        elif said:
+            account.skip("comment", f"line {number:,}", said)
+
+
+def _rows(path: Path, text: str, account: ReadAccount) -> Iterable[Turn]:
+    """Return the segments of a table of Whisper, which has milliseconds."""
+    rows = (line.split("\t", 2) for line in text.split("\n")[1:] if line.count("\t") > 1)
+    found = [Turn("", _clock(int(start) / 1000), said) for start, _, said in rows if start.isdecimal()]
+    return found or _cues(path, text, account)
+
+
+def _segments(path: Path, text: str, account: ReadAccount) -> Iterable[Turn]:
+    """Return the segments of a transcript in JSON."""
     try:
         found = json.loads(text)
         found = {"segments": found} if isinstance(found, list) else {**found, **(found.get("results") or {})}
@@ -219,20 +204,37 @@ def _segments(path: Path, text: str) -> list[Turn]:
         for one in () if given else found.get("utterances") or ():  # AssemblyAI counts milliseconds, Deepgram seconds
             said, scale = (one["text"], 1_000) if "text" in one else (one["transcript"], 1)
             given.append((one.get("speaker"), float(one["start"]) / scale, str(said)))
-        if not given:  # Amazon Transcribe
-            return [Turn("", "", one["transcript"]) for one in found.get("transcripts", ())]
+        # Only the transcripts of Amazon have no times.
+        turns = [Turn("" if who is None else str(who), _clock(start), said.strip()) for who, start, said in given]
+        turns = turns or [Turn("", "", one["transcript"]) for one in found.get("transcripts", ())]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ReadError(path, f"its segments are damaged ({error}).", advice="Save the transcript again.") from None
-    return [Turn("" if who is None else str(who), _clock(start), said.strip()) for who, start, said in given]
+    return turns or _cues(path, text, account)
+
+
+_SCALAR = r'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+|\{[^{}]*\})'
+_FORMATS: Mapping[str, tuple[str, Callable[[Path, str, ReadAccount], Iterable[Turn]]]] = {
+    "Whisper, TSV": (r"start\tend\ttext\n\d", _rows),
+    "Whisper": (
+        rf'\s*\{{(?:\s*"\w+"\s*:\s*{_SCALAR}\s*,)*\s*"(?:segments|transcription)"\s*:\s*\[\s*\{{\s*"',
+        _segments,
+    ),
+    "AssemblyAI, Deepgram, Amazon": (r'\s*\{(?=.*"(?:utterances|transcripts)"\s*:\s*\[\s*\{)', _segments),
+    "list of segments": (
+        r'\s*\[\s*\{(?=[^{}]*"start"\s*:\s*\d+\.\d)(?=[^{}]*"end"\s*:\s*\d+\.\d)(?=[^{}]*"text"\s*:)',
+        _segments,
+    ),
+    "Advanced SubStation Alpha": (r"\ufeff?\[Script Info\]", _dialogue),
+    "WebVTT": (r"\ufeff?WEBVTT\b", _cues),
+    "SubRip": (r"\ufeff?\s*(?:\d+\s*\n)?\d{1,2}:\d{2}:\d{2}[.,]\d{1,3}\s*-->", _cues),
+    "SBV": (r"\ufeff?\s*(?:\d+\s*\n)?\d{1,2}:\d{2}:\d{2}[.,]\d{1,3},\d{1,2}:\d{2}:", _cues),
+}
+"""Format of subtitles or transcribed speech → the pattern with which its files begin, and what reads them."""
 
 
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(seconds, 60)
     return f"{int(minutes // 60):02}:{int(minutes % 60):02}:{rest:06.3f}"
-
-
-def _joined(cues: list[Turn]) -> Block:
-    return Block(PARAGRAPH, "\n".join(cue.text for cue in cues), 0, cues[0].time, cues[0].values)
 
 
 def _voice(text: str) -> str:
@@ -245,10 +247,10 @@ def _plain(text: str) -> str:
     return html.unescape(_TAG.sub("", text)).strip()
 
 
-def are_subtitles(head: FileHead) -> bool:
+def recognises_subtitles(head: FileHead) -> bool:
     """Return whether a text begins with a cue of SRT, is WebVTT, or has the segments of Whisper."""
     text = head.text.replace("\r\n", "\n")
     written = re.match(r'\s*\{\s*"(?:text|task|language|id|metadata|jobName)"\s*:', text)
     if written and len(head.data) >= 1 << 16 and '"segments"' not in text:
         text = first_bytes(head.path, _MOST_TEXT).decode("utf-8", "replace")
-    return bool(_SUBTITLES.match(text) or _TABLE.match(text) or _JSON.match(text))
+    return any(re.match(begins, text, re.DOTALL) for begins, _ in _FORMATS.values())

@@ -8,9 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from themescope.core.types import ReadAccount, Value
 
@@ -385,103 +383,3 @@ class Layout:
                     silent = None
         if silent is not None:
             account.skip("turn without text", *silent)
-
-
-# --- messages in JSON -------------------------------------------------------------------------------------------------
-
-_SUBTYPES = ("_join", "_leave", "_topic", "_purpose", "_name", "_archive", "_unarchive", "bot_add", "bot_remove")
-"""Ends of the subtypes of messages that Slack writes itself."""
-_WRITTEN = frozenset(
-    {"Default", "Reply", "ThreadStarterMessage", "ChatInputCommand", "0", "19", "20", "21", "23", "None"}
-)
-"""Types of the messages of Discord that people write."""
-_MARKED = re.compile(r"<([@#!]?)([^<>|\s][^<>|]*)(?:\|([^<>]*))?>")
-"""A mention, a channel or a link of Slack, with its label."""
-_MESSAGE_COLUMNS = {
-    "text": ("text", "content"), SPEAKER: ("from", "actor", "user", "username"), TIME: ("date", "timestamp"),
-    "reply to": ("reply_to_message_id", "thread_ts"),
-}  # fmt: skip
-
-
-def joined_pieces(value: Any) -> str | None:
-    """Return the text of a list of texts, links and marks, as Telegram has it; None for other values."""
-    if not isinstance(value, list) or not any(isinstance(piece, dict) for piece in value):
-        return None
-    pieces: list[Any] = [piece.get("text") if isinstance(piece, dict) and "type" in piece else piece for piece in value]
-    return "".join(pieces) if all(isinstance(piece, str) for piece in pieces) else None
-
-
-def messages_of(rows: Sequence[tuple[int, Any]], account: ReadAccount) -> list[tuple[int, dict[str, Any]]]:
-    """Return the messages of a chat of Telegram, Slack or Discord, with the same columns; none of other lists."""
-    found = []
-    for number, row in rows:
-        rest: dict[str, Any] = dict(row) if isinstance(row, dict) else {}
-        if isinstance(body := rest.get("content"), dict) and {"sender", "origin_server_ts"} <= rest.keys():  # Matrix
-            when = datetime.fromtimestamp(rest.pop("origin_server_ts") / 1000, UTC).isoformat(timespec="seconds")
-            kind = "message" if rest.pop("type", "") == "m.room.message" else "service"
-            rest |= {"type": kind, "from": rest.pop("sender"), "date": when, "content": body.get("body", "")}
-        author, ts = rest.get("author"), str(rest.pop("ts", ""))
-        known = isinstance(author, dict) and {"content", "timestamp"} <= rest.keys()
-        if not known and not (rest.get("type") in ("message", "service") and (ts or "date" in rest)):
-            return []
-        message = {
-            column: next((rest.pop(key) for key in keys if rest.get(key)), None)
-            for column, keys in _MESSAGE_COLUMNS.items()
-        }
-        profile: Any = author if known else rest.get("user_profile") or {}
-        message[SPEAKER] = (
-            profile.get("real_name") or profile.get("nickname") or profile.get("name") or message[SPEAKER]
-        )
-        if ts:
-            with suppress(ValueError, OverflowError, OSError):
-                message[TIME] = datetime.fromtimestamp(float(ts), UTC).isoformat(timespec="seconds")
-            message["text"] = _MARKED.sub(_unmarked, str(message["text"] or ""))
-            message["reply to"] = message["reply to"] if message["reply to"] != ts else None
-        text = joined_pieces(message["text"]) or message["text"] or ""
-        if (joined_pieces(rest.get("text_entities")) or "") == text:
-            rest.pop("text_entities", None)
-        by_program = known and str(rest.get("type", 0)) not in _WRITTEN
-        if by_program or rest.get("type") == "service" or str(rest.get("subtype")).endswith(_SUBTYPES):
-            account.skip(
-                PROGRAM,
-                f"row {number:,}",
-                " ".join(str(value) for value in [*message.values(), *rest.values()] if value),
-            )
-        else:
-            found.append((number, message | rest))
-    return found
-
-
-def messages_of_meta(messages: Sequence[Any], account: ReadAccount) -> list[dict[str, Any]]:
-    """Return the messages of a chat of Facebook or Instagram, first to last, with the keys of Telegram.
-
-    Meta exports each byte of UTF-8 as a letter, so that “ä” is “Ã¤”.
-    """
-
-    def plain(text: Any) -> str:
-        try:
-            read = str(text or "").encode("latin-1").decode("utf-8")
-        except UnicodeError:
-            return str(text)
-        if read != (text or ""):
-            account.change("text whose letters were bytes of UTF-8")
-        return read
-
-    return [
-        {
-            "type": "message",
-            "from": plain(one.get("sender_name")),
-            "date": datetime.fromtimestamp(one["timestamp_ms"] / 1000, UTC).isoformat(timespec="seconds"),
-            "text": plain(one.get("content")),
-            **{
-                key: value
-                for key, value in one.items()
-                if key not in ("sender_name", "timestamp_ms", "content", "type")
-            },
-        }
-        for one in sorted(messages, key=lambda one: one["timestamp_ms"])
-    ]
-
-
-def _unmarked(found: re.Match[str]) -> str:
-    return f"{found[1].strip('!')}{found[3] or found[2]}"

@@ -12,17 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from themescope.core.readers.blocks import (
-    HEADING,
-    LIST,
-    PARAGRAPH,
-    TABLE,
-    TITLE,
-    Block,
-    Document,
-    DocumentConfig,
-    DocumentReader,
-)
+from themescope.core.readers.blocks import Block, Document, DocumentConfig, DocumentReader, Kind
 from themescope.core.readers.documents.packages import Package, attribute, local, made, names_in, walk
 from themescope.core.readers.streams import FileHead
 from themescope.core.types import Report
@@ -67,13 +57,11 @@ class Word(DocumentReader):
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""
-        package = Package(path, report)
-        yield Document("", self._blocks(package))
+        yield Document("", self._blocks(Package(path, report)))
 
     def _blocks(self, package: Package) -> Iterator[Block]:
         styles = _styles(package.xml("word/styles.xml"))
-        main = _main_part(package)
-        yield from _paragraphs(package.xml(main), styles)
+        yield from _paragraphs(package.xml(_main_part(package)), styles)
         for name in sorted(package.names):
             if found := _PART.match(name):
                 yield from _listed(package.xml(name), styles, _PARTS[found[1]])
@@ -122,15 +110,6 @@ def _outline(element: Any) -> int:
     return int(value) + 1 if value.isdecimal() and int(value) < 9 else 0
 
 
-def _chain(style: str, styles: dict[str, _Style]) -> Iterator[_Style]:
-    """Yield a style and those that it is based on."""
-    seen = set()
-    while style in styles and style not in seen:
-        seen.add(style)
-        yield styles[style]
-        style = styles[style].based_on
-
-
 def _paragraphs(root: Any, styles: dict[str, _Style]) -> Iterator[Block]:
     """Yield the blocks of a part; the text of a box in a paragraph comes before it."""
     paragraphs: list[_Open] = []
@@ -141,8 +120,7 @@ def _paragraphs(root: Any, styles: dict[str, _Style]) -> Iterator[Block]:
             continue
         name = local(value.tag)
         step = 1 if event == "start" else -1
-        if name in _IGNORED:
-            ignored += step
+        ignored += step * (name in _IGNORED)
         if ignored:
             continue
         if name in _OMITTED:
@@ -177,7 +155,7 @@ def _read(name: str, element: Any, step: int, paragraph: _Open, omitted: list[st
             case "vanish":
                 paragraph.hidden = attribute(element, "val") not in ("0", "false", "off")
         return
-    if name == "t" or name == "delText":
+    if name in ("t", "delText"):
         text = element.text or ""
     elif name == "sym":
         code = attribute(element, "char")
@@ -186,32 +164,34 @@ def _read(name: str, element: Any, step: int, paragraph: _Open, omitted: list[st
         text = _BREAKS.get(name, "")
         if name == "br" and attribute(element, "type") in ("page", "column"):
             text = "\n\n"
-    if omitted and text:
-        paragraph.omitted.setdefault(omitted[-1], []).append(text)
-    elif paragraph.hidden and text:
-        paragraph.omitted.setdefault("hidden text", []).append(text)
+    if text and (omitted or paragraph.hidden):
+        paragraph.omitted.setdefault(omitted[-1] if omitted else "hidden text", []).append(text)
     else:
         paragraph.pieces.append(text)
 
 
 def _ended(paragraph: _Open, styles: dict[str, _Style], place: str) -> Iterator[Block]:
-    chain = list(_chain(paragraph.style, styles))
+    chain: list[_Style] = []  # its style, and those that it is based on
+    style = styles.get(paragraph.style)
+    while style is not None and style not in chain:
+        chain.append(style)
+        style = styles.get(style.based_on)
     names = [style.name for style in chain] or [paragraph.style.lower()]
     level = paragraph.level or next((style.level for style in chain if style.level), 0)
     if place:
-        kind = TABLE
+        kind = Kind.TABLE
     elif any(name.startswith("toc ") for name in names):
         kind = "table of contents"
     elif "title" in names:
-        kind, level = TITLE, 1
+        kind, level = Kind.TITLE, 1
     elif level:
-        kind = HEADING
+        kind = Kind.HEADING
     elif paragraph.listed or any(style.listed for style in chain):
-        kind = LIST
+        kind = Kind.LIST
     else:
-        kind = PARAGRAPH
+        kind = Kind.PARAGRAPH
     text = "".join(paragraph.pieces)
-    for part in [text] if kind in (TITLE, HEADING) else _LINES.split(text):
+    for part in [text] if kind in (Kind.TITLE, Kind.HEADING) else _LINES.split(text):
         yield Block(kind, part, level, place)
     for reason, pieces in paragraph.omitted.items():
         yield Block(reason, "".join(pieces), place=place)

@@ -9,183 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 
 from themescope.core.readers.blocks import Outline
 from themescope.core.readers.html import unescape
-from themescope.core.readers.wikitext.templates import (
-    ENGLISH,
-    Arguments,
-    Expansions,
-    Named,
-    Value,
-    around,
-    before,
-    constant,
-    drop_templates,
-    first,
-    fraction,
-    last,
-    nth,
-    quotation,
-    second,
-    table_of,
-)
-
-# Templates and numbers of wikis in other languages: French, German and Chinese
-
-
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    marks: str = ""
-    """The signs between thousands and before decimals."""
-    spelled: str = "(?!)"
-    """Pattern of the names of templates that are their own text."""
-    names: Mapping[Value, str] = field(default_factory=dict)
-
-
-def _grouped(marks: str) -> Value:
-    """Return a number with signs between its thousands, and a unit."""
-
-    def value(positional: Arguments, _named: Named) -> str:
-        number, *units = positional or [""]
-        return " ".join(filter(None, (Expansions.grouped(number, marks), _unit(units))))
-
-    return value
-
-
-def _unit(parts: Iterable[str]) -> str:
-    """Return units, each of which may be followed by its exponent: m, km/h, m²."""
-    text = ""
-    for part in parts:
-        if re.fullmatch(r"[-−]\d", part):
-            head, _, unit = text.rpartition(" ")
-            text = f"{head}/{unit}" + ("" if part[1:] == "1" else part[1:].translate(_RAISED))
-        else:
-            text += part.translate(_RAISED) if part.isdecimal() else f" {part}" if part else ""
-    return text.strip()
-
-
-_RAISED = str.maketrans("23", "²³")
-
-
-def _date(months: str, stop: str = "") -> Value:
-    """Return day, month and year in this order, or unchanged text such as "mai 2001"."""
-    named = months.split()
-
-    def value(positional: Arguments, _named: Named) -> str:
-        parts = [part for part in positional if part][:3]
-        if len(parts) > 1 and parts[1].isdecimal() and 1 <= int(parts[1]) <= 12:
-            parts[1] = named[int(parts[1]) - 1]
-        if len(parts) > 1 and parts[0].isdecimal():
-            parts[0] += stop
-        return " ".join(parts)
-
-    return value
-
-
-def _century(after: str = "") -> Value:
-    """Return "XIXe siècle"; the ending of the number is an argument or follows from it."""
-
-    def value(positional: Arguments, _named: Named) -> str:
-        number, ending, *_ = [*positional, "", ""]
-        return f"{number}{ending or ('er' if number == 'I' else 'e')} siècle{after}" if number else ""
-
-    return value
-
-
-def _centuries(positional: Arguments, _named: Named) -> str:
-    one, ending, between, other, last_ending, *_ = [*positional, "", "", "", "", ""]
-    return f"{one}{ending or 'e'} {between} {other}{last_ending or 'e'} siècle" if one else ""
-
-
-def _titled(shown: str) -> Value:
-    """Return an abbreviation such as "M." and the name or number after it, if there is one."""
-    return lambda positional, _named: f"{shown} {positional[0]}".strip() if positional else shown
-
-
-def _link(positional: Arguments, named: Named) -> str:
-    """Return the label of a link to another language's wiki."""
-    return named.get("texte") or named.get("fr") or (positional or [""])[0] or named.get("trad", "")
-
-
-def _hours(positional: Arguments, named: Named) -> str:
-    hours, minutes, *_ = [*positional, "", ""]
-    return " ".join(filter(None, (f"{hours or named.get('h', '')} h", minutes or named.get("min", ""))))
-
-
-_FRENCH = "janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
-_GERMAN = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
-_RULES = {
-    "en": _Rules(",."),
-    "fr": _Rules("\u202f,", r"(?:[IVXLCDM]+|\d+)(?:ers?|res?|ère|ème|es?|nde?)(?: siècles?)?(?: av\. J\.-C\.)?", {
-        _grouped("\u202f,"): "unité|unité/2|unite|nombre|nb|num|nbu",
-        _century(): "s|siècle|siecle|s2",
-        _century(" av. J.-C."): "s-|-s|sav|siècle av. j.-c.",
-        _centuries: "sp|siècles",
-        _date(_FRENCH): "date|date-|date rapide|date de naissance|date de décès|date de naissance-|date de décès-|"
-                        "jma|naissance|décès",
-        _link: "lien|lien interlangue|ill|lien-",
-        around("« ", " »"): "citation|cita|cit|citation étrangère|guillemets|«|quote",
-        quotation: "citation bloc|bloc citation|vers|début citation bloc",
-        _titled("no"): "n°|numéro|no",
-        _titled("nos"): "n°s|nos",
-        _titled("p."): "p.|page|pp.",
-        **{_titled(shown): shown.lower() for shown in ("vol.", "t.", "chap.", "fig.", "art.", "col.", "M.", "MM.")},
-        **{_titled(shown): shown.lower() for shown in ("Mme", "Mmes", "Mlle", "Dr", "Pr", "Me", "Mgr", "St", "Ste")},
-        **{constant(shown): shown for shown in ("er", "re", "ère", "e", "es", "nd", "nde", "ème", "ers", "res")},
-        constant("av. J.-C."): "av jc|avjc|-jc",
-        constant("apr. J.-C."): "ap jc|apjc",
-        constant("\u2011"): "-|tiret",
-        constant(" »"): "»|fin citation",
-        _hours: "heure|durée|unité de temps",
-        second: "langue|lang",
-        first: "petite capitale|pc|sc|abréviation|abr|abréviation discrète|abd|exp|ind|souverain|japonais|incise|"
-               "référence nécessaire|refnec|référence souhaitée|référence insuffisante|refins|passage évasif|qui|quoi|"
-               "précision nécessaire|pertinence détail|passage non neutre|formule|surligner|rouge|terme défini|terme",
-    }),
-    "de": _Rules(".,", names={
-        _grouped(".,"): "formatnum|formatzahl|zahl|nts",
-        lambda positional, _named: f"„{positional[0]}“" if positional else '"': '"|„|zitat im text',
-        quotation: "zitat|zitat-en|zitat-fr|zitat-la|zitat-it|zitat-es|blockzitat",
-        _date(_GERMAN, "."): "datum|julgregdatum|geburtsdatum|todesdatum",
-        lambda positional, _named: f"{Expansions.grouped(positional[0], '.,')} m" if positional else "": "höhe",
-        _titled("§"): "§",
-        _titled("Art."): "art.",
-        _titled("Nr."): "nr.|nr",
-        _titled("S."): "s.|s",
-        fraction: "bruch",
-        constant("ʻ"): "okina",
-        first: "abk|abkürzung|tastatur|taste|person|unterstrichen|hoch|tief|sortkey",
-        last: "sortkeyname|sort",
-        **{before(f"{shown} "): f"{code}s" for shown, code in (
-            ("englisch", "en"), ("französisch", "fr"), ("lateinisch", "la"), ("spanisch", "es"), ("italienisch", "it"),
-            ("russisch", "ru"), ("polnisch", "pl"), ("tschechisch", "cs"), ("altgriechisch", "grc"),
-            ("griechisch", "el"), ("japanisch", "ja"), ("arabisch", "ar"), ("hebräisch", "he"), ("türkisch", "tr"),
-            ("ungarisch", "hu"), ("niederländisch", "nl"), ("schwedisch", "sv"), ("portugiesisch", "pt"),
-            ("dänisch", "da"), ("norwegisch", "no"), ("rumänisch", "ro"), ("persisch", "fa"),
-        )},
-    }),
-    "zh": _Rules(",.", names={
-        first: "link-en|link-ja|link-de|link-fr|link-ru|link-es|link-it|link-ko|le|lj|僻字|專名|书名|書名|"
-               "internal link helper/en",
-        nth(2): "tsl|translink",
-    }),
-    **dict.fromkeys(("ja", "ko", "he"), _Rules(",.")),
-    **dict.fromkeys(("es", "it", "pt", "nl", "da", "id", "tr", "el", "ro", "hr", "sr", "sl"), _Rules(".,")),
-    **dict.fromkeys(("sv", "nb", "no", "fi", "pl", "cs", "sk", "hu", "ru", "uk", "bg"), _Rules("\xa0,")),
-}  # fmt: skip
-
-
-@cache
-def expansions(language: str) -> Expansions:
-    """Return the templates of a wiki, given the code of its language; for an unknown one, the English ones."""
-    rules = _RULES.get(language, _Rules())
-    names = {**ENGLISH, **table_of((value, listed) for value, listed in rules.names.items())}
-    return Expansions(names, rules.marks, re.compile(rules.spelled))
-
+from themescope.core.readers.wikitext.templates import drop_templates, expansions
 
 # --- variants ---------------------------------------------------------------------------------------------------------
 
@@ -289,13 +117,6 @@ class LinkRemoval:
         return label if label.strip() else _PIPE_TRICK.sub("", target)
 
 
-def drop_addresses(text: str, left_out: Counter[str]) -> str:
-    """Return the text without bare web addresses, which are counted in ``left_out``."""
-    if "://" in text:
-        text, left_out["web address"] = _BARE.subn("", text)
-    return text
-
-
 # --- page -------------------------------------------------------------------------------------------------------------
 
 
@@ -325,7 +146,9 @@ def read_page(
     text = drop_templates(drop_hidden(text, left_out), expansions(language), removed, left_out)
     if "-{" in text:
         text = one_variant(text)
-    text = drop_addresses(links.clean(text, left_out), left_out)
+    text = links.clean(text, left_out)
+    if "://" in text:
+        text, left_out["web address"] = _BARE.subn("", text)
     text = drop_tags(text)
     start = 0
     for heading in _HEADING.finditer(text):
@@ -340,8 +163,7 @@ def read_page(
 
 def _paragraphs(text: str, outline: Outline, keep_lists: bool, left_out: Counter[str]) -> None:
     block: list[str] = []
-    for line in text.split("\n"):
-        line = line.strip()
+    for line in map(str.strip, [*text.split("\n"), ""]):
         if line and line[0] not in _LIST and not line.startswith(_LEFTOVER):
             block.append(line)
             continue
@@ -352,8 +174,6 @@ def _paragraphs(text: str, outline: Outline, keep_lists: bool, left_out: Counter
             _add(_ITEM_MARKS.sub("", line, count=1), outline)
         elif line and _LETTER.search(line):
             left_out["list item" if line[0] in _LIST else "line of a table"] += 1
-    if block:
-        _add(" ".join(block), outline)
 
 
 def _add(text: str, outline: Outline) -> None:
@@ -466,16 +286,11 @@ _SPACES = re.compile(r"  +")
 _LEADING = re.compile(r"^(?:[,;:.)\]}|!\s](?!\.\.))+(?=[\s\w\"'(])")
 
 
-def _quotes(found: re.Match[str]) -> str:
-    """Return the apostrophes of a run that are not markup: one of four, and those beyond five."""
-    length = len(found.group())
-    return "'" if length == 4 else "'" * (length - 5)
-
-
 def tidy(text: str) -> str:
     """Return one line without emphasis marks, entities, unusual spaces, empty brackets or orphaned punctuation."""
     if "''" in text:
-        text = _QUOTES.sub(_quotes, text)
+        # No markup are one of four apostrophes, and those beyond five.
+        text = _QUOTES.sub(lambda found: "'" * (1 if len(found[0]) == 4 else len(found[0]) - 5), text)
     if "&" in text:
         text = unescape(text)
         if "&" in text and "&amp;" not in text:

@@ -4,8 +4,7 @@ Tables are removed, and templates are replaced by their text, if any (:func:`exp
 from the inside, so that every character is read once per level, and levels are limited as in MediaWiki.
 
 The expansion of a template is a function of its positional and its named arguments. Its text may contain wikitext
-(links, emphasis), which later passes remove. The patterns follow the documentation of the templates on English
-Wikipedia; those of other languages are in :mod:`themescope.core.readers.wikitext.page`.
+(links, emphasis), which later passes remove. The patterns follow the documentation of the templates on Wikipedia.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 Arguments = list[str]  # positional arguments, stripped
 Named = dict[str, str]
@@ -34,16 +34,6 @@ def nth(place: int) -> Value:
 
 
 first, second, last = nth(0), nth(1), nth(-1)
-
-
-def joined(positional: Arguments, _named: Named) -> str:
-    """Return all arguments without spaces between them."""
-    return "".join(positional)
-
-
-def words(positional: Arguments, _named: Named) -> str:
-    """Return the first two arguments as words: a ship's prefix and name."""
-    return " ".join(word for word in positional[:2] if word)
 
 
 def constant(text: str) -> Value:
@@ -149,11 +139,6 @@ def height(_positional: Arguments, named: Named) -> str:
     return " ".join(f"{number} {unit}" for number, unit in parts if number)
 
 
-def other_language(positional: Arguments, named: Named) -> str:
-    """Return the label of a link to another language's wiki."""
-    return named.get("lt") or (positional[0] if positional else "")
-
-
 def hull(prefix: str) -> Value:
     """Return a ship's name after its prefix."""
     return lambda positional, _named: f"{prefix} {positional[0]}" if positional else ""
@@ -178,11 +163,8 @@ class _Stack:
         self._tables = 0  # open ones
 
     def push(self, braces: int) -> None:
-        self._begin(len(self.pieces), braces)
+        self.open.append((len(self.pieces), braces))
         self.pieces.append("")
-
-    def _begin(self, start: int, braces: int) -> None:
-        self.open.append((start, braces))
         self._tables += braces == 0
 
     def pop(self) -> str:
@@ -210,14 +192,13 @@ class _Stack:
         while count >= 2 and len(self.open) > self._tables:
             while self.open[-1][1] == 0:
                 self.pop()  # an unclosed table inside a template
-            start, braces = self.open[-1]
+            braces = self.open[-1][1]
             used = 3 if min(count, braces) >= 3 else 2
             inside = self.pop() if used == 2 else self.pop()[:0]
             value = self._expansions.expand(inside)
             count -= used
             if braces - used >= 2:
-                self._begin(start, braces - used)
-                self.pieces.append("")
+                self.push(braces - used)
             self.pieces.append(value)
         return "" if self.open or self.pieces[-1] else inside
 
@@ -285,9 +266,9 @@ class Expansions:
 
     values: Mapping[str, Value]
     """Name in lower case → expansion."""
-    marks: str = ""
+    marks: str
     """The signs between thousands and before decimals; empty: numbers stay as they are."""
-    spelled: re.Pattern[str] = re.compile("(?!)")
+    spelled: re.Pattern[str]
     """Pattern of names that are the text of their template."""
 
     def expand(self, inside: str) -> str:
@@ -349,8 +330,8 @@ _EXPANSIONS: tuple[tuple[Value, str], ...] = (
     ),
     (second, "lang|wikt-lang|rtl-lang|color|colour|font color|fontcolor|textcolor|background color|highlight"),
     (last, "transl|transliteration|hover title|ruby"),
-    (joined, "chem|gaps|linktext"),
-    (words, "ship|sclass|sclass-|sclass2|sclass2-"),
+    (lambda positional, _named: "".join(positional), "chem|gaps|linktext"),
+    (lambda positional, _named: " ".join(filter(None, positional[:2])), "ship|sclass|sclass-|sclass2|sclass2-"),
     (
         quotation,
         "quote|blockquote|block quote|cquote|quotation|bquote|quote frame|rquote|pull quote|centered pull quote|"
@@ -370,7 +351,10 @@ _EXPANSIONS: tuple[tuple[Value, str], ...] = (
     (measured, "val|value"),
     (nihongo, "nihongo|nihongo2|nihongo3|nihongo foot"),
     (height, "height"),
-    (other_language, "ill|illm|interlanguage link|interlanguage link multi|link-interwiki"),
+    (
+        lambda positional, named: named.get("lt") or first(positional, named),
+        "ill|illm|interlanguage link|interlanguage link multi|link-interwiki",
+    ),
     (around("&#39;", "&#39;"), "gloss|single quote|literal translation inline"),
     (around('"', '"'), "double quote|qq"),
     *((hull(name), name.lower()) for name in ("USS", "HMS", "SS", "RMS", "HMAS", "HMCS", "MV", "MS", "SMS", "USNS")),
@@ -416,3 +400,150 @@ def table_of(expansions: Iterable[tuple[Value, str]]) -> dict[str, Value]:
 
 ENGLISH = table_of(_EXPANSIONS)
 """Expansions of the templates of English wikis, by name in lower case."""
+
+
+# --- wikis in other languages: French, German and Chinese -------------------------------------------------------------
+
+
+def _rules(marks: str = "", spelled: str = "(?!)", names: Mapping[Value, str] = MappingProxyType({})) -> Expansions:
+    """Return the templates of a wiki: those of English ones, and its own."""
+    return Expansions({**ENGLISH, **table_of(names.items())}, marks, re.compile(spelled))
+
+
+def _grouped(marks: str) -> Value:
+    """Return a number with signs between its thousands, and a unit."""
+
+    def value(positional: Arguments, _named: Named) -> str:
+        number, *units = positional or [""]
+        return " ".join(filter(None, (Expansions.grouped(number, marks), _unit(units))))
+
+    return value
+
+
+def _unit(parts: Iterable[str]) -> str:
+    """Return units, each of which may be followed by its exponent: m, km/h, m²."""
+    text = ""
+    for part in parts:
+        if re.fullmatch(r"[-−]\d", part):
+            head, _, unit = text.rpartition(" ")
+            text = f"{head}/{unit}" + ("" if part[1:] == "1" else part[1:].translate(_RAISED))
+        else:
+            text += part.translate(_RAISED) if part.isdecimal() else f" {part}" if part else ""
+    return text.strip()
+
+
+_RAISED = str.maketrans("23", "²³")
+
+
+def _date(months: str, stop: str = "") -> Value:
+    """Return day, month and year in this order, or unchanged text such as "mai 2001"."""
+    named = months.split()
+
+    def value(positional: Arguments, _named: Named) -> str:
+        parts = [part for part in positional if part][:3]
+        if len(parts) > 1 and parts[1].isdecimal() and 1 <= int(parts[1]) <= 12:
+            parts[1] = named[int(parts[1]) - 1]
+        if len(parts) > 1 and parts[0].isdecimal():
+            parts[0] += stop
+        return " ".join(parts)
+
+    return value
+
+
+def _century(after: str = "") -> Value:
+    """Return "XIXe siècle"; the ending of the number is an argument or follows from it."""
+
+    def value(positional: Arguments, _named: Named) -> str:
+        number, ending, *_ = [*positional, "", ""]
+        return f"{number}{ending or ('er' if number == 'I' else 'e')} siècle{after}" if number else ""
+
+    return value
+
+
+def _centuries(positional: Arguments, _named: Named) -> str:
+    one, ending, between, other, last_ending, *_ = [*positional, "", "", "", "", ""]
+    return f"{one}{ending or 'e'} {between} {other}{last_ending or 'e'} siècle" if one else ""
+
+
+def _titled(shown: str) -> Value:
+    """Return an abbreviation such as "M." and the name or number after it, if there is one."""
+    return lambda positional, _named: f"{shown} {positional[0]}".strip() if positional else shown
+
+
+def _link(positional: Arguments, named: Named) -> str:
+    """Return the label of a link to another language's wiki."""
+    return named.get("texte") or named.get("fr") or (positional or [""])[0] or named.get("trad", "")
+
+
+def _hours(positional: Arguments, named: Named) -> str:
+    hours, minutes, *_ = [*positional, "", ""]
+    return " ".join(filter(None, (f"{hours or named.get('h', '')} h", minutes or named.get("min", ""))))
+
+
+_FRENCH = "janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
+_GERMAN = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
+_UNKNOWN = _rules()
+_RULES = {
+    "en": _rules(",."),
+    "fr": _rules("\u202f,", r"(?:[IVXLCDM]+|\d+)(?:ers?|res?|ère|ème|es?|nde?)(?: siècles?)?(?: av\. J\.-C\.)?", {
+        _grouped("\u202f,"): "unité|unité/2|unite|nombre|nb|num|nbu",
+        _century(): "s|siècle|siecle|s2",
+        _century(" av. J.-C."): "s-|-s|sav|siècle av. j.-c.",
+        _centuries: "sp|siècles",
+        _date(_FRENCH): "date|date-|date rapide|date de naissance|date de décès|date de naissance-|date de décès-|"
+                        "jma|naissance|décès",
+        _link: "lien|lien interlangue|ill|lien-",
+        around("« ", " »"): "citation|cita|cit|citation étrangère|guillemets|«|quote",
+        quotation: "citation bloc|bloc citation|vers|début citation bloc",
+        _titled("no"): "n°|numéro|no",
+        _titled("nos"): "n°s|nos",
+        _titled("p."): "p.|page|pp.",
+        **{_titled(shown): shown.lower() for shown in ("vol.", "t.", "chap.", "fig.", "art.", "col.", "M.", "MM.")},
+        **{_titled(shown): shown.lower() for shown in ("Mme", "Mmes", "Mlle", "Dr", "Pr", "Me", "Mgr", "St", "Ste")},
+        **{constant(shown): shown for shown in ("er", "re", "ère", "e", "es", "nd", "nde", "ème", "ers", "res")},
+        constant("av. J.-C."): "av jc|avjc|-jc",
+        constant("apr. J.-C."): "ap jc|apjc",
+        constant("\u2011"): "-|tiret",
+        constant(" »"): "»|fin citation",
+        _hours: "heure|durée|unité de temps",
+        second: "langue|lang",
+        first: "petite capitale|pc|sc|abréviation|abr|abréviation discrète|abd|exp|ind|souverain|japonais|incise|"
+               "référence nécessaire|refnec|référence souhaitée|référence insuffisante|refins|passage évasif|qui|quoi|"
+               "précision nécessaire|pertinence détail|passage non neutre|formule|surligner|rouge|terme défini|terme",
+    }),
+    "de": _rules(".,", names={
+        _grouped(".,"): "formatnum|formatzahl|zahl|nts",
+        lambda positional, _named: f"„{positional[0]}“" if positional else '"': '"|„|zitat im text',
+        quotation: "zitat|zitat-en|zitat-fr|zitat-la|zitat-it|zitat-es|blockzitat",
+        _date(_GERMAN, "."): "datum|julgregdatum|geburtsdatum|todesdatum",
+        lambda positional, _named: f"{Expansions.grouped(positional[0], '.,')} m" if positional else "": "höhe",
+        _titled("§"): "§",
+        _titled("Art."): "art.",
+        _titled("Nr."): "nr.|nr",
+        _titled("S."): "s.|s",
+        fraction: "bruch",
+        constant("ʻ"): "okina",
+        first: "abk|abkürzung|tastatur|taste|person|unterstrichen|hoch|tief|sortkey",
+        last: "sortkeyname|sort",
+        **{before(f"{shown} "): f"{code}s" for shown, code in (
+            ("englisch", "en"), ("französisch", "fr"), ("lateinisch", "la"), ("spanisch", "es"), ("italienisch", "it"),
+            ("russisch", "ru"), ("polnisch", "pl"), ("tschechisch", "cs"), ("altgriechisch", "grc"),
+            ("griechisch", "el"), ("japanisch", "ja"), ("arabisch", "ar"), ("hebräisch", "he"), ("türkisch", "tr"),
+            ("ungarisch", "hu"), ("niederländisch", "nl"), ("schwedisch", "sv"), ("portugiesisch", "pt"),
+            ("dänisch", "da"), ("norwegisch", "no"), ("rumänisch", "ro"), ("persisch", "fa"),
+        )},
+    }),
+    "zh": _rules(",.", names={
+        first: "link-en|link-ja|link-de|link-fr|link-ru|link-es|link-it|link-ko|le|lj|僻字|專名|书名|書名|"
+               "internal link helper/en",
+        nth(2): "tsl|translink",
+    }),
+    **dict.fromkeys(("ja", "ko", "he"), _rules(",.")),
+    **dict.fromkeys(("es", "it", "pt", "nl", "da", "id", "tr", "el", "ro", "hr", "sr", "sl"), _rules(".,")),
+    **dict.fromkeys(("sv", "nb", "no", "fi", "pl", "cs", "sk", "hu", "ru", "uk", "bg"), _rules("\xa0,")),
+}  # fmt: skip
+
+
+def expansions(language: str) -> Expansions:
+    """Return the templates of a wiki, given the code of its language; for an unknown one, the English ones."""
+    return _RULES.get(language, _UNKNOWN)

@@ -8,6 +8,7 @@ import lzma
 import tarfile
 
 from themescope.core.readers import REGISTRY, formats
+from themescope.core.types import SILENT
 
 PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
@@ -116,3 +117,20 @@ def archive(files, form=tarfile.DEFAULT_FORMAT):
             member.size = len(text.encode())
             tar.addfile(member, io.BytesIO(text.encode()))
     return data.getvalue()
+
+
+def read(path, **options):
+    """Return the articles of a file and the account of its reader."""
+    reader = REGISTRY.build(formats.detect(path), options)
+    return list(reader.read(path, SILENT)), reader.account
+
+
+def listed(account, reason):
+    return [entry.text for entry in account.entries if entry.reason == reason]
+
+
+def turns(article):
+    """Return (speaker, time, text) of every paragraph."""
+    said = [p.text for s in article.sections for p in s.paragraphs]
+    columns = [article.sentence_values.get(name, [None] * len(said)) for name in ("speaker", "time")]
+    return list(zip(*columns, said, strict=True))

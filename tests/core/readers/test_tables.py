@@ -87,6 +87,7 @@ WRITTEN = {
     ),
     "JSON array": ("a.json", '[{"id": 1, "text": "The bus is late."},\n {"id": 2, "text": "Full."}]', "id|text", 2),
     "JSON object": ("a.json", '{"made": "x", "rows": [{"text": "The bus is late."}]}', "text", 1),
+    "JSON text": ("a.json", '"The bus is late."', "sentence", 1),
 }
 
 
