@@ -18,19 +18,10 @@ from themescope.webapp.shared.pages import PageCard
 
 # A local file: Streamlit fetches an icon that is given by its name from a foreign host.
 _ICON = str(ASSETS / "icon.svg")
-_HOME = "home"
 
 st.set_page_config(page_title="Themescope", page_icon=_ICON, layout="wide", initial_sidebar_state="auto")
 st.logo(_ICON, size="large")
 st.html(ASSETS / "style.css")
-
-
-def _current_actor() -> Actor | ThemescopeError | None:
-    """Return the person with the role that counts now; None if they must sign in first; or the error."""
-    try:
-        return None if people.sign_in_required() and people.signed_in_person() is None else people.current_actor()
-    except ThemescopeError as error:
-        return error
 
 
 def _offered(actor: Actor | ThemescopeError | None) -> dict[str, tuple[PageCard, StreamlitPage]]:
@@ -38,14 +29,19 @@ def _offered(actor: Actor | ThemescopeError | None) -> dict[str, tuple[PageCard,
     offered = {}
     for card in REGISTRY:
         if card.right is Right.LOOK or actor is None or (isinstance(actor, Actor) and actor.may(card.right)):
-            path = "" if card.id == _HOME else card.id
+            path = "" if card.id == "home" else card.id
             page = st.Page(card.script, title=card.title, icon=card.icon, url_path=path, default=not path)
             offered[card.id] = (card, page)
     return offered
 
 
 def _run() -> None:
-    actor = _current_actor()
+    actor: Actor | ThemescopeError | None
+    try:  # None for somebody who must sign in first
+        away = people.sign_in_required() and people.signed_in_person() is None
+        actor = None if away else people.current_actor()
+    except ThemescopeError as error:
+        actor = error
     offered = _offered(actor)
     # Hidden: the frame draws the links, which keep the project, and fewer than there are pages.
     page = st.navigation([one for _, one in offered.values()], position="hidden")

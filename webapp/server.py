@@ -22,21 +22,15 @@ from themescope.jobs.common import logs
 from themescope.jobs.services import search
 from themescope.webapp import features
 
-_START_S = 30.0
-_ARENA_MAX = -8
-"""M_ARENA_MAX of ``mallopt`` in malloc.h."""
-LOOPBACK_ADDRESS = "127.0.0.1"
-_LIBRARIES = ("PIL.Image", "pandas.io.formats.style", "scipy.optimize", "scipy.stats")
-
 
 def preload() -> None:
     """Import what pages need and open the store in advance, which takes seconds on a small machine."""
-    for library in _LIBRARIES:
+    for library in ("PIL.Image", "pandas.io.formats.style", "scipy.optimize", "scipy.stats"):
         importlib.import_module(library)
     # Wait until Streamlit runs; it warns about every cache that is created before.
     from streamlit import runtime
 
-    until = time.monotonic() + _START_S
+    until = time.monotonic() + 30
     while not runtime.exists() and time.monotonic() < until:
         time.sleep(0.02)
     # Import the modules of all pages, except their scripts: importing a script would draw the page.
@@ -60,15 +54,6 @@ def preload() -> None:
     gc.freeze()
 
 
-def _limit_arenas() -> None:
-    """Let all threads of this process allocate from two arenas of memory, where the C library is that of GNU.
-
-    Each page runs in a thread of its own, and by default up to eight arenas for each core keep what these have freed.
-    """
-    with suppress(AttributeError, OSError, TypeError):  # other C libraries, and Windows
-        ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
-
-
 def main() -> None:
     """Serve the pages with the flags of the command line, as ``streamlit run`` does."""
     from streamlit.web import cli
@@ -80,7 +65,10 @@ def main() -> None:
     logs.set_up("web", settings.log_format if settings else "text")
     # The application needs it. If two threads import pandas at the same time, one may find it half initialised.
     importlib.import_module("themescope.webapp.routes.sign_in")
-    _limit_arenas()
+    # Two arenas of memory for all threads (M_ARENA_MAX of malloc.h), where the C library is that of GNU: each page runs
+    # in a thread of its own, and by default up to eight arenas for each core keep what these have freed.
+    with suppress(AttributeError, OSError, TypeError):  # other C libraries, and Windows
+        ctypes.CDLL(None).mallopt(-8, 2)
     # Without it, uvicorn would believe any process of this machine what it says about the address of a client.
     os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
     search.keep_models_apart()
@@ -108,7 +96,7 @@ def _host_flags(flags: list[str]) -> list[str]:
     from themescope.webapp.routes.middleware import allowed_hosts
 
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--server.address", dest="address", default=LOOPBACK_ADDRESS)
+    parser.add_argument("--server.address", dest="address", default="127.0.0.1")
     address = parser.parse_known_args(flags)[0].address
     hosts = ["*"] if address in ("", "0.0.0.0", "::") else allowed_hosts(address)
     return [part for host in hosts for part in ("--server.allowedHosts", host)]

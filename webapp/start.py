@@ -67,10 +67,7 @@ def free_port(address: str, first: int) -> int:
 def prepare(address: str, demo: bool) -> Path:
     """Bring the store up to date, queue the demo if it is empty, and return the data folder.
 
-    Raises
-    ------
-    ConfigError
-        If sign-in is required and no admin can sign in.
+    Raises ``ConfigError`` if sign-in is required and no admin can sign in.
     """
     from themescope.db.settings import Settings, is_loopback
     from themescope.db.store import Store

@@ -187,7 +187,7 @@ def acted(analysis: compare_queries.Analysis, monkeypatch: pytest.MonkeyPatch, *
     """What the session holds after an action on a card."""
     session: dict[str, Any] = {"themes_cards": {"act": {"digest": "th1", "place": 1, "value": "", **event}}}
     monkeypatch.setattr("themescope.webapp.features.themes.results.st.session_state", session)
-    monkeypatch.setattr(results, "write_parameter", lambda name, values: None)
+    monkeypatch.setattr("themescope.webapp.shared.navigation.write_parameter", lambda name, values: None)
     results._act(analysis)
     return session
 

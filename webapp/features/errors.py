@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -20,7 +21,6 @@ from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.text import count
 
-_USUAL = 50
 Source = tuple[RunRecord, str, Callable[[str], str]]
 """Run with failures, where the model failed, and the link to a triplet by its id or to an article by its title."""
 
@@ -70,18 +70,13 @@ def _causes(coding: Partition | None, failures: int) -> None:
         named = code_clusters(coding)
         rows = sorted(((n, named[code].name) for code, n in code_sizes(coding).items() if n), reverse=True)
         share = st.column_config.ProgressColumn(format="percent", help="Of the failures that you coded.")
-        columns = {
-            "Cause": [name for _, name in rows],
-            "Failures": [n for n, _ in rows],
-            "Share": [n / coded for n, _ in rows],
-        }
-        draw_table(columns, column_config={"Share": share})
+        causes = [{"Cause": name, "Failures": n, "Share": n / coded} for n, name in rows]
+        draw_table(causes, column_config={"Share": share})
     else:
         st.caption("Code them by what went wrong: the causes and their shares will be listed here.")
 
 
 def _steps(corpus: CorpusRecord) -> list[Stage]:
-    """Return the steps of a project without collected failures."""
     evaluated, compared = bool(_sets(corpus) or _clusterings(corpus)), len(labellings(corpus.id)) > 1
     collect = "A random sample, or those that you meet: O in Triplets and Code, “Collect as errors” elsewhere."
     first = (
@@ -113,7 +108,7 @@ def _sample(corpus: CorpusRecord) -> None:
         return
     most = min(len(found.ids), service.MOST_DRAWN)
     left, right = st.columns(2)
-    size = int(left.number_input("Number of failures", 1, most, min(_USUAL, most), key=f"errors_size_{run.id}"))
+    size = int(left.number_input("Number of failures", 1, most, min(50, most), key=f"errors_size_{run.id}"))
     seed = int(right.number_input("Seed", 0, 2**31 - 1, 0, key="errors_seed", help="The same seed draws the same."))
     if st.button(f"Draw {size} of {len(found.ids):,}", icon=":material/casino:", key="errors_drawn"):
         about = corpus.id, found, size, seed, current_person(), link
@@ -125,27 +120,26 @@ def _sample(corpus: CorpusRecord) -> None:
 
 def _sets(corpus: CorpusRecord) -> list[Source]:
     """Return the evaluations of models on the triplet sets of a project."""
-
-    def link_of(name: str) -> Callable[[str], str]:
-        return lambda id: f"triplets?{urlencode({'triplets_set': name, 'triplets_triplet': id})}"
-
     return [
-        (e.run, f"{e.model_name} on {chosen.name} ({e.split.value})", link_of(chosen.name))
+        (
+            e.run,
+            f"{e.model_name} on {chosen.name} ({e.split.value})",
+            partial(_link, "triplets", {"triplets_set": chosen.name}, "triplets_triplet"),
+        )
         for chosen in queries.triplet_sets_to_read(corpus.id)
         for e in triplet_queries.evaluations(chosen)
     ]
 
 
+def _link(page: str, view: dict[str, str], key: str, shown: str) -> str:
+    return f"{page}?{urlencode({**view, key: shown})}"
+
+
 def _clusterings(corpus: CorpusRecord) -> list[Source]:
     """Return the clusterings by models of the benchmarks of a project, newest first."""
-    models = {model.id: model for model in queries.models()}
-
-    def link_of(name: str) -> Callable[[str], str]:
-        view = {"compare_tab": "Pair", "compare_left": "Sections", "compare_right": name}
-        return lambda title: f"compare?{urlencode({**view, 'compare_article': title})}"
-
+    models, view = {model.id: model for model in queries.models()}, {"compare_tab": "Pair", "compare_left": "Sections"}
     return [
-        (run, name, link_of(name))
+        (run, name, partial(_link, "compare", view | {"compare_right": name}, "compare_article"))
         for benchmark in queries.clustered_benchmarks(corpus.id)
         for run in queries.clusterings(benchmark.id)
         if run.model_id in models

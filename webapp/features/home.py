@@ -18,7 +18,6 @@ from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import may, polled
 from themescope.webapp.shared.text import ago, count, plain
 
-_POLL_S = 2.0
 _MOST = 12
 """Projects that are listed at first."""
 _ALL = "home_all"
@@ -35,6 +34,7 @@ def box(known: Sequence[CorpusRecord]) -> None:
     """Draw the box that takes pasted texts and files of any kind, and the demo."""
     if closed("Adding texts"):
         return
+    store = queries.store()
     with st.container(border=True):
         left, right = st.columns(2, gap="medium")
         text = left.text_area(
@@ -47,7 +47,14 @@ def box(known: Sequence[CorpusRecord]) -> None:
         )  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="center"):
             clicked = st.button("Find themes", type="primary", icon=":material/category:")
-            _demo(any(corpus.name == installation.CORPUS for corpus in known))
+            if any(corpus.name == installation.CORPUS for corpus in known):
+                page_link("map", "Open the demo", view={"corpus": installation.CORPUS}, key="home-demo")
+            elif installation.CORPUS in pipeline.working(store):
+                page_link("jobs", "The demo is being built", icon=":material/autorenew:")
+            elif st.button("Build the demo", icon=":material/play_arrow:") and follow(
+                lambda: installation.seed_demo(store) or installation.import_sample(store)
+            ):
+                st.rerun()
     if files:
         forms.hand_over(files)
         switch_page("import")
@@ -57,19 +64,6 @@ def box(known: Sequence[CorpusRecord]) -> None:
     elif clicked:
         forms.hand_over([forms.Pasted(lines)])
         switch_page("import")
-
-
-def _demo(built: bool) -> None:
-    """Draw the link to the demo, or the button that builds it, in an empty store with what compares models."""
-    store = queries.store()
-    if built:
-        page_link("map", "Open the demo", view={"corpus": installation.CORPUS}, key="home-demo")
-    elif installation.CORPUS in pipeline.working(store):
-        page_link("jobs", "The demo is being built", icon=":material/autorenew:")
-    elif st.button("Build the demo", icon=":material/play_arrow:") and follow(
-        lambda: installation.seed_demo(store) or installation.import_sample(store)
-    ):
-        st.rerun()
 
 
 def listed(found: Sequence[CorpusRecord]) -> None:
@@ -94,15 +88,9 @@ def listed(found: Sequence[CorpusRecord]) -> None:
 
 
 def _menu(corpus: CorpusRecord) -> None:
-    """Draw the menu of a project."""
     report, rename, delete = "Import report", "Rename …", "Delete …"
-    chosen = st.menu_button(
-        "⋯",
-        [report, rename, delete],
-        key=f"home-menu-{corpus.id}",
-        type="tertiary",
-        help=f"More about {plain(corpus.name)}",
-    )
+    key, about = f"home-menu-{corpus.id}", f"More about {plain(corpus.name)}"
+    chosen = st.menu_button("⋯", [report, rename, delete], key=key, type="tertiary", help=about)
     if chosen == report:
         switch_page("texts", {"corpus": corpus.name, "view": report})
     elif chosen == rename:
@@ -114,7 +102,7 @@ def _menu(corpus: CorpusRecord) -> None:
 known = queries.fingerprint()
 
 
-@polled(_POLL_S)
+@polled(2.0)
 def changes() -> None:
     """Rerun the page when projects, results or jobs have changed; say if no worker is running."""
     if queries.fingerprint() != known:

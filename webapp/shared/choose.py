@@ -30,6 +30,7 @@ from themescope.webapp.shared.navigation import (
     offered,
     open_project,
     page_link,
+    set_parameter,
     switch_page,
     write_parameter,
 )
@@ -61,8 +62,7 @@ def menu(options: Sequence[str], param: str, help: str, before: str = "", also: 
     def choose() -> None:
         chosen = st.session_state[f"{param}_menu"]
         for key, value in also.get(chosen, {param: "" if chosen == options[0] else chosen}).items():
-            st.session_state[key] = value
-            write_parameter(key, [value] if value else [])
+            set_parameter(key, value)
 
     label = " · ".join(filter(None, (before, current)))
     st.menu_button(plain(label), [*options, *also], key=f"{param}_menu", on_click=choose, help=help, format_func=plain)
@@ -135,8 +135,7 @@ def clickable(
     table = f"table-{param}-{hash(tuple(names[row] for row in rows))}"
 
     def choose(row: int) -> None:
-        st.session_state[param] = names[rows[row]]
-        write_parameter(param, [names[rows[row]]])
+        set_parameter(param, names[rows[row]])
 
     clickable_table(
         frame.iloc[rows],

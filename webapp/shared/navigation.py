@@ -250,6 +250,12 @@ def write_parameter(name: str, values: Sequence[str]) -> None:
         return
 
 
+def set_parameter(name: str, value: str) -> None:
+    """Set a URL key of the open page, in the session and in the address; "" for its default; for callbacks."""
+    st.session_state[name] = value
+    write_parameter(name, [value] if value else [])
+
+
 _NAME, _LONG = "view-name", 60
 
 

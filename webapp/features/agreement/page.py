@@ -106,9 +106,6 @@ def _chosen(scope: TextScope, left_out: Mapping[str, str]) -> list[str]:
     return st.multiselect("Codings", names, help="The codings to compare.", key=key)
 
 
-# --- codes ------------------------------------------------------------------------------------------------------------
-
-
 def _codes(found: CodingAgreement, people: Sequence[Rater], which: str) -> None:
     data = "sets of codes, with the MASI distance" if found.several else "nominal data"
     what = "sets of codes" if found.several else "codes"
@@ -120,8 +117,7 @@ def _codes(found: CodingAgreement, people: Sequence[Rater], which: str) -> None:
         equal = "–" if np.isnan(found.observed) else f"{found.observed:.0%}"
         st.metric("Equal", equal, border=True, height="stretch")
         st.metric("Units", f"{found.sentences:,}", border=True, height="stretch")
-    undefined = found.alpha.undefined or found.kappa.undefined
-    if undefined:
+    if undefined := found.alpha.undefined or found.kappa.undefined:
         st.caption(f"Undefined because {undefined}.{_more(which)}")
         return
     st.markdown(_verdict(found))
@@ -184,9 +180,6 @@ def _more(which: str) -> str:
     return "" if which == ALL else f" Choose “{ALL}” under *Options* to count what nobody has changed, too."
 
 
-# --- disagreements ----------------------------------------------------------------------------------------------------
-
-
 def _disagreements(scope: TextScope, found: LabellingGroup, result: Adjudication, which: str) -> None:
     order = np.lexsort((np.arange(len(result.differ)), -result.dispute))
     order = order[result.differ[order]]
@@ -207,11 +200,9 @@ def _disagreements(scope: TextScope, found: LabellingGroup, result: Adjudication
             f"{result.names.get(int(label), f'group {label + 1}')} ({score(float(p))})" if label >= 0 else "–"
             for label, p in zip(result.labels[listed], result.certainty[listed], strict=True)
         ]
-    help = (
-        "With the probability that it is right, by the reliability of the people who gave it and how frequent it is."
-        if of_codes
-        else "With the mean probability of belonging together with the other units of that group."
-    )
+    by = "by the reliability of the people who gave it and how frequent it is"
+    help = "With the mean probability of belonging together with the other units of that group."
+    help = f"With the probability that it is right, {by}." if of_codes else help
     config = {"Unit": st.column_config.TextColumn(width=430), "Most probable": st.column_config.TextColumn(help=help)}
     draw_table(columns, height=min(360, 38 + 35 * len(listed)), column_config=config)
     shown = f"The {_LISTED} most uncertain." if len(order) > _LISTED else "The most uncertain come first."
@@ -230,15 +221,9 @@ def _settle(scope: TextScope, found: LabellingGroup, which: str, label: str) -> 
         return
     of = [rater.labelling for rater in found.people if rater.labelling is not None]
     known = {record.name for record in of}
-    made = next(
-        (
-            record
-            for record in compare_queries.labellings(scope.corpus_id)
-            if record.kind is Sharing.GOLD and {*record.origin.get("of", ())} == known
-            and record.article_id == scope.article_id
-        ),
-        None,
-    )  # fmt: skip
+    golds = [one for one in compare_queries.labellings(scope.corpus_id) if one.kind is Sharing.GOLD]
+    here = [one for one in golds if one.article_id == scope.article_id]
+    made = next((one for one in here if {*one.origin.get("of", ())} == known), None)
     if made is None:
         name = f"{scope.name.removeprefix(compare_queries.TASK)} gold"[:180]
         new = NewLabelling(scope.corpus_id, name, current_person(), Sharing.GOLD, False, scope.article_id)
@@ -246,9 +231,6 @@ def _settle(scope: TextScope, found: LabellingGroup, which: str, label: str) -> 
         made = attempt(lambda: starts.begin(queries.store(), new, begin))
     if made is not None:
         switch_page("code", compare_queries.unit_view(made.name))
-
-
-# --- reliability ------------------------------------------------------------------------------------------------------
 
 
 def _reliabilities(found: LabellingGroup, model: RaterModel | CodeModel) -> None:
@@ -274,11 +256,10 @@ def _reliabilities(found: LabellingGroup, model: RaterModel | CodeModel) -> None
              "Remark": f"undefined because {one.undefined}" if one.undefined else ""}
             for rater, one in zip(found.people, model.reliabilities, strict=False)
         ]  # fmt: skip
-        rates = (score(float(values[0])) for values in (model.rates.sensitivity, model.rates.specificity))
+        sensitivity, specificity = score(float(model.rates.sensitivity[0])), score(float(model.rates.specificity[0]))
         about = (
-            "Until then all people are taken to be equally reliable, with sensitivity {} and specificity {}.".format(
-                *rates
-            )
+            f"Until then all people are taken to be equally reliable, with sensitivity {sensitivity} and specificity "
+            f"{specificity}."
             if model.equal
             else "Sensitivity and specificity are the probabilities of putting together what belongs together, and "
             "apart what does not, by a model of judgements on pairs of units of the same text (Dawid and Skene 1979), "
@@ -287,8 +268,6 @@ def _reliabilities(found: LabellingGroup, model: RaterModel | CodeModel) -> None
     draw_table(rows)
     st.caption(about + gold)
 
-
-# --- pairs ------------------------------------------------------------------------------------------------------------
 
 _HEADER = ("First", "Second", "Units", "ARI", "AMI", "Remark")
 
@@ -348,9 +327,6 @@ def _collect(scope: TextScope, found: LabellingGroup, first: Rater, second: Rate
         )  # fmt: skip
 
 
-# --- may the machine replace a person ---------------------------------------------------------------------------------
-
-_TESTED = ("Person", "Units", "Machine as close", "Person as close", "p", "Corrected p", "Machine wins")
 _VERDICTS = {
     Decision.PASSED: (":material/check:", "Passed: it wins against at least half of the people."),
     Decision.FAILED: (":material/close:", "Failed: it wins against fewer than half of the people."),
@@ -394,7 +370,8 @@ def _replacement(found: LabellingGroup, machines: Sequence[Coder]) -> None:
         )
         for one in result.people
     ]  # fmt: skip
-    draw_table(pd.DataFrame(rows, columns=list(_TESTED)))
+    titles = ["Person", "Units", "Machine as close", "Person as close", "p", "Corrected p", "Machine wins"]
+    draw_table(pd.DataFrame(rows, columns=titles))
     abstained = int(machine.abstained.sum())
     without = f" It agrees with nobody on the {count(abstained, 'unit')} that it gave no code." if abstained else ""
     two = " Of two people, each is compared with one only; the authors ask for three." if len(people) < 3 else ""

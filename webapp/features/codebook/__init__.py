@@ -2,8 +2,6 @@
 
 from themescope.webapp.shared.pages import PageKeys
 
-# URL keys of the Codebook page
-
 CODES, VERSIONS, FILES, GOLD = "Codes", "Versions", "Files", "Gold units"
 """The codes, and what the menu opens in their place."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from uuid import uuid4
 
 import pandas as pd
@@ -17,11 +17,9 @@ from themescope.core.labelling.codebook import entries as book_entries
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import (
     NAME_LIMIT,
-    SENTENCES,
     TEXTS,
     Code,
     CodebookEntry,
-    Difference,
     Version,
     codes,
     differences,
@@ -76,15 +74,6 @@ class CodebookState:
         role = queries.read(lambda r: r.people.role(self.session.person))
         return not self.record.editable_by(self.session.person, role)
 
-    @property
-    def sizes(self) -> dict[int, int]:
-        """Number of units with each code."""
-        return code_sizes(self.partition)
-
-    def texts(self, ids: Iterable[int]) -> dict[int, str]:
-        """Return sentences by id."""
-        return compare_queries.sentence_texts(list(ids))
-
     def apply(self, make: Callable[[Partition], Operation]) -> Step | None:
         """Make a change and save it; for callbacks, nothing is raised.
 
@@ -132,12 +121,7 @@ def codebook_state(record: LabellingRecord) -> CodebookState:
     return held
 
 
-# --- entries ----------------------------------------------------------------------------------------------------------
-
-
 _AT_ONCE, NEW_CODE = 30, 0
-_INDENT = 36
-"""Indent of sub-themes in pixels."""
 
 
 def show(state: CodebookState) -> None:
@@ -150,7 +134,7 @@ def show(state: CodebookState) -> None:
     if not listed:
         nothing("No codes yet.", "A code has a name, a definition, and rules for what belongs to it and what does not.")
     search = str(st.session_state.get(SEARCH, ""))
-    texts = state.texts({id for code in listed for id in _sentences(code)})
+    texts = compare_queries.sentence_texts([id for code in listed for id in _sentences(code)])
     found = [code for code in listed if _matches(code, search, texts)]
     if listed and not found:
         nothing("No matching codes.", "Clear the search to see all of them.")
@@ -176,7 +160,7 @@ def show_gold(state: CodebookState) -> None:
         for id in entry_of(partition, number).examples
         if id not in known and int(partition.numbers[partition.rows([id])[0]]) == number
     ]
-    texts, may_edit = state.texts(known), not state.read_only
+    texts, may_edit = compare_queries.sentence_texts([*known]), not state.read_only
 
     def change(make: Callable[[Partition], Operation]) -> None:
         state.apply(make)
@@ -250,7 +234,7 @@ def first_code() -> None:
         return
 
     def save(name: str, entry: CodebookEntry) -> bool:
-        new = NewLabelling(corpus.id, f"{corpus.name} · codebook"[:_NAME], person)
+        new = NewLabelling(corpus.id, f"{corpus.name} · codebook"[:180], person)
         record = attempt(lambda: starts.begin(queries.store(), new, starts.from_nothing))
         if record is None or codebook_state(record).apply(lambda p: _created(p, 1, name, entry)) is None:
             return False
@@ -283,22 +267,17 @@ def _code(state: CodebookState, code: Code, texts: dict[int, str], may_edit: boo
     editing = st.session_state.get(EDIT) == (state.record.id, number)
     with st.container(horizontal=True, gap=None, key=f"item-code-{number}"):
         if code.cluster.parent is not None:
-            st.space(_INDENT)
+            st.space(36)  # pixels
         # Codes without an entry are lines of a list.
         with st.container(border=editing or bool(code.entry), gap="xsmall"):
-            size = state.sizes[number]
+            size = code_sizes(state.partition)[number]
             with st.container(horizontal=True, vertical_alignment="center", wrap=False):
                 st.html(title_html(code.cluster, tones(st.context.theme.type), size), width="stretch")
                 if may_edit:
-                    st.button(
-                        "Close" if editing else "Edit",
-                        icon=":material/close:" if editing else ":material/edit:",
-                        key=f"{EDIT}_{number}",
-                        type="tertiary",
-                        help=f"{'Close' if editing else 'Edit'} {plain(code.cluster.name)}",
-                        on_click=_edit,
-                        args=(state, None if editing else number),
-                    )
+                    label, opened = ("Close", None) if editing else ("Edit", number)
+                    icon, help = f":material/{label.lower()}:", f"{label} {plain(code.cluster.name)}"
+                    key, args = f"{EDIT}_{number}", (state, opened)
+                    st.button(label, key=key, icon=icon, type="tertiary", help=help, on_click=_edit, args=args)
             if editing:
                 _form(state, code)
             elif code.entry:
@@ -314,7 +293,7 @@ def _form(state: CodebookState, code: Code) -> None:
         renamed = name == code.cluster.name or state.apply(lambda p: op.rename(p, number, name)) is not None
         return renamed and (entry == code.entry or state.apply(lambda p: book.write(p, number, entry)) is not None)
 
-    if editor(_form_key(state), code, state.partition, state.texts, save):
+    if editor(_form_key(state), code, state.partition, lambda ids: compare_queries.sentence_texts([*ids]), save):
         if number != NEW_CODE:  # after a new code, the next one can be typed
             st.session_state[EDIT] = None
         st.rerun()
@@ -339,9 +318,6 @@ def _travel(state: CodebookState, move: Callable[[], None]) -> None:
 
 
 # Files and Versions tabs of the Codebook page: exports, imports, named states and what differs between them
-
-_MAX_MB = 200
-_NAME = 180
 
 
 def show_files(state: CodebookState) -> None:
@@ -368,7 +344,13 @@ def _code_import(state: CodebookState) -> None:
             return
         path = forms.keep_one("codebook_kept_codebook_code_file", file)
         account = ReadAccount()
-        found = attempt(lambda: _adoption(state, path, account))
+
+        def read() -> book.Adoption:
+            listed = codebook.read_codes(path, account)
+            find = codebook.finder(queries.store(), state.partition.ids, listed)
+            return book.adopt(state.partition, listed, find, state.session.next_number)
+
+        found = attempt(read)
         if found is None:
             return
         lost = f" · {count(found.missing, 'example')} not found in this labelling" if found.missing else ""
@@ -380,18 +362,6 @@ def _code_import(state: CodebookState) -> None:
             operation: Operation = found.operation
             state.apply(lambda p: operation)
             st.rerun()
-
-
-def _adoption(state: CodebookState, path: Path, account: ReadAccount) -> book.Adoption:
-    listed = codebook.read_codes(path, account)
-    find = codebook.finder(queries.store(), state.partition.ids, listed)
-    return book.adopt(state.partition, listed, find, state.session.next_number)
-
-
-# --- version list -----------------------------------------------------------------------------------------------------
-
-
-_NOW = "Now"
 
 
 def show_versions(state: CodebookState) -> None:
@@ -423,16 +393,13 @@ def show_versions(state: CodebookState) -> None:
 
 
 def _steps(labelling_id: int) -> dict[str, Step]:
-    def read(r: queries.Any) -> list[tuple[Step, Iterable[object]]]:
-        listed = r.label_steps.list(labelling_id, operation=OperationKind.VERSION.value)
-        return [(step, r.label_steps.change_set(step.id)) for step in listed]
-
-    found: dict[str, Step] = {}
-    for step, change_set in queries.read(read):
-        for change in change_set:
-            if isinstance(change, EntryChange) and change.kind is EntryKind.VERSION and change.new is not None:
-                found[change.key] = step
-    return found
+    with queries.store().reading() as r:
+        return {
+            change.key: step
+            for step in r.label_steps.list(labelling_id, operation=OperationKind.VERSION.value)
+            for change in r.label_steps.change_set(step.id)
+            if isinstance(change, EntryChange) and change.kind is EntryKind.VERSION and change.new is not None
+        }
 
 
 def _compare(state: CodebookState, known: Sequence[Version]) -> None:
@@ -440,15 +407,17 @@ def _compare(state: CodebookState, known: Sequence[Version]) -> None:
     listed = list(by_name)[::-1]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         old = st.selectbox("From", listed, key=f"codebook_old_{state.record.id}", width=260)
-        new = st.selectbox(
-            "To", ["", *listed], format_func=lambda name: name or _NOW, key=f"codebook_new_{state.record.id}", width=260
-        )
+        key = f"codebook_new_{state.record.id}"
+        new = st.selectbox("To", ["", *listed], format_func=lambda name: name or "Now", key=key, width=260)
     before = by_name[old if old in by_name else listed[0]]
     after = codes(state.partition) if new not in by_name else by_name[new].codes
     found = differences(before.codes, after)
-    ids = {id for code in (*before.codes, *after) for name in SENTENCES for id in getattr(code.entry, name)}
-    texts = state.texts(ids)
-    st.markdown(_summary(found))
+    texts = compare_queries.sentence_texts([id for code in (*before.codes, *after) for id in _sentences(code)])
+    kinds = Counter(one.kind for one in found)
+    said = [
+        f"{count(kinds[kind], 'code')} {kind}" for kind in ("added", "removed", "renamed", "changed") if kinds[kind]
+    ]
+    st.markdown(" · ".join(said) or "No differences.")
     for difference in found:
         with st.container(border=True):
             st.html(difference_html(difference, texts))
@@ -460,11 +429,3 @@ def _compare(state: CodebookState, known: Sequence[Version]) -> None:
     ):
         state.apply(lambda p: book.restore_version(p, before))
         st.rerun()
-
-
-def _summary(found: Sequence[Difference]) -> str:
-    if not found:
-        return "No differences."
-    kinds = [one.kind for one in found]
-    counted = {kind: kinds.count(kind) for kind in ("added", "removed", "renamed", "changed")}
-    return " · ".join(f"{count(number, 'code')} {kind}" for kind, number in counted.items() if number)

@@ -7,15 +7,8 @@ from themescope.webapp.features.codebook.entries import codebook_state
 from themescope.webapp.shared import compare_queries, projects
 from themescope.webapp.shared.choose import menu
 from themescope.webapp.shared.labelling import STYLE
-from themescope.webapp.shared.navigation import page_link, write_parameter
+from themescope.webapp.shared.navigation import page_link, set_parameter
 from themescope.webapp.shared.text import distinct
-
-
-def open_view(name: str) -> None:
-    """Open what the menu offers in place of the codes; "" for the codes."""
-    st.session_state[VIEW] = name
-    write_parameter(VIEW, [name] if name else [])
-
 
 codings = sorted(compare_queries.labellings(projects.current_id()), key=compare_queries.precedence)
 if not codings:
@@ -32,11 +25,12 @@ else:
             entries.head(state)
         chosen = st.menu_button("⋯", [*views], key=f"codebook_menu_{state.record.id}", help="More about this codebook")
     if chosen is not None:
-        open_view(chosen)
+        set_parameter(VIEW, chosen)
         st.rerun()
     if view in views:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(CODES, icon=":material/arrow_back:", type="tertiary", on_click=open_view, args=("",))
+            back = VIEW, ""
+            st.button(CODES, icon=":material/arrow_back:", type="tertiary", on_click=set_parameter, args=back)
             st.subheader(view, anchor=False)
         views[view](state)
     else:

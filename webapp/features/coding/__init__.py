@@ -1,4 +1,4 @@
-"""The Code page."""
+"""URL keys of the page Code, and the records that its session state holds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from themescope.core.labelling.changes import Kind, Step
 from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids
 from themescope.webapp.shared.pages import PageKeys
-
-# URL keys of the page Code, and the records that its session state holds
 
 HISTORY, REST, FILES, SETTINGS = "History", "Label the rest", "Files", "Settings"
 LEARN, NEW = "Learn from it", "New coding"

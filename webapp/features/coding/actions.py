@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeGuard
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -26,8 +27,8 @@ from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.partition import Partition, allows_several, code_sets, free_name
 from themescope.core.types import Ids
 from themescope.jobs.services import failures as failure_service
-from themescope.jobs.services.labelling.session import LabellingSession, place_of
-from themescope.webapp.features.coding import LABELLING
+from themescope.jobs.services.labelling.session import LabellingSession, cluster_name, place_of
+from themescope.webapp.features.coding import LABELLING, NEEDS_MODEL
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import labelling, queries
 from themescope.webapp.shared.compare_queries import CODE, SORT, TABLE
@@ -49,9 +50,6 @@ def ids_of(values: Any) -> Ids:
 
 SELECT_FIRST = "Select units first: click them, or press Space."
 UNSEEN = "Nothing was written: this is not what was shown when you pressed the key. Press it again if it fits."
-IN_LIST = "in the list"
-
-
 _CODE, _SORT, _LISTS, _EVERY = (CODE,), (SORT,), (SORT, TABLE), (CODE, SORT, TABLE)
 
 
@@ -140,23 +138,19 @@ def dispatch(state: RelabelState, message: Any, handle: Handler | None = None) -
 
 
 def _handle(state: RelabelState, action: Mapping[str, Any]) -> None:
+    """Select the units that an action names, and handle it; only a notice if they are not as they were shown."""
     handler = HANDLERS.get(str(action.get("kind")))
-    if handler is not None and _aim(state, action):
-        handler(state, action)
-
-
-def _aim(state: RelabelState, action: Mapping[str, Any]) -> bool:
-    """Select the units that an action names; False, with a notice, if they are not as the browser showed them."""
-    if "ids" not in action or "was" not in action:
-        return True
-    ids, was = ids_of(action["ids"]), action["was"]
-    shown = np.full(len(ids), was, np.int64) if is_int(was) else ids_of(was)
-    p = state.partition
-    if len(shown) != len(ids) or not np.isin(ids, p.ids).all() or (p.numbers[p.rows(ids)] != shown).any():
-        state.notice = UNSEEN
-        return False
-    state.select(ids, str(action.get("method", IN_LIST)))
-    return True
+    if handler is None:
+        return
+    if "ids" in action and "was" in action:
+        ids, was = ids_of(action["ids"]), action["was"]
+        shown = np.full(len(ids), was, np.int64) if is_int(was) else ids_of(was)
+        p = state.partition
+        if len(shown) != len(ids) or not np.isin(ids, p.ids).all() or (p.numbers[p.rows(ids)] != shown).any():
+            state.notice = UNSEEN
+            return
+        state.select(ids, str(action.get("method", "in the list")))
+    handler(state, action)
 
 
 def clusters_of_selection(state: RelabelState) -> list[int]:
@@ -164,9 +158,6 @@ def clusters_of_selection(state: RelabelState) -> list[int]:
     numbers, sets = state.partition.numbers[state.partition.rows(state.selected)], code_sets(state.partition)
     found = list(dict.fromkeys(code for n in dict.fromkeys(numbers.tolist()) for code in sorted(sets[n])))
     return found or [n for n in (state.cluster,) if n is not None and n in state.partition.clusters]
-
-
-# ---------------------------------------------------------------- handlers
 
 
 def _on_selection(act: Callable[[RelabelState], object]) -> Handler:
@@ -201,18 +192,16 @@ def _assign(state: RelabelState, action: Mapping[str, Any]) -> None:
     number = action.get("cluster")
     if not is_int(number):
         return
-    several = allows_several(state.partition)
-    _on_selection(
-        lambda s: s.apply_to_selection(
-            lambda p, ids: (
-                coding.toggle_code(p, ids, number, s.session.next_number) if several else op.assign(p, ids, number)
-            )
-        )
-    )(state, action)
+
+    def place(p: Partition, ids: Ids) -> op.Operation:
+        several = allows_several(p)
+        return coding.toggle_code(p, ids, number, state.session.next_number) if several else op.assign(p, ids, number)
+
+    _on_selection(lambda state: state.apply_to_selection(place))(state, action)
 
 
 def _create(state: RelabelState, action: Mapping[str, Any]) -> None:
-    name = state.suggested_name(state.targets) if len(state.selected) else "New code"
+    name = (cluster_name(state.session.texts, state.targets) if len(state.selected) else "") or "New code"
     known = set(state.partition.clusters)
     state.apply_to_selection(lambda p, ids: coding.create_code(p, state.session.next_number, free_name(p, name), ids))
     state.created = max(set(state.partition.clusters) - known, default=None)
@@ -293,11 +282,15 @@ def _collect(state: RelabelState) -> None:
     source = f"coding {state.record.name}"
     about = (failure_service.SENTENCE, source, placed, f"code?{urlencode({LABELLING: state.record.name})}")
     models = (name,) if name else ()
-    labelling.collect(
-        state.record.corpus_id,
-        source,
-        lambda: failure_service.sentences(queries.store(), list(placed), *about, models, of_people=True),
-    )
+    collect = partial(failure_service.sentences, queries.store(), list(placed), *about, models, of_people=True)
+    labelling.collect(state.record.corpus_id, source, collect)
+
+
+def _similar(state: RelabelState) -> None:
+    if state.model_id is None:
+        state.notice = NEEDS_MODEL
+    else:
+        state.similar_to = int(state.selected[0])
 
 
 def _open(state: RelabelState, action: Mapping[str, Any]) -> None:
@@ -339,7 +332,7 @@ HANDLERS: dict[str, Handler] = {
             lambda p, ids: codebook.choose_training(p, (uuid4().hex for _ in ids), ids.tolist()), keep_selection=True
         )
     ),
-    "similar": _on_selection(lambda state: state.show_similar(int(state.selected[0]))),
+    "similar": _on_selection(_similar),
     "codebook": _opens("codebook", clusters=1),
     "merge": _opens("merge", clusters=2),
     "delete": _opens("delete", clusters=1),

@@ -31,8 +31,8 @@ from themescope.webapp.shared.labelling import editor
 from themescope.webapp.shared.text import count, plain, shorten
 
 
-def edit_entry(state: RelabelState) -> None:
-    """Draw the form of the entry of a cluster."""
+def edit_entry(state: RelabelState) -> bool:
+    """Draw the form of the entry of a cluster; return whether the dialog is done, as the others."""
     number = choose_cluster(state, "codebook")
     code = Code(state.partition.clusters[number], entry_of(state.partition, number))
     texts = state.session.texts
@@ -44,23 +44,19 @@ def edit_entry(state: RelabelState) -> None:
             state.apply(lambda p: codebook.write(p, number, entry), keep_selection=True)
         return True  # what was refused is kept by the state, which shows it above the sentences
 
-    if editor(CODEBOOK, code, state.partition, lambda ids: {id: texts[id] for id in ids}, save):
-        state.dialog = ""
-        st.rerun()
+    return editor(CODEBOOK, code, state.partition, lambda ids: {id: texts[id] for id in ids}, save)
 
 
 # --- dialogs ----------------------------------------------------------------------------------------------------------
 
 
-_MAX_REASON = 500
 CHOSEN, SIMILAR = "Chosen codes", "Suggested groups"
 _NEW = 0
-_MAX_NAME = 60
 _IN_A_THEME, _FEWEST = 3, 3
 """Mean number of clusters of a theme at first, and number of clusters from which groups are suggested."""
 
 
-def _note(state: RelabelState) -> None:
+def _note(state: RelabelState) -> bool:
     known = {state.partition.notes.get(int(i), "") for i in state.selected}
     text = st.text_area(
         f"Note on {count(len(state.selected), 'unit')}",
@@ -68,62 +64,55 @@ def _note(state: RelabelState) -> None:
         max_chars=NOTE_LIMIT,
         placeholder="Why it belongs there, or why that is hard to decide. Leave empty to remove the note.",
     )
-    if st.button("Save note", type="primary", icon=":material/save:"):
+    done = st.button("Save note", type="primary", icon=":material/save:")
+    if done:
         state.apply_to_selection(lambda p, ids: op.note(p, ids, text or ""), keep_selection=True)
-        _close(state)
+    return done
 
 
-def _merge(state: RelabelState) -> None:
+def _merge(state: RelabelState) -> bool:
     clusters, sizes = code_clusters(state.partition), code_sizes(state.partition)
 
     def label(number: int) -> str:
         return f"{clusters[number].name} ({sizes[number]:,})"
 
-    chosen = st.multiselect(
-        "Codes to merge",
-        sorted(clusters),
-        default=sorted(clusters_of_selection(state)),
-        format_func=label,
-        key=f"{DIALOG_CLUSTER}_merge",
-    )
+    key, own = f"{DIALOG_CLUSTER}_merge", sorted(clusters_of_selection(state))
+    chosen = st.multiselect("Codes to merge", sorted(clusters), default=own, format_func=label, key=key)
     if len(chosen) < 2:
         st.caption("Choose two or more. All other codes keep their names and colours.")
-        return
+        return False
     largest = max(chosen, key=lambda n: sizes[n])
     target = st.selectbox("Keep name and colour of", chosen, index=chosen.index(largest), format_func=label)
-    reason = st.text_input("Reason (optional)", max_chars=_MAX_REASON, key="code_dialog_reason")
-    if st.button("Merge codes", type="primary", icon=":material/merge:"):
+    reason = st.text_input("Reason (optional)", max_chars=500, key="code_dialog_reason")
+    done = st.button("Merge codes", type="primary", icon=":material/merge:")
+    if done:
         state.apply(lambda p: op.merge(p, chosen, target), reason or "")
-        _close(state)
+    return done
 
 
-def _delete(state: RelabelState) -> None:
+def _delete(state: RelabelState) -> bool:
     number = choose_cluster(state, "delete")
     size = len(state.partition.members(number))
     kept = code_sizes(state.partition)[number] - size
     others = f" {count(kept, 'unit')} will keep other codes." if kept else ""
     st.markdown(f"{count(size, 'unit')} will be unassigned.{others} Undo (`U`) restores the code.")
-    if st.button("Delete code", type="primary", icon=":material/delete:"):
+    done = st.button("Delete code", type="primary", icon=":material/delete:")
+    if done:
         state.apply(lambda p: op.delete(p, number))
-        _close(state)
+    return done
 
 
-def _keys(state: RelabelState) -> None:
+def _keys(state: RelabelState) -> bool:
     listed = [one for one in actions_of(state, state.surface) if one.key and one.help]
     rows = {"Key": [one.key for one in listed], "Action": [one.help for one in listed]}
     draw_table(rows, height="content", column_config={"Key": st.column_config.TextColumn(width=110)})
     st.caption("Keys are off while you type in a field.")
+    return False
 
 
-def _recluster(state: RelabelState) -> None:
-    if _recluster_part(state):
-        _close(state)
-
-
-def _group(state: RelabelState) -> None:
+def _group(state: RelabelState) -> bool:
     how = st.segmented_control("Group", [CHOSEN, SIMILAR], default=CHOSEN, key="code_grouping", required=True)
-    if _suggested_groups(state) if how == SIMILAR else _chosen_group(state):
-        _close(state)
+    return _suggested_groups(state) if how == SIMILAR else _chosen_group(state)
 
 
 def _chosen_group(state: RelabelState) -> bool:
@@ -136,9 +125,8 @@ def _chosen_group(state: RelabelState) -> bool:
     ordered = [cluster.number for cluster in coding.in_order(p)]
     chosen = st.multiselect("Codes", ordered, default=own, format_func=label, key=f"code_grouping_clusters_{own}")
     themes = [number for number in ordered if p.clusters[number].parent is None and number not in chosen]
-    theme = st.selectbox(
-        "Theme", [_NEW, *themes], format_func=lambda n: "A new theme" if n == _NEW else label(n), key="code_theme"
-    )
+    titles = {_NEW: "A new theme"} | {number: label(number) for number in themes}
+    theme = st.selectbox("Theme", list(titles), format_func=titles.__getitem__, key="code_theme")
     name = ""
     if theme == _NEW:
         suggested = free_name(p, "Theme")
@@ -170,24 +158,20 @@ def _suggested_groups(state: RelabelState) -> bool:
     number = int(st.slider("Number of themes", 2, k - 1, usual, key=f"code_groups_{k}")) if k > _FEWEST else 2
     groups = queries.suggested_groups(state, number)
     st.caption("Ward’s criterion on the centres of the codes that are in no theme. Single codes stay as they are.")
-    names = [_group_name(state, place, group, number) for place, group in enumerate(groups)]
-    if not st.button(f"Create {count(len(groups), 'theme')}", type="primary", icon=":material/account_tree:"):
-        return False
-    named = [ClusterGroup(name, group.numbers) for name, group in zip(names, groups, strict=True)]
-    state.apply(lambda p: coding.group(p, named, state.session.next_number), keep_selection=True)
-    return True
-
-
-def _group_name(state: RelabelState, place: int, group: ClusterGroup, number: int) -> str:
-    sizes, known = state.partition.sizes(), state.partition.clusters
-    with st.container(border=True):
-        title = f"Theme {place + 1} · {count(len(group.numbers), 'code')}"
-        key = f"code_groups_{state.session.snapshot.step}_{number}_{place}"
-        name = st.text_input(title, value=group.name, max_chars=NAME_LIMIT, key=key) or group.name
-        with st.container(gap="xxsmall"):
-            for n in group.numbers:
-                st.text(f"· {shorten(known[n].name, _MAX_NAME)} ({count(sizes[n], 'unit')})")
-    return name
+    named, sizes, known = list[ClusterGroup](), state.partition.sizes(), state.partition.clusters
+    for place, group in enumerate(groups):
+        with st.container(border=True):
+            title = f"Theme {place + 1} · {count(len(group.numbers), 'code')}"
+            key = f"code_groups_{state.session.snapshot.step}_{number}_{place}"
+            name = st.text_input(title, value=group.name, max_chars=NAME_LIMIT, key=key) or group.name
+            named.append(ClusterGroup(name, group.numbers))
+            with st.container(gap="xxsmall"):
+                for n in group.numbers:
+                    st.text(f"· {shorten(known[n].name, 60)} ({count(sizes[n], 'unit')})")
+    done = st.button(f"Create {count(len(groups), 'theme')}", type="primary", icon=":material/account_tree:")
+    if done:
+        state.apply(lambda p: coding.group(p, named, state.session.next_number), keep_selection=True)
+    return done
 
 
 # --- re-clustering ----------------------------------------------------------------------------------------------------
@@ -200,18 +184,13 @@ _EXAMPLES, _MAX_TEXT, _MOST_PARTS = 4, 160, 60
 def choose_cluster(state: RelabelState, dialog: str) -> int:
     """Draw the choice of one cluster, by default that of the selection; return its number."""
     known, sizes = code_clusters(state.partition), code_sizes(state.partition)
-    numbers, own = sorted(known), clusters_of_selection(state)
-    return st.selectbox(
-        "Code",
-        numbers,
-        index=numbers.index(own[0]) if own else 0,
-        format_func=lambda n: f"{known[n].name} ({count(sizes[n], 'unit')})",
-        key=f"{DIALOG_CLUSTER}_{dialog}",
-    )
+    titles = {number: f"{known[number].name} ({count(sizes[number], 'unit')})" for number in sorted(known)}
+    own = clusters_of_selection(state)
+    at = [*titles].index(own[0]) if own else 0
+    return st.selectbox("Code", list(titles), at, titles.__getitem__, key=f"{DIALOG_CLUSTER}_{dialog}")
 
 
-def _recluster_part(state: RelabelState) -> bool:
-    """Draw the dialog; return whether it is done."""
+def _recluster(state: RelabelState) -> bool:
     if queries.model_of(state) is None:
         st.info(
             "The preview needs vectors. Choose a model under Settings, or make a new code of some units (N).",
@@ -265,13 +244,10 @@ def _settings(sentences: int) -> tuple[int | None, str]:
         "Number of codes", [GIVEN, AUTOMATIC], default=GIVEN, key="code_number_of_parts", required=True
     )
     most = min(_MOST_PARTS, sentences)
-    k = None
-    if how != AUTOMATIC:
-        k = int(middle.number_input("Codes", 2, most, 2, key="code_parts"))
+    k = None if how == AUTOMATIC else int(middle.number_input("Codes", 2, most, 2, key="code_parts"))
     titles = {card.id: card.title for card in clusterers()}
-    ids = list(titles)
-    place = ids.index("iclust")
-    return k, right.selectbox("Clusterer", ids, index=place, format_func=titles.__getitem__, key="code_clusterer")
+    usual = [*titles].index("iclust")
+    return k, right.selectbox("Clusterer", [*titles], usual, format_func=titles.__getitem__, key="code_clusterer")
 
 
 def _names(state: RelabelState, whole: tuple[int, ...], parts: Sequence[ClusterPart]) -> list[str]:
@@ -318,7 +294,7 @@ def _around(state: RelabelState) -> bool:
     return True
 
 
-_DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[RelabelState], None]]] = {
+_DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[RelabelState], bool]]] = {
     "keys": ("Keys", "small", _keys),
     "note": ("Note", "small", _note),
     "merge": ("Merge codes", "small", _merge),
@@ -331,11 +307,13 @@ _DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[RelabelState
 
 def show_open(state: RelabelState) -> None:
     """Draw the open dialog, if there is one; it stays open when the page behind it is redrawn."""
-    if state.dialog:
-        title, width, body = _DIALOGS[state.dialog]
-        st.dialog(title, width=width, on_dismiss=lambda: setattr(state, "dialog", ""))(body)(state)
+    if not state.dialog:
+        return
+    title, width, body = _DIALOGS[state.dialog]
 
+    def draw() -> None:
+        if body(state):
+            state.dialog = ""
+            st.rerun()
 
-def _close(state: RelabelState) -> None:
-    state.dialog = ""
-    st.rerun()
+    st.dialog(title, width=width, on_dismiss=lambda: setattr(state, "dialog", ""))(draw)()

@@ -27,10 +27,8 @@ from themescope.core.labelling.learning import Suggestions, suggest
 from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
-from themescope.jobs.services.labelling import session as assistance
 from themescope.jobs.services.labelling.session import Conflict, LabellingSession
 from themescope.webapp.features.coding import (
-    NEEDS_MODEL,
     NONE_SELECTED,
     READ_ONLY,
     Make,
@@ -160,10 +158,6 @@ class RelabelState:
         if not self.include_duplicates or not len(self.selected):
             return self.selected
         return with_duplicates(self.selected, self.session.texts)
-
-    def suggested_name(self, ids: Ids) -> str:
-        """Return a name for a new cluster made of the distinctive words of these sentences."""
-        return assistance.cluster_name(self.session.texts, ids) or "New code"
 
     # --- changes ----------------------------------------------------------------------------------------------------
 
@@ -303,13 +297,6 @@ class RelabelState:
         if model is None:
             return None
         return page_queries.similarities(model, model.digest, self.record.id, self.record.members, query)
-
-    def show_similar(self, sentence: int | None) -> None:
-        """Show the nearest neighbours of a sentence, or with None all sentences again."""
-        if sentence is not None and self.model_id is None:
-            self.notice = NEEDS_MODEL
-        else:
-            self.similar_to = sentence
 
     @property
     def suggestions(self) -> Suggestions | None:

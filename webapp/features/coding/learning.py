@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -24,7 +24,6 @@ from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.text import ago, count, plain, score, with_interval
 from themescope.webapp.shared.triplet_queries import split_count
 
-_MAX_CONTRADICTIONS = 200
 _MAX_NAME = 180
 
 
@@ -48,7 +47,10 @@ def show(record: LabellingRecord) -> None:
             icon=":material/warning:",
         )
     sets = queries.triplet_sets()
-    held_out = evaluation_sets(record.corpus_id, sets)
+    both = (Split.VALIDATION, Split.TEST)
+    usable = [s for s in sets if s.kind == "sentences" and all(split_count(s, split) for split in both)]
+    # Sets of other corpora are safe too, because the split of an article depends on its title alone.
+    held_out = sorted(usable, key=lambda s: s.corpus_id != record.corpus_id)
     _form(record, names, training, held_out)
     own = [s for s in sets if s.config.get("from") == "labels" and record.name in s.config.get("labellings", {})]
     for made in reversed(own):
@@ -57,24 +59,15 @@ def show(record: LabellingRecord) -> None:
 
 def _other_labellings(record: LabellingRecord) -> list[str]:
     """Return the names of the other labellings of the corpus that are to be used as well."""
-    if record.blind:
-        return []
-    names = [x.name for x in compare_queries.labellings(record.corpus_id) if x.id != record.id and not x.blind]
-    if not names:
-        return []
-    return st.multiselect(
-        "Also use",
-        names,
-        key=f"code_train_others_{record.id}",
-        help="Codings of the same corpus. Pairs of units on which people contradict each other are not used.",
-    )
+    known = [] if record.blind else compare_queries.labellings(record.corpus_id)
+    names = [x.name for x in known if x.id != record.id and not x.blind]
+    help = "Codings of the same corpus. Pairs of units on which people contradict each other are not used."
+    return st.multiselect("Also use", names, key=f"code_train_others_{record.id}", help=help) if names else []
 
 
 def _contradictions(found: triplets.TrainingLabels) -> None:
-    shown = found.contradictions[:_MAX_CONTRADICTIONS]
-    texts = queries.read(
-        lambda r: r.corpora.sentences_by_id(np.unique([i for c in shown for i in (c.first, c.second)]))
-    )
+    shown = found.contradictions[:200]
+    texts = queries.sentences(np.unique([i for c in shown for i in (c.first, c.second)]))
     names = [record.name for record in found.records]
     listed = f"; showing {len(shown):,}" if len(found.contradictions) > len(shown) else ""
     st.markdown(f"**{count(len(found.contradictions), 'contradiction')}** excluded from training{listed}:")
@@ -112,12 +105,8 @@ def _form(
         "triplets. Neither contains any labels.",
         placeholder="No triplet set has test triplets",
     )
-    start = st.button(
-        "Fine-tune" if base else "Make triplets",
-        icon=":material/school:" if base else ":material/change_history:",
-        disabled=not training,
-    )
-    if not start:
+    label, icon = ("Fine-tune", ":material/school:") if base else ("Make triplets", ":material/change_history:")
+    if not st.button(label, icon=icon, disabled=not training):
         return
     wanted = (name or "").strip()
     job = submit("learn-labels", {"labellings": list(labellings), "name": wanted}, f"Triplets from “{record.name}”")
@@ -133,13 +122,10 @@ def _fine_tune(record: LabellingRecord, base: ModelRecord, on: str, measure: Tri
         "validation": measure.name, "models": [base.name],
         "settings": dict(FINE_TUNING_SETTINGS),
     }  # fmt: skip
-    training = submit("train", args, f"Train {name}", after=after)
-    both = (base.name, name)
-    return (
-        training is not None
-        and triplet_queries.evaluate(measure, both, training.id)
-        and _embed(record, both, training.id)
-    )
+    training, both = submit("train", args, f"Train {name}", after=after), (base.name, name)
+    if training is None or not triplet_queries.evaluate(measure, both, training.id):
+        return False
+    return _embed(record, both, training.id)
 
 
 def _embed(record: LabellingRecord, models: Sequence[str], after: int | None = None) -> bool:
@@ -160,7 +146,8 @@ def _results(record: LabellingRecord, made: TripletSetRecord, held_out: Sequence
             f"{count(counts['placed'], 'placed unit')} of {count(len(made.config['labellings']), 'coding')}; "
             f"{count(counts['contradictions'], 'contradiction')} excluded. Created {ago(made.created)}."
         )
-        pairs = fine_tuned_models(made)
+        after = [m for m in queries.models() if m.triplet_set_id == made.id]
+        pairs = [(before, m) for m in after[::-1] for before in built_on(queries.store(), m)]
         trained = queries.read(lambda r: [j for j in r.jobs.list(kind="train") if j.args.get("triplets") == made.name])
         if trained and trained[0].status is JobStatus.FAILED:  # the newest: it says what to try
             st.error(plain(trained[0].error), icon=":material/error:")
@@ -168,13 +155,13 @@ def _results(record: LabellingRecord, made: TripletSetRecord, held_out: Sequence
             st.caption("No model has been fine-tuned on this set yet.")
         elif not held_out:
             nothing("No test triplets to evaluate on.", "Build a triplet set first.", "triplets", "Open Triplets")
-        for before, after in pairs:
-            effects = [(source, triplet_queries.effect(source, before, after)) for source in held_out]
+        for before, model in pairs:
+            effects = [(source, triplet_queries.effect(source, before, model)) for source in held_out]
             for source, effect in [pair for pair in effects if pair[1].measured is not None] or effects[:1]:
                 if effect.measured is not None:
                     st.caption(f"On the test triplets of {plain(source.name)}:")
                 triplet_queries.show_effect(source, effect, ("Before", "After"))
-            _unplaced_effect(record, before, after)
+            _unplaced_effect(record, before, model)
 
 
 def _unplaced_effect(record: LabellingRecord, before: ModelRecord, after: ModelRecord) -> None:
@@ -194,18 +181,7 @@ def _unplaced_effect(record: LabellingRecord, before: ModelRecord, after: ModelR
         )
 
 
-def evaluation_sets(corpus_id: int, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:
-    """Return the sets of sentences with validation and test triplets, those of the corpus first.
-
-    Sets of other corpora are safe too, because the split of an article depends on its title alone.
-    """
-    splits = (Split.VALIDATION, Split.TEST)
-    usable = [s for s in sets if s.kind == "sentences" and all(split_count(s, p) for p in splits)]
-    return sorted(usable, key=lambda s: s.corpus_id != corpus_id)
-
-
-@dataclass(frozen=True, slots=True)
-class UnplacedEffect:
+class UnplacedEffect(NamedTuple):
     """Two models on the sentences that nobody placed, judged by the sections of these sentences."""
 
     before: float
@@ -218,10 +194,7 @@ class UnplacedEffect:
 def effect_on_unplaced(record: LabellingRecord, before: ModelRecord, after: ModelRecord) -> UnplacedEffect | None:
     """Compare two models on the sentences that nobody placed; None where these are too few or too many.
 
-    Raises
-    ------
-    LookupError
-        If one of the models has no vectors of the sentences yet.
+    Raises ``LookupError`` if one of the models has no vectors of the sentences yet.
     """
     store = queries.store()
     (placed,) = triplets.training_labels(store, (record.name,)).placed
@@ -240,9 +213,3 @@ def effect_on_unplaced(record: LabellingRecord, before: ModelRecord, after: Mode
         return None
     first, second = (s[usable] for s in shares)
     return UnplacedEffect(float(first.mean()), float(second.mean()), paired_test(second, first))
-
-
-def fine_tuned_models(triplets: TripletSetRecord) -> list[tuple[ModelRecord, ModelRecord]]:
-    """Return (base model, fine-tuned model) of every model trained on a set whose base model still exists."""
-    after = [m for m in queries.models() if m.triplet_set_id == triplets.id]
-    return [(before, m) for m in after[::-1] for before in built_on(queries.store(), m)]

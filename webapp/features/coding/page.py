@@ -43,11 +43,9 @@ from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import menu, nothing, segment, steps, study_steps
 from themescope.webapp.shared.compare_queries import CODE, SORT, TABLE
 from themescope.webapp.shared.components import attempt
-from themescope.webapp.shared.navigation import page_link, switch_page, write_parameter
+from themescope.webapp.shared.navigation import page_link, set_parameter, switch_page
 from themescope.webapp.shared.text import ago, count, distinct, plain, shorten
 
-STYLE = Path(__file__).parent / "assets" / "page.css"
-_MAX_ROWS = 1_000
 _ALL_OPERATIONS, _EVERYONE = "all", "everyone"
 _EXAMPLES = 8
 _MAX_NOTE, _MAX_TEXT = 60, 110
@@ -60,7 +58,7 @@ def show_history(state: RelabelState) -> None:
     if not steps:
         nothing("No changes yet.", "Every change is listed here with its author and time.")
         return
-    listed = _filtered(steps)[::-1][:_MAX_ROWS]
+    listed = _filtered(steps)[::-1][:1_000]
     event = st.dataframe(
         pd.DataFrame(
             {
@@ -117,22 +115,18 @@ def _details(state: RelabelState, step: Step) -> None:
     with st.container(border=True):
         st.markdown(f"**{plain(step_summary(step))}** · {plain(_who(step))} · {step.when:%d %b %Y, %H:%M:%S} UTC")
         changes = queries.changes_of(step.id)
-        names = {number: cluster.name for number, cluster in state.partition.clusters.items()} | {
-            UNASSIGNED: "unassigned"
-        }
+        names = {number: cluster.name for number, cluster in state.partition.clusters.items()}
+        names[UNASSIGNED] = "unassigned"
         lines: list[str] = []
         for change in changes:
-            if isinstance(change, ClusterChange):
-                known = change.old or change.new
-                assert known is not None
+            if isinstance(change, ClusterChange) and (known := change.old or change.new) is not None:
                 names.setdefault(known.number, known.name)
         for change in changes:
             if isinstance(change, ClusterChange):
                 lines.append(_cluster_line(change, names))
             elif isinstance(change, EntryChange):
                 verb = "added" if change.old is None else "removed" if change.new is None else "changed"
-                entry_line = f"{verb}: {_ENTRY_NAMES[change.kind]}"
-                lines.append(entry_line)
+                lines.append(f"{verb}: {_ENTRY_NAMES[change.kind]}")
             else:
                 lines += _sentence_lines(state, change, names)
         for line in lines:
@@ -218,8 +212,6 @@ def show_new() -> None:
     settings.deleted_labellings()
 
 
-# --- page -------------------------------------------------------------------------------------------------------------
-
 SURFACES: dict[str, Callable[[RelabelState, str], None]] = {
     CODE: unit.show,
     SORT: sentences.show_sort,
@@ -236,12 +228,6 @@ OF_A_CODING: dict[str, Callable[[RelabelState], None]] = {
 }
 """What the menu opens in place of a surface."""
 KEYS_DIALOG = "Keys"
-
-
-def open_view(name: str) -> None:
-    """Open what the menu offers in place of the surface; "" for the surface again."""
-    st.session_state[VIEW] = name
-    write_parameter(VIEW, [name] if name else [])
 
 
 def first_surface(record: LabellingRecord) -> str:
@@ -280,14 +266,14 @@ def draw() -> None:
             sentences.show_filters(state)
         st.space("stretch")
         if view:
-            toolbar.show_bar(state)
+            toolbar.draw(state, "coding_bar", toolbar.bar_data(state, TABLE))
         chosen = st.menu_button(
             "⋯", [*OF_A_CODING, NEW, KEYS_DIALOG], key=f"code_menu_{record.id}", help="More about this coding"
         )
     if chosen == KEYS_DIALOG:
         state.dialog = "keys"
     elif chosen is not None:
-        open_view(chosen)
+        set_parameter(VIEW, chosen)
         view = chosen
     # A container of its own, so that messages do not move the widgets below to other places in the page.
     with st.container(gap=None, key="code_messages"):
@@ -300,7 +286,7 @@ def draw() -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.subheader(view, anchor=False)
             st.space("stretch")
-            st.button(f"Back to {surface}", icon=":material/arrow_back:", on_click=open_view, args=("",))
+            st.button(f"Back to {surface}", icon=":material/arrow_back:", on_click=set_parameter, args=(VIEW, ""))
         show_new() if view == NEW else OF_A_CODING[view](state)
     else:
         SURFACES[surface](state, shown)
@@ -333,8 +319,8 @@ def _without_coding(view: str) -> None:
         show_files(None)
     else:
         steps(study_steps())
-        st.button("New coding", icon=":material/add:", on_click=open_view, args=(NEW,))
+        st.button("New coding", icon=":material/add:", on_click=set_parameter, args=(VIEW, NEW))
 
 
-st.html(STYLE)
+st.html(Path(__file__).parent / "assets" / "page.css")
 draw()

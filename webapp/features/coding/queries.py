@@ -23,7 +23,7 @@ from themescope.core.labelling.learning import Centres
 from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.provenance import Source
 from themescope.core.readers.table import ROW
-from themescope.core.records.stored import LabellingRecord, MapRecord, ModelRecord
+from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
 from themescope.db.records import Presence
 from themescope.jobs.common.columns import is_list, waves_of
@@ -31,12 +31,11 @@ from themescope.jobs.common.labelled import provenance_of
 from themescope.jobs.common.models import corpus_shares
 from themescope.jobs.services import search
 from themescope.jobs.services.labelling import session
-from themescope.jobs.services.labelling import session as clusters
 from themescope.jobs.services.labelling.session import Reclustered
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.samples import places_of
 from themescope.jobs.services.search import MOST_WITH_VECTORS
-from themescope.webapp.shared import compare_queries, people, queries
+from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import grouped
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.text import shorten
@@ -58,10 +57,6 @@ class Texts:
     several_articles: bool
     several_sections: bool
     """Both are False for a list, whose waves are its articles."""
-
-    def article_ids(self) -> set[int]:
-        """Return the ids of their articles."""
-        return {s.article_id for s in self.sentences}
 
 
 Members = tuple[datetime, int]
@@ -153,7 +148,7 @@ def models_for(labelling_id: int, members: Members) -> list[ModelRecord]:
 @st.cache_data(show_spinner=False, ttl=30, max_entries=32)
 def _models_for(labelling_id: int, members: Members, person: str) -> list[ModelRecord]:
     corpus = queries.read(lambda r: r.labellings.get(labelling_id).corpus_id)
-    return search.models_for(queries.store(), corpus, texts(labelling_id, members).article_ids())
+    return search.models_for(queries.store(), corpus, {s.article_id for s in texts(labelling_id, members).sentences})
 
 
 @st.cache_resource(show_spinner="Reading vectors …", max_entries=3)
@@ -183,10 +178,7 @@ def similarities(
 ) -> npt.NDArray[np.float32]:
     """Return (n,) cosines of the sentences of a labelling, in the order of their ids, to words or to one of them.
 
-    Raises
-    ------
-    ThemescopeError
-        If the model knows none of the words.
+    Raises ``ThemescopeError`` if the model knows none of the words.
     """
     x = matrix(_model.id, digest, labelling_id, members)
     return session.similarities(queries.store(), _model, x, _ids(labelling_id), query)
@@ -202,18 +194,6 @@ def _ids(labelling_id: int) -> Ids:
     return queries.read(lambda r: r.labellings.snapshot(labelling_id).partition.ids)
 
 
-def other_labellings(record: LabellingRecord) -> list[tuple[LabellingRecord, Partition]]:
-    """Return the other labellings of the same article or corpus with their present partitions."""
-    listed = compare_queries.labellings(record.corpus_id)
-    found = [x for x in listed if x.article_id == record.article_id and x.id != record.id]
-    return queries.read(lambda r: [(other, r.labellings.snapshot(other.id).partition) for other in found])
-
-
-def maps_with(corpus_id: int, ids: Ids) -> list[MapRecord]:
-    """Return the maps of a corpus that show all of these sentences, newest first."""
-    return [m for m in queries.maps(corpus_id) if np.isin(ids, queries.map_points(m.id).sentence_ids).all()]
-
-
 def small_map(state: RelabelState) -> npt.NDArray[np.uint8] | None:
     """Return (n, 2) places of the units, whole numbers up to 255, from a stored map, else by the model's vectors."""
     model = state.model
@@ -224,9 +204,9 @@ def small_map(state: RelabelState) -> npt.NDArray[np.uint8] | None:
 @st.cache_data(show_spinner=False, max_entries=8, ttl=300)
 def _small_map(labelling_id: int, members: Members, model_id: int, digest: str | None) -> npt.NDArray[np.uint8] | None:
     record, ids = queries.read(lambda r: r.labellings.get(labelling_id)), _ids(labelling_id)
-    stored = next(iter(maps_with(record.corpus_id, ids)), None)
-    if stored is not None:
-        found = queries.map_points(stored.id)
+    known = (queries.map_points(one.id) for one in queries.maps(record.corpus_id))
+    found = next((one for one in known if np.isin(ids, one.sentence_ids).all()), None)
+    if found is not None:
         order = np.argsort(found.sentence_ids)
         points = found.points[order[np.searchsorted(found.sentence_ids, ids, sorter=order)]]
     elif digest is not None:
@@ -234,10 +214,7 @@ def _small_map(labelling_id: int, members: Members, model_id: int, digest: str |
     else:
         return None
     low, high = np.quantile(points, [0.002, 0.998], axis=0)
-    scaled: npt.NDArray[np.uint8] = np.clip(255 * (points - low) / np.maximum(high - low, 1e-9), 0, 255).astype(
-        np.uint8
-    )
-    return scaled
+    return np.clip(255 * (points - low) / np.maximum(high - low, 1e-9), 0, 255).astype(np.uint8)
 
 
 def presence(labelling_id: int, step_id: int) -> tuple[list[Presence], int]:
@@ -327,17 +304,14 @@ def ungrouped(state: RelabelState) -> Centres | None:
 def suggested_groups(state: RelabelState, groups: int) -> list[ClusterGroup]:
     """Return groups of clusters for as many themes as given or as suggested; needs a model."""
     found = ungrouped(state)
-    return [] if found is None else clusters.suggested_groups(state.partition, state.session.texts, found, groups)
+    return [] if found is None else session.suggested_groups(state.partition, state.session.texts, found, groups)
 
 
 @st.cache_resource(show_spinner="Re-clustering …", max_entries=8, hash_funcs=_OF_MODEL)
 def reclustered(state: RelabelState, ids: Ids, k: int | None, clusterer: str) -> Reclustered:
     """Return the preview of re-clustering sentences by the chosen model.
 
-    Raises
-    ------
-    ThemescopeError
-        If there are fewer sentences than parts.
+    Raises ``ThemescopeError`` if there are fewer sentences than parts.
     """
     model, x = model_of(state), state.vectors
     assert model is not None
@@ -345,4 +319,4 @@ def reclustered(state: RelabelState, ids: Ids, k: int | None, clusterer: str) ->
         raise DataError(f"At most {MOST_WITH_VECTORS:,} units are re-clustered at once; these are {len(ids):,}.")
     part = search.vectors_of(queries.store(), model.id, ids) if x is None else x[state.partition.rows(ids)]
     texts = [state.session.texts[int(i)] for i in ids]
-    return clusters.preview_parts(queries.store(), model, texts, ids, part, k, clusterer)
+    return session.preview_parts(queries.store(), model, texts, ids, part, k, clusterer)

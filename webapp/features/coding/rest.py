@@ -40,7 +40,7 @@ KIND = "predict-labels"
 RANDOM, UNSURE = "random sample of the unlabelled", "prediction is unsure"
 """Selection methods of the steps that confirm or correct predictions."""
 _BATCH, _RANDOM_SHARE = 40, 0.25
-_POLL_S, _SURE = 1.5, 0.8
+_SURE = 0.8
 _GONE = "a deleted code"
 
 
@@ -63,9 +63,13 @@ def show(state: RelabelState) -> None:
         return
     show_new(state)
     coded, enough = _coded(state)
-    record = newest(state)
-    st.markdown(_counts(state, coded, record))
-    found = _open(state, record) if record is not None else None
+    record, found = newest(state), None
+    counts = f"**{coded:,}** of {count(state.record.sentences, 'unit')} coded by people"
+    if record is not None:
+        found, since = _open(state, record), coded - record.labels
+        predicted = f"{record.sentences - record.labels:,} predicted from {record.labels:,} of them"
+        counts += f", {predicted} {ago(record.created)}" + (f"; **{since:,} coded since then**" if since > 0 else "")
+    st.markdown(f"{counts}.")
     check = found is not None and len(found.ids) > 0
     running = [job for job in queries.active_jobs({KIND}) if job.args.get("labelling") == state.record.name]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -83,16 +87,12 @@ def show(state: RelabelState) -> None:
         ) and submit(KIND, {"labelling": state.record.name}, f"Label the rest of “{state.record.name}”"):
             st.rerun()
     if running:
-        polled(_POLL_S)(active)(running, f"code_rest_{state.record.id}")
+        polled(1.5)(active)(running, f"code_rest_{state.record.id}")
     if found is None:
         if not running:
             first = f"Needs {LEAST} coded units or more with at least 2 codes; 20 to 50 of each code are a good start. "
-            first = "" if enough else first
-            nothing(
-                "No predictions yet.",
-                f"{first}The codes of all other units are predicted, with probabilities that are measured on codes "
-                "held out.",
-            )
+            then = "The codes of all other units are predicted, with probabilities that are measured on codes held out."
+            nothing("No predictions yet.", then if enough else first + then)
         return
     _quality(state, found)
     _files(state)
@@ -122,17 +122,7 @@ def _coded(state: RelabelState) -> tuple[int, bool]:
 
 def newest(state: RelabelState) -> PredictionRecord | None:
     """Return the newest predictions of a coding."""
-    found: PredictionRecord | None = queries.read(lambda r: r.predictions.newest(state.record.id))
-    return found
-
-
-def _counts(state: RelabelState, coded: int, record: PredictionRecord | None) -> str:
-    text = f"**{coded:,}** of {count(state.record.sentences, 'unit')} coded by people"
-    if record is not None:
-        since = coded - record.labels
-        text += f", {record.sentences - record.labels:,} predicted from {record.labels:,} of them {ago(record.created)}"
-        text += f"; **{since:,} coded since then**" if since > 0 else ""
-    return text + "."
+    return queries.read(lambda r: r.predictions.newest(state.record.id))
 
 
 def waves(state: RelabelState) -> dict[str, Ids]:
@@ -168,8 +158,9 @@ def suggestions(state: RelabelState, ids: Ids) -> dict[int, tuple[int, float]]:
         rows = np.flatnonzero(np.isin(known, ids))
         best = probabilities[rows].argmax(axis=1)
         values = zip(known[rows].tolist(), best.tolist(), probabilities[rows].max(axis=1).tolist(), strict=True)
-        fits = {id: (record.codes[code], p) for id, code, p in values if record.codes[code] in state.partition.clusters}
-        found |= fits
+        found |= {
+            id: (record.codes[code], p) for id, code, p in values if record.codes[code] in state.partition.clusters
+        }
     return found
 
 
@@ -211,7 +202,16 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
         ]
         titles = ("Code", "Coded units", "Precision", "Recall", "F1")
         draw_table({title: [row[place] for row in rows] for place, title in enumerate(titles)})
-        _confusions(found, names)
+        codes = [names.get(code, _GONE) for code in found.record.codes]
+        wrong = [(int(report.confusion[i, j]), i, j) for i, j in np.argwhere(report.confusion).tolist() if i != j]
+        listed = sorted(wrong, reverse=True)[:10]
+        draw_table(
+            {
+                "Coded as": [codes[i] for _, i, _ in listed],
+                "Predicted as": [codes[j] for *_, j in listed],
+                "Units held out": [n for n, *_ in listed],
+            }
+        )
         curve = np.array(report.curve, np.float64)
         figure = go.Figure(go.Scatter(x=curve[:, 0], y=curve[:, 1], mode="lines+markers"))
         figure.update_layout(
@@ -220,26 +220,10 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
         st.plotly_chart(figure, key=f"code_rest_curve_{found.record.id}")
 
 
-def _confusions(found: _Predicted, names: dict[int, str]) -> None:
-    table = found.report.confusion
-    pairs = [(int(table[i, j]), i, j) for i in range(len(table)) for j in range(len(table)) if i != j and table[i, j]]
-    name = [names.get(code, _GONE) for code in found.record.codes]
-    listed = sorted(pairs, reverse=True)[:10]
-    draw_table(
-        {
-            "Coded as": [name[i] for _, i, _ in listed],
-            "Predicted as": [name[j] for *_, j in listed],
-            "Units held out": [n for n, *_ in listed],
-        }
-    )
-
-
 def _vectors(state: RelabelState, found: _Predicted) -> Matrix:
     """Return the vectors of the model where a page may hold them, else the probabilities, which tell alike ones too."""
-    model = next(
-        (m for m in page_queries.models_for(state.record.id, state.record.members) if m.name == found.record.model),
-        None,
-    )
+    models = page_queries.models_for(state.record.id, state.record.members)
+    model = next((m for m in models if m.name == found.record.model), None)
     if model is None or len(state.partition.ids) > page_queries.MOST_WITH_VECTORS:
         return found.probabilities
     x = page_queries.matrix(model.id, model.digest, state.record.id, state.record.members)
@@ -283,9 +267,6 @@ def _cell(one: Estimate) -> str:
 # Sentences of later waves in a labelling: the offer to add them, their predicted codes, and what is new among them
 
 ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY = "N", "Shift+N", "H"
-_FEWEST = 3
-"""Fewest sentences without a label of a new theme that is offered."""
-_EXAMPLES, _MAX_TEXT = 5, 300
 
 
 def offer_new(state: RelabelState, *, hint: bool = True) -> None:
@@ -298,17 +279,10 @@ def offer_new(state: RelabelState, *, hint: bool = True) -> None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             placed = hint and any(one.wave for one in queries.read(lambda r: r.predictions.list(state.record.id)))
             where = " Predicted codes and new themes are in “Label the rest”." if placed else ""
-            st.markdown(
-                f":material/library_add: {count(new, 'unit')} of the project are not in this coding.{where}",
-                width="stretch",
-            )
-            st.button(
-                "Add them, without codes",
-                key="code_extend",
-                on_click=state.travel,
-                args=(lambda session: session.extend(), "There are no further units."),
-                help="A step that can be undone.",
-            )
+            about = f"{count(new, 'unit')} of the project are not in this coding."
+            st.markdown(f":material/library_add: {about}{where}", width="stretch")
+            how, help = (LabellingSession.extend, "There are no further units."), "A step that can be undone."
+            st.button("Add them, without codes", key="code_extend", on_click=state.travel, args=how, help=help)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -351,7 +325,7 @@ def _open_queue(partition: Partition, record: PredictionRecord) -> _Wave:
     closed = np.union1d(labelled, in_no_new_theme(partition))
     found = [(str(one["name"]), np.array(one["sentences"], np.int64)) for one in record.report["candidates"]]
     left = [(name, new[~np.isin(new, closed)]) for name, new in found]  # the central ones first
-    offered = [(name, new) for name, new in left if len(new) >= _FEWEST]
+    offered = [(name, new) for name, new in left if len(new) >= 3]
     fits = ~np.isin(ids[kept], record.report["unusual"])
     return _Wave(record, ids[kept], probabilities[kept].astype(np.float64), fits, offered)
 
@@ -361,12 +335,10 @@ def _candidate(state: RelabelState, wave: _Wave, keys: bool) -> None:
     name, ids = wave.candidates[0]
     key = f"code_wave_{wave.record.id}_{ids[0]}"
     more = len(wave.candidates) - 1
-    st.markdown(
-        f":material/new_releases: Possible new theme: **{plain(name)}**, {count(len(ids), 'unit')}"
-        + (f" · {more:,} more" if more else "")
-    )
-    texts = queries.sentences(ids[:_EXAMPLES])
-    st.markdown("\n".join(f"- {plain(shorten(texts[i].text, _MAX_TEXT))}" for i in ids[:_EXAMPLES].tolist()))
+    about = f"**{plain(name)}**, {count(len(ids), 'unit')}" + (f" · {more:,} more" if more else "")
+    st.markdown(f":material/new_releases: Possible new theme: {about}")
+    texts = queries.sentences(ids[:5])
+    st.markdown("\n".join(f"- {plain(shorten(texts[i].text, 300))}" for i in ids[:5].tolist()))
     coder = f"new theme, {wave.record.model}"
     with st.container(horizontal=True):
         st.button(
@@ -424,10 +396,8 @@ def _predicted(state: RelabelState, wave: _Wave) -> None:
             on_click=_assign, args=(state, wave.ids[sure], codes[sure], wave.record.model),
             help="One step that can be undone. The units count as coded by a machine.",
         )  # fmt: skip
-    st.caption(
-        f"Codes are those of the nearest centre among {count(wave.record.labels, 'coded unit')}, by "
-        f"{plain(wave.record.model)}."
-    )
+    among = count(wave.record.labels, "coded unit")
+    st.caption(f"Codes are those of the nearest centre among {among}, by {plain(wave.record.model)}.")
 
     def row(sentence: LocatedSentence, at: int) -> tuple[Any, ...]:
         return *place_cells(sentence), names.get(int(codes[at]), _GONE), round(float(best[at]), 4), bool(wave.fits[at])

@@ -30,15 +30,14 @@ from themescope.webapp.features.coding import queries as page_queries
 from themescope.webapp.features.coding.actions import actions_of, is_int
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.features.coding.toolbar import appearance, bar_data, code_list, draw
-from themescope.webapp.shared import people, selections, unit_list
+from themescope.webapp.shared import people, queries, selections, unit_list
 from themescope.webapp.shared.choose import menu
-from themescope.webapp.shared.compare_queries import DIFFERS_FROM_PEOPLE, SELECTION, SORT, TABLE
+from themescope.webapp.shared.compare_queries import DIFFERS_FROM_PEOPLE, SELECTION, SORT, TABLE, labellings
 from themescope.webapp.shared.figures import Tones, tones
-from themescope.webapp.shared.navigation import write_parameter
+from themescope.webapp.shared.navigation import set_parameter
 from themescope.webapp.shared.text import ago, count, shorten
 from themescope.webapp.shared.unit_list import SCRIPTS, Units
 
-_TOP_K = 5
 _MAX_TEXT, _MAX_NEAR, _MAX_CONTEXT, _MAX_WHOLE, _MAX_NAME, _MAX_NOTE = 600, 150, 160, 3_000, 28, 300
 _MOST_POINTS = 3_000
 _WORDS = {
@@ -71,8 +70,8 @@ _BAR = {
 def show_sort(state: RelabelState, _: str) -> None:
     """Draw the clusters, the units of the open one, and what is known of the unit that has the focus."""
     if state.asked is not None:
-        st.session_state[CLUSTER], state.asked = str(state.asked), None
-        write_parameter(CLUSTER, [st.session_state[CLUSTER]])
+        set_parameter(CLUSTER, str(state.asked))
+        state.asked = None
     known = [code.cluster for code in codes(state.partition)]
     numbers = [cluster.number for cluster in known]
     wanted = int(found) if (found := str(st.session_state.get(CLUSTER, ""))).lstrip("-").isdigit() else None
@@ -126,7 +125,6 @@ def least_certain(state: RelabelState, ids: Ids) -> tuple[Ids, str]:
 
 
 def _draw(state: RelabelState, ids: Ids, name: str, head: dict[str, Any], with_codes: bool, search: str = "") -> None:
-    sent = state.sent
     if state.focused not in ids:
         state.focused = int(ids[min(state.focused_at, len(ids) - 1)]) if len(ids) else None
     state.focused_at = int(np.flatnonzero(ids == state.focused)[0]) if state.focused is not None else 0
@@ -136,7 +134,7 @@ def _draw(state: RelabelState, ids: Ids, name: str, head: dict[str, Any], with_c
             state.focused = event["id"]
 
     data = panes_data(state, ids, name, head, with_codes, search)
-    draw(state, "panes", data, *SCRIPTS, events={"groups": sent.request, "focus": focus})
+    draw(state, "panes", data, *SCRIPTS, events={"groups": state.sent.request, "focus": focus})
 
 
 def panes_data(
@@ -230,20 +228,18 @@ def _details(state: RelabelState, ids: Ids) -> dict[str, Any]:
     if texts.several_sections and not blind:
         facts.append(texts.sections[place])
     if number != UNASSIGNED and not blind:
-        (by,) = page_queries.made_by(
-            p, state.record.id, state.record.members, state.session.snapshot.step, p.ids[[row]]
-        )
+        of = state.record.id, state.record.members, state.session.snapshot.step
+        (by,) = page_queries.made_by(p, *of, p.ids[[row]])
         facts.append(f"{p.clusters[number].name}, by {by}")
     if note := p.notes.get(id):
         facts.append(f"Note: {shorten(note, _MAX_NOTE)}")
-    steps = page_queries.queries.read(lambda r: r.label_steps.of_sentence(state.record.id, id))
+    steps = queries.read(lambda r: r.label_steps.of_sentence(state.record.id, id))
     if steps:
-        facts.append(
-            f"{count(len(steps), 'change')}, the last by {people.shown(steps[-1].person)} {ago(steps[-1].when)}"
-        )
+        last = f"the last by {people.shown(steps[-1].person)} {ago(steps[-1].when)}"
+        facts.append(f"{count(len(steps), 'change')}, {last}")
     nearest, x = [], None if blind else state.vectors
     if x is not None:
-        for other in neighbours(x, row, _TOP_K).tolist():
+        for other in neighbours(x, row, 5).tolist():
             near, cluster = int(p.ids[other]), p.clusters.get(int(p.numbers[other]))
             text = shorten(texts.sentences[texts.row[near]].text, _MAX_NEAR)
             nearest.append({"id": near, "text": text, "cluster": cluster.name if cluster else NO_CODE})
@@ -281,13 +277,10 @@ DIFFERS_FROM_SECTIONS = "Differs from sections"
 SUGGESTED = "Suggested: "
 """Beginning of the name of the filter of the units for which a code is suggested."""
 IN_ORDER, LEAST_CERTAIN, BY_CODE, MEANING = "In order", "Least certain first", "By code", "By meaning of the search"
-TOP_K = 50
-"""Units that a search by meaning shows."""
 
 
 def _in_reading_order(state: RelabelState, ids: Ids) -> Ids:
-    found: Ids = state.texts.ids[np.isin(state.texts.ids, ids)]
-    return found
+    return state.texts.ids[np.isin(state.texts.ids, ids)]
 
 
 def _differs_from_model(state: RelabelState) -> Ids:
@@ -308,8 +301,7 @@ def _differs_from_sections(state: RelabelState) -> Ids:
     if found is None:
         return moved
     pull = found.pull[state.partition.rows(moved)]
-    ordered: Ids = moved[np.argsort(-pull, kind="stable")]
-    return ordered
+    return moved[np.argsort(-pull, kind="stable")]
 
 
 def _differs_from_people(state: RelabelState) -> Ids:
@@ -317,17 +309,17 @@ def _differs_from_people(state: RelabelState) -> Ids:
 
     Codes are compared by name, other clusters after they were matched; ties are in the order of the model's confidence.
     """
-    ids = state.partition.ids
-    partitions = [state.partition, *(partition for _, partition in page_queries.other_labellings(state.record))]
-    if len(partitions) < 2:
+    ids, record = state.partition.ids, state.record
+    others = [x.id for x in labellings(record.corpus_id) if x.article_id == record.article_id and x.id != record.id]
+    if not others:
         return NONE_SELECTED
+    partitions = [state.partition, *queries.read(lambda r: [r.labellings.snapshot(id).partition for id in others])]
     votes, names = [labels_on(one, ids) for one in partitions], [names_of(one) for one in partitions]
     differ = dispute(votes, names, [combinations(one) for one in partitions])
     found = state.suggestions
     pull = found.pull if found is not None else np.zeros(len(ids))
     order = np.lexsort((ids, -pull, -differ))
-    kept: Ids = ids[order[differ[order] > 0]]
-    return kept
+    return ids[order[differ[order] > 0]]
 
 
 def _suggested(state: RelabelState, code: str) -> Ids:
@@ -355,7 +347,6 @@ FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
     DIFFERS_FROM_PEOPLE: _differs_from_people,
     SELECTION: _in_selection,
 }
-_HIDDEN_WHEN_BLIND = {DIFFERS_FROM_MODEL, DIFFERS_FROM_SECTIONS, DIFFERS_FROM_PEOPLE}
 
 
 def filters(state: RelabelState) -> list[str]:
@@ -363,7 +354,7 @@ def filters(state: RelabelState) -> list[str]:
 
     That of a selection is offered where the address names one.
     """
-    hidden = set(_HIDDEN_WHEN_BLIND) if state.record.blind else set()
+    hidden = {DIFFERS_FROM_MODEL, DIFFERS_FROM_SECTIONS, DIFFERS_FROM_PEOPLE} if state.record.blind else set()
     if SELECTION_ID not in st.query_params:
         hidden.add(SELECTION)
     offered = [name for name in FILTERS if name not in hidden]
@@ -382,10 +373,7 @@ def orders(state: RelabelState) -> list[str]:
 def in_view(state: RelabelState, name: str, search: str = "", order: str = IN_ORDER) -> Ids:
     """Return the ids of the units of a filter that a search looks for, or the nearest ones by its meaning.
 
-    Raises
-    ------
-    ThemescopeError
-        If the model cannot search.
+    Raises ``ThemescopeError`` if the model cannot search.
     """
     if name.startswith(SUGGESTED) and not state.record.blind:
         found = _suggested(state, name.removeprefix(SUGGESTED))
@@ -409,14 +397,11 @@ def ordered(state: RelabelState, ids: Ids, order: str) -> Ids:
 
 def _with_words(state: RelabelState, ids: Ids, search: str) -> Ids:
     texts, query = state.texts, parsed(search)
-    kept: Ids = ids[np.array([holds(texts.sentences[texts.row[i]].text, query) for i in ids.tolist()], bool)]
-    return kept
+    return ids[np.array([holds(texts.sentences[texts.row[i]].text, query) for i in ids.tolist()], bool)]
 
 
 def _nearest(state: RelabelState, ids: Ids, query: str | int) -> Ids:
     cosines = state.similarities(query)
     if cosines is None:
         raise DataError(NEEDS_MODEL)
-    here = cosines[state.partition.rows(ids)]
-    kept: Ids = ids[np.argsort(-here, kind="stable")[:TOP_K]]
-    return kept
+    return ids[np.argsort(-cosines[state.partition.rows(ids)], kind="stable")[:50]]

@@ -13,7 +13,7 @@ import streamlit as st
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.coding import allow_several
 from themescope.core.labelling.partition import allows_several
-from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobRecord, JobStatus, LabellingRecord, Sharing
+from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobStatus, LabellingRecord, Sharing
 from themescope.db.access import Right
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
@@ -54,7 +54,7 @@ def form() -> None:
     if article is not None:
         for partition in compare_queries.partitions(article, chosen.created):
             if partition.kind != "labelling":
-                options[partition.name] = _from_partition(partition)
+                options[partition.name] = partial(_from_partition, partition)
     else:
         options[SECTIONS] = starts.from_sections
         for analysis in compare_queries.analyses(chosen.id):
@@ -89,19 +89,12 @@ def create(new: NewLabelling, start: starts.Begin) -> None:
 
 
 def _access() -> tuple[Sharing, bool, bool]:
+    shared = "In a shared coding everyone edits the same codes; conflicting edits are shown, never lost."
     sharing = st.segmented_control(
-        "Access",
-        list(ACCESS),
-        format_func=ACCESS.__getitem__,
-        default=Sharing.OWN,
-        required=True,
-        help="In a shared coding everyone edits the same codes; conflicting edits are shown, never lost.",
+        "Access", list(ACCESS), format_func=ACCESS.__getitem__, default=Sharing.OWN, required=True, help=shared
     )
-    blind = st.toggle(
-        "Blind",
-        help="Hides section titles, suggestions and other people's labels, so that agreement measures independent "
-        "judgement.",
-    )
+    why = "so that agreement measures independent judgement."
+    blind = st.toggle("Blind", help=f"Hides section titles, suggestions and other people's labels, {why}")
     return Sharing(sharing or Sharing.OWN), blind, st.toggle(SEVERAL, help=_SEVERAL_HELP)
 
 
@@ -112,21 +105,16 @@ def choose_article(corpus: CorpusRecord, key: str, whole_first: bool = True) -> 
         return None
     search = ""
     if corpus.articles > _MAX_ARTICLES:
-        search = st.text_input(
-            "Find text", key=f"{key}_search", placeholder="part of a title", icon=":material/search:"
-        )
+        find = f"{key}_search"
+        search = st.text_input("Find text", key=find, placeholder="part of a title", icon=":material/search:")
     articles = {a.title: a for a in queries.articles(corpus.id, search=search or "", limit=_MAX_ARTICLES)}
     options = [*whole, *articles] if whole_first else [*articles, *whole]
     return articles.get(st.selectbox("Text", options, key=key))
 
 
-def _from_partition(partition: compare_queries.ClusteringRun) -> starts.Begin:
-    def start(store: Store, new: NewLabelling) -> starts.Beginning:
-        division = partition.load()
-        origin = {"from": partition.kind, "name": partition.name}
-        return starts.from_labels(division.sentence_ids, division.labels, division.names, origin)(store, new)
-
-    return start
+def _from_partition(run: compare_queries.ClusteringRun, store: Store, new: NewLabelling) -> starts.Beginning:
+    division, origin = run.load(), {"from": run.kind, "name": run.name}
+    return starts.from_labels(division.sentence_ids, division.labels, division.names, origin)(store, new)
 
 
 SEVERAL = "Several codes per unit"
@@ -223,12 +211,6 @@ def _restore(record: LabellingRecord) -> None:
         st.rerun()
 
 
-# --- imports ----------------------------------------------------------------------------------------------------------
-
-
-_MAX_MB = 200
-
-
 def scheme() -> None:
     """Draw the import of a scheme, whose clusters are those of a new labelling."""
     with st.expander("Import scheme", icon=":material/account_tree:"):
@@ -236,7 +218,7 @@ def scheme() -> None:
         if corpus is None or closed("Coding", Right.LABEL):
             return
         st.caption("Codes with their themes and codebook entries, as exported. All units begin unassigned.")
-        file = st.file_uploader("Scheme", type=list(codebook.READ_FILES), max_upload_size=_MAX_MB, key="code_scheme")
+        file = st.file_uploader("Scheme", type=list(codebook.READ_FILES), max_upload_size=200, key="code_scheme")
         chosen = choose_article(corpus, "code_scheme_article")
         article = chosen.id if chosen is not None else None
         if file is None:
@@ -260,7 +242,6 @@ def scheme() -> None:
 
 TITLE = "Code with a language model"
 _SENTENCES = {ALL: "All", LABELLED: "Labelled by people"}
-_POLL_S = 1.5
 
 
 def show_model_coding(state: RelabelState) -> None:
@@ -275,10 +256,9 @@ def show_model_coding(state: RelabelState) -> None:
         )
         running = [job for job in queries.active_jobs({KIND}) if job.args.get("labelling") == state.record.name]
         if running:
-            polled(_POLL_S)(active)(running, f"code_coding_{state.record.id}")
+            polled(1.5)(active)(running, f"code_coding_{state.record.id}")
         _newest(state)
-        model = codebook_view.endpoint()
-        if model is not None:
+        if (model := codebook_view.endpoint()) is not None:
             _form(state, model)
 
 
@@ -334,7 +314,8 @@ def _estimate(plan: CodingPlan, model: Endpoint, key: str) -> None:
 
 
 def _newest(state: RelabelState) -> None:
-    job = _newest_job(state.record.name)
+    done = (job for job in queries.jobs(limit=200) if job.kind == KIND and job.status is JobStatus.DONE)
+    job = next((job for job in done if job.args.get("labelling") == state.record.name), None)
     if job is None:
         return
     found = job.result
@@ -363,11 +344,6 @@ def _newest(state: RelabelState) -> None:
         )
         rows = [(row["sentence"], row["reason"]) for row in found["problems"]]
         draw_table(pd.DataFrame(rows, columns=["Unit", "Reason"]), height="content" if len(rows) < 6 else 220)
-
-
-def _newest_job(labelling: str) -> JobRecord | None:
-    done = (job for job in queries.jobs(limit=200) if job.kind == KIND and job.status is JobStatus.DONE)
-    return next((job for job in done if job.args.get("labelling") == labelling), None)
 
 
 def _prompts(found: Mapping[str, Any]) -> None:

@@ -16,7 +16,6 @@ from themescope.webapp.features.coding import CODE_KEYS, queries
 from themescope.webapp.features.coding.actions import Handler, actions_of, dispatch
 from themescope.webapp.features.coding.editing import RelabelState
 from themescope.webapp.shared import people
-from themescope.webapp.shared.compare_queries import TABLE
 from themescope.webapp.shared.components import Known, draw_component, message
 from themescope.webapp.shared.figures import Tones
 from themescope.webapp.shared.text import ago, count, plain, shorten
@@ -26,13 +25,6 @@ NO_MODEL = "no suggestions"
 _POLL_S = 5.0
 _MAX_CONFLICTS, _MAX_CONFLICT_TEXT = 5, 220
 _MOST_EXAMPLE, _MOST_DEFINITION = 220, 600
-_NO_EVENTS: Mapping[str, Callable[[Any], None]] = {}
-_NO_WORDS: Mapping[str, str] = {}
-
-
-def show_bar(state: RelabelState) -> None:
-    """Draw the save status with undo and redo, beside what the menu has opened in place of a surface."""
-    draw(state, "coding_bar", bar_data(state, TABLE))
 
 
 def draw(
@@ -41,7 +33,7 @@ def draw(
     data: dict[str, Any],
     *scripts: str,
     handle: Handler | None = None,
-    events: Mapping[str, Callable[[Any], None]] = _NO_EVENTS,
+    events: Mapping[str, Callable[[Any], None]] | None = None,
 ) -> None:
     """Draw a component of the page, which sends its actions; ``events`` are the handlers of what else it sends."""
     key = f"code_component_{name}_{state.record.id}"
@@ -57,7 +49,7 @@ def draw(
 
         return take
 
-    handlers = {"actions": lambda sent: dispatch(state, sent, handle), **events}
+    handlers = {"actions": lambda sent: dispatch(state, sent, handle), **(events or {})}
     callbacks = {f"on_{kind}_change": on(kind, act) for kind, act in handlers.items()}
     draw_component(
         name, ASSETS, "actions.js", "coding.js", *scripts, data=known.since(data) | {"view": key}, key=key, **callbacks
@@ -75,7 +67,7 @@ _WORDS = {
 }
 
 
-def bar_data(state: RelabelState, surface: str, words: Mapping[str, str] = _NO_WORDS) -> dict[str, Any]:
+def bar_data(state: RelabelState, surface: str, words: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return what the browser needs on every surface: what is saved, the actions and their keys."""
     undo_state = state.session.undo_state
     return {
@@ -87,7 +79,7 @@ def bar_data(state: RelabelState, surface: str, words: Mapping[str, str] = _NO_W
         "redo": bool(undo_state.redoable),
         "read_only": state.read_only,
         "several": allows_several(state.partition),
-        "words": _WORDS | dict(words),
+        "words": _WORDS | dict(words or {}),
         "actions": {
             one.kind: {"key": one.key, "label": one.label, "cluster": one.cluster, "moves": one.moves}
             for one in actions_of(state, surface)
@@ -151,9 +143,6 @@ def show_presence(state: RelabelState) -> None:
             st.rerun()
 
 
-# --- unsaved changes and conflicts ------------------------------------------------------------------------------------
-
-
 def messages(state: RelabelState) -> None:
     """Draw the change that conflicts with another one, or that the store refused."""
     found = state.conflict
@@ -183,9 +172,6 @@ def messages(state: RelabelState) -> None:
             with st.container(horizontal=True):
                 st.button("Try again", icon=":material/refresh:", on_click=state.retry)
                 st.button("Discard change", icon=":material/close:", on_click=state.discard)
-
-
-# --- suggestions ------------------------------------------------------------------------------------------------------
 
 
 def use_model(state: RelabelState) -> dict[str, ModelRecord]:

@@ -59,7 +59,7 @@ DISPUTED, UNCODED, EVERY = "Open disputes", "Without a code", "All units"
 UNCERTAIN, SELECTED, SEARCHED = "Marked as uncertain", "Selected units", "Search"
 _AHEAD, _BEHIND = 24, 2
 """Number of units that the browser holds after and before the one that is shown."""
-_MOST_CHARACTERS, _MOST_NAME = 60_000, 48
+_MOST_CHARACTERS = 60_000
 _WORDS = {
     "loading": "Loading the next unit …",
     "of": "of",
@@ -121,9 +121,9 @@ class UnitQueue:
         self.at = int(later[0]) if len(later) else int(left[0]) if len(left) else -1
 
 
-def _names(state: RelabelState, task: Task | None, mine: Mapping[str, TaskRecord]) -> list[str]:
+def names(state: RelabelState) -> list[str]:
     """Return the names of the queues, the one to begin with first; tasks of the person are other codings."""
-    blind, partition = state.record.blind, state.partition
+    blind, partition, task = state.record.blind, state.partition, labelling.of_labelling(state.record)
     own = [f"{TASK}{task.record.name}"] if task is not None else []
     disputed = [DISPUTED] if state.record.kind is Sharing.GOLD else []
     unsure = [UNSURE_QUEUE] if not blind and rest.newest(state) is not None else []
@@ -132,7 +132,7 @@ def _names(state: RelabelState, task: Task | None, mine: Mapping[str, TaskRecord
     first = [*own, *disputed, *unsure, *([UNCODED, EVERY] if left else [EVERY, UNCODED])]
     if selections.from_address(SELECTION) is not None:
         first.insert(0, SELECTED)
-    others = [f"{TASK}{name}" for name in mine if f"{TASK}{name}" not in own]
+    others = [f"{TASK}{name}" for name in _tasks(state) if f"{TASK}{name}" not in own]
     named = [f"{CODE}{code.cluster.name}" for code in codes(partition)]
     return [*first, *waves, UNCERTAIN, SEARCHED, *named, *others]
 
@@ -215,11 +215,6 @@ def _keep_up(queue: UnitQueue, partition: Partition) -> None:
 
 
 # --- surface ----------------------------------------------------------------------------------------------------------
-
-
-def names(state: RelabelState) -> list[str]:
-    """Return the names of the queues, the one to begin with first; tasks of the person are other codings."""
-    return _names(state, labelling.of_labelling(state.record), _tasks(state))
 
 
 def _tasks(state: RelabelState) -> dict[str, TaskRecord]:
@@ -394,7 +389,7 @@ def _decide(state: RelabelState, queue: UnitQueue, action: Mapping[str, Any], ki
         else:
             state.saved_at = datetime.now(UTC)
             what = step.summary.removeprefix("1 unit").lstrip(" :") if step else "unchanged"
-            state.last_summary = f"“{shorten(_name(state, unit), _MOST_NAME)}” {what}"
+            state.last_summary = f"“{_name(state, unit)}” {what}"
     if not expected:
         queue.written.pop(unit, None)
         queue.conflict = (unit, _conflict(state, before, unit))
@@ -412,7 +407,7 @@ def _decide(state: RelabelState, queue: UnitQueue, action: Mapping[str, Any], ki
 
 
 def _name(state: RelabelState, unit: int) -> str:
-    return state.session.texts.get(unit, "")
+    return shorten(state.session.texts.get(unit, ""), 48)
 
 
 def _conflict(state: RelabelState, before: Partition, unit: int) -> str:
@@ -423,33 +418,23 @@ def _conflict(state: RelabelState, before: Partition, unit: int) -> str:
     person = steps[-1].person if steps else ""
     who = "you, elsewhere" if person == state.session.person else people.shown(person)
     now = " + ".join(code_names(partition)[number]) or partition.notes.get(unit, "") or "no code"
-    return f"Not saved: “{shorten(_name(state, unit), _MOST_NAME)}” was changed by {who}, to {now}."
+    return f"Not saved: “{_name(state, unit)}” was changed by {who}, to {now}."
 
 
-def _code(state: RelabelState, ids: Ids, action: Mapping[str, Any]) -> Operation | None:
-    code, partition = action.get("code"), state.partition
-    if not is_int(code) or code not in partition.clusters:
+def _code(state: RelabelState, ids: Ids, action: Mapping[str, Any], key: str = "code") -> Operation | None:
+    """Put a unit into a code, or with the key "cluster" into the suggested one, or confirm the one that it has.
+
+    Its mark stays if the person has marked it as uncertain just before.
+    """
+    number, partition = action.get(key), state.partition
+    if not is_int(number) or number not in partition.clusters:
         state.notice = "That code no longer exists."
         return None
-    if allows_several(partition):
-        return coding.toggle_code(partition, ids, code, state.session.next_number)
-    return _placed(partition, ids, code, bool(action.get("uncertain")))
-
-
-def _accept(state: RelabelState, ids: Ids, action: Mapping[str, Any]) -> Operation | None:
-    """Put a unit into the suggested cluster, or confirm the one that it has."""
-    cluster, partition = action.get("cluster"), state.partition
-    if not is_int(cluster) or cluster not in partition.clusters:
-        state.notice = "That code no longer exists."
-        return None
-    return _placed(partition, ids, cluster, bool(action.get("uncertain")))
-
-
-def _placed(partition: Partition, ids: Ids, cluster: int, uncertain: bool) -> Operation:
-    """Put a unit into a cluster; ``uncertain`` if the person has marked it so just before."""
-    here = int(partition.numbers[partition.rows(ids)][0]) == cluster
-    made = op.approve(partition, ids) if here else op.assign(partition, ids, cluster)
-    if not uncertain:
+    if key == "code" and allows_several(partition):
+        return coding.toggle_code(partition, ids, number, state.session.next_number)
+    here = int(partition.numbers[partition.rows(ids)][0]) == number
+    made = op.approve(partition, ids) if here else op.assign(partition, ids, number)
+    if not action.get("uncertain"):
         return made
     kept = (
         change for change in made.change_set
@@ -462,18 +447,14 @@ def _note(state: RelabelState, ids: Ids, action: Mapping[str, Any]) -> Operation
     return op.note(state.partition, ids, str(action.get("text", ""))[:NOTE_LIMIT])
 
 
-def _skip(state: RelabelState, ids: Ids, action: Mapping[str, Any]) -> Operation | None:
-    return _note(state, ids, action) if str(action.get("text", "")).strip() else None
-
-
 _MAKERS: Mapping[str, Callable[[RelabelState, Ids, Mapping[str, Any]], Operation | None]] = {
     "code": _code,
-    "accept": _accept,
+    "accept": partial(_code, key="cluster"),
     "none_fits": lambda state, ids, _: op.none_fits(state.partition, ids),
     "unassign": lambda state, ids, _: op.unassign(state.partition, ids),
     "uncertain": lambda state, ids, action: op.mark(state.partition, ids, bool(action.get("on"))),
     "note": _note,
-    "skip": _skip,
+    "skip": lambda state, ids, action: _note(state, ids, action) if str(action.get("text", "")).strip() else None,
     "go": lambda state, ids, _: None,
 }
 """What the actions of the browser change; None for one that changes nothing."""

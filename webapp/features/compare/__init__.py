@@ -1,14 +1,12 @@
-"""The Compare page."""
+"""URL keys of the Compare page, and a choice of several values of one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
 from themescope.webapp.shared.pages import PageKeys
-
-# URL keys of the Compare page
 
 CLUSTERING, TRIPLET_ACCURACY, PAIR = "Clustering", "Triplet accuracy", "Pair"
 """The tabs; the last one compares two methods, or two partitions of an article."""
@@ -29,11 +27,6 @@ RIGHT = KEYS.url("right")
 SENTENCES = KEYS.url("sentences")
 TRIPLETS = KEYS.url("triplets", record="triplet set")
 SPLIT = KEYS.url("split")
-
-
-def show(choices: Mapping[str, str]) -> None:
-    """Choose values of URL keys. For callbacks."""
-    st.session_state.update(choices)
 
 
 def several(label: str, options: Sequence[str], param: str) -> list[str]:

@@ -33,17 +33,12 @@ from themescope.webapp.shared.queries import HEADLINE
 from themescope.webapp.shared.text import count, p_text, plain, score, with_half_width, with_interval
 from themescope.webapp.shared.triplet_queries import ACCURACY
 
-BEST = "background-color: rgba(31, 143, 136, 0.25)"
-FLOOR = "color: light-dark(#5b656d, #a3abb2)"
-_SPLITS = (Split.TEST, Split.VALIDATION, Split.TRAIN)
-_TEST = "**Wilcoxon**: signed ranks of the differences per article: whether one method is better on a typical article."
+Means = Mapping[str, ScoreRecord]
+"""Metric → mean score of a method."""
 
 
 def compared(
-    data: BenchmarkRecord | TripletSetRecord,
-    found: Sequence[Method],
-    means: Sequence[Mapping[str, ScoreRecord]],
-    metric: str,
+    data: BenchmarkRecord | TripletSetRecord, found: Sequence[Method], means: Sequence[Means], metric: str
 ) -> Comparison:
     """Rank and test methods by one metric."""
     order = sorted(range(len(found)), key=lambda i: _value(means[i], metric), reverse=True)
@@ -53,7 +48,7 @@ def compared(
     return Comparison(data, rows, ordered, present, metric, scores, family)
 
 
-def _value(row: Mapping[str, ScoreRecord], metric: str) -> float:
+def _value(row: Means, metric: str) -> float:
     return row[metric].value if metric in row else float("-inf")
 
 
@@ -61,9 +56,6 @@ def _place(metric: str) -> tuple[bool, int]:
     """Return a sort key that puts the metrics of the papers first."""
     ids = METRICS.ids()
     return (False, 0) if metric not in ids else ("paper" not in METRICS.get(metric).tags, ids.index(metric))
-
-
-# --- clusterings of a benchmark ---------------------------------------------------------------------------------------
 
 
 def clustering(run: Callable[[BenchmarkRecord], None], build: Callable[[CorpusRecord], None]) -> None:
@@ -119,9 +111,6 @@ def choose_comparison(
     return benchmark, compared(benchmark, [found[i] for i in kept], [means[i] for i in kept], metric)
 
 
-# --- triplet accuracy of models ---------------------------------------------------------------------------------------
-
-
 def triplets(sets: Sequence[TripletSetRecord]) -> None:
     """Draw the choice of a set, the button or menu that evaluates models on it, and the table of their accuracies."""
     if not sets:
@@ -135,7 +124,8 @@ def triplets(sets: Sequence[TripletSetRecord]) -> None:
     if may(Right.MANAGE):
         with row:
             _evaluate(chosen, {e.model.name for e in every if e.split is Split.TEST})
-    splits = {split.value: split.value for split in _SPLITS if any(e.split is split for e in every)}
+    ordered = (Split.TEST, Split.VALIDATION, Split.TRAIN)
+    splits = {split.value: split.value for split in ordered if any(e.split is split for e in every)}
     if not splits:
         st.info("No model has been evaluated on this set yet.", icon=":material/info:")
         return
@@ -176,9 +166,6 @@ def _submit(chosen: TripletSetRecord, model: ModelRecord) -> bool:
     return all([submit("evaluate-triplets", given, title + with_article * ("context" in given)) for given in variants])
 
 
-# --- table and what is folded -----------------------------------------------------------------------------------------
-
-
 def _table(found: Comparison, row: DeltaGenerator) -> None:
     """Draw a row per method and one sentence; a click on a clustering compares it with the best."""
     more = row.popover("⋯", help="More", key="compare_more", on_change="rerun")
@@ -190,7 +177,8 @@ def _table(found: Comparison, row: DeltaGenerator) -> None:
     def choose_row(at: int) -> None:
         if isinstance(found.data, BenchmarkRecord) and len(found.methods) > 1:
             best, second = found.methods[0], found.methods[at or 1]
-            compare.show({compare.FIRST: best.name, compare.SECOND: second.name, compare.TAB: compare.PAIR})
+            chosen = {compare.FIRST: best.name, compare.SECOND: second.name, compare.TAB: compare.PAIR}
+            st.session_state.update(chosen)
 
     rows = len(found.methods)
     key = f"methods-{found.data.digest}-{found.metric}-{rows}"
@@ -202,7 +190,9 @@ def _frame(found: Comparison) -> tuple[Styler, dict[str, Any]]:
     text = st.column_config.TextColumn
     shown = [m for m in found.metrics if m == found.metric or "variant" not in METRICS.get(m).tags]
     seeds = [f" ({len(m.runs)} seeds)" if len(m.runs) > 1 else "" for m in found.methods]
-    columns: dict[str, Sequence[str]] = {"Rank": [rank_text(rank) for rank in found.ranks()]}
+    # A rank is such as "1", "2–4", or a dash.
+    ranks = ["–".join(map(str, dict.fromkeys(rank))) if rank else "–" for rank in found.ranks()]
+    columns: dict[str, Sequence[str]] = {"Rank": ranks}
     config: dict[str, Any] = {"Rank": text(help="Ranks that the tests do not exclude.", width=50)}
     if isinstance(found.data, BenchmarkRecord):
         models = zip(found.methods, seeds, strict=True)
@@ -222,15 +212,14 @@ def _frame(found: Comparison) -> tuple[Styler, dict[str, Any]]:
     styles = pd.DataFrame("", index=frame.index, columns=frame.columns)
     for metric in shown:
         values = [_value(row, metric) for row in found.means]
-        styles.loc[values.index(max(values)), metric_title(metric)] = BEST
+        styles.loc[values.index(max(values)), metric_title(metric)] = "background-color: rgba(31, 143, 136, 0.25)"
     for place, method in enumerate(found.methods):
         if method.floor:
-            styles.loc[place] = FLOOR
+            styles.loc[place] = "color: light-dark(#5b656d, #a3abb2)"
     return frame.style.apply(lambda _: styles, axis=None), config
 
 
 def _sentence(found: Comparison) -> str:
-    """Return what the table shows."""
     tested = (
         f"rank and group by {metric_title(found.metric)} (Wilcoxon's signed-rank test over articles, "
         f"{count(len(found.family.ps), 'comparison')} corrected by Holm)"
@@ -239,13 +228,12 @@ def _sentence(found: Comparison) -> str:
         if found.family is None or found.family.tested
         else untested(found.family).rstrip(".").replace("No test:", "no test:")
     )
-    clicks = (
-        " **Click a row** to see where it differs from the best." if isinstance(found.data, BenchmarkRecord) else ""
+    most = max((s.n for row in found.means for s in row.values()), default=0)
+    said = (
+        f"Means over the {count(most, 'article')} of {plain(found.data.name)} with 95 % bootstrap intervals; {tested}."
     )
-    return (
-        f"Means over the {count(most_articles(found), 'article')} of {plain(found.data.name)} with 95 % bootstrap "
-        f"intervals; {tested}.{clicks}"
-    )
+    clickable = isinstance(found.data, BenchmarkRecord)
+    return said + " **Click a row** to see where it differs from the best." if clickable else said
 
 
 def _folded(found: Comparison) -> None:
@@ -275,7 +263,8 @@ def _folded(found: Comparison) -> None:
             listed = [f"**{plain(m.title)}**: {plain(m.summary)}" for m in known] or [
                 "Share of triplets whose pivot is nearer to the positive than to the negative; chance is .500."
             ]
-            st.markdown("  \n".join([*listed, _TEST]))
+            test = "signed ranks of the differences per article: whether one method is better on a typical article."
+            st.markdown("  \n".join([*listed, f"**Wilcoxon**: {test}"]))
             _seeds(found)
 
 
@@ -291,8 +280,7 @@ def _pairs(found: Comparison, family: Family) -> None:
         },
         column_config=dict.fromkeys(("Difference", "p", "Corrected p"), st.column_config.TextColumn(alignment="right")),
     )
-    write = partial(comparisons_csv, family, found.names)
-    download("CSV", write, "themescope-comparisons.csv")
+    download("CSV", partial(comparisons_csv, family, found.names), "themescope-comparisons.csv")
 
 
 def _p(value: float) -> str:
@@ -324,8 +312,8 @@ class Comparison:
 
     data: BenchmarkRecord | TripletSetRecord
     methods: Sequence[Method]
-    means: Sequence[Mapping[str, ScoreRecord]]
-    """Metric → mean, for each method."""
+    means: Sequence[Means]
+    """Those of each method."""
     metrics: Sequence[str]
     """Metrics with a score of any method, those of the papers first."""
     metric: str
@@ -366,13 +354,6 @@ def metric_title(id: str) -> str:
     return "Triplet accuracy" if id == triplet_queries.ACCURACY else METRICS.get(id).title
 
 
-def rank_text(rank: tuple[int, int] | None) -> str:
-    """Return ``1``, ``2–4``, or a dash."""
-    if rank is None:
-        return "–"
-    return str(rank[0]) if rank[0] == rank[1] else f"{rank[0]}–{rank[1]}"
-
-
 def as_csv(found: Comparison) -> str:
     """Return all scores as CSV: value, interval, number of articles; rank and letters by one metric."""
     header = ["model", "clusterer", "seeds", "seconds"]
@@ -404,8 +385,3 @@ def untested(family: Family) -> str:
     """Return why a family has no tests."""
     articles = family.estimates[0].n if family.estimates else 0
     return f"No test: {count(articles, 'article')} are too few. Tests need at least {FEWEST_ARTICLES} articles."
-
-
-def most_articles(found: Comparison) -> int:
-    """Return the number of articles of the scores."""
-    return max((s.n for row in found.means for s in row.values()), default=0)

@@ -82,13 +82,8 @@ def build(corpus: CorpusRecord) -> None:
     with row.popover("Options", icon=":material/tune:", key="compare_benchmark_options"):
         left, right = st.columns([1, 3])
         seed = left.number_input("Seed", min_value=0, value=0, step=1, key="compare_benchmark_seed")
-        splits = right.multiselect(
-            "Splits",
-            ["test", "validation", "train"],
-            default=["test"],
-            help="Models are trained on train; evaluate on test.",
-            key="compare_benchmark_splits",
-        )
+        every, about = ["test", "validation", "train"], "Models are trained on train; evaluate on test."
+        splits = right.multiselect("Splits", every, ["test"], help=about, key="compare_benchmark_splits")
         values = config_fields(ScbRules, f"scb-{corpus.id}", shown=99)
     if not button.button("Build benchmark", type="primary", icon=":material/rule:"):
         return

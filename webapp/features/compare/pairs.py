@@ -106,12 +106,8 @@ def _table(pair: PairOfMethods) -> None:
     order = np.argsort(-np.abs(pair.gaps), kind="stable")
     known = queries.articles_by_id(pair.articles[order])
     titles = [known[id].title if id in known else "" for id in pair.articles[order].tolist()]
-    columns = {
-        "Article": titles,
-        "Difference": pair.gaps[order],
-        "First": pair.values[order, 0],
-        "Second": pair.values[order, 1],
-    }
+    first, second = pair.values[order].T
+    columns = {"Article": titles, "Difference": pair.gaps[order], "First": first, "Second": second}
     key = f"articles-{pair.first.digest}-{pair.second.digest}-{pair.comparison.metric}"
     formats = {"Difference": "%+.3f", "First": "%.3f", "Second": "%.3f"}
     numbers = {name: st.column_config.NumberColumn(format=form, width=100) for name, form in formats.items()}
@@ -126,11 +122,9 @@ def _open(pair: PairOfMethods, title: str) -> None:
     """Show both clusterings of an article. For callbacks."""
     models, benchmark = {m.id: m for m in queries.models()}, pair.comparison.data
     assert isinstance(benchmark, BenchmarkRecord)
-    left, right = (
-        partition_name(run, models.get(run.model_id or -1), benchmark)
-        for run in (pair.first.runs[0], pair.second.runs[0])
-    )
-    compare.show({compare.ARTICLE: title, compare.LEFT: left, compare.RIGHT: right})
+    runs = pair.first.runs[0], pair.second.runs[0]
+    left, right = (partition_name(run, models.get(run.model_id or -1), benchmark) for run in runs)
+    st.session_state.update({compare.ARTICLE: title, compare.LEFT: left, compare.RIGHT: right})
 
 
 # Two partitions of one article side by side: clusters matched one-to-one, and the sentences that changed cluster
@@ -215,18 +209,21 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: ClusteringRun, othe
     if found is None:
         nothing("These two share no sentence.", "Choose two that divide the same sentences.")
         return
-    moved = len(found.matching.moved)
-    st.markdown(_partition_pair_summary(found, one, other))
+    matching, moved = found.matching, len(found.matching.moved)
+    alone = len(matching.only_first), len(matching.only_second)
+    unmatched = f"; unmatched: {alone[0]} left, {alone[1]} right" if sum(alone) else ""
+    ari = score(METRICS.build("ari").score(found.first, found.second))
+    st.markdown(
+        f"**{plain(one.name)}** and **{plain(other.name)}**: {moved:,} of {count(len(found.sentences), 'sentence')} "
+        f"**changed cluster**. {count(len(matching.pairs), 'cluster pair')} matched one-to-one by largest "
+        f"overlap{unmatched}. Adjusted Rand index (ARI): {ari}."
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        shown = choose.segment(
-            "Show",
-            {ALL: "All sentences", MOVED: f"Changed only ({moved:,})"},
-            compare.SENTENCES,
-            MOVED if moved else ALL,
-        )
+        options = {ALL: "All sentences", MOVED: f"Changed only ({moved:,})"}
+        shown = choose.segment("Show", options, compare.SENTENCES, MOVED if moved else ALL)
         st.space("stretch")
         if moved:
-            changed = [found.sentences[i].id for i in found.matching.moved]
+            changed = [found.sentences[i].id for i in matching.moved]
             origin = Origin("moved", (f"changed cluster from {one.name} to {other.name}", article.title))
             selections.offer_button(f"Select {count(moved, 'changed sentence')}", corpus.id, lambda: changed, origin)
             batch = f"{one.name} against {other.name}"
@@ -250,19 +247,6 @@ def _failures(
     source = f"{one.name} against {other.name}"
     of_people = any(side.kind == "labelling" for side in sides)
     return service.sentences(queries.store(), list(placed), kind, source, placed, link, models, of_people)
-
-
-def _partition_pair_summary(found: MatchedPartitions, one: ClusteringRun, other: ClusteringRun) -> str:
-    n, moved = len(found.sentences), len(found.matching.moved)
-    ari = METRICS.build("ari").score(found.first, found.second)
-    pairs = found.matching.pairs
-    alone = len(found.matching.only_first), len(found.matching.only_second)
-    unmatched = f"; unmatched: {alone[0]} left, {alone[1]} right" if sum(alone) else ""
-    return (
-        f"**{plain(one.name)}** and **{plain(other.name)}**: {moved:,} of {count(n, 'sentence')} **changed cluster**. "
-        f"{count(len(pairs), 'cluster pair')} matched one-to-one by largest overlap{unmatched}. "
-        f"Adjusted Rand index (ARI): {score(ari)}."
-    )
 
 
 def pair_data(

@@ -19,20 +19,18 @@ EXPORT = {
     "modeBarButtons": [["toImage"]],
     "toImageButtonOptions": {"format": "svg", "filename": "estimates"},
 }
-Way = tuple[str, str, int, str]
-"""Field, name, colour and symbol of an estimate."""
-WAYS: tuple[Way, ...] = (
+WAYS = (
     ("people", "People", -1, "square"),
     ("machine", "Machine", 1, "diamond"),
     ("corrected", "Corrected", 0, "circle"),
 )
+"""Field, name, colour and symbol of the estimates; without a machine's codes, people's alone."""
+ALONE = (("people", "Share", 0, "circle"),)
 _IN_TABLE = (*(way for way, *_ in WAYS), "least", "most")
 HEADER = (
     "code", "group", *(f"{way}{end}" for way in _IN_TABLE for end in ("", "_low", "_high")),
     "tuning", "sentences", "labels", "open", "coded", "checked", "holds_for",
 )  # fmt: skip
-_ROWS_PX = 340, 16, 34
-"""Height of the chart in pixels where it fits in a screen, and the least and most of a row."""
 
 
 def percent(found: Estimate | None) -> str:
@@ -60,11 +58,6 @@ def rows(code: str, found: Sequence[ShareEstimate], holds: str) -> list[tuple[An
         )
         for one in found
     ]  # fmt: skip
-
-
-def ways_of(machine: bool) -> tuple[Way, ...]:
-    """Return the estimates that there are; without a machine's codes, people's alone."""
-    return WAYS if machine else (("people", "Share", 0, "circle"),)
 
 
 def best(one: ShareEstimate) -> Estimate | None:
@@ -118,8 +111,7 @@ def estimates_figure(
         tickvals=list(range(len(shown))), ticktext=shown, showgrid=False, zeroline=False, automargin=True,
         range=[-0.6, len(shown) - 0.4] if timed else [len(shown) - 0.4, -0.6],
     )  # fmt: skip
-    whole, least, most = _ROWS_PX
-    row = min(most, max(least, whole // max(len(shown), 1)))
+    row = min(34, max(16, 340 // max(len(shown), 1)))  # pixels: the chart fits in a screen where it can
     figure.update_layout(
         height=300 if timed else 70 + row * len(shown), margin={"l": 8, "r": 8, "t": 8, "b": 8},
         showlegend=len(series) > 1,

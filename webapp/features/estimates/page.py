@@ -61,7 +61,6 @@ from themescope.webapp.shared.labelling import PLANNED, PlannedSample
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.text import SOME, count, file_name, p_text, plain, some_of
 
-_PREDICTIONS = "Predictions"
 _FEW = f"{TOO_FEW}; at least {FEWEST_LABELS} labels in {FEWEST_DOCUMENTS} documents are needed."
 _WAYS = {
     "People": "From what people coded of the sample alone.",
@@ -139,7 +138,7 @@ def _chosen(
         help="Several codings count as several people: a unit that half of them gave a code counts half.",
     )  # fmt: skip
     machine = st.selectbox(
-        "Codes of the machine", [_PREDICTIONS, *(record.name for record in machines)], key="estimates_machine",
+        "Codes of the machine", ["Predictions", *(record.name for record in machines)], key="estimates_machine",
         help="The predictions of “Label the rest”, or a coding by a model.",
     )  # fmt: skip
     return tuple(of[name] for name in chosen), of.get(machine)
@@ -168,13 +167,9 @@ def _opened(ids: tuple[int, ...], machine: int | None, stamp: tuple[Any, ...]) -
 def _groups(study: Study, column: ColumnRecord) -> list[str]:
     period = ""
     if column.type == ColumnType.DATE:
-        with queries.store().reading() as r:
-            usual = usual_period(values_of(r, study, column))
-        period = st.selectbox(
-            "Period", PERIODS, index=PERIODS.index(usual), format_func=str.capitalize, key="estimates_period"
-        )
-    with queries.store().reading() as r:
-        return groups_of(r, study, column, period)
+        usual = PERIODS.index(queries.read(lambda r: usual_period(values_of(r, study, column))))
+        period = st.selectbox("Period", PERIODS, usual, str.capitalize, key="estimates_period")
+    return queries.read(lambda r: groups_of(r, study, column, period))
 
 
 def _of_code(study: Study, code: str, groups: Sequence[str], bar: DeltaGenerator) -> list[ShareEstimate]:
@@ -196,9 +191,6 @@ def _of_code(study: Study, code: str, groups: Sequence[str], bar: DeltaGenerator
     return estimates(units, groups)
 
 
-# --- chart and table --------------------------------------------------------------------------------------------------
-
-
 def _draw(study: Study, found: Mapping[str, Sequence[ShareEstimate]], timed: bool) -> None:
     """Draw chart and table: the estimates of a code or of several, or the best ones of several codes by group."""
     groups = list(dict.fromkeys(one.name for rows in found.values() for one in rows))
@@ -208,12 +200,13 @@ def _draw(study: Study, found: Mapping[str, Sequence[ShareEstimate]], timed: boo
         told = "Share with its 95 % interval" + (", corrected by the machine's codes." if study.coder else ".")
     else:
         listed = [(code if len(found) > 1 else one.name or ALL, one) for code, rows in found.items() for one in rows]
-        ways = chart.ways_of(study.machine is not None)
-        shown = [row for row in listed if row[1].name] if timed and len(groups) > 1 else listed
+        ways = chart.WAYS if study.machine is not None else chart.ALONE
+        timed = timed and len(groups) > 1
+        shown = [row for row in listed if row[1].name] if timed else listed
         series = [
             (title, colour, symbol, [getattr(one, way) for _, one in shown]) for way, title, colour, symbol in ways
         ]
-        _plot([name for name, _ in shown], series, timed and len(groups) > 1)
+        _plot([name for name, _ in shown], series, timed)
         table: dict[str, Any] = {"Code" if len(found) > 1 else "Group": [name for name, _ in listed]}
         table |= {title: [chart.percent(getattr(one, way)) for _, one in listed] for way, title, _, _ in ways}
         table |= {"Units": [one.units for _, one in listed], "Coded": [one.labels for _, one in listed]}
@@ -271,9 +264,8 @@ def _plot(names: Sequence[str], series: Sequence[tuple[str, int, str, Sequence[E
     if all(value is None for *_, values in series for value in values):  # the table says why
         return
     figure = chart.estimates_figure(names, series, tones(st.context.theme.type), timed)
-    st.plotly_chart(
-        figure, key="estimates_chart", config=chart.EXPORT, alt="Shares with 95 % intervals; see the table."
-    )
+    alt = "Shares with 95 % intervals; see the table."
+    st.plotly_chart(figure, key="estimates_chart", config=chart.EXPORT, alt=alt)
 
 
 def _files(study: Study, code: str, groups: Sequence[str], found: Mapping[str, Sequence[ShareEstimate]]) -> None:
@@ -308,9 +300,6 @@ def _notes(study: Study, found: Mapping[str, Sequence[ShareEstimate]]) -> None:
         about = list(dict.fromkeys(names))
         of = f"{plain(some_of(about))}: " if 0 < len(names) < len(listed) else ""
         st.caption(f":material/info: {of}{plain(note)}")
-
-
-# --- more codes, and regression ---------------------------------------------------------------------------------------
 
 
 def _draw_outside(study: Study) -> None:
@@ -352,10 +341,8 @@ def _planner(study: Study, code: str, groups: Sequence[str], by: ColumnRecord | 
     )
     reached = some_of([f"{plain(name)} ± {100 * half:.1f}" for name, half in made.expected.items()])
     short = some_of([plain(name) for name, half in made.expected.items() if half > made.margin + 0.0005])
-    st.caption(
-        f"**{count(made.more, 'more unit')}**, chosen at random in each row. Expected after that: {reached}."
-        + (f" All units of {short} are too few for ± {margin:g} points." if short else "")
-    )
+    told = f"**{count(made.more, 'more unit')}**, chosen at random in each row. Expected after that: {reached}."
+    st.caption(told + (f" All units of {short} are too few for ± {margin:g} points." if short else ""))
     if by is not None and by.type != ColumnType.CATEGORY:
         page_link("tasks", "Make a task with a random sample", view={"view": "New task"})
         return

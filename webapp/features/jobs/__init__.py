@@ -2,7 +2,5 @@
 
 from themescope.webapp.shared.pages import PageKeys
 
-# URL keys of the Jobs page
-
 KEYS = PageKeys("jobs")
 JOB = KEYS.url("job")

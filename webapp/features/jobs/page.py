@@ -10,12 +10,10 @@ from themescope.webapp.shared.job_status import workers
 from themescope.webapp.shared.people import polled
 from themescope.webapp.shared.text import ago, duration
 
-_POLL_S = 2.0
-
 known = queries.job_states()
 
 
-@polled(_POLL_S)
+@polled(2.0)
 def now() -> None:
     """Draw the worker and the active jobs; rerun the page when a job has started or ended."""
     if queries.job_states() != known:

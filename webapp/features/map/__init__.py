@@ -1,4 +1,4 @@
-"""The Map page."""
+"""URL keys of the Map page, and the selection and view of a map as query parameters."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from themescope.webapp.map_view import scene
 from themescope.webapp.map_view.scene import MAX_CATEGORIES, MapState, camera_of, forget_replaced, open_stored
 from themescope.webapp.shared.navigation import write_parameter
 from themescope.webapp.shared.pages import PageKeys
-
-# URL keys of the Map page, and the selection and view of a map as query parameters
 
 SUBSTRING, WHOLE_WORDS, MEANING = "substring", "whole words", "meaning"
 MATCHES = (SUBSTRING, WHOLE_WORDS, MEANING)
@@ -37,7 +35,6 @@ FACETS = KEYS.url("facets")
 
 OPENED = "map_opened"
 SELECTION = "map_map_state"
-OPENED_SELECTION = "map_opened_selection"
 
 
 def held(key: str, default: str = "") -> str:
@@ -72,7 +69,7 @@ def state_of(digest: str) -> MapState:
         st.session_state[key] = from_address(st.query_params) if first else MapState()
         st.session_state[OPENED] = True
     found: MapState = st.session_state[key]
-    open_stored(found, STORED, OPENED_SELECTION)
+    open_stored(found, STORED, "map_opened_selection")
     return found
 
 

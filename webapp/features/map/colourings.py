@@ -82,9 +82,6 @@ def ranges(values: npt.NDArray[np.floating], parts: int) -> tuple[npt.NDArray[np
     return found, [(float(known[place == p].min()), float(known[place == p].max())) for p in np.unique(place)]
 
 
-_RANGES = 6
-
-
 @dataclass(frozen=True, slots=True)
 class ColouredView:
     """Input of a source."""
@@ -133,9 +130,6 @@ def options(view: ColouredView) -> dict[str, Option]:
     return {first: found[first], **found} if first in found else found
 
 
-# ---------------------------------------------------------------- the text itself
-
-
 def of_text(view: ColouredView) -> list[Option]:
     """Offer section, article, topic and split."""
     known = view.scene.known
@@ -162,8 +156,7 @@ def _articles(view: ColouredView) -> Colouring:
     titles = [view.scene.known[int(i)].title for i in ids]
     found, codes = categories(np.searchsorted(ids, view.scene.articles), titles)
     everywhere = categories(np.searchsorted(ids, view.whole.articles), titles)[1]
-    places = {code: place for place, code in enumerate(everywhere)}
-    lasting = lasting_colours([str(c) for c in codes], [str(c) for c in places])
+    lasting = lasting_colours([str(c) for c in codes], [str(c) for c in everywhere])
     return Colouring(found, [titles[code] for code in codes], "other texts", lasting)
 
 
@@ -188,18 +181,11 @@ def _by_article(scene: Scene, codes: dict[int, int]) -> Categories:
     return values[np.searchsorted(ids, scene.articles)]
 
 
-# ---------------------------------------------------------------- columns
-
-_TEXT_OPTIONS = ("Section", "Text", "Topic", "Split")
-_STEPS = 9
-
-
 def of_columns(view: ColouredView) -> list[Option]:
     """Offer the columns of the corpus but texts."""
     known = [column for column in queries.columns(view.corpus) if column.type != ColumnType.TEXT]
-    return [
-        Option(f"{c.label} (column)" if c.label in _TEXT_OPTIONS else c.label, partial(_column, view, c)) for c in known
-    ]
+    taken = ("Section", "Text", "Topic", "Split")
+    return [Option(c.label + " (column)" * (c.label in taken), partial(_column, view, c)) for c in known]
 
 
 def _column(view: ColouredView, column: ColumnRecord) -> Colouring:
@@ -214,9 +200,8 @@ def _column(view: ColouredView, column: ColumnRecord) -> Colouring:
         return Colouring(found, names, other, colours, column=column.name)
     dates = column.type == ColumnType.DATE
     numbers = np.where(np.isnat(values), np.nan, values.astype(np.float64)) if dates else values
-    found, ends = ranges(numbers, _STEPS)
-    name = _date_range if dates else _number_range
-    names = [name(low, high) for low, high in ends]
+    found, ends = ranges(numbers, 9)
+    names = [_date_range(low, high) if dates else _number_range(low, high, ",.6g") for low, high in ends]
     shades = np.linspace(0, 1, len(names)).tolist()
     return Colouring(found, names, _NO_VALUE, (), shades, True, column.name, numbers, dates)
 
@@ -224,9 +209,9 @@ def _column(view: ColouredView, column: ColumnRecord) -> Colouring:
 _NO_VALUE = "no value"
 
 
-def _number_range(low: float, high: float) -> str:
-    texts = [f"{value:,.6g}".replace("-", "−") for value in (low, high)]
-    return texts[0] if texts[0] == texts[1] else f"{texts[0]} … {texts[1]}"
+def _number_range(low: float, high: float, form: str) -> str:
+    """Return both ends as text, or one where they look the same."""
+    return " … ".join(dict.fromkeys(format(value, form).replace("-", "−") for value in (low, high)))
 
 
 def _date_range(low: float, high: float) -> str:
@@ -236,22 +221,17 @@ def _date_range(low: float, high: float) -> str:
     return f"{days[0]} – {days[1].removeprefix(days[0][:5])}"  # the year once
 
 
-# ---------------------------------------------------------------- clusters
-
-
 def of_clusterings(view: ColouredView) -> list[Option]:
     """Offer the clusterings of the one article in view, the newest of each kind; clusters are per article."""
     if not view.single:
         return []
     models, article = {m.id: m.name for m in queries.models()}, int(view.articles[0])
     offered = []
-    for benchmark in queries.benchmarks(view.corpus.id):
-        for run in queries.clusterings(benchmark.id):
+    for run in (run for benchmark in queries.benchmarks(view.corpus.id) for run in queries.clusterings(benchmark.id)):
+        if article in queries.labels(run.id, run.digest):
             title = CLUSTERERS.get(run.clusterer).title if run.clusterer in CLUSTERERS else run.clusterer
-            if article in queries.labels(run.id, run.digest):
-                offered.append(
-                    Option(f"{title} of {models.get(run.model_id or -1, 'no model')}", partial(_clusters, view, run))
-                )
+            name = f"{title} of {models.get(run.model_id or -1, 'no model')}"
+            offered.append(Option(name, partial(_clusters, view, run)))
     return offered
 
 
@@ -339,13 +319,11 @@ def _ranged(values: npt.NDArray[np.float64], other: str, column: str) -> Colouri
     shades: list[float] = []
     for wrong in (True, False):
         part = np.where((values < 0) == wrong, values, np.nan)
-        place, ends = ranges(part, _RANGES // 2)
+        place, ends = ranges(part, 3)
         found[place >= 0] = place[place >= 0] + len(names)
         steps = np.linspace(1, 0.3, len(ends)) if wrong else np.linspace(0.3, 1, len(ends))
         shades += [float(-s if wrong else s) for s in steps]
-        for low, high in ends:
-            texts = [f"{value:.2f}".replace("-", "−") for value in (low, high)]
-            names.append(texts[0] if texts[0] == texts[1] else " … ".join(texts))
+        names += [_number_range(low, high, ".2f") for low, high in ends]
     return Colouring(found, names, other, shades=shades, column=column, values=values)
 
 

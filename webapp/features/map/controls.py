@@ -56,7 +56,6 @@ class MapHits:
 
 
 NOTHING_FOUND = MapHits(np.empty(0, dtype=np.intp), None)
-NO_SEARCH = MapHits(np.empty(0, dtype=np.intp), None, searched=False)
 
 
 def by_text(scene: Scene, corpus: CorpusRecord, text: str, match: str) -> MapHits:
@@ -74,9 +73,6 @@ def _containing(corpus: CorpusRecord, text: str, whole_words: bool) -> Ids:
     if whole_words:
         query = [[search.Term(term.text, True) for term in terms] for terms in query]
     return search.sentences_for(queries.store(), corpus.id, query)
-
-
-# ---------------------------------------------------------------- by meaning
 
 
 @st.cache_data(
@@ -113,7 +109,7 @@ def found(record: MapRecord, corpus: CorpusRecord, scene: Scene) -> MapHits:
         search.preload(queries.store(), model)
     query: str | int = _similar() or text
     if not query:
-        return NO_SEARCH
+        return replace(NOTHING_FOUND, searched=False)
     if isinstance(query, str) and match != map.MEANING:
         return by_text(scene, corpus, query, match)
     note = ""
@@ -145,11 +141,6 @@ def searched() -> str:
 def search_similar(sentence: int) -> None:
     """Search for the neighbours of a sentence; for callbacks."""
     st.session_state[map.SIMILAR] = str(sentence)
-
-
-def clear_search() -> None:
-    """Show all sentences again; for callbacks."""
-    st.session_state[map.SIMILAR] = st.session_state[map.SEARCH] = ""
 
 
 def _field(key: str, value: Any, kind: Callable[[Any], Any] = str) -> dict[str, Any]:
@@ -210,9 +201,6 @@ def display_fields(maps: Sequence[str], shown: str) -> None:
 
 # Export of a map: columns for tables, and a self-contained HTML page. Pictures are in :mod:`.figure`
 
-_ASSETS = Path(__file__).parent / "assets"
-_HOVER_LETTERS = 240
-
 
 def columns(scene: Scene, colouring: Colouring, ids: Ids) -> dict[str, Sequence[Any]]:
     """Return the group, the value and the coordinates of sentences of the map, as columns of a file."""
@@ -245,12 +233,10 @@ def page(canvas: Canvas, about: str) -> str:
     canvas = sampled(canvas)
     scene = canvas.scene
     sentences = map_scene.texts(scene, np.arange(len(scene.ids)))
-    looks = {theme: appearance(replace(canvas, tones=tones(theme))) for theme in ("light", "dark")}
     index = {article: i for i, article in enumerate(scene.known)}
-    article_indices = [index[int(article)] for article in scene.articles]
     data = {
         "points": points_data(canvas),
-        "looks": looks,
+        "looks": {theme: appearance(replace(canvas, tones=tones(theme))) for theme in ("light", "dark")},
         "view": {
             **view_data(canvas, MapState()), "label": about, "fill": 24, "found": {"places": "", "kinds": ""},
             "marked": "", "pins": [], "outline": outline(canvas), "fixed": True,
@@ -258,14 +244,14 @@ def page(canvas: Canvas, about: str) -> str:
         "titles": [title or scene.lead for title in scene.titles],
         "sections": scene.sections.tolist(),
         "articles": [article.title for article in scene.known.values()],
-        "owners": article_indices,
+        "owners": [index[int(article)] for article in scene.articles],
         "kinds": np.where(canvas.colouring.categories < 0, len(canvas.colouring.names), canvas.colouring.categories)
         .tolist(),
-        "sentences": [shorten(" ".join(s.text.split()), _HOVER_LETTERS) for s in sentences],
+        "sentences": [shorten(" ".join(s.text.split()), 240) for s in sentences],
     }  # fmt: skip
     # "<" is escaped, so that no sentence can close the script element.
     written = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
-    start = asset(_ASSETS, "page.js")
+    start = asset(Path(__file__).parent / "assets", "page.js")
     script = "\n".join((_as_function(POINTS_SOURCE, "takePoints"), _as_function(VIEW_SOURCE, "drawView"), start))
     return _PAGE.format(title=html.escape(about), css=source(STYLE), data=written, script=script)
 

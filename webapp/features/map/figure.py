@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -57,8 +57,7 @@ class FigureSettings:
     caption: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     """Entry of the legend: a category with the lines of its name."""
 
     shape: int
@@ -92,7 +91,10 @@ def svg(canvas: Canvas, settings: FigureSettings) -> str:
         rows = -(-sum(len(entry.lines) for entry in entries) // columns) + 1
         low -= rows * line
         left, top = _MARGIN, low
-    view = _viewport(canvas, right - _MARGIN, low - _MARGIN)
+    # The initial view of the map in a part of the picture, with a margin for names and whole points.
+    x0, y0, x1, y1 = canvas.frame
+    across, up = right - _MARGIN, low - _MARGIN
+    view = Viewport((x0 + x1) / 2, (y0 + y1) / 2, 1.04 * max((x1 - x0) / across, (y1 - y0) / up), across, up)
     parts = [
         f'<g transform="translate({_MARGIN:g} {_MARGIN:g})">{_points(canvas, classes, view)}',
         f"{_names(canvas, view, size) if settings.names else ''}</g>",
@@ -115,16 +117,6 @@ def _in_grey(one: dict[str, Any], kind: int, kinds: int, ordered: bool) -> dict[
         level = round(200 * (1 - kind / max(kinds - 1, 1)))
         return one | {"colour": f"#{level:02x}{level:02x}{level:02x}"}
     return one | {"shape": kind % _SHAPES, "colour": _GREYS[kind % len(_GREYS)]}
-
-
-def _viewport(canvas: Canvas, width: float, height: float) -> Viewport:
-    """Return the initial view of the map in a part of the picture, with a margin for names and whole points."""
-    left, bottom, right, top = canvas.frame
-    unit = 1.04 * max((right - left) / width, (top - bottom) / height)
-    return Viewport((left + right) / 2, (bottom + top) / 2, unit, width, height)
-
-
-# ---------------------------------------------------------------- points and names
 
 
 _STEPS = {2: (0, -1.2, 1.2, 1.2, -1.2, 1.2, -1.2, -1.2), 3: (0, -1.2, 1.1, 2.1, -2.2, 0)}
@@ -173,9 +165,6 @@ def _names(canvas: Canvas, view: Viewport, size: float) -> str:
     return f'<g text-anchor="middle" stroke-linejoin="round" font-weight="600" {border}>{texts}</g>'
 
 
-# ---------------------------------------------------------------- legend and caption
-
-
 def _text(x: float, y: float, text: str) -> str:
     shown = html.escape(NOT_IN_XML.sub("\ufffd", text))
     return f'<text x="{x:.1f}" y="{y:.1f}">{shown}</text>'
@@ -214,9 +203,6 @@ def _legend(entries: Sequence[_Entry], left: float, top: float, width: float, ro
                 yield _mark(entry.shape, entry.colour, 1.0, 0.34 * size, [(x + 0.6 * size, y - 0.33 * size)])
             yield _text(x + 1.5 * size, y, text)
         row += len(entry.lines)
-
-
-# ---------------------------------------------------------------- dialog
 
 
 def show(canvas: Canvas, record: MapRecord, coloured_by: str) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
 
 from themescope.core.projection import UmapConfig
-from themescope.core.records.stored import CorpusRecord, MapRecord, ModelRecord
+from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.db.access import Right
 from themescope.jobs.common.models import corpus_shares
 from themescope.webapp.features import map as state
@@ -21,10 +20,6 @@ from themescope.webapp.shared.people import may
 from themescope.webapp.shared.selections import Panel
 
 _LISTED, _MOST = 10_000, 20_000_000
-_LIMIT_HELP = (
-    "Larger projects are sampled at random. The layout is fitted on at most 50,000 units, which takes about a "
-    "minute; the others are placed by the fitted model."
-)
 
 
 def new_map_form(corpus: CorpusRecord) -> None:
@@ -42,10 +37,11 @@ def new_map_form(corpus: CorpusRecord) -> None:
         chosen = st.multiselect("Texts", titles, placeholder="whole project", help="Empty for the whole project.")
         left, middle, right = st.columns([2, 1, 1])
         name = left.text_input("Map name", placeholder=f"{corpus.name} by {model.name}")
-        limit = middle.number_input("Maximum units", 50, _MOST, _usual_limit(corpus), step=1_000, help=_LIMIT_HELP)
-        seed = right.number_input(
-            "Seed", min_value=0, value=0, step=1, help="Seed of sampling and layout; the same seed gives the same map."
-        )
+        fitted = "The layout is fitted on at most 50,000 units, which takes about a minute"
+        help = f"Larger projects are sampled at random. {fitted}; the others are placed by the fitted model."
+        limit = middle.number_input("Maximum units", 50, _MOST, _usual_limit(corpus), step=1_000, help=help)
+        help = "Seed of sampling and layout; the same seed gives the same map."
+        seed = right.number_input("Seed", min_value=0, value=0, step=1, help=help)
         values = config_fields(UmapConfig, "umap", shown=3)
         if not st.form_submit_button("Create map", type="primary", icon=":material/scatter_plot:"):
             return
@@ -62,9 +58,10 @@ def _create(
     corpus: CorpusRecord, model: ModelRecord, titles: list[str], limit: int, seed: int, config: UmapConfig, name: str
 ) -> bool:
     """Queue the map; return whether that was possible."""
+    what = corpus.name if not titles else titles[0] if len(titles) == 1 else f"{len(titles)} texts of {corpus.name}"
     args = {
         "corpus": corpus.name, "model": model.name, "titles": titles, "limit": limit, "settings": config.to_dict(),
-        "seed": seed, "name": name or _name(corpus, model, titles),
+        "seed": seed, "name": name or f"{what} by {model.name}",
     }  # fmt: skip
     return submit("project", args, f"Map {args['name']}") is not None
 
@@ -73,21 +70,12 @@ def _usual_limit(corpus: CorpusRecord) -> int:
     return min(20_000, max(50, corpus.sentences))
 
 
-def ordered(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> list[MapRecord]:
-    """Return the maps of a corpus, those by the best model first, the newest first among those of one model."""
-    best = queries.best_first(corpus_shares(corpus), corpus.id, queries.models(), across=corpus.articles > 1)
-    places = {model.id: place for place, model in enumerate(best)}
-    return sorted(maps, key=lambda found: places.get(found.model_id, len(places)))
-
-
-def _name(corpus: CorpusRecord, model: ModelRecord, chosen: list[str]) -> str:
-    what = corpus.name if not chosen else chosen[0] if len(chosen) == 1 else f"{len(chosen)} texts of {corpus.name}"
-    return f"{what} by {model.name}"
-
-
 def draw(corpus: CorpusRecord) -> None:
     """Draw the map of a project; without one, the form that makes one, and a selection from another page."""
-    if maps := ordered(corpus, queries.maps(corpus.id)):
+    if maps := queries.maps(corpus.id):  # those by the best model first, the newest first among those of one model
+        best = queries.best_first(corpus_shares(corpus), corpus.id, queries.models(), across=corpus.articles > 1)
+        places = {model.id: place for place, model in enumerate(best)}
+        maps = sorted(maps, key=lambda found: places.get(found.model_id, len(places)))
         view.show(corpus, maps, partial(new_map_form, corpus))
         return
     models = _models(corpus)

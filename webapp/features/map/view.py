@@ -36,9 +36,6 @@ from themescope.webapp.shared.navigation import page_link, saved_views
 from themescope.webapp.shared.selections import Panel, Ranking
 from themescope.webapp.shared.text import count, distinct, plain
 
-# --- the map, its panel and its drawer -------------------------------------------------------------------------------
-
-
 _HEIGHT, _LIST, _BELOW, _MOST_CONTEXT = 430, 300, 1, 100_000
 """Least heights of map and list and the distance of the map from the lower border, in pixels; most points in grey."""
 _ASSETS = Path(__file__).parent / "assets"
@@ -61,6 +58,8 @@ class MapPage:
     whole: Scene
     scene: Scene
     """The sentences in view; their colouring is ``colouring``."""
+    passing: Scene
+    """The sentences that the filters let through."""
     colouring: Colouring
     coloured_by: str
     state: MapState
@@ -68,11 +67,6 @@ class MapPage:
     columns: FacetsFound
     filters: int
     """Number of filters, of columns and others."""
-
-    @cached_property
-    def passing(self) -> Scene:
-        """The sentences that the filters let through."""
-        return self.scene if self.columns.passing.all() else self.scene.only(self.columns.passing)
 
     @cached_property
     def colours(self) -> Colouring:
@@ -101,14 +95,13 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord], compute: Callable[[], 
     coloured_by = wanted if wanted in options else next(iter(options))
     passing = scene if columns.passing.all() else scene.only(columns.passing)
     shown = MapPage(
-        corpus, record, whole, scene, options[coloured_by].make(), coloured_by, chosen_state,
+        corpus, record, whole, scene, passing, options[coloured_by].make(), coloured_by, chosen_state,
         controls.found(record, corpus, passing), columns,
         columns.active + bool(len(articles)) + bool(controls.searched()),
     )  # fmt: skip
     if asked == "all":
-        chosen_state.select(
-            passing.ids, Origin("filter", (f"{_EVERYTHING} on map {record.name}", f"coloured by {coloured_by}"))
-        )
+        facts = f"{_EVERYTHING} on map {record.name}", f"coloured by {coloured_by}"
+        chosen_state.select(passing.ids, Origin("filter", facts))
         chosen_state.asked = "", ""
     canvas = _canvas(shown, list(options), inside)
     if chosen_state.fresh:
@@ -148,9 +141,8 @@ def _answer(chosen: MapState) -> str:
 
 def _canvas(page: MapPage, options: Sequence[str], inside: npt.NDArray[np.bool_]) -> Canvas:
     """Return the canvas of the units that pass; those that the choice of texts or a filter leaves out are in grey."""
-    scene, passing = page.scene, page.passing
     scale, opacity = controls.appearance_held()
-    frame = geometry.frame_of(scene.units)
+    frame = geometry.frame_of(page.scene.units)
     if page.state.frame not in (frame, None):  # other articles: the view of those before would show none of them
         page.state.camera = None
     page.state.frame = frame
@@ -159,7 +151,7 @@ def _canvas(page: MapPage, options: Sequence[str], inside: npt.NDArray[np.bool_]
     left_out[inside] = ~page.columns.passing
     grey = page.whole.units[left_out]
     return component.canvas_of(
-        passing, page.colours, found=page.found.rows, size=scale * geometry.point_size(len(scene.ids)),
+        page.passing, page.colours, found=page.found.rows, size=scale * geometry.point_size(len(page.scene.ids)),
         opacity=opacity, height=_HEIGHT, fill=_BELOW, name=page.record.digest[:12], frame=frame,
         page=PageMenus(options, page.coloured_by, page.filters, filtering, _MORE), status=_status(page),
         context=grey[:: len(grey) // _MOST_CONTEXT + 1],
@@ -169,35 +161,30 @@ def _canvas(page: MapPage, options: Sequence[str], inside: npt.NDArray[np.bool_]
 def _status(page: MapPage) -> str:
     all, shown = len(page.scene.ids), int(page.columns.passing.sum())
     units = count(shown, "unit") if shown == all else f"{shown:,} of {count(all, 'unit')}"
-    sampled = (
-        f", a random sample of {page.record.sampled_from:,}" if page.record.sampled_from > len(page.whole.ids) else ""
-    )
+    drawn_from = page.record.sampled_from
+    sampled = f", a random sample of {drawn_from:,}" if drawn_from > len(page.whole.ids) else ""
     missed = " · no unit lies in the shape" if page.state.parts and not page.state.fresh | len(page.state.ids) else ""
     return f"{units}{sampled}{missed}"
 
 
 def _panel(panel: str, page: MapPage, maps: Sequence[str], shown: str) -> None:
     """Draw the panel over the map: the filters, or the choice of the map and the look of its points."""
-
-    def close() -> None:
-        st.session_state[_PANEL] = ""
-
+    close = partial(st.session_state.__setitem__, _PANEL, "")
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         st.markdown(f"**{'Filter' if panel == FILTER else 'Map'}**", width="stretch")
         st.button("Close", type="tertiary", key="map_panel_close", on_click=close)
-    if panel != FILTER:
+    if panel == FILTER:
+        controls.search_fields(page.whole, page.corpus)
+        show_facets(page.columns)
+    else:
         controls.display_fields(maps, shown)
-        return
-    controls.search_fields(page.whole, page.corpus)
-    show_facets(page.columns)
 
 
 def _dialog(page: MapPage, canvas: Canvas, compute: Callable[[], None]) -> None:
     """Draw the dialog that a menu of the map requested; every run draws it, so that it stays while the map changes."""
 
     def open_saved(record: SelectionRecord) -> None:
-        stored = selections.stored(record.id)
-        if stored is not None:
+        if (stored := selections.stored(record.id)) is not None:
             page.state.select(stored.ids, stored.origin)
             st.session_state[_DIALOG] = ""
 
@@ -206,15 +193,12 @@ def _dialog(page: MapPage, canvas: Canvas, compute: Callable[[], None]) -> None:
         if not st.session_state.get(_DIALOG):
             st.rerun()
 
-    def about() -> None:
-        st.markdown(plain(_about(page)))
-
-    dialogs: dict[str, Callable[[], None]] = {
+    dialogs: dict[str, Callable[[], object]] = {
         "figure": lambda: figure.show(canvas, page.record, page.coloured_by),
         "saved": saved,
         "views": lambda: saved_views("map", menu=False),
         "compute": compute,
-        "about": about,
+        "about": lambda: st.markdown(plain(_about(page))),
     }
     opened = st.session_state.get(_DIALOG, "")
     if opened in dialogs:
@@ -244,9 +228,6 @@ def _about(page: MapPage) -> str:
     return " ".join(filter(None, parts))
 
 
-# --- drawer -----------------------------------------------------------------------------------------------------------
-
-
 def _drawer(page: MapPage) -> None:
     """Draw the unit that was clicked, and the units that are selected or found."""
     rows, ranking = _listed(page)
@@ -260,9 +241,12 @@ def _drawer(page: MapPage) -> None:
     elsewhere = page.state.origin is not None and not page.found.searched and not page.columns.active
     ids = page.state.ids if elsewhere else page.passing.ids[rows]
     on_map = len(ids) == len(rows)
+    heading = count(len(ids), "unit") + (" found" if page.found.searched else "")
+    if page.found.searched and len(page.state.ids):
+        heading += f" among {len(page.state.rows(page.passing)):,} selected"
     selections.show(Panel(
         selected(page.corpus.id, ids, _origin(page)), "map_drawer", state.STORED, _LIST, (state.SHAPE,),
-        {state.MAP: page.record.name}, ranking=ranking if on_map else None, heading=_heading(page, len(ids)),
+        {state.MAP: page.record.name}, ranking=ranking if on_map else None, heading=heading,
         groups=_groups(page, rows) if on_map else None,
         mark=state.held(state.SEARCH) if state.held(state.MATCH, state.SUBSTRING) == state.SUBSTRING else "",
         columns=partial(controls.columns, page.passing, page.colours) if on_map else None,
@@ -280,13 +264,6 @@ def _places(page: MapPage, rows: Rows) -> SentencePlaces:
     )
 
 
-def _heading(page: MapPage, listed: int) -> str:
-    if not page.found.searched:
-        return count(listed, "unit")
-    chosen = len(page.state.rows(page.passing))
-    return f"{count(listed, 'unit')} found" + (f" among {chosen:,} selected" if len(page.state.ids) else "")
-
-
 def _groups(page: MapPage, rows: Rows) -> Counter[str]:
     """Return the number of the listed units in each group that has a colour."""
     kinds, counts = np.unique(page.colours.categories[rows], return_counts=True)
@@ -296,7 +273,7 @@ def _groups(page: MapPage, rows: Rows) -> Counter[str]:
 
 def _clear(page: MapPage) -> None:
     if page.found.searched and not len(page.state.ids):
-        controls.clear_search()
+        st.session_state[state.SIMILAR] = st.session_state[state.SEARCH] = ""
     page.state.clear()
     st.query_params.pop(state.STORED, None)
 
@@ -368,7 +345,6 @@ def _details(page: MapPage, listed: bool) -> None:
 
 _MOST = 2_000
 """Maximum number of values of a filter, and of the values of a column that are offered, the most frequent ones."""
-_NO_VALUE = "no value"
 Mask = npt.NDArray[np.bool_]  # (n,) whether each sentence passes
 Filters = dict[str, list[Any]]
 """Facet → names of categories (None: without a value), or the least and the greatest number, or two ISO dates."""
@@ -477,11 +453,14 @@ def show_facets(of: FacetsFound) -> None:
         if facet.categories:
             codes, counts = np.unique(facet.values, return_counts=True)
             order = codes[np.argsort(-counts, kind="stable")][:_MOST].tolist()
-            names = {None if code < 0 else facet.categories[code]: int(counts[codes == code][0]) for code in order}
-            st.session_state[key] = [value for value in chosen or () if value in names]
+            names = {code: "no value" if code < 0 else facet.categories[code] for code in order}
+            labels = {
+                None if code < 0 else name: f"{name} ({counts[codes == code][0]:,})" for code, name in names.items()
+            }
+            st.session_state[key] = [value for value in chosen or () if value in labels]
             st.multiselect(
-                facet.name, list(names), key=key, placeholder="all", on_change=_keep, args=(of, facet, key),
-                format_func=partial(_with_number, names),
+                facet.name, list(labels), key=key, placeholder="all", on_change=_keep, args=(of, facet, key),
+                format_func=labels.__getitem__,
             )  # fmt: skip
         elif (ends := facet.ends()) is not None:
             st.session_state[key] = _range_of(facet, chosen, ends)
@@ -491,10 +470,6 @@ def show_facets(of: FacetsFound) -> None:
                 step=None if days else (1.0 if _whole(facet) else (ends[1] - ends[0]) / 200),
                 format="YYYY-MM-DD" if days else "%.0f" if _whole(facet) else "%.4g",
             )  # fmt: skip
-
-
-def _with_number(numbers: Mapping[str | None, int], value: str | None) -> str:
-    return f"{_NO_VALUE if value is None else value} ({numbers[value]:,})"
 
 
 def _whole(facet: Facet) -> bool:

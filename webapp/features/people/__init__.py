@@ -1,8 +1,6 @@
-"""The People page."""
+"""URL keys of the People page."""
 
 from themescope.webapp.shared.pages import PageKeys
-
-# URL keys of the People page
 
 KEYS = PageKeys("people")
 MEMBER = KEYS.url("member", record="person")

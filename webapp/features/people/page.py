@@ -24,9 +24,6 @@ _MAY = {
 }
 
 
-_EVENTS = 100
-
-
 def show() -> None:
     """Draw the list of users and the form for the selected one."""
     found = members.members(queries.store())
@@ -59,32 +56,23 @@ def show() -> None:
     log = st.expander("Audit log", icon=":material/history:", key="people_log", on_change="rerun")
     if log.open:
         with log:
-            _audit_log()
-
-
-def _audit_log() -> None:
-    events = queries.read(lambda r: r.audit_log.latest(_EVENTS))
-    columns = {
-        "Time (UTC)": [f"{event.created:%Y-%m-%d %H:%M:%S}" for event in events],
-        "By": [event.author or "–" for event in events],
-        "Action": [event.action for event in events],
-        "Account": [event.person or "–" for event in events],
-        "Detail": [event.detail for event in events],
-    }
-    st.caption(f"The latest {_EVENTS} changes of accounts and sign-ins. For more: `themescope people list --log 500`.")
-    draw_table(columns, alt="Changes of accounts and sign-ins, newest first")
+            events = queries.read(lambda r: r.audit_log.latest(100))
+            columns = {
+                "Time (UTC)": [f"{event.created:%Y-%m-%d %H:%M:%S}" for event in events],
+                "By": [event.author or "–" for event in events],
+                "Action": [event.action for event in events],
+                "Account": [event.person or "–" for event in events],
+                "Detail": [event.detail for event in events],
+            }
+            st.caption("The latest 100 changes of accounts and sign-ins. For more: `themescope people list --log 500`.")
+            draw_table(columns, alt="Changes of accounts and sign-ins, newest first")
 
 
 def _change(member: members.Member) -> None:
     name = member.person.name
     st.subheader(plain(name or UNNAMED), anchor=False)
-    role = st.selectbox(
-        "Role",
-        list(Role),
-        index=list(Role).index(member.person.role),
-        format_func=_MAY.__getitem__,
-        key=f"people_role_{name}",
-    )
+    own = list(Role).index(member.person.role)
+    role = st.selectbox("Role", list(Role), own, format_func=_MAY.__getitem__, key=f"people_role_{name}")
     with st.container(horizontal=True):
         if st.button("Save", type="primary", icon=":material/save:", disabled=role is member.person.role):
             _try(lambda: members.set_role(queries.store(), name, role or member.person.role, current_person()))
@@ -99,16 +87,12 @@ def _add() -> None:
     with st.popover("Add user", icon=":material/person_add:"), st.form("add-person", border=False):
         name = st.text_input("Name", max_chars=members.LONGEST_NAME)
         role = st.selectbox("Role", list(Role), index=1, format_func=_MAY.__getitem__)
-        password = st.text_input(
-            "Initial password", type="password", help="Required only where others can reach the pages."
-        )
+        required = "Required only where others can reach the pages."
+        password = st.text_input("Initial password", type="password", help=required)
         st.caption("To add a user who signs in through an organisation: `themescope people add E-MAIL --oidc`")
         if st.form_submit_button("Add", icon=":material/person_add:"):
-            _try(
-                lambda: members.add(
-                    queries.store(), name or "", role or Role.LABELLER, password or "", current_person()
-                )
-            )
+            new = name or "", role or Role.LABELLER, password or "", current_person()
+            _try(lambda: members.add(queries.store(), *new))
 
 
 def _try(change: Callable[[], object]) -> None:

@@ -119,8 +119,7 @@ def _item(
             for label, (file, make) in made.items():
                 download(label, make, file, key=f"file-{title}-{label}", type="tertiary")
             if link is not None:
-                page, text, view = link
-                page_link(page, text, view=view)
+                page_link(link[0], link[1], view=link[2])
 
 
 current = project()

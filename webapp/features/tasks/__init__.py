@@ -1,8 +1,6 @@
-"""The Tasks page."""
+"""URL keys of the Tasks page."""
 
 from themescope.webapp.shared.pages import PageKeys
-
-# URL keys of the Tasks page
 
 NEW = "New task"
 """View of the form."""

@@ -14,7 +14,7 @@ from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.db.access import Right
-from themescope.db.records import ItemRecord, TaskRecord
+from themescope.db.records import TaskRecord
 from themescope.db.store import Unit
 from themescope.jobs.common import labelled
 from themescope.jobs.common.columns import is_list, waves_of
@@ -29,7 +29,7 @@ from themescope.webapp.shared import compare_queries, labelling, queries
 from themescope.webapp.shared.choose import steps, study_steps
 from themescope.webapp.shared.components import attempt, confirm, draw_table
 from themescope.webapp.shared.labelling import PLANNED, PlannedSample, Task
-from themescope.webapp.shared.navigation import page_link, write_parameter
+from themescope.webapp.shared.navigation import page_link, set_parameter
 from themescope.webapp.shared.people import UNNAMED, current_actor, current_person, may, shown
 from themescope.webapp.shared.text import ago, count, plain, shorten, time_left, with_interval
 
@@ -70,9 +70,8 @@ def show_list(corpus: CorpusRecord) -> None:
 
 def open_view(task: str, view: str = "") -> None:
     """Show a task, the form or, with two empty names, the list; for callbacks."""
-    for name, value in ((TASK, task), (VIEW, view)):
-        st.session_state[name] = value
-        write_parameter(name, [value] if value else [])
+    set_parameter(TASK, task)
+    set_parameter(VIEW, view)
 
 
 def _line(task: Task, person: str, following: bool) -> None:
@@ -99,19 +98,22 @@ def _line(task: Task, person: str, following: bool) -> None:
         ):  # fmt: skip
             _close(record)
     if own:
-        st.progress(_share(own), text=f"{labelling.counted(own)}{_speed(task, person)}")
-    others = [one for one in task.people if one != person]
-    if others:
-        st.caption(plain(" · ".join(f"{one or UNNAMED}: {labelling.counted(task.of(one))}" for one in others)))
+        units, done = sum(item.sentences for item in own), sum(item.sentences for item in own if item.done)
+        (pace,) = tasks.progress([person], task.items)
+        speed = ""
+        if pace.seconds_per_sentence is not None and pace.remaining_s:
+            speed = f" · {pace.seconds_per_sentence:.0f} s a unit · {time_left(pace.remaining_s)}"
+        st.progress(done / units if units else 1.0, text=f"{labelling.counted(own)}{speed}")
+    if others := [f"{one or UNNAMED}: {labelling.counted(task.of(one))}" for one in task.people if one != person]:
+        st.caption(plain(" · ".join(others)))
     if own and record.instructions:
         st.text(record.instructions)
     if own and record.settings.get("tell"):
         found = next((check for check in checks_of(task) if check.person == person), None)
         if found is not None and found.gold is not None:
             right = round(found.gold.value * found.gold.n)
-            st.caption(
-                f"{right:,} of {count(found.gold.n, 'unit')} with known codes are right: {with_interval(found.gold)}."
-            )
+            known = f"{right:,} of {count(found.gold.n, 'unit')} with known codes are right"
+            st.caption(f"{known}: {with_interval(found.gold)}.")
         _answers(_told(task, person))
 
 
@@ -124,11 +126,6 @@ def _close(record: TaskRecord) -> None:
     """Close an open task, or open a closed one again."""
     close = record.closed is None
     _change(lambda w: w.tasks.close(record.id, close), f"{record.name} is {'closed' if close else 'open'}.")
-
-
-def _share(items: Sequence[ItemRecord]) -> float:
-    units = sum(item.sentences for item in items)
-    return sum(item.sentences for item in items if item.done) / units if units else 1.0
 
 
 def show_task(corpus: CorpusRecord, name: str) -> None:
@@ -154,10 +151,8 @@ def show_task(corpus: CorpusRecord, name: str) -> None:
                 _confirm(task)
     state = tasks.due_state(record, task.items, datetime.now(UTC))
     due = f" · due {record.due:%d %B %Y}" if record.due else ""
-    st.markdown(
-        f"Made by {shown(record.person)} {ago(record.created)}{due}{f' · **{state}**' if state else ''} · "
-        f"{labelling.counted([*task.items])}"
-    )
+    due += f" · **{state}**" if state else ""
+    st.markdown(f"Made by {shown(record.person)} {ago(record.created)}{due} · {labelling.counted([*task.items])}")
     overlap = f"{settings['share']:.0%} of the items by {settings['several']} people" if settings["share"] else "none"
     blind = " · blind" if record.blind else ""
     st.caption(plain(f"Overlap: {overlap} · order: {settings['order']} · seed {settings['seed']}{blind}"))
@@ -165,35 +160,23 @@ def show_task(corpus: CorpusRecord, name: str) -> None:
         sample = DrawnSample.from_json(settings[SAMPLE])
         st.caption(f":material/casino: {plain(sample.text())}")
         if sample.by is not None:
-            _strata(sample, sample.by[1])
+            with st.expander("Sampling probabilities", icon=":material/percent:"):
+                rows = [
+                    {sample.by[1]: value or "no value", "Could be drawn": n, "Drawn": k, "Probability": k / n}
+                    for value, n, k in sample.strata
+                ]
+                draw_table(rows, column_config={"Probability": st.column_config.NumberColumn(format="%.4f")})
     _progress(task)
-    _checks(task, owns)
     if owns:
+        _checks(task)
         _reassignment(task)
-
-
-def _strata(sample: DrawnSample, column: str) -> None:
-    with st.expander("Sampling probabilities", icon=":material/percent:"):
-        values, units, drawn = zip(*sample.strata, strict=True)
-        draw_table(
-            {
-                column: [value or "no value" for value in values],
-                "Could be drawn": units,
-                "Drawn": drawn,
-                "Probability": [part / whole for part, whole in zip(drawn, units, strict=True)],
-            },
-            column_config={"Probability": st.column_config.NumberColumn(format="%.4f")},
-        )
 
 
 def _progress(task: Task) -> None:
     found = tasks.progress(task.people, task.items)
     quotas = [member.quota for member in task.members]
     limits = {"Quota": quotas} if any(quota is not None for quota in quotas) else {}
-    rate = st.column_config.NumberColumn(
-        format="%.1f",
-        help="Median over the items that are done. Items that stayed open for 30 minutes or more do not count.",
-    )
+    counted = "Median over the items that are done. Items that stayed open for 30 minutes or more do not count."
     draw_table(
         {
             "Person": [one.person or UNNAMED for one in found],
@@ -207,7 +190,7 @@ def _progress(task: Task) -> None:
         placeholder="–",
         column_config={
             "Done": st.column_config.ProgressColumn(format="%d %%", min_value=0, max_value=100),
-            "Seconds a unit": rate,
+            "Seconds a unit": st.column_config.NumberColumn(format="%.1f", help=counted),
         },
     )
 
@@ -218,11 +201,8 @@ def _remaining(one: tasks.TaskProgress) -> str:
     return "–" if one.remaining_s is None else time_left(one.remaining_s)
 
 
-def _checks(task: Task, owns: bool) -> None:
-    """Draw the checks: of everybody for the maker, and of nobody for others."""
-    if not owns or not any(item.done for item in task.items):
-        return
-    found = checks_of(task)
+def _checks(task: Task) -> None:
+    found = checks_of(task) if any(item.done for item in task.items) else []
     if not any(check.gold for check in found):
         return
     st.subheader("Checks", anchor=False)
@@ -235,28 +215,21 @@ def _checks(task: Task, owns: bool) -> None:
     )
 
 
-# --- management -------------------------------------------------------------------------------------------------------
-
-
 def _reassignment(task: Task) -> None:
     with st.expander("Give items to somebody else", icon=":material/swap_horiz:"):
         left, middle, right, last = st.columns([2, 2, 1, 1], vertical_alignment="bottom")
-        source = left.selectbox("From", task.people, format_func=lambda p: p or UNNAMED, key="tasks_reassign_from")
-        target = middle.selectbox(
-            "To", task.people, format_func=lambda p: p or UNNAMED, key="tasks_reassign_to", index=None
-        )
-        open_ones = [item for item in task.of(source or "") if item.done is None]
-        most = right.number_input(
-            "Number", 1, max(len(open_ones), 1), max(len(open_ones), 1), key="tasks_reassign_most"
-        )
+        named: dict[str, Any] = {"format_func": lambda person: person or UNNAMED}
+        source = left.selectbox("From", task.people, key="tasks_reassign_from", **named) or ""
+        target = middle.selectbox("To", task.people, index=None, key="tasks_reassign_to", **named)
+        open_ones = [item for item in task.of(source) if item.done is None]
+        most = max(len(open_ones), 1)
+        number = right.number_input("Number", 1, most, most, key="tasks_reassign_most")
         ready = target is not None and target != source and open_ones
         if last.button("Give", icon=":material/swap_horiz:", key="tasks_reassign_give", disabled=not ready):
-            ids = [item.id for item in open_ones[-int(most) :]]
-            _change(
-                lambda w: w.tasks.reassign(task.record.id, ids, target or ""), f"Items given to {target or UNNAMED}."
-            )
+            ids, to = [item.id for item in open_ones[-int(number) :]], target or ""
+            _change(lambda w: w.tasks.reassign(task.record.id, ids, to), f"Items given to {to or UNNAMED}.")
         st.caption(
-            f"Items of {shown(source or '')} that are not done: {len(open_ones):,}. The last ones are given first; "
+            f"Items of {shown(source)} that are not done: {len(open_ones):,}. The last ones are given first; "
             "those that the other person has already stay."
         )
         left, right = st.columns([3, 1], vertical_alignment="bottom")
@@ -300,13 +273,6 @@ def _answers(found: Sequence[GoldAnswer]) -> None:
                 st.caption(plain(answer.explanation))
 
 
-def _speed(task: Task, person: str) -> str:
-    (found,) = tasks.progress([person], task.items)
-    if found.seconds_per_sentence is None or not found.remaining_s:
-        return ""
-    return f" · {found.seconds_per_sentence:.0f} s a unit · {time_left(found.remaining_s)}"
-
-
 # Form of a new task: which articles or sample, which people, how they share the items, and what they begin with
 
 SAMPLED, EVERY, WAVES = "Random units", "All units", "Chosen waves"
@@ -336,9 +302,8 @@ def show_form(corpus: CorpusRecord) -> None:
         free = queries.read(lambda r: r.tasks.usable_name("Sample"))
         name = left.text_input("Name", free, key=_key("name"), max_chars=180)
         which = st.session_state.get(_key("articles"), SAMPLED)
-        own = st.session_state.get(_key("allocation")) is Allocation.GIVEN and bool(
-            st.session_state.get(_key("strata"))
-        )
+        given = st.session_state.get(_key("allocation")) is Allocation.GIVEN
+        own = given and bool(st.session_state.get(_key("strata")))
         most = max(corpus.sentences, 1)
         number = right.number_input(
             "How many units", 1, most, min(most, 100), key=_key("units"), disabled=which != SAMPLED or own,
@@ -351,7 +316,13 @@ def show_form(corpus: CorpusRecord) -> None:
         blind = right.toggle("Blind", True, key=_key("blind"), help="Hides suggestions and other people's codes.")
         with st.expander("More", icon=":material/tune:"):
             articles, sample = _what(corpus, int(number))
-            longest = _longest(corpus) if sample is None or sample.whole_articles else 0
+            longest = 0
+            if sample is None or sample.whole_articles:
+                whole = "article" if not is_list(corpus) else "wave" if corpus.articles > 1 else "list"
+                longest = st.number_input(
+                    "Longest item", 0, 10_000, 0, 10, key=_key("longest"),
+                    help=f"Longer {whole}s are cut into equal items of this many units. 0: no {whole} is cut.",
+                )  # fmt: skip
             plan = _plan(corpus, names, everybody, sample is not None)
             gold_id, gold_share, tell = _gold(corpus)
             due = st.date_input("Due date", value=None, key=_key("due"))
@@ -396,10 +367,8 @@ def _codebooks(corpus: CorpusRecord) -> dict[str, tuple[str, int | None]]:
     """Return what people may begin with, first the codebook of the project: that of its newest coding with entries."""
     labellings = sorted(compare_queries.labellings(corpus.id), key=compare_queries.precedence)
     with queries.store().reading() as r:
-        written = {
-            one.id: any(kind is EntryKind.CODE for kind, _ in r.labellings.entries(one.id)) for one in labellings
-        }
-    labellings.sort(key=lambda one: not written[one.id])
+        entries = {one.id: r.labellings.entries(one.id) for one in labellings}
+    labellings.sort(key=lambda one: all(kind is not EntryKind.CODE for kind, _ in entries[one.id]))
     found: dict[str, tuple[str, int | None]] = {
         f"Codebook of {one.name}": (tasks.START_CLUSTERS, one.id) for one in labellings
     }
@@ -421,8 +390,7 @@ def _plan_of_estimates(corpus: CorpusRecord) -> None:
         entered |= {f"of_{planned.column}_{value}": number for value, number in planned.numbers.items()}
     else:
         entered["units"] = sum(planned.numbers.values())
-    for name, value in entered.items():
-        st.session_state[_key(name)] = value
+    st.session_state.update({_key(name): value for name, value in entered.items()})
 
 
 def _key(name: str) -> str:
@@ -458,14 +426,6 @@ def _what(corpus: CorpusRecord, number: int) -> tuple[list[int], SampleForm | No
     return (ids[: int(most)], None) if which == FIRST else ([], SampleForm(int(most), whole_articles=True))
 
 
-def _longest(corpus: CorpusRecord) -> int:
-    whole = "article" if not is_list(corpus) else "wave" if corpus.articles > 1 else "list"
-    return st.number_input(
-        "Longest item", 0, 10_000, 0, 10, key=_key("longest"),
-        help=f"Longer {whole}s are cut into equal items of this many units. 0: no {whole} is cut.",
-    )  # fmt: skip
-
-
 def _sample(corpus: CorpusRecord, number: int) -> SampleForm:
     """Choose the strata and the restriction of a sample of units."""
     columns = {c.label: c for c in queries.columns(corpus) if c.type == ColumnType.CATEGORY}
@@ -477,14 +437,13 @@ def _sample(corpus: CorpusRecord, number: int) -> SampleForm:
             "Strata", list(columns), index=None, placeholder="none", key=_key("strata"),
             help="Draws from each value of the column, also from missing ones.",
         )  # fmt: skip
-        by = _column_key(columns[strata]) if strata else None
-        if by is not None:
-            chosen = left.selectbox(
-                "Of each value", list(Allocation), format_func=_ALLOCATIONS.__getitem__, key=_key("allocation")
-            )
+        if strata:
+            by = _column_key(columns[strata])
+            titles = _ALLOCATIONS.__getitem__
+            chosen = left.selectbox("Of each value", list(Allocation), format_func=titles, key=_key("allocation"))
             allocation = chosen or allocation
             if allocation is Allocation.GIVEN:
-                given = _numbers(columns[str(strata)])
+                given = _numbers(columns[strata])
         only = right.selectbox("Only where", list(columns), index=None, placeholder="all", key=_key("where"))
         values = right.multiselect("is", columns[only].categories, key=_key(f"values_{only}")) if only else []
         where = (_column_key(columns[only]), tuple(values)) if only and values else None
@@ -500,25 +459,20 @@ def _sample(corpus: CorpusRecord, number: int) -> SampleForm:
         )  # fmt: skip
     if allocation is Allocation.GIVEN:
         st.caption(f"{sum(drawn for _, drawn in given):,} units in all.")
-        return SampleForm(0, False, by, allocation, given, where, new_only, outside)
-    return SampleForm(number, False, by, allocation, (), where, new_only, outside)
+        number = 0
+    return SampleForm(number, False, by, allocation, given, where, new_only, outside)
 
 
 def _numbers(column: ColumnRecord) -> tuple[tuple[str, int], ...]:
     """Choose the number of units of each value of a column; it may be 0."""
     values = [*column.categories[:_MOST_VALUES], *([""] if column.about.get("missing") else [])]
     if len(column.categories) > _MOST_VALUES:
-        st.caption(
-            f"The {_MOST_VALUES} most frequent of {len(column.categories):,} values; nothing is drawn of others."
-        )
+        most = f"{_MOST_VALUES} most frequent of {len(column.categories):,} values"
+        st.caption(f"The {most}; nothing is drawn of others.")
     with st.container(horizontal=True, gap="small"):
-        fields = [
-            st.number_input(
-                plain(shorten(value, 40)) or "no value", 0, key=_key(f"of_{column.label}_{value}"), width=160
-            )
-            for value in values
-        ]
-    return tuple(zip(values, map(int, fields), strict=True))
+        labels = {value: plain(shorten(value, 40)) or "no value" for value in values}
+        keys = {value: _key(f"of_{column.label}_{value}") for value in values}
+        return tuple((value, int(st.number_input(labels[value], 0, key=keys[value], width=160))) for value in values)
 
 
 def _column_key(column: ColumnRecord) -> ColumnKey:
@@ -526,7 +480,6 @@ def _column_key(column: ColumnRecord) -> ColumnKey:
 
 
 def _plan(corpus: CorpusRecord, names: tuple[str, ...], everybody: bool, random: bool) -> DistributionPlan:
-    """Choose how the units are divided."""
     share, several = (100, len(names)) if everybody else (20, 2)
     first, second, third, last = st.columns(4, vertical_alignment="bottom")
     if len(names) > 1 and not everybody:

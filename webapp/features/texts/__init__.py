@@ -1,8 +1,6 @@
-"""The pages Texts and Import."""
+"""URL keys of the Texts page."""
 
 from themescope.webapp.shared.pages import PageKeys
-
-# URL keys of the Texts page
 
 READ, REPORT, EDITS, FILES = "Read", "Import report", "Edits", "Bundle and dataset"
 """Views: the texts, and what the menu of the project opens in their place."""

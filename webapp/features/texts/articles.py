@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,7 +39,7 @@ from themescope.webapp.features import texts as state
 from themescope.webapp.shared import compare_queries, forms, queries, selections
 from themescope.webapp.shared.choose import closed, nothing
 from themescope.webapp.shared.compare_queries import LEAD, Analysis
-from themescope.webapp.shared.components import confirm, download, draw_component, draw_table, succeeds
+from themescope.webapp.shared.components import confirm, download, draw_component, draw_table, succeeds, toast_error
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.job_status import follow, progress, submit
 from themescope.webapp.shared.labelling import correct_button
@@ -50,12 +49,8 @@ from themescope.webapp.shared.text import ago, count, plain, shorten
 
 # Clustering of the article that is read with the links to the result, and the columns of a corpus
 
-_POLL_S = 1.0
-_KINDS = ("find-themes", "project")
 
-
-@dataclass(frozen=True, slots=True)
-class Clusters:
+class Clusters(NamedTuple):
     """Clusters as the reader shows them."""
 
     of: dict[int, int]
@@ -72,32 +67,26 @@ def actions(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Se
     running = _running(article)  # before the clusters: what has ended meanwhile is stored
     found = compare_queries.article_clusters(article.id)
     if running:
-        polled(_POLL_S)(_live)(article, tuple(job.id for job in running))
-    if not found:
-        # A table has its themes on the page Themes.
-        if not running and len(sentences) >= FEWEST and may(Right.MANAGE) and not is_table(corpus):
-            with st.container(horizontal=True, vertical_alignment="center"):
-                clicked = st.button(
-                    "Find themes in this text",
-                    icon=":material/bubble_chart:",
-                    type="primary",
-                    key=f"texts_cluster_{article.id}",
-                )
-                ordered = st.toggle(
-                    "Use the order of the sentences", value=True, key=f"texts_cluster_ordered_{article.id}",
-                    help="In a running text, neighbouring sentences often share a theme. Rows of a list have no order.",
-                )  # fmt: skip
-            if clicked and follow(lambda: [pipeline.cluster_article(queries.store(), corpus, article, ordered)]):
-                st.rerun()
-        return NO_CLUSTERS
-    return _result(corpus, article, found[0], bool(running))
+        polled(1.0)(_live)(article, tuple(job.id for job in running))
+    if found:
+        return _result(corpus, article, found[0], bool(running))
+    # A table has its themes on the page Themes.
+    if not running and len(sentences) >= FEWEST and may(Right.MANAGE) and not is_table(corpus):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            key = f"texts_cluster_{article.id}"
+            clicked = st.button("Find themes in this text", icon=":material/bubble_chart:", type="primary", key=key)
+            ordered = st.toggle(
+                "Use the order of the sentences", value=True, key=f"texts_cluster_ordered_{article.id}",
+                help="In a running text, neighbouring sentences often share a theme. Rows of a list have no order.",
+            )  # fmt: skip
+        if clicked and follow(lambda: [pipeline.cluster_article(queries.store(), corpus, article, ordered)]):
+            st.rerun()
+    return NO_CLUSTERS
 
 
 def _running(article: ArticleRecord) -> list[JobRecord]:
-    def about(job: JobRecord) -> bool:
-        return article.id in (job.args.get("article"), *job.args.get("articles", ()))
-
-    return [job for job in queries.active_jobs(_KINDS) if about(job)]
+    active = queries.active_jobs(("find-themes", "project"))
+    return [job for job in active if article.id in (job.args.get("article"), *job.args.get("articles", ()))]
 
 
 def _live(article: ArticleRecord, known: tuple[int, ...]) -> None:
@@ -124,25 +113,16 @@ def _result(corpus: CorpusRecord, article: ArticleRecord, analysis: Analysis, ru
         ]
         record = min(found, key=lambda record: record.model_id != analysis.model.id, default=None)
         if record is not None:
-            view = {
-                "corpus": corpus.name,
-                "map": record.name,
-                "articles": article.title,
-                "colour": analysis.colour_name,
-            }
-            page_link("map", "Show on the map", view=view)
-        elif (
-            not running
-            and may(Right.MANAGE)
-            and st.button("Draw a map", icon=":material/scatter_plot:", type="tertiary")
-        ):
+            of = {"corpus": corpus.name, "map": record.name, "articles": article.title}
+            page_link("map", "Show on the map", view={**of, "colour": analysis.colour_name})
+        elif not running and may(Right.MANAGE):
             args = {"corpus": corpus.name, "model": analysis.model.name, "articles": [article.id]}
-            if submit("project", args, f"Draw the map of “{article.title}”"):
+            if st.button("Draw a map", icon=":material/scatter_plot:", type="tertiary") and submit(
+                "project", args, f"Draw the map of “{article.title}”"
+            ):
                 st.rerun()
-    return _clusters(analysis) if shown else NO_CLUSTERS
-
-
-def _clusters(analysis: Analysis) -> Clusters:
+    if not shown:
+        return NO_CLUSTERS
     listed = compare_queries.theme_listing(analysis.run.id, analysis.run.created)
     shades = tones(st.context.theme.type)
     legend = [
@@ -152,10 +132,8 @@ def _clusters(analysis: Analysis) -> Clusters:
     return Clusters(dict(zip(listed.ids.tolist(), listed.labels.tolist(), strict=True)), legend)
 
 
-# --- columns ----------------------------------------------------------------------------------------------------------
-
-
-_SENTENCES, _CHARS, _VALUES = 500, 120, 3
+_VALUES = 3
+_ASSETS = Path(__file__).parent / "assets"
 
 
 def overview(corpus: CorpusRecord) -> None:
@@ -194,13 +172,13 @@ def of_article(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence
     """Draw the values of an article, and in an expander those of its sentences."""
     values = queries.article_values(corpus, article.id)
     if values:
-        shown = [f"{plain(name)}: **{plain(shorten(shown_value(value), _CHARS))}**" for name, value in values.items()]
+        shown = [f"{plain(name)}: **{plain(shorten(shown_value(value), 120))}**" for name, value in values.items()]
         st.markdown(" · ".join(shown))
     columns = [c for c in queries.columns(corpus) if c.level is ColumnLevel.SENTENCE]
     if not columns:
         return
     with st.expander("Columns of the units", icon=":material/view_column:"):
-        listed = sentences[:_SENTENCES]
+        listed = sentences[:500]
         ids = np.array([sentence.id for sentence in listed], dtype=np.int64)
         cells = {c.name: [shown_value(value) for value in queries.plain_column(c, ids, ids)] for c in columns}
         draw_table({"Unit": [s.text for s in listed]} | cells, height=280)
@@ -214,15 +192,8 @@ def shown_value(value: Value) -> str:
     return text.removesuffix("T00:00:00+00:00") if isinstance(value, datetime) else text
 
 
-_ASSETS = Path(__file__).parent / "assets"
-
-
 def reader_data(
-    sections: Sequence[SectionRecord],
-    sentences: Sequence[Sentence],
-    clusters: Clusters,
-    query: str = "",
-    focus: int = 0,
+    sections: Sequence[SectionRecord], sentences: Sequence[Sentence], clusters: Clusters, query: str, focus: int
 ) -> dict[str, Any]:
     """Return the data of the component: sections with paragraphs of sentences.
 
@@ -244,8 +215,6 @@ def reader_data(
 _LISTED = 500
 _PART = 1_000
 """Most sentences of a text that are sent to the browser at once."""
-_LIST_HEIGHT, _ROW_HEIGHT = 500, 35
-"""Maximum height of the list of articles, and height of a row, in pixels."""
 _UNSPACED_NOTE = (
     "words are not separated by spaces. Chinese and Japanese sentences are split, and themes are named by pairs of "
     "characters. Thai, Lao, Khmer and Burmese text is split only at line breaks and spaces. Word overlap and tf-idf "
@@ -255,10 +224,10 @@ _UNSPACED_NOTE = (
 
 def report(corpus: CorpusRecord) -> None:
     """Draw the import settings of a corpus and the counts of skipped items by reason."""
-    shares = corpus_shares(corpus)
     if not corpus.report.get(REPORTED):
         st.caption(f"Language: {plain(language_name(corpus.language))}, as stated at the import.")
     else:
+        shares = corpus_shares(corpus)
         st.markdown(f"**Languages:** {plain(shares_text(shares))}")
         main = splitting_language(shares)
         listed = corpus.report.get("settings", {}).get("rows") == SENTENCES
@@ -270,7 +239,7 @@ def report(corpus: CorpusRecord) -> None:
             )
         if unspaced := [code for code in frequent(shares) if code in UNSPACED]:
             st.info(f"{plain(language_name(unspaced[0]))}: {_UNSPACED_NOTE}", icon=":material/translate:")
-    counted = {name: _counts(corpus.report.get(name, {})) for name in ("skipped", "changed")}
+    counted = {name: _counts(corpus.report.get(name)) for name in ("skipped", "changed")}
     apart = (*counted, REPORTED, REMOVED_WAVES, IMPORTED_DIGEST)
     rest = {key: value for key, value in corpus.report.items() if key not in apart and value}
     totals = {name: sum(reasons.values()) for name, reasons in counted.items()}
@@ -295,18 +264,17 @@ def report(corpus: CorpusRecord) -> None:
         with st.expander("Import settings", icon=":material/tune:"):
             forms.facts_table(rest)
     overview(corpus)
-    topics = queries.topic_counts(corpus.id, corpus.created)
-    if any(topic for topic, _ in topics):
-        st.markdown("**Topics**")
-        _topics(topics)
+    _topics(queries.topic_counts(corpus.id, corpus.created))
 
 
 def _topics(counts: Mapping[tuple[str, str], int]) -> None:
-    names = {"train": "Train", "test": "Test", "": "No split"}
-    parts = [part for part in PARTS if any(p == part for _, p in counts)]
     topics = sorted({topic for topic, _ in counts}, key=lambda t: (t == "", t))
-    clusters = {names[part]: [counts.get((topic, part), 0) for topic in topics] for part in parts}
-    draw_table({"Topic": [topic or "none" for topic in topics], **clusters})
+    if any(topics):
+        st.markdown("**Topics**")
+        names = {"train": "Train", "test": "Test", "": "No split"}
+        parts = [part for part in PARTS if any(p == part for _, p in counts)]
+        clusters = {names[part]: [counts.get((topic, part), 0) for topic in topics] for part in parts}
+        draw_table({"Topic": [topic or "none" for topic in topics], **clusters})
 
 
 def _first_places(entries: Sequence[ReadEntry], change: bool, reason: str) -> str:
@@ -319,8 +287,13 @@ def _counts(value: Any) -> dict[str, int]:
 
 
 def browse(corpus: CorpusRecord, menu: Callable[[], None]) -> None:
-    """Draw search and titles on the left, and the text on the right; the only text of a project alone."""
-    newest(corpus)
+    """Draw search and titles on the left, and the text on the right; the only text of a project alone.
+
+    Above them is the newest edit that was not undone.
+    """
+    edits = [edit for edit in queries.read(lambda r: r.corpus_edits.list(corpus.id)) if edit.undone is None]
+    if edits and may(Right.MANAGE):
+        _draw(corpus, edits[-1])
     if corpus.articles == 1:
         _show(corpus, queries.articles(corpus.id, limit=1)[0], menu)
         return
@@ -349,7 +322,7 @@ def _listed(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleReco
     event = st.dataframe(
         pd.DataFrame({"Text": [a.title for a in found]}),
         hide_index=True,
-        height=min(_LIST_HEIGHT, _ROW_HEIGHT * (len(found) + 1) + 2),
+        height=min(500, 35 * (len(found) + 1) + 2),  # of rows of 35 pixels
         on_select="rerun",
         selection_mode="single-cell",
         key=f"texts_articles_{corpus.id}-{hash(tuple(a.id for a in found))}",
@@ -360,17 +333,13 @@ def _listed(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleReco
             st.query_params.pop(state.SENTENCE, None)
         st.query_params[state.ARTICLE] = clicked.title
         return clicked
-    named = _with_sentence(corpus, wanted) or next((a for a in found if a.title == wanted), None)
+    if focus := _wanted_sentence():  # several articles may have the same title
+        for sentence in queries.sentences(np.array([focus])).values():
+            for article in queries.articles_by_id(np.array([sentence.article_id])).values():
+                if (article.corpus_id, article.title) == (corpus.id, wanted):
+                    return article
+    named = next((a for a in found if a.title == wanted), None)
     return named or (queries.article_titled(corpus.id, wanted) if wanted else None) or found[0]
-
-
-def _with_sentence(corpus: CorpusRecord, title: str) -> ArticleRecord | None:
-    """Return the article of the sentence in the address if it has that title: several articles may have the same."""
-    sentence = queries.sentences(np.array([_wanted_sentence()])).get(_wanted_sentence()) if _wanted_sentence() else None
-    if sentence is None:
-        return None
-    article = queries.articles_by_id(np.array([sentence.article_id])).get(sentence.article_id)
-    return article if article is not None and (article.corpus_id, article.title) == (corpus.id, title) else None
 
 
 def _show(corpus: CorpusRecord, article: ArticleRecord, menu: Callable[[], None]) -> None:
@@ -392,12 +361,10 @@ def _show(corpus: CorpusRecord, article: ArticleRecord, menu: Callable[[], None]
         if article.url.startswith(("https://", "http://")):
             st.link_button("Source", article.url, icon=":material/open_in_new:", type="tertiary")
         st.space("stretch")
-        inside = (
-            st.text_input(
-                "Find in text", key="texts_find_in_text", placeholder="find in text", label_visibility="collapsed"
-            )
-            or ""
-        ).strip()
+        typed = st.text_input(
+            "Find in text", key="texts_find_in_text", placeholder="find in text", label_visibility="collapsed"
+        )
+        inside = (typed or "").strip()
         _selectable(corpus, article, sections, sentences, inside)
     of_article(corpus, article, sentences)
     clusters = actions(corpus, article, sentences)
@@ -434,10 +401,10 @@ def _selectable(
     sentences: Sequence[Sentence],
     inside: str,
 ) -> None:
-    shut = st.popover("Select", icon=":material/select_all:", key="texts_selectable", on_change="rerun")
-    if not shut.open:
+    opened = st.popover("Select", icon=":material/select_all:", key="texts_selectable", on_change="rerun")
+    if not opened.open:
         return
-    with shut:
+    with opened:
         if inside:
             everywhere = queries.read(lambda r: r.corpora.sentences_with(corpus.id, inside))
             here = np.intersect1d(everywhere, [s.id for s in sentences])
@@ -467,7 +434,6 @@ def _wanted_sentence() -> int:
 
 # Removal of waves and articles, correction of texts, and their history with undo
 
-_EDITS_LISTED = 200
 _LEAVE = (
     "They leave maps, themes, search, tables, codings and estimates; triplets, benchmarks and collected errors "
     "keep them. You can undo this: the codes come back, too."
@@ -490,25 +456,30 @@ def edit_menu(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[
         wave = next((w["name"] for w in waves_of(corpus) if article.position in places_of(corpus, w["name"])), None)
         about = f"**{plain(article.title)}** with {count(article.sentences, 'unit')}. {_LEAVE}"
         if st.button("Remove this text …", icon=":material/delete:", type="tertiary"):
-            _ask("Remove this text?", about, lambda: corpus_edits.remove_articles(
-                queries.store(), corpus.id, [article.id], current_person()))  # fmt: skip
+            confirm("Remove this text?", about, "Remove", lambda: _done(lambda: corpus_edits.remove_articles(
+                queries.store(), corpus.id, [article.id], current_person())))  # fmt: skip
         if wave is not None and st.button(f"Remove {plain(wave)} …", icon=":material/layers_clear:", type="tertiary"):
             total = sum(w["sentences"] for w in waves_of(corpus) if w["name"] == wave)
-            _ask("Remove this wave?", f"**{plain(wave)}** with {count(total, 'unit')}. {_LEAVE}",
-                 lambda: corpus_edits.remove_wave(queries.store(), corpus.id, wave, current_person()))  # fmt: skip
-
-
-def _ask(title: str, about: str, change: Callable[[], CorpusEditRecord]) -> None:
-    confirm(title, about, "Remove", lambda: _done(change))
+            about = f"**{plain(wave)}** with {count(total, 'unit')}. {_LEAVE}"
+            confirm("Remove this wave?", about, "Remove", lambda: _done(lambda: corpus_edits.remove_wave(
+                queries.store(), corpus.id, wave, current_person())))  # fmt: skip
 
 
 def _done(change: Callable[[], CorpusEditRecord]) -> bool:
     """Make a change and tell of it, or of its error; return whether it was made."""
-    return succeeds(lambda: st.toast(_told(change()), icon=":material/done:", duration="long"))
+
+    def tell() -> None:
+        edit = change()
+        kept = "stay" if edit.kind is EditKind.TEXT else "left with it"
+        labels = f" {count(edit.labels, 'label')} {kept}." if edit.labels else ""
+        what = plain(shorten(edit.summary, 160))
+        said = f"{what[:1].upper()}{what[1:]}.{labels} The button Undo is above the text."
+        st.toast(said, icon=":material/done:", duration="long")
+
+    return succeeds(tell)
 
 
 def _correction(corpus: CorpusRecord, sentences: Sequence[Sentence], wanted: int) -> None:
-    """Draw the choice of a sentence and its text."""
     by_id = {s.id: s for s in sentences}
     chosen = st.selectbox(
         corpus.unit.value.capitalize(), list(by_id), index=list(by_id).index(wanted) if wanted in by_id else 0,
@@ -526,13 +497,6 @@ def _correction(corpus: CorpusRecord, sentences: Sequence[Sentence], wanted: int
     )  # fmt: skip
 
 
-def _told(edit: CorpusEditRecord) -> str:
-    kept = "stay" if edit.kind is EditKind.TEXT else "left with it"
-    labels = f" {count(edit.labels, 'label')} {kept}." if edit.labels else ""
-    what = plain(shorten(edit.summary, 160))
-    return f"{what[:1].upper()}{what[1:]}.{labels} The button Undo is above the text."
-
-
 def history(corpus: CorpusRecord) -> None:
     """Draw what was removed and corrected, newest first, each with a button that undoes it; admins only."""
     edits = queries.read(lambda r: r.corpus_edits.list(corpus.id))[::-1]
@@ -540,20 +504,17 @@ def history(corpus: CorpusRecord) -> None:
         nothing("No edits since the import.", "Texts that are corrected or removed are listed here and can be undone.")
     if closed("Editing"):
         return
-    if len(edits) > _EDITS_LISTED:
-        st.caption(f"The newest {_EDITS_LISTED} of {len(edits):,}; all of them: `themescope edit`.")
-    for edit in edits[:_EDITS_LISTED]:
+    if len(edits) > 200:
+        st.caption(f"The newest 200 of {len(edits):,}; all of them: `themescope edit`.")
+    for edit in edits[:200]:
         _draw(corpus, edit)
 
 
-def newest(corpus: CorpusRecord) -> None:
-    """Draw the newest edit that was not undone, with the button that undoes it; admins only."""
-    edits = [edit for edit in queries.read(lambda r: r.corpus_edits.list(corpus.id)) if edit.undone is None]
-    if edits and may(Right.MANAGE):
-        _draw(corpus, edits[-1])
-
-
 def _draw(corpus: CorpusRecord, edit: CorpusEditRecord) -> None:
+    def undo() -> None:
+        if lost := corpus_edits.undo(queries.store(), corpus.id, edit.id, current_person()).unassigned:
+            st.toast(f"{count(lost, 'label')} did not come back: their clusters no longer exist.", duration="long")
+
     with st.container(horizontal=True, vertical_alignment="center"):
         by = f" · {edit.person}" if edit.person else ""
         labels = f" · {count(edit.labels, 'label')}" if edit.labels else ""
@@ -563,20 +524,11 @@ def _draw(corpus: CorpusRecord, edit: CorpusEditRecord) -> None:
             st.caption(f"undone {ago(edit.undone)}", width="content")
         else:
             st.button("Undo", icon=":material/undo:", key=f"texts_undo_{edit.id}", type="tertiary",
-                      on_click=_undo, args=(corpus, edit))  # fmt: skip
-
-
-def _undo(corpus: CorpusRecord, edit: CorpusEditRecord) -> None:
-    def undo() -> None:
-        if lost := corpus_edits.undo(queries.store(), corpus.id, edit.id, current_person()).unassigned:
-            st.toast(f"{count(lost, 'label')} did not come back: their clusters no longer exist.", duration="long")
-
-    succeeds(undo)
+                      on_click=toast_error, args=(undo,))  # fmt: skip
 
 
 # Exports of a project as a bundle and as a Hugging Face dataset
 
-_MOST_MB, _BUNDLES_LISTED = 500, 500
 _NONE, _THEMES = "none", "newest themes"
 
 
@@ -627,16 +579,15 @@ def files(corpus: CorpusRecord) -> None:
 
 def _create(what: str, label: str, icon: str, corpus: CorpusRecord, args: dict[str, Any]) -> None:
     st.space("stretch")
-    key = f"texts_{what}_create_{corpus.id}"
-    if st.button(label, icon=icon, key=key):
-        title = f"{what.capitalize()} of “{corpus.name}”"
-        if submit(f"export-{what}", {"corpus": corpus.name, **args}, title):
-            st.rerun()
+    clicked = st.button(label, icon=icon, key=f"texts_{what}_create_{corpus.id}")
+    title = f"{what.capitalize()} of “{corpus.name}”"
+    if clicked and submit(f"export-{what}", {"corpus": corpus.name, **args}, title):
+        st.rerun()
 
 
 def _fetch(corpus: CorpusRecord, what: str, folder: str, counted: str) -> None:
     below = queries.store().settings.home / folder
-    for job in queries.read(lambda r: r.jobs.list(limit=_BUNDLES_LISTED, status=JobStatus.DONE)):
+    for job in queries.read(lambda r: r.jobs.list(limit=500, status=JobStatus.DONE)):
         path = Path(str(job.result.get("file", "")))
         about = job.kind == f"export-{what}" and job.args.get("corpus") == corpus.name
         if about and path.parent == below and path.is_file() and (job.ended or datetime.now(UTC)) > corpus.created:

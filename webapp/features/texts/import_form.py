@@ -50,17 +50,12 @@ from themescope.webapp.shared.navigation import switch_page
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.text import count, plain, shorten, words
 
-_ARCHIVE = "zip"
-_LIST_PX, _LISTED = 320, 8
 _ONLY_IMPORT = (
     "Off: themes and a map follow by themselves. Of more than "
     f"{ANALYSED:,} units, they are those of texts drawn at random."
 )
 _TOLD = "texts_import_told"
 """Session key: what was said about the wave that was queued last."""
-_MOST_TEXTS = 1_000
-_PARTS = 2
-"""Columns of a table beside those that a project keeps: text and title."""
 Readings = dict[Path, dict[str, Any]]
 """How files are read: “reader” and “settings”; {} as detected."""
 
@@ -74,10 +69,10 @@ def form() -> bool:
         return False
     found = importing.TEXTS
     if len(paths) == 1:
-        told = attempt(lambda: _recognised(paths[0], _size(paths[0]), projects.current()))
-        if told is None:
+        recognised = attempt(lambda: _recognised(paths[0], _size(paths[0]), projects.current()))
+        if recognised is None:
             return True
-        found = told
+        found = recognised
         if found.kind is FileKind.TEXTS and st.session_state.get(_labels_key(paths)):
             found = Recognised(FileKind.LABELS, _stem(paths), "Table of codes")
     if found.kind is FileKind.TEXTS:
@@ -101,13 +96,14 @@ def _whole(path: Path, found: Recognised, project: CorpusRecord | None) -> None:
     key, new = _key([path]), "New project"
     labels = found.kind is FileKind.LABELS
     here = project if found.codings is not None or (labels and st.session_state.get(_labels_key([path]))) else None
-    target = new
     if here is not None:
-        options = [f"Codings of “{here.name}”", new]
-        options = options[:1] if found.kind is FileKind.CODING else options
-        target = st.segmented_control("Becomes", options, default=options[0], required=True, key=f"texts_becomes_{key}")
-    st.markdown(f"**{plain(found.about)}**" + (f" for *{plain(here.name)}*" if here and target != new else ""))
-    if here is not None and target != new:
+        options = [f"Codings of “{here.name}”", *([] if found.kind is FileKind.CODING else [new])]
+        if new == st.segmented_control(
+            "Becomes", options, default=options[0], required=True, key=f"texts_becomes_{key}"
+        ):
+            here = None
+    st.markdown(f"**{plain(found.about)}**" + (f" for *{plain(here.name)}*" if here else ""))
+    if here is not None:
         _codings(path, found, here, key)
     elif found.kind is FileKind.CODING:
         st.info("Open the project that this coding is of, and import it there.", icon=":material/info:")
@@ -173,7 +169,7 @@ def _label_reading(path: Path, project: CorpusRecord, key: int) -> tuple[int | N
         )  # fmt: skip
         if chosen != likely[field]:
             columns[field] = chosen
-    texts = {} if is_list(project) else {one.title: one.id for one in queries.articles(project.id, limit=_MOST_TEXTS)}
+    texts = {} if is_list(project) else {one.title: one.id for one in queries.articles(project.id, limit=1_000)}
     text = st.selectbox("Text", ["Whole project", *texts], key=f"texts_label_of_{key}") if texts else ""
     together = st.toggle(
         "Include duplicates", True, key=f"texts_label_together_{key}",
@@ -218,16 +214,17 @@ def _texts(paths: Sequence[Path]) -> None:
     doubted = next((place for place, path in unread if _is_unclear(path, _size(path))), None)
     with st.expander("Change", icon=":material/tune:", expanded=doubted is not None, key=f"texts_import_change_{key}"):
         if target is None:
-            _about_new(paths[0], key)
+            language, unit = _about_new(paths[0], key)
             if (here := projects.current()) is not None and len(paths) == 1:
                 st.button(
                     f"These are codes of “{here.name}”", icon=":material/label:", key=f"texts_are_codes_{key}",
                     on_click=st.session_state.__setitem__, args=(_labels_key(paths), True),
                 )  # fmt: skip
         else:
+            language, unit = target.language, target.unit
             _about_wave(key)
         listing = st.container()
-        path = paths[st.session_state.get(_look(key), doubted or 0)]
+        path = paths[st.session_state.get(f"texts_import_look_{key}", doubted or 0)]
         plan = _plan(path, target, question if len(paths) == 1 else st.container())
         readings.pop(path, None)
         if plan is not None:
@@ -238,7 +235,7 @@ def _texts(paths: Sequence[Path]) -> None:
     own = {path: chosen.get(path, {}) for path in paths}
     if target is not None:
         own = {path: _in_project(target, path, one) for path, one in own.items()}
-    seen = _amounts(own, *_language_and_unit(paths[0], target, key))
+    seen = _amounts(own, language, unit)
     wrong = {path: one for path, one in zip(paths, seen, strict=True) if isinstance(one, ReadError)}
     amounts = [one for one in seen if isinstance(one, Amount)]
     asked = [path.name for path, one in wrong.items() if isinstance(one, AmbiguousFileError)]
@@ -310,7 +307,6 @@ def _name_key(key: int) -> str:
 
 
 def _stem(paths: Sequence[Path]) -> str:
-    """Return a name for a project of files."""
     whole_folder = len(paths) > 1 and not is_upload(paths[0], queries.store().settings.home)
     source = paths[0].parent.name if whole_folder else paths[0].name.split(".")[0]
     stem = source.replace("_", " ").replace("-", " ").strip() or "Project"
@@ -320,15 +316,14 @@ def _stem(paths: Sequence[Path]) -> str:
 @st.cache_data(show_spinner=False, max_entries=32, hash_funcs=queries.HASHES)
 def _fits(path: Path, size: int, corpus: CorpusRecord) -> bool:
     """Return whether a file is a table with the columns of a project."""
-    names = {column.name for column in queries.columns(corpus)} - set(corpus.wave_columns)
-    names -= {"row"}
+    names = {column.name for column in queries.columns(corpus)} - {*corpus.wave_columns, "row"}
     try:
         if "table" not in REGISTRY.get(detect(path)).tags:
             return False
         found = {column_name(name) for name in call_apart(path, header_of, path, TableForm())}
     except ReadError:
         return False
-    return bool(names) and names <= found and len(found - names) <= _PARTS
+    return bool(names) and names <= found and len(found - names) <= 2  # text and title, which are no columns here
 
 
 @st.cache_data(show_spinner=False, max_entries=1_000)
@@ -341,25 +336,25 @@ def _is_unclear(path: Path, size: int) -> bool:
     return file is not None and is_unclear(file)
 
 
-def _about_new(first: Path, key: int) -> None:
-    """Draw language, unit and what follows of a new project."""
+def _about_new(first: Path, key: int) -> tuple[str, CodingUnit]:
+    """Draw language, unit and what follows of a new project; return language and unit."""
     left, middle, right = st.columns([2, 3, 2], vertical_alignment="bottom")
     known = sorted(LANGUAGES, key=language_name)
-    left.selectbox(
+    language = left.selectbox(
         "Language", known, index=known.index(_language(str(first))), format_func=language_name,
         key=f"texts_import_language_{key}", help="Determines how sentences are split. Detected from the first texts.",
     )  # fmt: skip
-    middle.segmented_control(
+    unit = middle.segmented_control(
         "Unit", list(CodingUnit), default=CodingUnit.SENTENCE, required=True, key=f"texts_import_unit_{key}",
         format_func=lambda unit: unit.value.capitalize(),
         help="What gets themes and codes. A paragraph is a turn in a transcript. Rows of a table that contain "
         "sentences stay as they are.",
     )  # fmt: skip
     right.toggle("Only import", key="texts_only_import", help=_ONLY_IMPORT)
+    return language, unit
 
 
 def _about_wave(key: int) -> None:
-    """Draw the date of a wave, and what happens to duplicates."""
     left, right = st.columns(2, vertical_alignment="bottom")
     left.date_input("Date (optional)", value=None, key=f"texts_import_date_{key}")
     right.toggle(
@@ -367,12 +362,6 @@ def _about_wave(key: int) -> None:
         help="Rows whose id (column “id”) or text the project has already. Off: they are added, and counted in the "
         "report.",
     )  # fmt: skip
-
-
-def _language_and_unit(first: Path, target: CorpusRecord | None, key: int) -> tuple[str, CodingUnit]:
-    if target is not None:
-        return target.language, target.unit
-    return st.session_state[f"texts_import_language_{key}"], st.session_state[f"texts_import_unit_{key}"]
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
@@ -455,13 +444,14 @@ def _size(path: Path) -> int:
 
 def _tell(amounts: Sequence[Amount], target: CorpusRecord | None, args: Mapping[str, Any]) -> None:
     """Draw the line that says what the files become, and what is left out and why."""
+    parts = _parts(amounts, args)
     if target is not None:
         known = {field.name for field in fields(AppendConfig)}
         given = {name: value for name, value in args.items() if name in known} | {"corpus": target.name, "wave": "-"}
-        if told := attempt(lambda: told_of(queries.store(), target, config_from_dict(AppendConfig, given), amounts)):
-            st.markdown(" · ".join([f"**{plain(told.rstrip('.'))}**", *_parts(amounts, args)[1:]]))
-    else:
-        st.markdown(" · ".join(_parts(amounts, args)))
+        told = attempt(lambda: told_of(queries.store(), target, config_from_dict(AppendConfig, given), amounts))
+        parts = [f"**{plain(told.rstrip('.'))}**", *parts[1:]] if told else []
+    if parts:
+        st.markdown(" · ".join(parts))
     for what, counted in (("Left out", [one.account.skipped for one in amounts]),
                           ("Changed", [one.account.changed for one in amounts])):  # fmt: skip
         total: Counter[str] = sum(counted, Counter())
@@ -485,30 +475,27 @@ def _parts(amounts: Sequence[Amount], args: Mapping[str, Any]) -> list[str]:
     parts = [f"**{most}{of} = {count(units, 'unit')}**"]
     if tables:
         columns = {name for one in amounts for _, name in one.columns if args["types"].get(name) != OMIT_COLUMN}
-        columns -= {"row"}
         parts += [f"text: *{plain(settings['text'])}*"] if settings.get("text") else []
-        parts += [count(len(columns), "column")] if columns else []
+        parts += [count(len(columns - {"row"}), "column")] if columns - {"row"} else []
         parts.append(plain(notes.pop("encoding", "UTF-8").upper()))
         if sign := notes.pop("delimiter", ""):
             parts[-1] += f", `{sign}`"
     else:
         parts.append(plain(", ".join(dict.fromkeys(REGISTRY.get(one.reader).title for one in amounts))))
-    return [*parts, *(f"{plain(words(name).lower())}: `{_code(note)}`" for name, note in notes.items())]
-
-
-def _code(text: str) -> str:
-    return text.replace("`", "'")
+    code = {name: note.replace("`", "'") for name, note in notes.items()}
+    return [*parts, *(f"{plain(words(name).lower())}: `{note}`" for name, note in code.items())]
 
 
 def _preview(amounts: Sequence[Amount]) -> None:
     """Draw the first units as they would be stored, with their columns."""
     units = [unit for one in amounts for unit in one.first][:FIRST_UNITS]
     texts = len({unit.article for unit in units}) > 1
-    rows = []
-    for unit in units:
-        of: dict[str, Any] = {"Text": shorten(unit.article, 60)} if texts else {}
-        values = {name: value for name, value in unit.values.items() if name != "row"}
-        rows.append({"Unit": shorten(unit.text, 400)} | of | values)
+    rows: list[dict[str, Any]] = [
+        {"Unit": shorten(unit.text, 400)}
+        | ({"Text": shorten(unit.article, 60)} if texts else {})
+        | {name: value for name, value in unit.values.items() if name != "row"}
+        for unit in units
+    ]
     draw_table(
         pd.DataFrame(rows).astype(str).replace({"nan": "", "None": ""}),
         column_config={"Unit": st.column_config.TextColumn("First units", width="large")},
@@ -534,13 +521,9 @@ def _list(paths: Sequence[Path], seen: Sequence[Amount | ReadError], chosen: Rea
             "Problem": [one.problem if isinstance(one, ReadError) else "" for one in seen],
         },
         f"texts_import_list_{key}",
-        lambda row: st.session_state.update({_look(key): row}),
-        height="content" if len(paths) <= _LISTED else _LIST_PX,
+        lambda row: st.session_state.update({f"texts_import_look_{key}": row}),
+        height="content" if len(paths) <= 8 else 320,
     )
-
-
-def _look(key: int) -> str:
-    return f"texts_import_look_{key}"
 
 
 def _queue(args: dict[str, Any], key: int, turn: int) -> None:
@@ -552,7 +535,7 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
     if turn != _round():
         return
     st.session_state.pop(_TOLD, None)
-    name = st.session_state[_name_key(key)].strip()
+    name, store = st.session_state[_name_key(key)].strip(), queries.store()
     target = st.session_state.get(_target_key(key))
     if target is None:
         args |= {
@@ -560,10 +543,9 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
             "language": st.session_state[f"texts_import_language_{key}"],
             "unit": st.session_state[f"texts_import_unit_{key}"].value,
         }
-        alone, store = st.session_state.get("texts_only_import"), queries.store()
         job = submit(
-            "import-corpus", args, f"Import {name}",
-            None if alone else lambda id: queue_pipeline(store, args["corpus"], args["language"], after=id),
+            "import-corpus", args, f"Import {name}", None if st.session_state.get("texts_only_import")
+            else lambda id: queue_pipeline(store, args["corpus"], args["language"], after=id),
         )  # fmt: skip
     else:
         date = st.session_state[f"texts_import_date_{key}"]
@@ -571,17 +553,15 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
             "corpus": target, "wave": name, "date": date.isoformat() if date else "",
             "duplicates": OMIT if st.session_state[f"texts_import_omit_{key}"] else KEEP,
         }  # fmt: skip
-        then = partial(queue_wave, queries.store(), target, name)
-        job = submit("append-corpus", args, f"Add {name}", then)
-    if job is not None:
-        if target is not None:
+        job = submit("append-corpus", args, f"Add {name}", partial(queue_wave, store, target, name))
+        if job is not None:
             told = f"“{name}” is being added to “{target}”. Its texts, codes and places on the map are there when the "
             st.session_state[_TOLD] = told + "jobs end."
+    if job is not None:
         _empty(turn)
 
 
 def _empty(turn: int) -> None:
-    """Empty the form after an import was queued."""
     st.session_state["texts_import_round"] = turn + 1
     for used in ("texts_uploaded", "texts_import_amounts", forms.HANDED_OVER):
         st.session_state.pop(used, None)
@@ -597,8 +577,7 @@ def _key(paths: Sequence[Path]) -> int:
 
 def _round() -> int:
     """Return the number of imports queued in this session; each one empties the form."""
-    turn: int = st.session_state.get("texts_import_round", 0)
-    return turn
+    return int(st.session_state.get("texts_import_round", 0))
 
 
 def _files() -> tuple[Path, ...]:
@@ -632,8 +611,7 @@ def _files() -> tuple[Path, ...]:
 
 def _unpacked(paths: Sequence[Path]) -> tuple[Path, ...]:
     """Return the paths, archives of datasets as the folders that they are."""
-    found = [_dataset_in(path) if path.suffix.lower() == f".{_ARCHIVE}" else None for path in paths]
-    return tuple(path if dataset is None else dataset for path, dataset in zip(paths, found, strict=True))
+    return tuple(_dataset_in(path) or path if path.suffix.lower() == ".zip" else path for path in paths)
 
 
 @st.cache_data(show_spinner="Unpacking the archive …", max_entries=8)
@@ -648,21 +626,14 @@ def _on_server(text: str) -> tuple[Path, ...]:
     if path is None:
         return ()
     if path.is_dir():
-        return _dataset(path) if is_dataset(path) else _in_folder(path)
+        dataset = is_dataset(path)
+        files = files_below(path) if dataset else attempt(lambda: files_of(path)) or []
+        # A symbolic link in the folder may lead outside of the folders that pages may read.
+        found = [allowed for file in files if (allowed := forms.server_path(str(file))) is not None]
+        if len(found) < len(files):
+            return ()
+        return (path,) if dataset else tuple(found)
     if not path.is_file():
         st.error(f"There is no file {plain(path)} on the server.")
         return ()
     return (path,)
-
-
-def _dataset(folder: Path) -> tuple[Path, ...]:
-    """Return the folder of a dataset, if pages may read all of its files: some may be symbolic links."""
-    allowed = all(forms.server_path(str(file)) is not None for file in files_below(folder))
-    return (folder,) if allowed else ()
-
-
-def _in_folder(folder: Path) -> tuple[Path, ...]:
-    known = attempt(lambda: files_of(folder)) or []
-    # A symbolic link in the folder may lead outside of the folders that pages may read.
-    found = [forms.server_path(str(path)) for path in known]
-    return () if None in found else tuple(path for path in found if path is not None)

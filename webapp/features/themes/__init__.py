@@ -1,8 +1,6 @@
-"""The Themes page."""
+"""URL keys of the Themes page."""
 
 from themescope.webapp.shared.pages import PageKeys
-
-# URL keys of the Themes page
 
 THEMES, BY_COLUMN, OVER_TIME = "Themes", "By column", "Over time"
 """Tabs."""

@@ -36,18 +36,14 @@ from themescope.webapp.shared.components import draw_component, draw_table, mess
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.forms import table_files
 from themescope.webapp.shared.job_status import follow
-from themescope.webapp.shared.navigation import show_next, switch_page, write_parameter
+from themescope.webapp.shared.navigation import set_parameter, show_next, switch_page
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.search import SOUGHT
 from themescope.webapp.shared.text import count, distinct, duration, file_stem, plain, shorten
 
-ASSETS = Path(__file__).parent / "assets"
-_CENTRAL, _TEXT_CHARS, _CHARS, _LONGEST, _LIST_HEIGHT = 3, 240, 60, 200, 470
+_CENTRAL = 3
 _CARDS, _TURN, _TO_MAP = "themes_cards", "themes_turn", "themes_to_map"
 """Session keys: the component of the cards, the number of names that it sent, and a wish to see the map."""
-_LOW = "Units whose average similarity to another theme is higher than to their own."
-_UNREAD = "Unknown, because the model does not read the language of this text."
-_LIST_IS_ARTICLE = "The vectors of this model are computed within the text, which here is the whole list."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +83,21 @@ def show(found: Sequence[Analysis]) -> None:
     about.markdown(f"**{units}** in **{themes}**")
     _offer_vectors(shown)
     if chosen is not None:
-        _open(chosen)
+        set_parameter(state.VIEW, chosen)
     view = str(st.session_state.get(state.VIEW, ""))
     if view in _OPENED:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.subheader(view, anchor=False)
             st.space("stretch")
-            st.button("Back to the themes", icon=":material/arrow_back:", on_click=_open, args=(state.THEMES,))
+            back = state.VIEW, state.THEMES
+            st.button("Back to the themes", icon=":material/arrow_back:", on_click=set_parameter, args=back)
         _OPENED[view](shown)
         return
-    view, tab = open_tab([state.THEMES, state.BY_COLUMN, state.OVER_TIME], state.VIEW)
+    tabs = {state.BY_COLUMN: by_column.show_categories, state.OVER_TIME: by_column.show_over_time}
+    view, tab = open_tab([state.THEMES, *tabs], state.VIEW)
     with tab:
-        if view == state.BY_COLUMN:
-            by_column.show_categories(shown.base.corpus, shown.analysis, shown.listed())
-        elif view == state.OVER_TIME:
-            by_column.show_over_time(shown.base.corpus, shown.analysis, shown.listed())
+        if view in tabs:
+            tabs[view](shown.base.corpus, shown.analysis, shown.listed())
         elif not _show_units(shown, low):
             _show_cards(shown)
 
@@ -109,20 +105,14 @@ def show(found: Sequence[Analysis]) -> None:
 def _offer_vectors(shown: Shown) -> None:
     """Tell whose vectors an older list has, and offer those for lists, unless there are themes by them."""
     corpus, best = shown.base.corpus, default_models(lists=True)[0]
-    articles, lists = shown.base.model.name in default_models()[:1], is_list(corpus)
-    if not (articles and lists) or any(best in (one.model.name, one.name) for one in shown.results.values()):
+    older = is_list(corpus) and shown.base.model.name in default_models()[:1]
+    if not older or any(best in (one.model.name, one.name) for one in shown.results.values()):
         return
     with st.container(key="themes_vectors", horizontal=True, vertical_alignment="center"):
         st.caption(f"Vectors of {plain(shown.base.model.name)}, for articles; {plain(best)} suits lists better.")
         if may(Right.MANAGE):
             st.button("Compute with it", icon=":material/replay:", key="themes_vectors_new", on_click=header.start,
                       args=(corpus,))  # fmt: skip
-
-
-def _open(view: str) -> None:
-    """Open a tab, or what the menu offers in its place."""
-    st.session_state[state.VIEW] = view
-    write_parameter(state.VIEW, [view])
 
 
 def _chosen_level(base: Analysis, levels: Sequence[Analysis]) -> Analysis:
@@ -139,44 +129,39 @@ def _chosen_level(base: Analysis, levels: Sequence[Analysis]) -> Analysis:
         label_visibility="collapsed",
     )  # fmt: skip
     if before not in (None, chosen):
-        _open_theme("")
+        set_parameter(state.THEME, "")
     names = [titles[i].lower() if i in titles else "" for i in range(len(levels))]
     return levels[names.index(chosen)]
 
 
 def _low_confidence(shown: Shown) -> bool:
     """Draw the share of units with low confidence, which opens them; return whether it is known."""
-    corpus = shown.base.corpus
-    unread = language_note(queries.store(), shown.base.model, corpus_shares(corpus))
-    margins = shown.listed().margins
-    share = "unknown" if unread else f"{(margins < 0).mean():.0%}"
+    unread = language_note(queries.store(), shown.base.model, corpus_shares(shown.base.corpus))
+    low = shown.listed().margins < 0
     st.button(
-        f"{state.LOW_CONFIDENCE}: {share}", key="themes_low", type="tertiary", help=_UNREAD if unread else _LOW,
-        disabled=bool(unread) or not (margins < 0).any(), on_click=_open_theme, args=(state.LOW_CONFIDENCE,),
+        f"{state.LOW_CONFIDENCE}: {'unknown' if unread else f'{low.mean():.0%}'}", key="themes_low", type="tertiary",
+        help="Unknown, because the model does not read the language of this text." if unread
+        else "Units whose average similarity to another theme is higher than to their own.",
+        disabled=bool(unread) or not low.any(), on_click=set_parameter, args=(state.THEME, state.LOW_CONFIDENCE),
     )  # fmt: skip
     if unread:
         st.warning(plain(unread), icon=":material/translate:")
     return not unread
 
 
-# ---------------------------------------------------------------- cards
-
-
 def _show_cards(shown: Shown) -> None:
     analysis = shown.analysis
     if st.session_state.pop(_TO_MAP, False):
         switch_page("map", {"colour": analysis.colour_name})
-    for note in _about_waves(shown.base):
-        st.caption(note)
-    repeated = frequent_texts(analysis)
-    if repeated and 100 * repeated[0].count >= len(shown.listed().ids):
-        distinct_texts = analysis.run.found.get("distinct", 0)
-        said = summary_of_repeats(repeated, len(shown.listed().ids), distinct_texts)
+    _about_waves(shown.base)
+    repeated, units = frequent_texts(analysis), len(shown.listed().ids)
+    if repeated and 100 * repeated[0].count >= units:
+        said = summary_of_repeats(repeated, units, analysis.run.found.get("distinct", 0))
         st.info(plain(said), icon=":material/content_copy:")
     draw_component(
-        "theme_cards", ASSETS,
+        "theme_cards", Path(__file__).parent / "assets",
         data={
-            "themes": _cards(shown, repeated), "digest": analysis.run.digest, "longest": _LONGEST,
+            "themes": _cards(shown, repeated), "digest": analysis.run.digest, "longest": 200,
             "editable": may(Right.MANAGE), "turn": st.session_state.get(_TURN, 0),
         },
         key=_CARDS, on_act_change=partial(_act, analysis),
@@ -184,7 +169,6 @@ def _show_cards(shown: Shown) -> None:
 
 
 def _cards(shown: Shown, repeated: Sequence[RepeatedText]) -> list[dict[str, Any]]:
-    """Return what the cards show."""
     analysis, look = shown.analysis, tones(st.context.theme.type)
     texts = compare_queries.sentence_texts([i for theme in analysis.themes for i in theme["central"][:_CENTRAL]])
     sizes = [theme["size"] for theme in analysis.themes]
@@ -203,7 +187,7 @@ def _cards(shown: Shown, repeated: Sequence[RepeatedText]) -> list[dict[str, Any
                 "colour": look.colour(colour),
                 "mark": look.mark(colour),
                 "badge": f"new in {theme['wave']}" if theme.get("wave") else "",
-                "texts": [shorten(text, _TEXT_CHARS) for text in [*about, *central][:_CENTRAL]],
+                "texts": [shorten(text, 240) for text in [*about, *central][:_CENTRAL]],
                 "notes": [*filter(None, [related[place], within(repeated, place, theme["size"])]), *notes[place]],
             }
         )
@@ -221,13 +205,11 @@ def _related(shown: Shown) -> list[str]:
     parts: list[list[int]] = [[] for _ in analysis.themes]
     for theme, of in np.unique(np.stack([own.labels, other.labels[rows]]), axis=1).T.tolist():
         parts[theme].append(of)
-    whole = len(analysis.themes) < len(base.themes)
     names = [[base.themes[theme]["name"] for theme in part] for part in parts]
-    return [
-        ("" if len(found) < 2 else f"Joins {'; '.join(found)}") if whole
-        else f"Part of {found[0]}" if found and found[0] != theme["name"] else ""
-        for found, theme in zip(names, analysis.themes, strict=True)
-    ]  # fmt: skip
+    if len(analysis.themes) < len(base.themes):
+        return [f"Joins {'; '.join(found)}" if len(found) > 1 else "" for found in names]
+    own_names = [theme["name"] for theme in analysis.themes]
+    return [f"Part of {of[0]}" if of and of[0] != name else "" for of, name in zip(names, own_names, strict=True)]
 
 
 def _act(analysis: Analysis) -> None:
@@ -241,7 +223,7 @@ def _act(analysis: Analysis) -> None:
     # As it is now: the name may have been changed since the cards were drawn.
     name = str(queries.read(lambda r: r.runs.get(analysis.run.id)).config["themes"][place]["name"])
     if kind == "open":
-        _open_theme(name)
+        set_parameter(state.THEME, name)
     elif kind == "map":
         st.session_state[_TO_MAP] = True
     elif kind == "search":
@@ -251,26 +233,17 @@ def _act(analysis: Analysis) -> None:
         queries.write(lambda w: w.runs.rename_theme(analysis.run.id, place, value))
 
 
-def _open_theme(name: str) -> None:
-    """List the units of a theme; "" for the cards."""
-    st.session_state[state.THEME] = name
-    write_parameter(state.THEME, [name] if name else [])
-
-
-def _about_waves(analysis: Analysis) -> list[str]:
-    """Return which waves the result leaves out, and that it continues an earlier one."""
+def _about_waves(analysis: Analysis) -> None:
+    """Tell which waves the result leaves out, and that it continues an earlier one."""
     config = analysis.run.config
     left = without_waves(analysis.corpus, config.get("sampled_from", analysis.corpus.sentences), "result")
-    notes = [f":material/library_add: {plain(left)}"] if left else []
+    if left:
+        st.caption(f":material/library_add: {plain(left)}")
     if wave := config.get("wave"):
-        notes.append(
+        st.caption(
             f"Continues an earlier result by “{plain(wave)}”: its units have the nearest theme, or a new one. The "
             "theme of no earlier unit changed."
         )
-    return notes
-
-
-# ---------------------------------------------------------------- the units of a theme
 
 
 def _show_units(shown: Shown, low: bool) -> bool:
@@ -281,7 +254,7 @@ def _show_units(shown: Shown, low: bool) -> bool:
     analysis, listed = shown.analysis, shown.listed()
     names = [theme["name"] for theme in analysis.themes]
     plain_name = re.sub(r"^\d+\. ", "", wanted)  # as in links of earlier versions
-    place = names.index(wanted) if wanted in names else names.index(plain_name) if plain_name in names else -1
+    place = next((names.index(name) for name in (wanted, plain_name) if name in names), -1)
     if place < 0 and not (low and wanted == state.LOW_CONFIDENCE):
         st.info(f"There is no theme “{plain(wanted)}” at this level.", icon=":material/info:")
         return False
@@ -289,7 +262,8 @@ def _show_units(shown: Shown, low: bool) -> bool:
     rows = rows[np.argsort(listed.margins[rows] if place < 0 else -listed.margins[rows], kind="stable")]
     share = f"{len(rows) / max(len(listed.ids), 1):.0%}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("All themes", icon=":material/arrow_back:", type="tertiary", on_click=_open_theme, args=("",))
+        cards = state.THEME, ""
+        st.button("All themes", icon=":material/arrow_back:", type="tertiary", on_click=set_parameter, args=cards)
         st.subheader(plain(wanted if place < 0 else names[place]), anchor=False, width="stretch")
         st.caption(f"{count(len(rows), 'unit')} · {share}", width="content")
         if st.button("Show on the map", icon=":material/scatter_plot:"):
@@ -299,7 +273,7 @@ def _show_units(shown: Shown, low: bool) -> bool:
     ids = np.sort(listed.ids[rows])
     found = selections.sentences(ids, digest_of_ids(ids), analysis if place < 0 else None)
     order, notes = np.searchsorted(ids, listed.ids[rows]), [f"{margin:.2f}" for margin in listed.margins[rows]]
-    unit_list.show(unit_list.of_sentences(found, order, notes), "themes_units", _LIST_HEIGHT)
+    unit_list.show(unit_list.of_sentences(found, order, notes), "themes_units", 470)
     st.caption(
         f"{'Least sure' if place < 0 else 'Surest'} first. The number is the similarity to the own theme minus that to "
         "the nearest other one."
@@ -307,18 +281,18 @@ def _show_units(shown: Shown, low: bool) -> bool:
     return True
 
 
-# ---------------------------------------------------------------- files and other results
-
-
 def _show_files(shown: Shown) -> None:
     def table() -> tuple[Sequence[str], Table]:
         header, parts = theme_table(queries.store(), shown.analysis.run.id)
         return header, [row for part in parts() for row in part]
 
+    def workbook(header: Sequence[str], rows: Table, types: Types | None = None) -> bytes:
+        return excel_bytes(header, rows, types=types, more={"summary": [SUMMARY, *summary(shown.analysis)]})
+
     st.markdown("All units with their themes at every level, and with the columns of the project.")
     corpus = shown.analysis.corpus
     with st.container(horizontal=True):
-        table_files(corpus.id, file_stem(f"{corpus.name} themes"), table, partial(_workbook, shown.analysis))
+        table_files(corpus.id, file_stem(f"{corpus.name} themes"), table, workbook)
     st.caption("Tables by column and over time have files of their own, in their tabs.")
 
 
@@ -338,10 +312,6 @@ def summary(analysis: Analysis) -> list[tuple[Any, ...]]:
     ]  # fmt: skip
 
 
-def _workbook(analysis: Analysis, header: Sequence[str], rows: Table, types: Types | None = None) -> bytes:
-    return excel_bytes(header, rows, types=types, more={"summary": [SUMMARY, *summary(analysis)]})
-
-
 def _show_results(shown: Shown) -> None:
     for name, analysis in shown.results.items():
         now = analysis.run.id == shown.base.run.id
@@ -355,11 +325,7 @@ def _show_results(shown: Shown) -> None:
                 st.rerun()
 
 
-# ---------------------------------------------------------------- compute again
-
-
 def _show_settings(shown: Shown) -> None:
-    """Draw the settings of another result."""
     if not may(Right.MANAGE):
         st.caption("Finding themes requires the admin role.")
         return
@@ -392,11 +358,8 @@ def _show_settings(shown: Shown) -> None:
         jobs = follow(lambda: pipeline.queue_pipeline(queries.store(), corpus.name, corpus.language, choices))
         if jobs:
             st.session_state[state.REQUESTED] = next(job.id for job in jobs if job.kind == pipeline.THEMES)
-            _open(state.THEMES)
+            set_parameter(state.VIEW, state.THEMES)
             st.rerun()
-
-
-# ---------------------------------------------------------------- how they were found
 
 
 def _show_how(shown: Shown) -> None:
@@ -412,7 +375,8 @@ def _show_how(shown: Shown) -> None:
     if settings.get("context"):
         lines.append("The units are on one subject: each was encoded together with the mean of all.")
     if within_article(analysis.model):
-        lines.append(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
+        whole = "The vectors of this model are computed within the text, which here is the whole list."
+        lines.append(whole if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
     units = len(shown.listed().ids)
     if config["compared"] < config.get("usual", units):  # results of earlier versions used all units
         lines.append(
@@ -424,10 +388,8 @@ def _show_how(shown: Shown) -> None:
     if len(curves["ks"]) > 1:
         figure = curves_figure(curves, k, tones(st.context.theme.type))
         st.plotly_chart(figure, key=f"themes_curves_{analysis.run.digest}", config={"displayModeBar": False})
-    st.caption(
-        ". ".join(f"{title}: {about}" for title, about in CURVES.values())
-        + f". Measured on {count(curves['sentences'], 'unit')}."
-    )
+    listed = [f"{title}: {about}" for title, about in CURVES.values()]
+    st.caption(". ".join([*listed, f"Measured on {count(curves['sentences'], 'unit')}."]))
 
 
 CURVES = {
@@ -442,17 +404,14 @@ def curves_figure(curves: Mapping[str, Any], chosen: int, tones: Tones) -> go.Fi
     ks: Sequence[int] = curves["ks"]
     titles = [title for title, _ in CURVES.values()]
     figure = make_subplots(rows=1, cols=len(CURVES), subplot_titles=titles, horizontal_spacing=0.06)
+    look: dict[str, Any] = {
+        "mode": "lines+markers",
+        "line": {"color": tones.accent, "width": 2},
+        "marker": {"size": [11 if k == chosen else 5 for k in ks], "color": tones.accent},
+    }
     for column, name in enumerate(CURVES, 1):
-        line = {"color": tones.accent, "width": 2}
-        shown = go.Scatter(
-            x=np.array(ks),
-            y=np.array(curves[name]),
-            mode="lines+markers",
-            line=line,
-            marker={"size": [11 if k == chosen else 5 for k in ks], "color": tones.accent},
-            hovertemplate="%{x} themes: %{y:.3f}<extra></extra>",
-            showlegend=False,
-        )
+        about = "%{x} themes: %{y:.3f}<extra></extra>"
+        shown = go.Scatter(x=np.array(ks), y=np.array(curves[name]), hovertemplate=about, showlegend=False, **look)
         figure.add_trace(shown, row=1, col=column)
         figure.add_vline(x=chosen, line={"color": tones.ink, "width": 1, "dash": "dot"}, row=1, col=column)
     figure.update_annotations(font={"size": 13, "color": tones.ink})
@@ -460,9 +419,6 @@ def curves_figure(curves: Mapping[str, Any], chosen: int, tones: Tones) -> go.Fi
     figure.update_yaxes(automargin=True, nticks=5)
     figure.update_layout(height=240, margin={"l": 8, "r": 8, "t": 30, "b": 8})
     return figure
-
-
-# ---------------------------------------------------------------- repeated texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -479,7 +435,7 @@ def frequent_texts(analysis: Analysis) -> list[RepeatedText]:
     found = analysis.run.found.get("frequent", [])
     texts = compare_queries.sentence_texts([repeated["id"] for repeated in found])
     return [
-        RepeatedText(f"“{shorten(texts[repeated['id']], _CHARS)}”", repeated["count"], repeated["theme"])
+        RepeatedText(f"“{shorten(texts[repeated['id']], 60)}”", repeated["count"], repeated["theme"])
         for repeated in found
     ]
 
@@ -504,8 +460,6 @@ def within(frequent: Sequence[RepeatedText], place: int, size: int) -> str:
     found = [f"{one.count:,} × {one.text}" for one in frequent if one.theme == place and 10 * one.count >= size]
     return f"{' and '.join(found)} among them" if found else ""
 
-
-# ---------------------------------------------------------------- names by a language model
 
 _OUTCOMES = {
     NameState.NAMED: ("theme named", "themes named"),

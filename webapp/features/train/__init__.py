@@ -1,8 +1,6 @@
-"""The Train page."""
+"""URL keys of the Train page."""
 
 from themescope.webapp.shared.pages import PageKeys
-
-# URL keys of the Train page
 
 KEYS = PageKeys("train")
 METHOD = KEYS.url("method")

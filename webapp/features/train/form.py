@@ -46,7 +46,8 @@ def form() -> None:
         st.session_state.setdefault(_MORE, True)
     more = advanced.toggle("More methods", key=_MORE, help="Baselines and systems of the papers, and combinations.")
     with left:
-        card = by_name("Method", [*usual, *(c for c in REGISTRY if more and c not in usual)], state.METHOD, _title)
+        offered = [*usual, *(card for card in REGISTRY if more and card not in usual)]
+        card = by_name("Method", offered, state.METHOD, lambda card: card.title)
         st.caption(plain(card.summary))
     with right:
         data = _data(card, advanced)
@@ -56,9 +57,8 @@ def form() -> None:
         source = next(iter(data.values()), "")
         given = f"{card.id} on {source}" if isinstance(source, str) and source else card.id
         first, second = st.columns([3, 1])
-        name = first.text_input(
-            "Model name", value=queries.usable_model_name(given), key=f"train_name_{given}", help=_NUMBERED
-        )
+        free = queries.usable_model_name(given)
+        name = first.text_input("Model name", free, key=f"train_name_{given}", help=_NUMBERED)
         seed = second.number_input("Seed", min_value=0, value=0, step=1)
         values = config_fields(card.config_class(), f"train_settings_{card.id}", shown=99)
         st.caption(f"Source of the method: {plain(card.source)}")
@@ -71,10 +71,6 @@ def form() -> None:
     args = {"method": card.id, "name": name, "settings": config.to_dict(), "seed": int(seed), **data}
     if submit("train", args, f"Train {name}"):
         st.rerun()
-
-
-def _title(card: Card) -> str:
-    return card.title
 
 
 def _data(card: Card, advanced: DeltaGenerator) -> dict[str, Any] | None:
@@ -119,13 +115,9 @@ def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> d
 
 def _base_model() -> dict[str, Any]:
     able = [m.name for m in fine_tunable(queries.models())]
-    chosen = st.selectbox(
-        "Start from",
-        [None, *able],
-        format_func=lambda name: name or "Scratch",
-        help="Fine-tuning keeps the vocabulary, architecture and distance of the base model. A lower learning rate "
-        "changes it less.",
-    )
+    kept = "Fine-tuning keeps the vocabulary, architecture and distance of the base model."
+    help = f"{kept} A lower learning rate changes it less."
+    chosen = st.selectbox("Start from", [None, *able], format_func=lambda name: name or "Scratch", help=help)
     return {"models": [chosen]} if chosen else {}
 
 
@@ -208,10 +200,8 @@ def _networks() -> dict[str, Any] | None:
     titles = [m.name for m in trained if "title-triplets" in REGISTRY.get(m.method).tags]
     others = [m.name for m in trained if m.name not in titles]
     if not titles or not others:
-        nothing(
-            "This method concatenates two trained networks.",
-            f"Train {'one on section titles' if others else 'one on sentences'} first.",
-        )
+        missing = "one on section titles" if others else "one on sentences"
+        nothing("This method concatenates two trained networks.", f"Train {missing} first.")
         return None
     return {"models": [st.selectbox("Network on sentences", others), st.selectbox("Network on titles", titles)]}
 

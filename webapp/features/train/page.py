@@ -71,7 +71,9 @@ def model(chosen: ModelRecord) -> None:
         folder = pretrained_folder(chosen)
         if folder is not None and (folder / _CARD).is_file():
             with st.expander("Model card: training, scores, limits, licences", icon=":material/description:"):
-                st.markdown(_without_title((folder / _CARD).read_text(encoding="utf-8")))
+                text = (folder / _CARD).read_text(encoding="utf-8")
+                # Without its title, and with smaller headings.
+                st.markdown(text.partition("\n")[2].replace("\n## ", "\n##### "))
         with st.expander("Training and settings", icon=":material/monitoring:"):
             trained = queries.training_of(chosen.id)
             if trained is not None:
@@ -100,11 +102,6 @@ def _multilingual(chosen: ModelRecord) -> None:
 _CARD = "README.md"
 
 
-def _without_title(text: str) -> str:
-    """Return a document without its title, and with smaller headings."""
-    return text.partition("\n")[2].replace("\n## ", "\n##### ")
-
-
 _UNITS = {"relatedness": "pair", "topics": "document", "summaries": "document"}
 _OVER_SENTENCES = {"V", "AMI", "AMI (arithmetic)"}
 """Metrics of topic clustering, which have no interval over documents."""
@@ -125,12 +122,10 @@ def evaluations(chosen: ModelRecord) -> list[tuple[str, str, str, str, str]]:
         for metric, record in scores.get(run.id, {}).items():
             if not run.clusterer or metric == HEADLINE:
                 unit = "sentence" if metric in _OVER_SENTENCES else _UNITS.get(run.kind, "article")
-                rows.append((data, _how(run), _metric(metric), with_interval(record), count(record.n, unit)))
+                title = _WHOLE.get(metric, metric[:1].upper() + metric[1:])
+                title = METRICS.get(metric).title if metric in METRICS else title
+                rows.append((data, _how(run), title, with_interval(record), count(record.n, unit)))
     return rows
-
-
-def _metric(id: str) -> str:
-    return METRICS.get(id).title if id in METRICS else _WHOLE.get(id, id[:1].upper() + id[1:])
 
 
 def _how(run: RunRecord) -> str:

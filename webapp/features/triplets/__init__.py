@@ -1,4 +1,4 @@
-"""The Triplets page."""
+"""URL keys of the Triplets page, and links to the triplets that a filter selects."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import streamlit as st
 
 from themescope.webapp.shared import navigation
 from themescope.webapp.shared.pages import PageKeys
-
-# URL keys of the Triplets page, and links to the triplets that a filter selects
 
 ACCURACY, BROWSE, SETS = "Accuracy", "Browse", "Sets"
 """The tabs."""

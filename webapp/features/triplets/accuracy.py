@@ -29,11 +29,11 @@ from themescope.webapp.shared.choose import by_name, grouped
 from themescope.webapp.shared.components import clickable_table, download, draw_table
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.text import count, plain, score, shorten, signed, signed_interval, with_interval
-from themescope.webapp.shared.triplet_queries import ACCURACY, Evaluation, Margins, best_first
+from themescope.webapp.shared.triplet_queries import ACCURACY, Evaluation, best_first
 
 PAIR, ARTICLE = "Section pair", "Article"
 """What the table of accuracies is by."""
-_LISTED, _RESAMPLES = 100, 2_000
+_LISTED = 100
 _ONLY = "that only"
 _LIMITS, _ENOUGH, _FEW = ((20, 3), (10, 3), (10, 2), (5, 2), (5, 1)), 10, 3
 
@@ -84,8 +84,7 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
         _two_models(first, second, chosen)
     ids, values = triplet_queries.margins(first)
     if len(ids) and values.min() < 0:
-        margin = signed(float(values.min()))
-        title = f"The triplet that it is most wrong about (margin {margin})"
+        title = f"The triplet that it is most wrong about (margin {signed(float(values.min()))})"
         _card(title, chosen, ids[[values.argmin()]])
     st.subheader("Where is it wrong?", anchor=False)
     by = st.segmented_control("Accuracy by", [PAIR, ARTICLE], key=state.BY, bind="query-params")
@@ -118,9 +117,6 @@ def _card(title: str, chosen: TripletSetRecord, ids: Ids) -> None:
     for card in page_queries.cards(chosen, ids):
         st.subheader(title, anchor=False)
         browser.card(card, chosen.kind)
-
-
-# ---------------------------------------------------------------- where it is wrong
 
 
 def _table(titles: Sequence[str], rows: Sequence[AccuracyOf], shown: Sequence[Evaluation], about: str) -> None:
@@ -187,25 +183,21 @@ def pair_parts(views: Sequence[SectionPairs], rows: Ids) -> list[AccuracyOf]:
         row: int | None = place if pairs is views[0] else pairs.find(names)
         return None if row is None else pairs.estimate(row)
 
-    first = views[0]
-    return [
-        AccuracyOf(
-            names,
-            int(first.counts[row]),
-            int(first.articles[row]),
-            tuple(estimate(pairs, names, row) for pairs in views),
-            {state.PAIR: names},
-        )
-        for row, names in ((row, first.names[row]) for row in rows.tolist())
-    ]
+    first, found = views[0], []
+    for row in rows.tolist():
+        names, triplets, articles = first.names[row], int(first.counts[row]), int(first.articles[row])
+        accuracies = tuple(estimate(pairs, names, row) for pairs in views)
+        found.append(AccuracyOf(names, triplets, articles, accuracies, {state.PAIR: names}))
+    return found
 
 
 def _by_article(chosen: TripletSetRecord, shown: Sequence[Evaluation]) -> None:
     known = triplet_queries.rows(chosen, shown[0].split)
     found = []
     for evaluation in shown:
-        row, margins = _on(known.ids, evaluation)
-        found.append(accuracy_by_article(margins, known.articles[row]))
+        ids, margins = triplet_queries.margins(evaluation)
+        _, row, at = np.intersect1d(known.ids, ids, assume_unique=True, return_indices=True)
+        found.append(accuracy_by_article(margins[at], known.articles[row]))
     first, records = found[0], queries.articles_by_id(found[0].articles)
     values = [dict(zip(one.articles.tolist(), one.accuracy.tolist(), strict=True)) for one in found]
     rows = []
@@ -222,16 +214,6 @@ def _by_article(chosen: TripletSetRecord, shown: Sequence[Evaluation]) -> None:
         "Articles with few triplets vary most, by chance alone."
     )
     _table(("Article",), rows, shown, about)
-
-
-def _on(known: Ids, evaluation: Evaluation) -> tuple[Ids, Margins]:
-    """Return the positions of the triplets of an evaluation among the ids ``known``, and their margins."""
-    ids, margins = triplet_queries.margins(evaluation)
-    _, row, at = np.intersect1d(known, ids, assume_unique=True, return_indices=True)
-    return row, margins[at]
-
-
-# ---------------------------------------------------------------- two models
 
 
 def _two_models(first: Evaluation, second: Evaluation, chosen: TripletSetRecord) -> None:
@@ -262,4 +244,4 @@ def _two_models(first: Evaluation, second: Evaluation, chosen: TripletSetRecord)
 
 @st.cache_data(show_spinner=False, max_entries=32)
 def _difference(first: int, second: int, _a: np.ndarray, _b: np.ndarray, _articles: np.ndarray) -> Estimate:
-    return paired_difference(_a, _b, _articles, _RESAMPLES)
+    return paired_difference(_a, _b, _articles, 2_000)

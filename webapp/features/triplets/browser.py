@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -54,15 +55,8 @@ def buttons(view: TripletView, at: int) -> None:
                 _store(view, triplet, mine.verdict, st.session_state[key])
 
         st.session_state.setdefault(key, mine.note if mine is not None else "")
-        st.text_input(
-            "Note",
-            key=key,
-            on_change=store,
-            placeholder="Note (saved with your verdict)",
-            label_visibility="collapsed",
-            max_chars=2_000,
-            persist_state="session",
-        )
+        look: dict[str, Any] = {"placeholder": "Note (saved with your verdict)", "label_visibility": "collapsed"}
+        st.text_input("Note", key=key, on_change=store, max_chars=2_000, persist_state="session", **look)
     done = int(np.isin(view.candidates, queries.reviewed(view.reviews, queries.JUDGED)).sum())
     st.caption(
         f"**{done:,} of {len(view.candidates):,}** in this filter reviewed. Keys: G good, B bad, A ambiguous, "
@@ -75,19 +69,13 @@ def by_key(verdict: Verdict) -> Callable[[TripletView], None]:
     """Return the action that gives a verdict on the triplet that is shown when it is handled."""
 
     def act(view: TripletView) -> None:
-        at = view.position()
-        last = at + 1 == len(view.ids)
+        at, me = view.position(), people.current_person()
+        given = queries.reviews(view.chosen).get(int(view.ids[at]), ())
         # After the last triplet there is none that a further key could mean.
-        if not (last and _judged(view, int(view.ids[at]), verdict)):
+        if at + 1 < len(view.ids) or not any(r.person == me and r.verdict is verdict for r in given):
             _give(view, at, verdict)
 
     return act
-
-
-def _judged(view: TripletView, triplet: int, verdict: Verdict) -> bool:
-    me = people.current_person()
-    found = queries.reviews(view.chosen).get(triplet, ())
-    return any(r.person == me and r.verdict is verdict for r in found)
 
 
 def undo(view: TripletView) -> None:
@@ -128,13 +116,8 @@ def _undo_button(view: TripletView) -> None:
         if last is not None and last in newest and _store(view, last.triplet_id, None, ""):
             st.query_params[TRIPLET] = str(last.triplet_id)
 
-    st.button(
-        "Undo",
-        key=f"triplets_undo_{last.id if last else 0}",
-        on_click=withdraw,
-        disabled=last is None,
-        help="Withdraws your last verdict.",
-    )
+    key = f"triplets_undo_{last.id if last else 0}"
+    st.button("Undo", key=key, on_click=withdraw, disabled=last is None, help="Withdraws your last verdict.")
 
 
 def _note_key(triplet: int) -> str:
@@ -150,9 +133,6 @@ def _reviews(reviews: Sequence[TripletReview]) -> None:
             note = f": {plain(r.note)}" if r.note else ""
             colour = _COLOURS[r.verdict]
             st.badge(f"{people.shown(r.person)} · {r.verdict.value} · {ago(r.created)}{note}", color=colour)  # type: ignore[arg-type]
-
-
-# --- browser ----------------------------------------------------------------------------------------------------------
 
 
 _ROWS = 20
@@ -215,9 +195,8 @@ def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], con
             batch, one = _batch(view), ids[at : at + 1]
             labelling.button("triplet", "Collect as error", chosen.corpus_id, batch, lambda: _failures(view, one))
             if models and len(ids) > 1:
-                wrong = partial(_wrong, view)
                 labelling.button(
-                    "triplets", "Collect wrong ones", chosen.corpus_id, batch, lambda: _failures(view, wrong())
+                    "triplets", "Collect wrong ones", chosen.corpus_id, batch, lambda: _failures(view, _wrong(view))
                 )
             queries.buttons(chosen, models, conditions.split, ids)
     card(current, chosen.kind)
@@ -288,12 +267,8 @@ def model_badges(margins: Mapping[str, float]) -> None:
     with st.container(horizontal=True):
         for name, margin in known.items():
             label, colour, icon = outcome(margin)
-            st.badge(
-                f"{plain(name)} {label} · {signed(margin)}",
-                color=colour,  # type: ignore[arg-type]
-                icon=icon,
-                help=_MARGIN_HELP,
-            )
+            text = f"{plain(name)} {label} · {signed(margin)}"
+            st.badge(text, color=colour, icon=icon, help=_MARGIN_HELP)  # type: ignore[arg-type]
 
 
 def outcome(margin: float) -> tuple[str, str, str]:
@@ -309,7 +284,6 @@ def _table(view: TripletView, cards: Sequence[TripletCard], margins: Mapping[str
     heads = {name: f"margin-{place}" for place, name in enumerate(known)}
     columns = {heads[name]: [m if math.isfinite(m) else None for m in values] for name, values in known.items()}
     key = f"triplets_table_{view.chosen.id}_{hash(tuple(c.id for c in cards))}"
-
     signs = " Columns of models show margins: positive is correct, negative is wrong." if known else ""
     st.caption(f"Click a row to show the triplet.{signs}")
     clickable_table(

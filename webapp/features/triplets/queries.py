@@ -139,8 +139,6 @@ COMPRESSED_FROM = 20_000
 """Rows from which a file is compressed: about 15 MB of text."""
 _BATCH = 5_000
 _TEXTS = ("Sentence1", "Sentence2", "Sentence3", "Article", "Section", "OtherSection", "Split")
-_FILE = "themescope-triplets"
-ReviewFormat = Callable[[Sequence[TripletReview]], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +177,10 @@ class Export:
         models = chain.from_iterable((f"margin of {model.name}", f"{model.name} is") for model in self.models)
         return [*_TEXTS, *models, "Verdicts"]
 
-    def _rows(self, format_reviews: ReviewFormat) -> Iterator[list[Any]]:
+    def _rows(self, format_reviews: Callable[[Sequence[TripletReview]], Any]) -> Iterator[list[Any]]:
         known = triplet_queries.rows(self.chosen, self.split)
         headings, judged = sections(self.chosen, self.split), reviews(self.chosen)
-        titles = _article_titles(known.articles)
+        articles = queries.articles_by_id(np.unique(known.articles))
         order = np.argsort(known.ids, kind="stable")
         for start in range(0, len(self.ids), _BATCH):
             ids = self.ids[start : start + _BATCH]
@@ -192,8 +190,9 @@ class Export:
                 texts = r.triplets.texts_of(self.chosen.kind, part)
             own, other = ([headings.titles[i] for i in codes[at].tolist()] for codes in (headings.own, headings.other))
             columns = [
-                texts.pivots, texts.positives, texts.negatives, [titles[i] for i in part.articles.tolist()], own, other,
-                self._split_names(ids), *self._margins(ids), [format_reviews(judged.get(i, ())) for i in ids.tolist()],
+                texts.pivots, texts.positives, texts.negatives, [articles[i].title for i in part.articles.tolist()],
+                own, other, self._split_names(ids), *self._margins(ids),
+                [format_reviews(judged.get(i, ())) for i in ids.tolist()],
             ]  # fmt: skip
             yield from map(list, zip(*columns, strict=True))
 
@@ -213,12 +212,6 @@ class Export:
             yield [None if math.isnan(m) else "correct" if m > 0 else "wrong" if m < 0 else "tied" for m in margins]
 
 
-def _article_titles(ids: Ids) -> Mapping[int, str]:
-    return queries.read(
-        lambda r: {id: article.title for id, article in r.corpora.articles_by_id(np.unique(ids)).items()}
-    )
-
-
 def _as_text(reviews: Sequence[TripletReview]) -> str:
     notes = {r.id: f" ({r.note})" if r.note else "" for r in reviews}
     return "; ".join(f"{r.person or UNNAMED}: {r.verdict}{notes[r.id]}" for r in reviews)
@@ -236,12 +229,11 @@ def buttons(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], split: S
     packed = ".gz" if export.compressed else ""
     help = f"The {count(len(ids), 'triplet')} in view with margins and verdicts{', compressed' if packed else ''}"
     for label, suffix, make in (("CSV", "csv", export.csv), ("JSONL", "jsonl", export.jsonl)):
-        download(label, make, f"{_FILE}.{suffix}{packed}", key=f"triplets_export_{suffix}", help=help)
+        download(label, make, f"themescope-triplets.{suffix}{packed}", key=f"triplets_export_{suffix}", help=help)
 
 
 # Chart of the margins of models on triplets
 
-_PANEL = 250
 WRONG, RIGHT = 1, 0
 """Positions in the palette."""
 
@@ -287,7 +279,7 @@ def margins_figure(panels: Sequence[tuple[str, str, MarginHistogram]], tones: To
     figure.update_yaxes(title={"text": "triplets", "font": {"size": 12.5}}, automargin=True, nticks=5)
     figure.update_xaxes(automargin=True)
     figure.update_layout(
-        height=_PANEL * len(panels) + 50,
+        height=250 * len(panels) + 50,
         margin={"l": 8, "r": 8, "t": 26, "b": 8},
         bargap=0.04,
         showlegend=False,
@@ -363,8 +355,8 @@ def panel(models: Sequence[EvaluatedModel]) -> TripletFilter:
 def _models(label: str, names: Sequence[str], key: str) -> tuple[str, ...]:
     if key in st.session_state:
         st.session_state[key] = [name for name in st.session_state[key] if name in names]
-    chosen = st.multiselect(label, names, key=key, bind="query-params", placeholder="any model", disabled=not names)
-    return tuple(chosen)
+    off = not names
+    return tuple(st.multiselect(label, names, key=key, bind="query-params", placeholder="any model", disabled=off))
 
 
 def describe(found: TripletFilter) -> str:

@@ -51,9 +51,8 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
         },
     )  # fmt: skip
     st.subheader(plain(chosen.name), anchor=False)
-    about = st.expander(
-        "Rules, and what they kept and left out", icon=":material/rule:", key="triplets_rules", on_change="rerun"
-    )
+    title = "Rules, and what they kept and left out"
+    about = st.expander(title, icon=":material/rule:", key="triplets_rules", on_change="rerun")
     if about.open:
         left, right = about.columns(2, gap="medium")
         with left:
@@ -149,25 +148,10 @@ def form(corpus: CorpusRecord) -> None:
     rules = checked(TripletRules, values)
     if rules is None:
         return
-    args = {
-        "corpus": corpus.name,
-        "name": name.strip(),
-        "kind": kind,
-        "rules": rules.to_dict(),
-        "seed": int(seed),
-        "splits": splits,
-    }
+    settings = {"rules": rules.to_dict(), "seed": int(seed), "splits": splits}
+    args = {"corpus": corpus.name, "name": name.strip(), "kind": kind, **settings}
     if submit("build-triplets", args, f"Triplets {args['name']}"):
         st.rerun()
-
-
-# --- reviews ----------------------------------------------------------------------------------------------------------
-
-
-def cleaned_sets(source: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:
-    """Return the sets made from ``source`` by excluding triplets, newest first."""
-    found = [s for s in sets if s.corpus_id == source.corpus_id and s.config.get(ORIGIN, {}).get("from") == source.name]
-    return [s for s in found if s.config[ORIGIN]["from_digest"] == source.digest][::-1]
 
 
 def models_trained_on(source: TripletSetRecord) -> list[ModelRecord]:
@@ -190,7 +174,6 @@ def _settings(model: ModelRecord) -> tuple[str, str, int]:
     return model.method, repr(sorted(model.config.items())), model.seed
 
 
-_NO_MODEL = "no model"
 _VERDICTS = {"bad": (Verdict.BAD,), "bad and ambiguous": (Verdict.BAD, Verdict.AMBIGUOUS)}
 _CLEANED = (Split.TRAIN, Split.VALIDATION)
 """Splits that bad triplets are left out of; results on a changed test split would not be comparable."""
@@ -205,8 +188,10 @@ def _reviewed(source: TripletSetRecord, listed: Sequence[TripletSetRecord]) -> N
         _people(reviews)
         with st.popover("Exclude bad triplets", icon=":material/cleaning_services:"):
             _form(source, reviews)
-    for one in cleaned_sets(source, listed):
-        _made(source, one)
+    here = [one for one in listed if one.corpus_id == source.corpus_id]
+    for one in reversed(here):
+        if one.config.get(ORIGIN, {}).get("from") == source.name and one.config[ORIGIN]["from_digest"] == source.digest:
+            _made(source, one)
 
 
 def _people(reviews: Mapping[int, Sequence[TripletReview]]) -> None:
@@ -229,7 +214,7 @@ def _form(source: TripletSetRecord, reviews: Mapping[int, Sequence[TripletReview
     out = st.segmented_control("Exclude triplets judged", list(_VERDICTS), default="bad", required=True)
     name = st.text_input("Name", value=queries.read(lambda r: r.triplets.usable_name(f"{source.name} cleaned")))
     again = st.selectbox(
-        "Retrain", [_NO_MODEL, *(m.name for m in models)],
+        "Retrain", ["no model", *(m.name for m in models)],
         help="Same method, settings and seed. Both models are then evaluated on the original test triplets.",
     )  # fmt: skip
     verdicts = _VERDICTS[out or "bad"]
@@ -247,17 +232,13 @@ def _form(source: TripletSetRecord, reviews: Mapping[int, Sequence[TripletReview
     if job is None:
         return
     model = next((m for m in models if m.name == again), None)
-    if model is None or retrain(source, name.strip(), model, job.id):
-        st.rerun()
-
-
-def retrain(source: TripletSetRecord, on: str, model: ModelRecord, after: int) -> bool:
-    """Queue the training of a model on the set ``on``, and the evaluation of both on the original test triplets."""
-    name = queries.usable_model_name(f"{model.name} cleaned")
-    settings = {"settings": dict(model.config), "seed": model.seed}
-    args = {"method": model.method, "name": name, "triplets": on, **settings}
-    training = submit("train", args, f"Train {name} as {model.name}", after=after)
-    return training is not None and evaluate(source, (name, model.name), training.id)
+    if model is not None:
+        new, settings = queries.usable_model_name(f"{model.name} cleaned"), {"settings": dict(model.config)}
+        again_as = {"method": model.method, "name": new, "triplets": name.strip(), "seed": model.seed, **settings}
+        training = submit("train", again_as, f"Train {new} as {model.name}", after=job.id)
+        if training is None or not evaluate(source, (new, model.name), training.id):
+            return
+    st.rerun()
 
 
 def _made(source: TripletSetRecord, made: TripletSetRecord) -> None:
@@ -271,19 +252,13 @@ def _made(source: TripletSetRecord, made: TripletSetRecord) -> None:
             f"Created {ago(made.created)}. Models are compared on the unchanged test triplets of {plain(source.name)}."
         )
         found = cleaning_effects(source, made)
-        for one in found:
-            _effect(source, one)
         if not found:
             st.caption("No model is trained on both sets with the same settings yet.")
-
-
-def _effect(source: TripletSetRecord, effect: TrainingEffect) -> None:
-    show_effect(source, effect, ("All triplets", "Cleaned"))
-    found = effect.measured
-    if found is None:
-        return
-    names = {triplets.VIEW: triplets.ACCURACY, MODEL: found.after.name, SECOND_MODEL: found.before.name}
-    st.button(
-        "Compare margins", key=f"triplets_retrain_compare_{effect.after.id}", icon=":material/compare_arrows:",
-        on_click=st.session_state.update, args=(names,),
-    )  # fmt: skip
+        for one in found:
+            show_effect(source, one, ("All triplets", "Cleaned"))
+            if (both := one.measured) is not None:
+                names = {triplets.VIEW: triplets.ACCURACY, MODEL: both.after.name, SECOND_MODEL: both.before.name}
+                st.button(
+                    "Compare margins", key=f"triplets_retrain_compare_{one.after.id}",
+                    icon=":material/compare_arrows:", on_click=st.session_state.update, args=(names,),
+                )  # fmt: skip
