@@ -89,26 +89,11 @@ def only_its_maker(maker: str) -> str:
 
 
 _OPTION = "themescope_actor"
+_STATE = (t.label_cluster, t.label_entry, t.label_start, t.label, t.label_step)
+_WORK = (t.label_event, t.task_member, t.task_item, t.person, t.triplet_review, t.saved_view, t.selection)
 _RIGHTS: Mapping[str, Right] = {
     t.label_presence.name: Right.LOOK,
-    **{
-        table.name: Right.LABEL
-        for table in (
-            t.labelling,
-            t.label_cluster,
-            t.label_entry,
-            t.label_start,
-            t.label,
-            t.label_step,
-            t.label_event,
-            t.task_member,
-            t.task_item,
-            t.person,
-            t.triplet_review,
-            t.saved_view,
-            t.selection,
-        )
-    },
+    **{table.name: Right.LABEL for table in (t.labelling, *_STATE, *_WORK)},
 }
 
 
@@ -157,18 +142,7 @@ _HIDDEN = "themescope_hidden"
 _LABELLING, _SET, _MODEL = "labellings", "triplet_sets", "models"
 _GUARDED: Mapping[str, Mapping[str, str]] = {
     t.labelling.name: {"id": _LABELLING},
-    **{
-        table.name: {"labelling_id": _LABELLING}
-        for table in (
-            t.label_cluster,
-            t.label_entry,
-            t.label_start,
-            t.label,
-            t.label_step,
-            t.label_presence,
-            t.prediction,
-        )
-    },
+    **{table.name: {"labelling_id": _LABELLING} for table in (*_STATE, t.label_presence, t.prediction)},
     t.label_event.name: {"step_id": "steps"},
     t.triplet_set.name: {"id": _SET},
     t.triplet.name: {"set_id": _SET},
@@ -213,16 +187,15 @@ def _hiding() -> sa.CompoundSelect[Any]:
     open_ones = of.blind & of.closed.is_(None) & (item.person == person)
     left = sa.select(item.article_id).join(t.task, of.id == item.task_id).where(open_ones)
     corpora = sa.select(of.corpus_id).join(t.task_item, of.id == item.task_id).where(open_ones)
-    held = sa.exists().where(
-        t.label.c.labelling_id == c.id, t.label.c.sentence_id == t.sentence.c.id, t.sentence.c.article_id.in_(left)
-    )
+    label, sentence = t.label.c, t.sentence.c
+    held = (label.labelling_id == c.id) & (label.sentence_id == sentence.id) & sentence.article_id.in_(left)
     own = t.labelling.alias()
     begun = sa.exists().where(own.c.corpus_id == c.corpus_id, own.c.owner == person)
     told = sa.exists().where(of.corpus_id == c.corpus_id, of.blind, of.closed.is_not(None))
     failures = sa.type_coerce(t.corpus.c.report, sa.Text).contains(f'"{FAILURES_OF}"')
     unbegun = sa.select(c.id, sa.true()).join(t.corpus, t.corpus.c.id == c.corpus_id)
     return sa.union_all(
-        sa.select(c.id, sa.false()).where(c.owner != person, c.corpus_id.in_(corpora), held),
+        sa.select(c.id, sa.false()).where(c.owner != person, c.corpus_id.in_(corpora), sa.exists().where(held)),
         unbegun.where(c.blind, c.owner != person, failures, ~begun, ~told),
     )
 
@@ -317,9 +290,8 @@ class Hidden:
         """Return whether JSON has one of the names, or under the key of a labelling one that the person cannot see."""
         if isinstance(value, Mapping):
             within = key if key == "labellings" else ""
-            return any(
-                self._tells(one, names, k) or (within and self._tells(k, names, within)) for k, one in value.items()
-            )
+            parts = [*((one, k) for k, one in value.items()), *((k, within) for k in value if within)]
+            return any(self._tells(part, names, under) for part, under in parts)
         if isinstance(value, list):
             return any(self._tells(one, names, key) for one in value)
         if isinstance(value, str):

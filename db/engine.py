@@ -46,24 +46,20 @@ def open_engine(settings: Settings, *, foreign_keys: bool = True) -> Engine:
     Migrations turn ``foreign_keys`` off (SQLite only), because rebuilding a table drops the old one. Raises
     ``MissingExtraError`` for PostgreSQL without psycopg, and ``StoreError`` if the data folder cannot be created.
     """
-    engine = _engine(settings, foreign_keys)
-    enforce(engine)
-    return engine
-
-
-def _engine(settings: Settings, foreign_keys: bool) -> Engine:
     path = sqlite_path(settings.database_url)
     if path is None:
-        return _postgres(settings)
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not path.exists():  # for nobody else on this machine, also in a folder that is open to all
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    except OSError as error:
-        raise StoreError(
-            f"The data folder {path.parent} cannot be created: {error.strerror}. Set THEMESCOPE_HOME to another folder."
-        ) from error
-    return _sqlite(_parsed(settings).set(database=str(path)), foreign_keys)
+        engine = _postgres(settings)
+    else:
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not path.exists():  # for nobody else on this machine, also in a folder that is open to all
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        except OSError as error:
+            advice = "Set THEMESCOPE_HOME to another folder."
+            raise StoreError(f"The data folder {path.parent} cannot be created: {error.strerror}. {advice}") from error
+        engine = _sqlite(_parsed(settings).set(database=str(path)), foreign_keys)
+    enforce(engine)
+    return engine
 
 
 def readers_of(engine: Engine) -> Engine:
@@ -241,9 +237,8 @@ def upgrade(settings: Settings) -> None:
                 command.upgrade(config, "head")
                 failures.move_notebooks(connection)
                 if connection.dialect.name == "postgresql":
-                    connection.execute(
-                        sa.text("LOCK TABLE job IN EXCLUSIVE MODE")
-                    )  # waits for workers that are claiming a job
+                    # This waits for workers that are claiming a job.
+                    connection.execute(sa.text("LOCK TABLE job IN EXCLUSIVE MODE"))
                 repository = Jobs(connection)
                 for id in repository.heartbeats():
                     repository.requeue(id, interrupted=True)

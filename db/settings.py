@@ -39,7 +39,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from themescope.core.errors import ConfigError
 from themescope.core.paths import expand_home
@@ -93,7 +93,9 @@ class Settings:
         if self.login not in LOGINS:
             raise ConfigError(f"THEMESCOPE_LOGIN must be {' or '.join(LOGINS)}, not {self.login!r}.")
         _check_scheme("DATABASE_URL", self.database_url, _STORES)
-        _check_executor(self.executor_url)
+        if self.executor_url and not _EXECUTOR.fullmatch(self.executor_url):
+            forms = "ray://local or ray://host:port, such as ray://127.0.0.1:10001"
+            raise ConfigError(f"EXECUTOR_URL must be empty, {forms}, not {self.executor_url!r}.")
         if self.log_format not in LOG_FORMATS:
             raise ConfigError(f"THEMESCOPE_LOG_FORMAT must be {' or '.join(LOG_FORMATS)}, not {self.log_format!r}.")
         _check_language_model(self)
@@ -108,11 +110,10 @@ class Settings:
         """
         given = os.environ if environ is None else environ
         wanted = given.get("THEMESCOPE_HOME", "").strip()
-        home = (
-            expand_home(wanted, "Set THEMESCOPE_HOME to another folder.").absolute()
-            if wanted
-            else checkout_home() or _platform_home(given)
-        )
+        if wanted:
+            home = expand_home(wanted, "Set THEMESCOPE_HOME to another folder.").absolute()
+        else:
+            home = checkout_home() or _platform_home(given)
         found = cls.in_folder(home, given.get("DATABASE_URL", "").strip())
         text = given.get("THEMESCOPE_IMPORT_FOLDERS", "")
         advice = f"Correct THEMESCOPE_IMPORT_FOLDERS: absolute paths, separated by {os.pathsep!r}."
@@ -171,14 +172,10 @@ def without_password(url: str) -> str:
     parts = urlsplit(url)
     if parts.password is None and not parts.query:
         return url
-    return urlunsplit(parts._replace(netloc=_shown_netloc(parts), query=""))
-
-
-def _shown_netloc(parts: SplitResult) -> str:
     who, at, where = parts.netloc.rpartition("@")
-    if not at:
-        return where
-    return f"{unquote(who.partition(':')[0])}:***@{where}" if ":" in who else f"{who}@{where}"
+    name, colon, _ = who.partition(":")
+    shown = f"{unquote(name)}:***" if colon else name
+    return urlunsplit(parts._replace(netloc=f"{shown}{at}{where}", query=""))
 
 
 def _check_scheme(variable: str, url: str, known: tuple[str, ...]) -> None:
@@ -190,13 +187,6 @@ def _check_scheme(variable: str, url: str, known: tuple[str, ...]) -> None:
         )
     if scheme == "sqlite" and url.removeprefix("sqlite:///").strip("/") in ("", ":memory:", "sqlite:"):
         raise ConfigError(f"{variable} names no SQLite file. Write it as sqlite:///folder/file.db.")
-
-
-def _check_executor(url: str) -> None:
-    if url and not _EXECUTOR.fullmatch(url):
-        raise ConfigError(
-            f"EXECUTOR_URL must be empty, ray://local or ray://host:port, such as ray://127.0.0.1:10001, not {url!r}."
-        )
 
 
 def _hosts(text: str) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import re
@@ -11,7 +10,7 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,8 @@ import numpy.typing as npt
 from themescope.core.errors import ArtifactError, MissingExtraError, StoreError
 
 _DIGEST = re.compile(r"[0-9a-f]{32}")
-_PARTIAL = "partial-"
-_DAY = 86_400.0
+PARTIAL = "partial-"
+DAY = 86_400.0
 
 
 class Artifacts:
@@ -40,15 +39,24 @@ class Artifacts:
         complete. Raises :class:`ArtifactError` if nothing, or a link, was written.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._remove_partial()
-        partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=self._folder))
+        _remove_partial(self._folder)
+        partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=self._folder))
         try:
             folder_writer(partial)
             digest = digest_of_folder(partial)
             for file in files_below(partial):
                 with file.open("rb+") as stream:
                     os.fsync(stream.fileno())
-            self._move(partial, self._folder / digest)
+            target = self._folder / digest
+            if target.is_dir():
+                os.utime(target)  # now recent, so that a cleanup that runs at the same time keeps it
+            else:
+                try:
+                    os.replace(partial, target)
+                except OSError:
+                    # Another process stored the same content first; anything else is a failure.
+                    if not target.is_dir():
+                        raise
         finally:
             shutil.rmtree(partial, ignore_errors=True)
         return digest
@@ -91,7 +99,7 @@ class Artifacts:
         folders = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
         return [f.name for f in folders if _DIGEST.fullmatch(f.name) and f.name not in in_use]
 
-    def remove_unused(self, in_use: Collection[str], older_than_s: float = _DAY) -> list[str]:
+    def remove_unused(self, in_use: Collection[str], older_than_s: float = DAY) -> list[str]:
         """Remove unused artifacts, except recent ones that a running job may be about to store."""
         limit = time.time() - older_than_s
         removed = []
@@ -114,22 +122,6 @@ class Artifacts:
     def drop_checkpoint(self, job_id: int) -> None:
         """Remove the job's checkpoint folder, if it exists."""
         shutil.rmtree(self._checkpoints / f"job-{int(job_id)}", ignore_errors=True)
-
-    def _move(self, partial: Path, target: Path) -> None:
-        if target.is_dir():
-            os.utime(target)  # now recent, so that a cleanup that runs at the same time keeps it
-            return
-        try:
-            os.replace(partial, target)
-        except OSError:
-            # Another process stored the same content first; anything else is a failure.
-            if not target.is_dir():
-                raise
-
-    def _remove_partial(self) -> None:
-        for folder in self._folder.glob(f"{_PARTIAL}*"):
-            if _modified(folder) < time.time() - _DAY:
-                shutil.rmtree(folder, ignore_errors=True)
 
 
 def digest_of_folder(folder: Path) -> str:
@@ -156,12 +148,22 @@ def files_below(folder: Path) -> list[Path]:
     return [path for path in found if path.is_file()]
 
 
-def _modified(folder: Path) -> float:
-    """Return the time of the last change of a folder; infinity if it was just removed."""
+def _modified(path: Path) -> float:
+    """Return the time of the last change of a file or folder; infinity if it was just removed."""
     try:
-        return folder.stat().st_mtime
+        return path.stat().st_mtime
     except FileNotFoundError:
         return float("inf")
+
+
+def _remove_partial(folder: Path) -> None:
+    """Remove what killed processes left in a folder, if it is older than a day."""
+    for path in folder.glob(f"{PARTIAL}*"):
+        if _modified(path) < time.time() - DAY:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 # Folders of large files: on the local disk, memory-mapped, or in object storage, addressed through fsspec
@@ -170,8 +172,6 @@ Bytes = npt.NDArray[np.uint8]
 """Bytes of a file, (n,); a view of a memory-mapped file or a copy."""
 Range = tuple[int, int]
 """First byte, and the byte after the last."""
-PARTIAL = "partial-"
-DAY = 86_400.0
 _ADVICE = "Restore the file from a backup, or delete the vectors and embed the corpus again."
 
 
@@ -259,8 +259,6 @@ class LocalFolder(Folder):
 
     def write_file(self, name: str, source: Path) -> None:
         """Copy under a temporary name, flush to disk and rename."""
-        import shutil
-
         with source.open("rb") as opened:
             self._put(name, lambda stream: shutil.copyfileobj(opened, stream, 1 << 20))
 
@@ -311,7 +309,7 @@ class LocalFolder(Folder):
         """Return the files of the folder; empty if it does not exist."""
         found: dict[str, float] = {}
         for path in self.path.iterdir() if self.path.is_dir() else ():
-            with contextlib.suppress(FileNotFoundError):  # removed meanwhile
+            with suppress(FileNotFoundError):  # removed meanwhile
                 found[path.name] = path.stat().st_mtime
         return {name: when for name, when in found.items() if not name.startswith(PARTIAL)}
 
@@ -392,7 +390,7 @@ class RemoteFolder(Folder):
     def remove(self, name: str) -> None:
         """Remove an object, if it exists, and its copy in the cache."""
         (self.cache / name).unlink(missing_ok=True)
-        with contextlib.suppress(ArtifactError), self._system(name) as (system, path):
+        with suppress(ArtifactError), self._system(name) as (system, path):
             system.rm_file(path)
 
     def remove_unfinished(self) -> None:
@@ -403,7 +401,7 @@ class RemoteFolder(Folder):
         """Return the URL of an object."""
         return f"{self.url}/{name}"
 
-    @contextlib.contextmanager
+    @contextmanager
     def _system(self, name: str = "") -> Iterator[tuple[Any, str]]:
         """Open the file system of fsspec, with the path of a file in it; convert its errors."""
         from fsspec.core import url_to_fs
@@ -422,10 +420,3 @@ class RemoteFolder(Folder):
                 "server runs.",
                 f"{self.where(name)}: {type(error).__name__}: {error}",
             ) from error
-
-
-def _remove_partial(folder: Path) -> None:
-    for path in folder.glob(f"{PARTIAL}*"):
-        with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_mtime < time.time() - DAY:
-                path.unlink()

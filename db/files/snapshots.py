@@ -7,7 +7,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -189,10 +189,11 @@ def _program(name: str, least: int = 0) -> str:
 
 def _run(command: Sequence[str | Path], settings: Settings) -> None:
     """Run a client program on the database; the password is not among its arguments, which other users can see."""
-    name = Path(command[0]).name
+    name, url = Path(command[0]).name, make_url(settings.database_url).set(drivername=POSTGRES)
+    address = url._replace(password=None).render_as_string(hide_password=False)
     done = subprocess.run(
-        [*map(str, command), f"--dbname={_address(settings)}"],
-        env=_environment(settings),
+        [*map(str, command), f"--dbname={address}"],
+        env={**os.environ, "PGPASSWORD": str(url.password)} if url.password else os.environ,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -202,13 +203,3 @@ def _run(command: Sequence[str | Path], settings: Settings) -> None:
     if done.returncode:
         said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip() or "no reason")
         raise StoreError(f"{name} failed at {settings.database_label}: {said.removeprefix(f'{name}: ')}")
-
-
-def _address(settings: Settings) -> str:
-    url = make_url(settings.database_url).set(drivername=POSTGRES)
-    return url._replace(password=None).render_as_string(hide_password=False)
-
-
-def _environment(settings: Settings) -> Mapping[str, str]:
-    password = make_url(settings.database_url).password
-    return {**os.environ, "PGPASSWORD": password} if password else os.environ

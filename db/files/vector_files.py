@@ -206,8 +206,9 @@ def _arrays(blocks: Sequence[VectorBlock], dtype: str) -> tuple[dict[str, npt.ND
     if isinstance(first, np.ndarray):
         vectors = np.concatenate([stored_values(block, dtype) for block in blocks])
         return {"vectors": np.ascontiguousarray(vectors)}, int(first.shape[1])
-    tidy = [VectorBlock(block.article_id, _sorted(block.vectors)) for block in blocks]
-    parts: list[Any] = [block.vectors for block in tidy]
+    given: list[Any] = [block.vectors for block in blocks]
+    parts = [x if x.has_sorted_indices else x.sorted_indices() for x in given]
+    tidy = [VectorBlock(block.article_id, part) for block, part in zip(blocks, parts, strict=True)]
     lengths = np.concatenate([np.diff(part.indptr) for part in parts])
     arrays = {
         "starts": np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype("<i8"),
@@ -215,10 +216,6 @@ def _arrays(blocks: Sequence[VectorBlock], dtype: str) -> tuple[dict[str, npt.ND
         "values": np.concatenate([stored_values(block, dtype) for block in tidy]),
     }
     return arrays, int(first.shape[1])
-
-
-def _sorted(x: Any) -> Any:
-    return x if x.has_sorted_indices else x.sorted_indices()
 
 
 def _runs(rows: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, list[int]]]:

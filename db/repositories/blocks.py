@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -101,10 +100,9 @@ class Columns(RecordRepository[ColumnRecord]):
         """Yield ascending ids and the values of the blocks with ids between ``low`` and ``high``."""
         c = t.column_block.c
         before = sa.select(sa.func.max(c.first)).where(c.column_id == column.id, c.first <= low).scalar_subquery()
-        query = sa.select(c.first, c.rows, c.ids, c.data).where(
-            c.column_id == column.id, c.first >= sa.func.coalesce(before, low), c.first <= high
-        )
-        for first, rows, ids, data in self.connection.execute(query.order_by(c.first)):
+        query = sa.select(c.first, c.rows, c.ids, c.data).where(c.column_id == column.id, c.first <= high)
+        query = query.where(c.first >= sa.func.coalesce(before, low)).order_by(c.first)
+        for first, rows, ids, data in self.connection.execute(query):
             known = from_bytes(ids, "<i8") if ids else np.arange(first, first + rows)
             yield known, _unpacked(column.type, data, rows)
 
@@ -113,27 +111,19 @@ class Columns(RecordRepository[ColumnRecord]):
     def add_raw(self, corpus_id: int, articles: Sequence[Article], article_ids: Sequence[int]) -> None:
         """Store the values of new articles and of their sentences, as the source gave them."""
         if any(article.values for article in articles):
-            self._add(corpus_id, ColumnLevel.ARTICLE, [dict(a.values) for a in articles], np.array(article_ids))
-        rich = [(id, a) for id, a in zip(article_ids, articles, strict=True) if a.sentence_values]
+            names = dict.fromkeys(name for article in articles for name in article.values)
+            values = {name: [article.values.get(name) for article in articles] for name in names}
+            self._add_blocks(corpus_id, ColumnLevel.ARTICLE, values, np.array(article_ids))
+        rich = {id: a for id, a in zip(article_ids, articles, strict=True) if a.sentence_values}
         if rich:
-            self._add_sentences(corpus_id, [article for _, article in rich], [id for id, _ in rich])
-
-    def _add(self, corpus_id: int, level: ColumnLevel, rows: Sequence[Mapping[str, Value]], ids: Ids) -> None:
-        names = dict.fromkeys(chain.from_iterable(rows))
-        self._add_blocks(corpus_id, level, {name: [row.get(name) for row in rows] for name in names}, ids)
-
-    def _add_sentences(self, corpus_id: int, articles: Sequence[Article], article_ids: Sequence[int]) -> None:
-        names = dict.fromkeys(name for article in articles for name in article.sentence_values)
-        sizes = [article.sentence_count() for article in articles]
-        columns: dict[str, list[Value]] = {}
-        for name in names:
-            parts = [a.sentence_values.get(name, [None] * size) for a, size in zip(articles, sizes, strict=True)]
-            columns[name] = [value for part in parts for value in part]
-        c = t.sentence.c
-        query = (
-            sa.select(c.id).where(within(self.connection, c.article_id, article_ids)).order_by(c.article_id, c.position)
-        )
-        self._add_blocks(corpus_id, ColumnLevel.SENTENCE, columns, np.array(self.connection.scalars(query).all()))
+            columns: dict[str, list[Value]] = {}
+            for name in dict.fromkeys(name for article in rich.values() for name in article.sentence_values):
+                parts = [a.sentence_values.get(name, [None] * a.sentence_count()) for a in rich.values()]
+                columns[name] = [value for part in parts for value in part]
+            c = t.sentence.c
+            query = sa.select(c.id).where(within(self.connection, c.article_id, [*rich]))
+            ids = np.array(self.connection.scalars(query.order_by(c.article_id, c.position)).all())
+            self._add_blocks(corpus_id, ColumnLevel.SENTENCE, columns, ids)
 
     def _add_blocks(self, corpus_id: int, level: ColumnLevel, columns: Mapping[str, Sequence[Value]], ids: Ids) -> None:
         known = {column.name: column.id for column in self.list(corpus_id) if column.level is level}
@@ -312,26 +302,20 @@ class Embeddings(Repository):
         Raises ``ArtifactError`` if a file of vectors is missing or damaged.
         """
         found: dict[int, Matrix] = {}
-        c = t.embedding.c
+        c, f = t.embedding.c, t.filed_embedding.c
+        stored = sa.select(c.article_id, c.format, c.dtype, c.rows, c.dim, c.data).where(c.model_id == model_id)
+        filed = sa.select(t.vector_file.c.digest, f.article_id, f.first, f.rows).join(t.vector_file)
+        filed = filed.where(f.model_id == model_id)
         for chunk in id_chunks(article_ids):
-            chosen = within(self.connection, c.article_id, chunk)
-            query = sa.select(c.article_id, c.format, c.dtype, c.rows, c.dim, c.data).where(
-                c.model_id == model_id, chosen
-            )
-            found.update((id, _unpacked_vectors(*packed)) for id, *packed in self.connection.execute(query))
-            for digest, spans in self._filed(model_id, chunk).items():
+            blocks = self.connection.execute(stored.where(within(self.connection, c.article_id, chunk)))
+            found.update((id, _unpacked_vectors(*packed)) for id, *packed in blocks)
+            files: dict[str, dict[int, Span]] = {}
+            places = self.connection.execute(filed.where(within(self.connection, f.article_id, chunk)))
+            for digest, id, first, rows in places:
+                files.setdefault(digest, {})[id] = (first, rows)
+            for digest, spans in files.items():
                 found.update(zip(spans, self._files.get(digest, list(spans.values())), strict=True))
         return found
-
-    def _filed(self, model_id: int, article_ids: Sequence[int]) -> dict[str, dict[int, Span]]:
-        """Return file → article → first row and number of rows."""
-        c = t.filed_embedding.c
-        query = sa.select(t.vector_file.c.digest, c.article_id, c.first, c.rows).join(t.vector_file)
-        chosen = within(self.connection, c.article_id, article_ids)
-        placed: dict[str, dict[int, Span]] = {}
-        for digest, id, first, rows in self.connection.execute(query.where(c.model_id == model_id, chosen)):
-            placed.setdefault(digest, {})[id] = (first, rows)
-        return placed
 
     def delete(self, model_id: int) -> None:
         """Delete all vectors of a model; the next cleanup removes their files."""

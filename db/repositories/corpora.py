@@ -19,7 +19,6 @@ from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobStatu
 from themescope.core.types import (
     Article,
     Ids,
-    Paragraph,
     ReadEntry,
     SectionRecord,
     Sentence,
@@ -356,9 +355,8 @@ class Corpora(NamedRepository[CorpusRecord]):
         """Yield sentences without an object per row of the database, which would take as long as the sentence."""
         for chunk in id_chunks(ids):
             query = sa.select(*_SENTENCE).where(within(self.connection, key, chunk)).order_by(*order)
-            for text, id, article, section, paragraph, position, opens, start in plain_rows(
-                self.connection.execute(query)
-            ):
+            rows = plain_rows(self.connection.execute(query))
+            for text, id, article, section, paragraph, position, opens, start in rows:
                 yield Sentence(text, id, article, section, paragraph, position, bool(opens), start)
 
     def sentence_page(self, corpus_id: int, offset: int, limit: int) -> builtins.list[Sentence]:
@@ -495,18 +493,14 @@ def _sentence_rows(ids: Sequence[int], articles: Sequence[Article]) -> Iterator[
     for id, article in zip(ids, articles, strict=True):
         position = count()
         for section_index, section in enumerate(article.sections):
-            for paragraph_index, paragraph in enumerate(_split(section.paragraphs, article.title)):
+            if any(paragraph.text.strip() and not paragraph.sentences for paragraph in section.paragraphs):
+                where = f"A paragraph of {article.title!r}"
+                raise DataError(f"{where} was not split into sentences, so it cannot be stored.")
+            kept = (paragraph for paragraph in section.paragraphs if paragraph.sentences)
+            for paragraph_index, paragraph in enumerate(kept):
                 starts = paragraph.starts or [-1] * len(paragraph.sentences)
                 for place, (text, start) in enumerate(zip(paragraph.sentences, starts, strict=True)):
                     yield id, next(position), section_index, paragraph_index, place == 0, start, clean_text(text)
-
-
-def _split(paragraphs: Sequence[Paragraph], title: str) -> Iterator[Paragraph]:
-    for paragraph in paragraphs:
-        if paragraph.sentences:
-            yield paragraph
-        elif paragraph.text.strip():
-            raise DataError(f"A paragraph of {title!r} was not split into sentences, so it cannot be stored.")
 
 
 class Where(Enum):
@@ -544,8 +538,7 @@ class TextSearch(Repository):
         return sa.or_(*(sa.and_(*(contains(self.connection, column, word) for word in of)) for of in some))
 
     def _corpora(self, corpus_id: int, where: Where) -> sa.ColumnElement[bool]:
-        c = t.article.c
         if where is Where.HERE:
             return there(corpus_id)
         ready = sa.select(t.corpus.c.id).where(t.corpus.c.ready, t.corpus.c.id != corpus_id)
-        return sa.and_(c.corpus_id.in_(ready), c.removed.is_(None))
+        return sa.and_(t.article.c.corpus_id.in_(ready), t.article.c.removed.is_(None))

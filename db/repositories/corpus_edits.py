@@ -81,11 +81,9 @@ class CorpusEdits(RecordRepository[CorpusEditRecord]):
     def correct(self, corpus_id: int, title: str, sentence: Sentence, text: str, person: str) -> CorpusEditRecord:
         """Replace the text of a sentence; the vectors of its article are out of date and are deleted."""
         self._lock_row(t.corpus, corpus_id)
-        c, of = t.label.c, t.labelling.c
-        own = sa.select(of.id).where(of.corpus_id == corpus_id)
-        labels = sa.select(sa.func.count()).where(
-            c.labelling_id.in_(own), c.sentence_id == sentence.id, c.number != UNASSIGNED
-        )
+        c = t.label.c
+        own = c.labelling_id.in_(sa.select(t.labelling.c.id).where(t.labelling.c.corpus_id == corpus_id))
+        labels = sa.select(sa.func.count()).where(own, c.sentence_id == sentence.id, c.number != UNASSIGNED)
         about = {"sentence_id": sentence.id, "before": sentence.text, "after": clean_text(text), "sentences": 1}
         about |= {"labels": self._number(labels), "person": person}
         edit = self._enter(corpus_id, EditKind.TEXT, title, **about)
@@ -152,9 +150,8 @@ class CorpusEdits(RecordRepository[CorpusEditRecord]):
 
     def _enter(self, corpus_id: int, kind: EditKind, what: str, **values: Any) -> int:
         empty = {"sentence_id": 0, "before": "", "after": "", "articles": 0, "sentences": 0, "labels": 0, "steps": {}}
-        return self._insert(
-            t.corpus_edit, corpus_id=corpus_id, kind=kind.value, what=what, created=now(), **empty | values
-        )
+        about = {"corpus_id": corpus_id, "kind": kind.value, "what": what}
+        return self._insert(t.corpus_edit, **about, created=now(), **empty | values)
 
     def _set(self, edit_id: int, **values: Any) -> None:
         self.connection.execute(t.corpus_edit.update().where(t.corpus_edit.c.id == edit_id).values(values))

@@ -125,45 +125,34 @@ class Failures(Repository):
         Returns the corpus, the sentence (n,) of each failure, and how many are new: a failure that is there already
         under the same batch is not added again. ``found`` says who found each, and when; by default ``person``, now.
         """
-        with allowing(self.connection, Right.LABEL):
-            return self._add(project, batch, failures, found or [(person, now())] * len(failures), about)
-
-    def _add(
-        self,
-        project: CorpusRecord,
-        batch: str,
-        failures: Sequence[CollectedFailure],
-        finders: Sequence[tuple[str, datetime]],
-        about: str,
-    ) -> tuple[CorpusRecord, Ids, int]:
         corpora, columns = Corpora(self.connection), Columns(self.connection)
-        corpus = self.of(project.name)
-        if corpus is None:
-            corpus = corpora.create(corpora.usable_name(f"Errors of {project.name}"), project.language)
-        self._lock_row(t.corpus, corpus.id)
-        stored = {column.name: column for column in columns.list(corpus.id, with_removed=True)}
-        before = corpora.sentence_ids(corpus.id)
-        known = dict(zip(columns.values(stored[_KEY], before), before.tolist(), strict=True)) if stored else {}
-        keys = [failure.key(batch) for failure in failures]
-        rows = zip(keys, failures, finders, strict=True)
-        new = {key: (failure, finder) for key, failure, finder in rows if key not in known}
-        if len(known) + len(new) > MOST:
-            raise DataError(f"A project has at most {MOST:,} collected failures. Collect a sample of them.")
-        if new:
-            texts = [clean_text(failure.text) for failure, _ in new.values()]
-            section = Section("", 1, tuple(Paragraph(text, (text,), (0,)) for text in texts))
-            corpora.add_articles(corpus.id, [Article(batch, (section,), source=about)])
-            ids = corpora.sentence_ids(corpus.id)[len(before) :]
-            known |= zip(new, ids.tolist(), strict=True)
-            cells = [[*failure.values(), *finder, key] for key, (failure, finder) in new.items()]
-            self._fill(corpus.id, ids, cells)
-            report = {FAILURES_OF: project.name, "readers": [], **corpus.report}
-            for name in {"digest", IMPORTED_DIGEST} & {"digest", *report}:
-                joint = f"{report.get(name, '')} {[*new]}"
-                report[name] = hashlib.blake2b(joint.encode(), digest_size=8).hexdigest()
-            corpora.finish(corpus.id, report)
-            corpus = CorpusEdits(self.connection).refresh(corpus.id)
-        return corpus, np.array([known[key] for key in keys], np.int64), len(new)
+        with allowing(self.connection, Right.LABEL):
+            corpus = self.of(project.name)
+            if corpus is None:
+                corpus = corpora.create(corpora.usable_name(f"Errors of {project.name}"), project.language)
+            self._lock_row(t.corpus, corpus.id)
+            stored = {column.name: column for column in columns.list(corpus.id, with_removed=True)}
+            before = corpora.sentence_ids(corpus.id)
+            known = dict(zip(columns.values(stored[_KEY], before), before.tolist(), strict=True)) if stored else {}
+            keys = [failure.key(batch) for failure in failures]
+            rows = zip(keys, failures, found or [(person, now())] * len(failures), strict=True)
+            new = {key: (failure, finder) for key, failure, finder in rows if key not in known}
+            if len(known) + len(new) > MOST:
+                raise DataError(f"A project has at most {MOST:,} collected failures. Collect a sample of them.")
+            if new:
+                texts = [clean_text(failure.text) for failure, _ in new.values()]
+                section = Section("", 1, tuple(Paragraph(text, (text,), (0,)) for text in texts))
+                corpora.add_articles(corpus.id, [Article(batch, (section,), source=about)])
+                ids = corpora.sentence_ids(corpus.id)[len(before) :]
+                known |= zip(new, ids.tolist(), strict=True)
+                self._fill(corpus.id, ids, [[*one.values(), *finder, key] for key, (one, finder) in new.items()])
+                report = {FAILURES_OF: project.name, "readers": [], **corpus.report}
+                for name in {"digest", IMPORTED_DIGEST} & {"digest", *report}:
+                    joint = f"{report.get(name, '')} {[*new]}"
+                    report[name] = hashlib.blake2b(joint.encode(), digest_size=8).hexdigest()
+                corpora.finish(corpus.id, report)
+                corpus = CorpusEdits(self.connection).refresh(corpus.id)
+            return corpus, np.array([known[key] for key in keys], np.int64), len(new)
 
     def hide(self, corpus: CorpusRecord, labellings: Mapping[str, int]) -> TaskRecord | None:
         """Let a blind task hide what several people code (person → labelling) from each other, until it is closed.
@@ -256,9 +245,9 @@ def move_notebook(connection: Connection, project: CorpusRecord, rows: Mapping[s
     """Move the notebook of a project, whose rows have ids: those of cases are ascending in the order of the list."""
     if not any(rows.values()):
         return
-    nothing: Ids = np.empty(0, np.int64)
-    found = _add_cases(connection, project, rows) if rows["error_case"] else (project, nothing, {})
-    corpus, removed, places = found
+    corpus, removed, places = project, np.empty(0, np.int64), dict[int, int]()
+    if rows["error_case"]:
+        corpus, removed, places = _add_cases(connection, project, rows)
     people = [*dict.fromkeys(row["person"] for row in (*rows["error_coding"], *rows["error_note"]))]
     if not people and rows["error_category"]:
         people = [rows["error_category"][0]["person"]]
@@ -304,12 +293,8 @@ def _add_cases(
     if DELETED in batches:
         batches[DELETED] = batches.pop(DELETED)  # last, so that no later document follows the removed one
     failures, places = Failures(connection), dict[int, int]()
-    about = {
-        one[
-            "name"
-        ]: f"Random sample of {one['population']:,} failures with seed {one['seed']}, {one['created']:%d %B %Y}"
-        for one in samples.values()
-    }
+    drawn = "Random sample of {population:,} failures with seed {seed}, {created:%d %B %Y}"
+    about = {sample["name"]: drawn.format(**sample) for sample in samples.values()}
     for name, cases in batches.items():
         found = [(case["person"], case["created"]) for case in cases]
         listed = [_failure(case) for case in cases]

@@ -91,8 +91,7 @@ class Jobs(RecordRepository[JobRecord]):
         """
         silent, left = silent or {}, {*leave}
         while True:
-            query = _claimable(sa.select(t.job.c.id), silent, queue).where(t.job.c.id.not_in(left))
-            query = query.order_by(t.job.c.queued, t.job.c.id).limit(1)
+            query = _claimable(silent, queue, left).order_by(t.job.c.queued, t.job.c.id)
             id = self.connection.scalar(query.with_for_update(skip_locked=True, of=t.job))
             if id is None:
                 return None
@@ -102,8 +101,7 @@ class Jobs(RecordRepository[JobRecord]):
 
     def has_claimable(self, silent: Mapping[int, datetime], queue: str, leave: Collection[int]) -> bool:
         """Return whether :meth:`claim_next` with the same arguments would find a job."""
-        query = _claimable(sa.select(t.job.c.id), silent, queue).where(t.job.c.id.not_in({*leave})).limit(1)
-        return self.connection.scalar(query) is not None
+        return self.connection.scalar(_claimable(silent, queue, leave)) is not None
 
     def claim(self, id: int, owner: str, silent: datetime | None = None) -> JobRecord | None:
         """Take a job that is queued, or that is running and whose heartbeat is still ``silent``.
@@ -192,11 +190,8 @@ class Jobs(RecordRepository[JobRecord]):
         if not unique:
             return
         c = t.job_metric.c
-        same: tuple[sa.ColumnElement[bool], ...] = (
-            c.name == sa.bindparam("at_name"),
-            c.step == sa.bindparam("at_step"),
-        )
-        old = t.job_metric.delete().where(c.job_id == id, *same)
+        old = t.job_metric.delete().where(c.job_id == id)
+        old = old.where(c.name == sa.bindparam("at_name"), c.step == sa.bindparam("at_step"))
         self.connection.execute(old, [{"at_name": name, "at_step": step} for name, step in unique])
         rows = [{"job_id": id, "name": name, "step": step, "value": value} for (name, step), value in unique.items()]
         self.connection.execute(t.job_metric.insert(), rows)
@@ -289,17 +284,14 @@ class Jobs(RecordRepository[JobRecord]):
         self.connection.execute(t.job.update().where(t.job.c.id.in_(ids)).values(**blank, **times, **state))
 
 
-def _held() -> sa.ColumnElement[bool]:
-    """Return the condition that a job waits for an earlier one."""
+def _claimable(silent: Mapping[int, datetime], queue: str, leave: Collection[int]) -> sa.Select[Any]:
+    """Select a job of a queue that could start, or whose heartbeat is still the one in ``silent``."""
     earlier = t.job.alias("earlier")
-    return sa.exists().where(earlier.c.id == t.job.c.after, earlier.c.status.in_([_QUEUED, _RUNNING]))
-
-
-def _claimable(query: sa.Select[Any], silent: Mapping[int, datetime], queue: str) -> sa.Select[Any]:
-    """Select the jobs of a queue that could start, and those whose heartbeat is still the one in ``silent``."""
-    free = sa.and_(t.job.c.status == _QUEUED, ~_held())
+    held = sa.exists().where(earlier.c.id == t.job.c.after, earlier.c.status.in_([_QUEUED, _RUNNING]))
+    free = sa.and_(t.job.c.status == _QUEUED, ~held)
     lost = [sa.and_(t.job.c.id == id, _running_at(heartbeat)) for id, heartbeat in silent.items()]
-    return query.where(t.job.c.queue == queue, sa.or_(free, *lost))
+    query = sa.select(t.job.c.id).where(t.job.c.queue == queue, t.job.c.id.not_in({*leave}))
+    return query.where(sa.or_(free, *lost)).limit(1)
 
 
 def _running_at(heartbeat: datetime | None) -> sa.ColumnElement[bool]:

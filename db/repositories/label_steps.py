@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,6 @@ from themescope.core.labelling.partition import (
     unpacked,
 )
 from themescope.core.text.cleaning import folded_name
-from themescope.core.types import Ids
 from themescope.db import tables as t
 from themescope.db.access import Right
 from themescope.db.records import Draft, Snapshot
@@ -87,7 +86,11 @@ class LabelSteps(Repository):
         self._lock_row(t.labelling, labelling_id)
         if not of_corpus:
             Labellings(self.connection).check_may_change(labelling_id, draft.person)
-        change_set = self._with_free_numbers(labelling_id, change_set, snapshot)
+        numbers = sa.select(sa.func.max(t.label_cluster.c.number))
+        issued = self._number(numbers.where(t.label_cluster.c.labelling_id == labelling_id))
+        fresh = [number for number in change_set.created() if number > snapshot.issued]
+        if issued != snapshot.issued and fresh:
+            change_set = renumbered(change_set, {number: place for place, number in enumerate(fresh, issued + 1)})
         apply(snapshot.partition, change_set)
         self._check(labelling_id, change_set, snapshot, draft.person)
         keys = self._free_keys(labelling_id, change_set)
@@ -152,7 +155,14 @@ class LabelSteps(Repository):
         bulk_insert(self.connection, t.label_event, _EVENT, _events(step_id, change_set))
         for change in change_set:
             if isinstance(change, ClusterChange):
-                self._write_cluster(labelling_id, change, step_id)
+                of, new = t.label_cluster, change.new
+                own = (of.c.labelling_id == labelling_id) & (of.c.number == change.number)
+                values: dict[str, Any] = {"deleted": new is None, "version": step_id, "name_key": None}
+                if new is not None:
+                    values |= {"name": new.name, "colour": new.colour, "parent": new.parent}
+                if self.connection.execute(of.update().where(own).values(**values)).rowcount == 0:
+                    values |= {"labelling_id": labelling_id, "number": change.number}
+                    self.connection.execute(of.insert().values(**values))
             elif isinstance(change, EntryChange):
                 c = t.label_entry.c
                 one = (c.labelling_id == labelling_id) & (c.kind == change.kind.value) & (c.key == change.key)
@@ -162,15 +172,6 @@ class LabelSteps(Repository):
                     self.connection.execute(t.label_entry.insert().values(**place, value=change.new.packed()))
             else:
                 self._write_sentences(labelling_id, change, step_id)
-
-    def _with_free_numbers(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> ChangeSet:
-        issued = self._number(
-            sa.select(sa.func.max(t.label_cluster.c.number)).where(t.label_cluster.c.labelling_id == labelling_id)
-        )
-        fresh = [number for number in change_set.created() if number > snapshot.issued]
-        if issued == snapshot.issued or not fresh:
-            return change_set
-        return renumbered(change_set, {number: issued + 1 + place for place, number in enumerate(fresh)})
 
     def _check(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot, person: str) -> None:
         """Check that changed items are as in the snapshot and that no sentence is put into a missing cluster."""
@@ -188,14 +189,15 @@ class LabelSteps(Repository):
             at = np.searchsorted(sentences, ids)
             changed.update([int(i) for i in ids[seen[at] != versions]])
         clusters = self._changed_clusters(labelling_id, change_set, snapshot)
-        left = self._left_behind(labelling_id, change_set, sentences)
-        if changed or clusters or left or self._entries_differ(labelling_id, change_set):
-            raise self._stale(labelling_id, sorted(changed | left), sorted(clusters), snapshot.step, person)
-
-    def _entries_differ(self, labelling_id: int, change_set: ChangeSet) -> bool:
+        if change_set.deleted():
+            # Sentences that another person moved to a cluster that is to be deleted.
+            query = sa.select(c.sentence_id).where(c.labelling_id == labelling_id, c.number.in_(change_set.deleted()))
+            changed |= {*self.connection.scalars(query)} - {*sentences.tolist()}
         changes = [change for change in change_set if isinstance(change, EntryChange)]
         there = Labellings(self.connection).entries(labelling_id) if changes else {}
-        return any(there.get((change.kind, change.key)) != change.old for change in changes)
+        differ = any(there.get((change.kind, change.key)) != change.old for change in changes)
+        if changed or clusters or differ:
+            raise self._stale(labelling_id, sorted(changed), sorted(clusters), snapshot.step, person)
 
     def _check_levels(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot, person: str) -> None:
         """Check that the written sub-themes and combinations, with those of other people, have clusters that exist."""
@@ -222,14 +224,6 @@ class LabelSteps(Repository):
                 changed |= {number for number in used if number not in there or there[number].deleted}
         return changed
 
-    def _left_behind(self, labelling_id: int, change_set: ChangeSet, moved: Ids) -> set[int]:
-        """Return the sentences that another person moved to a cluster that is to be deleted."""
-        if not change_set.deleted():
-            return set()
-        c = t.label.c
-        query = sa.select(c.sentence_id).where(c.labelling_id == labelling_id, c.number.in_(change_set.deleted()))
-        return {*self.connection.execute(query).scalars()} - {*moved.tolist()}
-
     def _stale(
         self, labelling_id: int, sentences: list[int], clusters: list[int], seen: int, person: str
     ) -> StaleChangeError:
@@ -248,22 +242,20 @@ class LabelSteps(Repository):
         id = self._insert(t.label_step, labelling_id=labelling_id, **values)
         return _step(self._row(sa.select(*_STEP).where(t.label_step.c.id == id)))
 
-    def _write_cluster(self, labelling_id: int, change: ClusterChange, version: int) -> None:
-        c = t.label_cluster.c
-        one = (c.labelling_id == labelling_id) & (c.number == change.number)
-        values: dict[str, Any] = {"deleted": change.new is None, "version": version, "name_key": None}
-        if change.new is not None:
-            values |= {"name": change.new.name, "colour": change.new.colour, "parent": change.new.parent}
-        if self.connection.execute(t.label_cluster.update().where(one).values(**values)).rowcount == 0:
-            self.connection.execute(
-                t.label_cluster.insert().values(labelling_id=labelling_id, number=change.number, **values)
-            )
-
     def _write_sentences(self, labelling_id: int, change: SentenceChanges, version: int) -> None:
-        if change.field is Field.MEMBER:
-            self._write_members(labelling_id, change, version)
-            return
         c = t.label.c
+        if change.field is Field.MEMBER:
+            enter = np.asarray(change.new, dtype=bool)
+            rows = ((labelling_id, id, UNASSIGNED, 0, "", version) for id in change.ids[enter].tolist())
+            bulk_insert(self.connection, t.label, LABEL, rows)
+            for chunk in id_chunks(change.ids[~enter]):
+                these = (c.labelling_id == labelling_id) & within(self.connection, c.sentence_id, chunk)
+                self.connection.execute(t.label.delete().where(these))
+            number = t.labelling.c.sentences + int(enter.sum()) - int((~enter).sum())
+            self.connection.execute(
+                t.labelling.update().where(t.labelling.c.id == labelling_id).values(sentences=number)
+            )
+            return
         by_value: dict[Any, list[int]] = {}
         for id, value in zip(np.asarray(change.ids).tolist(), np.asarray(change.new).tolist(), strict=True):
             by_value.setdefault(value, []).append(id)
@@ -272,16 +264,6 @@ class LabelSteps(Repository):
                 these = (c.labelling_id == labelling_id) & within(self.connection, c.sentence_id, chunk)
                 values = {_COLUMN[change.field].name: value, "version": version}
                 self.connection.execute(t.label.update().where(these).values(**values))
-
-    def _write_members(self, labelling_id: int, change: SentenceChanges, version: int) -> None:
-        enter = np.asarray(change.new, dtype=bool)
-        rows = ((labelling_id, id, UNASSIGNED, 0, "", version) for id in change.ids[enter].tolist())
-        bulk_insert(self.connection, t.label, LABEL, rows)
-        for chunk in id_chunks(change.ids[~enter]):
-            these = (t.label.c.labelling_id == labelling_id) & within(self.connection, t.label.c.sentence_id, chunk)
-            self.connection.execute(t.label.delete().where(these))
-        number = t.labelling.c.sentences + int(enter.sum()) - int((~enter).sum())
-        self.connection.execute(t.labelling.update().where(t.labelling.c.id == labelling_id).values(sentences=number))
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -343,27 +325,20 @@ class LabelSteps(Repository):
 
 
 def _events(step_id: int, change_set: ChangeSet) -> Iterator[tuple[int, int, str, int | None, str, str, float | None]]:
-    position = 0
+    position = count()
     for change in change_set:
         if isinstance(change, ClusterChange):
-            yield step_id, position, _CLUSTER_ITSELF, None, _packed(change.old), _packed(change.new), None
-            position += 1
-            continue
-        if isinstance(change, EntryChange):
+            old, new = (dump_json(cluster and cluster.packed()) for cluster in (change.old, change.new))
+            yield step_id, next(position), _CLUSTER_ITSELF, None, old, new, None
+        elif isinstance(change, EntryChange):
             old, new = (dump_json([change.kind, change.key, e and e.packed()]) for e in (change.old, change.new))
-            yield step_id, position, _ENTRY, None, old, new, None
-            position += 1
-            continue
-        columns = (np.asarray(change.ids).tolist(), np.asarray(change.old).tolist(), np.asarray(change.new).tolist())
-        sure = [None] * len(change.ids) if change.probability is None else change.probability.tolist()
-        pack = dump_json if change.field is Field.NOTE else str  # JSON of an integer
-        for id, old, new, probability in zip(*columns, sure, strict=True):
-            yield step_id, position, change.field.value, id, pack(old), pack(new), probability
-            position += 1
-
-
-def _packed(cluster: Cluster | None) -> str:
-    return dump_json(None if cluster is None else cluster.packed())
+            yield step_id, next(position), _ENTRY, None, old, new, None
+        else:
+            columns = (np.asarray(values).tolist() for values in (change.ids, change.old, change.new))
+            sure = [None] * len(change.ids) if change.probability is None else change.probability.tolist()
+            pack = dump_json if change.field is Field.NOTE else str  # JSON of an integer
+            for id, old, new, probability in zip(*columns, sure, strict=True):
+                yield step_id, next(position), change.field.value, id, pack(old), pack(new), probability
 
 
 def _change_set(rows: Sequence[Any]) -> ChangeSet:
@@ -373,19 +348,17 @@ def _change_set(rows: Sequence[Any]) -> ChangeSet:
             changes += [ClusterChange(*(value and Cluster(*value) for value in (row.old, row.new))) for row in group]
             continue
         if field == _ENTRY:
-            changes += [_entry_change(row.old, row.new) for row in group]
+            for row in group:
+                kind, key, _ = row.old
+                entries = (value[2] and unpacked(value[2]) for value in (row.old, row.new))
+                changes.append(EntryChange(EntryKind(kind), key, *entries))
             continue
         ids, old, new, sure = zip(*((row.sentence_id, row.old, row.new, row.probability) for row in group), strict=True)
-        kind = object if Field(field) is Field.NOTE else np.int64
-        before, after = (np.array(values, dtype=kind) for values in (old, new))
+        dtype = object if Field(field) is Field.NOTE else np.int64
+        before, after = (np.array(values, dtype=dtype) for values in (old, new))
         probability = None if sure.count(None) == len(sure) else np.array(sure, dtype=np.float64)
         changes.append(SentenceChanges(Field(field), np.array(ids, dtype=np.int64), before, after, probability))
     return ChangeSet(tuple(changes))
-
-
-def _entry_change(old: Any, new: Any) -> EntryChange:
-    kind, key, _ = old
-    return EntryChange(EntryKind(kind), key, *(value[2] and unpacked(value[2]) for value in (old, new)))
 
 
 def _step(row: Any) -> Step:

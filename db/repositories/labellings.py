@@ -158,14 +158,12 @@ class Labellings(NamedRepository[LabellingRecord]):
         """Return the current state with versions."""
         c = t.label.c
         query = sa.select(c.sentence_id, c.number, c.uncertain, c.version).where(c.labelling_id == labelling_id)
-        columns = id_columns(self.connection.execute(query.order_by(c.sentence_id)), 4)
-        ids, numbers, uncertain, versions = columns
+        ids, numbers, uncertain, versions = id_columns(self.connection.execute(query.order_by(c.sentence_id)), 4)
         written = sa.select(c.sentence_id, c.note).where(c.labelling_id == labelling_id, c.note != "")
         notes = {int(i): str(note) for i, note in self.connection.execute(written)}
         rows, clusters = self._clusters(labelling_id), self.clusters(labelling_id)
-        step = self.newest_step(labelling_id)
         partition = Partition(ids, numbers, uncertain.astype(np.bool_), notes, clusters, self.entries(labelling_id))
-        return Snapshot(partition, versions, {row.number: row.version for row in rows}, step)
+        return Snapshot(partition, versions, {row.number: row.version for row in rows}, self.newest_step(labelling_id))
 
     def page(self, labelling_id: int, number: int | None, offset: int, limit: int) -> tuple[Partition, int]:
         """Return some sentences of a labelling (in one cluster) as a state without entries, and the number of all."""
@@ -247,9 +245,8 @@ class Labellings(NamedRepository[LabellingRecord]):
                 "Make a copy, or ask its owner to share it."
             )
 
-    def _record(self, row: sa.Row[tuple[object, ...]]) -> LabellingRecord:
-        values = dict(row._mapping)
-        return LabellingRecord(**{**values, "kind": Sharing(values["kind"])})
+    def _record(self, row: Any) -> LabellingRecord:
+        return LabellingRecord(**{**row._mapping, "kind": Sharing(row.kind)})
 
     def _check_owner(self, labelling_id: int, person: str) -> None:
         role = People(self.connection).check_may_write(person)
@@ -288,17 +285,10 @@ class Predictions(RecordRepository[PredictionRecord]):
             raise DataError(f"{len(ids)} sentences and {len(codes)} codes need a probability for each pair.")
         c = t.prediction.c
         self.connection.execute(t.prediction.delete().where(c.labelling_id == labelling_id, c.wave == wave))
-        about = {
-            "labelling_id": labelling_id,
-            "wave": wave,
-            "model": model,
-            "step": step,
-            "labels": labels,
-            "created": now(),
-        }
+        about = {"labelling_id": labelling_id, "wave": wave, "model": model, "step": step, "labels": labels}
         blocks = {"sentence_ids": to_bytes(ids, "<i8"), "probabilities": to_bytes(probabilities, "<f2")}
         values = {"sentences": len(ids), "codes": codes.tolist(), "report": dict(report), **about, **blocks}
-        return self.get(self._insert(t.prediction, **values))
+        return self.get(self._insert(t.prediction, **values, created=now()))
 
     def newest(self, labelling_id: int) -> PredictionRecord | None:
         """Return the predictions of the rest of a labelling, without the probabilities."""
@@ -329,6 +319,7 @@ class Predictions(RecordRepository[PredictionRecord]):
 
 _INSTRUCTIONS = 20_000
 _ITEM = ("task_id", "article_id", "first", "last", "person", "place", "reason")
+_ITEM_COLUMNS = [t.task_item.c[name] for name in ItemRecord.__dataclass_fields__]
 
 
 class Tasks(NamedRepository[TaskRecord]):
@@ -374,7 +365,7 @@ class Tasks(NamedRepository[TaskRecord]):
     def items(self, task_id: int, person: str | None = None) -> builtins.list[ItemRecord]:
         """Return the items of a task (of one person), by person and place, without those of removed articles."""
         c = t.task_item.c
-        query = sa.select(*_item_columns()).join(t.article, t.article.c.id == c.article_id)
+        query = sa.select(*_ITEM_COLUMNS).join(t.article, t.article.c.id == c.article_id)
         query = query.where(c.task_id == task_id, t.article.c.removed.is_(None)).order_by(c.person, c.place, c.id)
         if person is not None:
             query = query.where(c.person == person)
@@ -382,7 +373,7 @@ class Tasks(NamedRepository[TaskRecord]):
 
     def item(self, item_id: int) -> ItemRecord:
         """Return an item; raise :class:`UnknownNameError` if there is none."""
-        return _item(self._by_id(t.task_item, _item_columns(), item_id))
+        return _item(self._by_id(t.task_item, _ITEM_COLUMNS, item_id))
 
     # --- work -------------------------------------------------------------------------------------------------------
 
@@ -468,9 +459,8 @@ class Tasks(NamedRepository[TaskRecord]):
 
     def _check_member(self, task_id: int, person: str) -> None:
         if person not in {member.person for member in self.members(task_id)}:
-            raise DataError(
-                f"{person or 'The person without a name'} is not a member of this task. Add the person first."
-            )
+            named = person or "The person without a name"
+            raise DataError(f"{named} is not a member of this task. Add the person first.")
 
     def _insert_items(self, task_id: int, items: Sequence[NewItem]) -> None:
         query = sa.select(t.task_item.c.person, sa.func.max(t.task_item.c.place))
@@ -482,10 +472,6 @@ class Tasks(NamedRepository[TaskRecord]):
             places[item.person] += 1
             rows.append((task_id, item.article_id, item.first, item.last, item.person, place, item.reason.value))
         bulk_insert(self.connection, t.task_item, _ITEM, rows)
-
-
-def _item_columns() -> list[sa.Column[Any]]:
-    return [t.task_item.c[name] for name in ItemRecord.__dataclass_fields__]
 
 
 def _item(row: Any) -> ItemRecord:

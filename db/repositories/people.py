@@ -292,22 +292,14 @@ class Sessions(Repository):
             self._insert_row(token, person, SignInMethod.NAME)
 
     def _insert_row(self, token: str, person: str, method: SignInMethod) -> None:
-        values = {
-            "token_hash": token_hash(token),
-            "person": person,
-            "method": method.value,
-            "created": now(),
-            "seen": now(),
-        }
-        self.connection.execute(t.session.insert().values(**values))
+        values = {"token_hash": token_hash(token), "person": person, "method": method.value}
+        self.connection.execute(t.session.insert().values(**values, created=now(), seen=now()))
 
     def find(self, token: str, settings: Settings) -> SessionRecord | None:
         """Return a session, unless it has ended or its person can no longer sign in."""
         c, signs_in = t.session.c, sa.exists().where(t.login.c.person == t.session.c.person)
-        query = sa.select(c.person, c.method, c.created, c.seen).where(
-            c.token_hash == token_hash(token), _alive(settings)
-        )
-        row = self._row(query.where(sa.or_(c.method == SignInMethod.NAME.value, signs_in)))
+        query = sa.select(c.person, c.method, c.created, c.seen).where(c.token_hash == token_hash(token))
+        row = self._row(query.where(_alive(settings), sa.or_(c.method == SignInMethod.NAME.value, signs_in)))
         return None if row is None else SessionRecord(row.person, SignInMethod(row.method), row.created, row.seen)
 
     def touch(self, token: str) -> bool:
@@ -460,10 +452,8 @@ class ApiTokens(RecordRepository[ApiTokenRecord]):
 
     def revoke_all(self, person: str) -> None:
         """Revoke the tokens of a person."""
-        c = t.api_token.c
-        self.connection.execute(
-            t.api_token.update().where(c.person == person, c.revoked.is_(None)).values(revoked=now())
-        )
+        own = (t.api_token.c.person == person) & t.api_token.c.revoked.is_(None)
+        self.connection.execute(t.api_token.update().where(own).values(revoked=now()))
 
     def remove_all(self, person: str) -> None:
         """Remove the tokens of a person."""

@@ -73,15 +73,8 @@ class Runs(ResultRepository[RunRecord]):
         if self.by_digest(digest) is not None:
             raise ConflictError("The same run is stored already.")
         references = {"model_id": model_id, "benchmark_id": benchmark_id, "triplet_set_id": triplet_set_id}
-        values = {
-            "corpus_id": corpus_id,
-            "kind": kind,
-            "digest": digest,
-            "clusterer": clusterer,
-            "config": config or {},
-            "seed": seed,
-        }
-        id = self._insert(t.run, **references, **values, seconds=seconds, created=now())
+        values = {"corpus_id": corpus_id, "kind": kind, "digest": digest, "clusterer": clusterer, "seed": seed}
+        id = self._insert(t.run, **references, **values, config=config or {}, seconds=seconds, created=now())
         labels = [(id, int(article), to_bytes(block, "<i4")) for article, block in (assignments or {}).items()]
         bulk_insert(self.connection, t.assignment, ("run_id", "article_id", "labels"), labels)
         bulk_insert(self.connection, t.score, _SCORE, [_score_row(id, score) for score in scores])
@@ -286,9 +279,8 @@ class Runs(ResultRepository[RunRecord]):
         """
         c, found = t.score.c, {}
         for chunk in id_chunks(run_ids):
-            query = sa.select(c.run_id, c.article_id, c.value, c.n).where(
-                within(self.connection, c.run_id, chunk), c.metric == metric, c.article_id.is_not(None)
-            )
+            query = sa.select(c.run_id, c.article_id, c.value, c.n).where(within(self.connection, c.run_id, chunk))
+            query = query.where(c.metric == metric, c.article_id.is_not(None))
             rows = number_table(self.connection.execute(query), 4)
             rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
             for part in np.split(rows, np.flatnonzero(np.diff(rows[:, 0])) + 1):
@@ -313,17 +305,13 @@ class Runs(ResultRepository[RunRecord]):
         for chunk in id_chunks(found):
             query = sa.select(c.run_id, c.triplet_ids, c.margins).where(within(self.connection, c.run_id, chunk))
             for run, ids, margins in self.connection.execute(query):
-                _fill(found[run], wanted, from_bytes(ids, "<i8"), from_bytes(margins, "<f4"))
+                known, values = from_bytes(ids, "<i8"), from_bytes(margins, "<f4")
+                if len(known):
+                    order = np.argsort(known, kind="stable")
+                    at = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
+                    hit = known[order[at]] == wanted
+                    found[run][hit] = values[order[at[hit]]]
         return found
-
-
-def _fill(target: Margins, wanted: Ids, ids: Ids, margins: Margins) -> None:
-    if not len(ids):
-        return
-    order = np.argsort(ids, kind="stable")
-    at = np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)
-    hit = ids[order[at]] == wanted
-    target[hit] = margins[order[at[hit]]]
 
 
 def _score_row(run_id: int, score: ScoreRecord) -> tuple[object, ...]:
@@ -433,7 +421,13 @@ class Benchmarks(NamedRepository[BenchmarkRecord], ResultRepository[BenchmarkRec
         values = {"corpus_id": corpus_id, "name": self._free_name(t.benchmark, name), "config": config}
         values |= {"digest": digest, "counts": counts, "created": now(), "revision": revision}
         id = self._insert(t.benchmark, **values)
-        rows = [(id, position, int(item.article_id), *_packed(item)) for position, item in enumerate(items)]
+        rows = []
+        for position, item in enumerate(items):
+            article, sentences, truth = int(item.article_id), item.sentence_ids, item.truth
+            if len(sentences) != len(truth):
+                counted = f"{len(sentences)} sentences but {len(truth)} true sections"
+                raise DataError(f"Article {article} of a benchmark has {counted}.")
+            rows.append((id, position, article, to_bytes(sentences, "<i8"), to_bytes(truth, "<i4")))
         bulk_insert(self.connection, t.benchmark_item, _ITEM, rows)
         return self.get(id)
 
@@ -462,15 +456,6 @@ class Benchmarks(NamedRepository[BenchmarkRecord], ResultRepository[BenchmarkRec
 
 def _item(article_id: int, sentence_ids: bytes, truth: bytes) -> BenchmarkItem:
     return BenchmarkItem(article_id, from_bytes(sentence_ids, "<i8"), from_bytes(truth, "<i4"))
-
-
-def _packed(item: BenchmarkItem) -> tuple[bytes, bytes]:
-    if len(item.sentence_ids) != len(item.truth):
-        raise DataError(
-            f"Article {item.article_id} of a benchmark has {len(item.sentence_ids)} sentences "
-            f"but {len(item.truth)} true sections."
-        )
-    return to_bytes(item.sentence_ids, "<i8"), to_bytes(item.truth, "<i4")
 
 
 class Maps(ResultRepository[MapRecord]):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from themescope.core.errors import DataError
-from themescope.core.records.stored import ArticleRecord, Json
-from themescope.core.types import Ids, SectionRecord, Sentence, Split, TripletRows, TripletTexts
+from themescope.core.records.stored import Json
+from themescope.core.types import Ids, Split, TripletRows, TripletTexts
 from themescope.db import tables as t
 from themescope.db.records import SentencePlaces, TripletCard, TripletReview, TripletSections, TripletSetRecord, Verdict
 from themescope.db.repositories.corpora import Corpora, removed_articles
@@ -49,43 +48,35 @@ def section_titles(connection: Connection, kind: str, rows: TripletRows) -> Trip
     """Return the section titles of pivots and negatives; in sets of kind "titles", negatives are sections."""
     titled = kind == "titles"
     sentences = rows.pivots if titled else np.concatenate([rows.pivots, rows.negatives])
-    ids, places = _places(connection, sentences)
-    codes = {"": 0}
-    of_sentence = ids, looked_up(titles_at(connection, places, codes), places)
-    of_negative = _titles_of(connection, rows.negatives, codes) if titled else of_sentence
+    s, section, codes = t.sentence.c, t.section.c, {"": 0}
+    found = [np.empty((3, 0), np.int64)]
+    for chunk in id_chunks(sentences):
+        numbers = grouped_columns(connection, s.article_id, (s.id, s.section), within(connection, s.id, chunk))
+        found.append(np.stack(numbers))
+    table = np.concatenate(found, axis=1)
+    articles, ids, sections = table[:, np.argsort(table[1], kind="stable")]
+    places = articles * PLACES + sections
+    of_sentence = ids, looked_up(_titles_at(connection, places, codes), places)
+    of_negative = of_sentence
+    if titled:
+        of_negative = _titles(connection, section.id, section.id, rows.negatives, codes)
     own, other = looked_up(of_sentence, rows.pivots), looked_up(of_negative, rows.negatives)
     return TripletSections(rows.ids, rows.articles, own, other, list(codes))
 
 
-def _places(connection: Connection, sentence_ids: Ids) -> tuple[Ids, Ids]:
-    """Return the ascending ids of existing sentences, and the article and section of each as one number."""
-    c = t.sentence.c
-    found = [np.empty((3, 0), np.int64)]
-    for chunk in id_chunks(sentence_ids):
-        numbers = grouped_columns(connection, c.article_id, (c.id, c.section), within(connection, c.id, chunk))
-        found.append(np.stack(numbers))
-    articles, ids, sections = np.concatenate(found, axis=1)
-    order = np.argsort(ids, kind="stable")
-    return ids[order], (articles * PLACES + sections)[order]
-
-
-def titles_at(connection: Connection, places: Ids, codes: dict[str, int]) -> _Table:
+def _titles_at(connection: Connection, places: Ids, codes: dict[str, int]) -> _Table:
     """Return the section titles of all articles in ``places``; new titles are added to ``codes``."""
     c = t.section.c
-    query = sa.select(c.article_id * PLACES + c.position, c.title)
-    chunks = (query.where(within(connection, c.article_id, chunk)) for chunk in id_chunks(places // PLACES))
-    return _table((row for chunk in chunks for row in plain_rows(connection.execute(chunk))), codes)
+    return _titles(connection, c.article_id * PLACES + c.position, c.article_id, places // PLACES, codes)
 
 
-def _titles_of(connection: Connection, section_ids: Ids, codes: dict[str, int]) -> _Table:
-    c = t.section.c
-    query = sa.select(c.id, c.title)
-    chunks = (query.where(within(connection, c.id, chunk)) for chunk in id_chunks(section_ids))
-    return _table((row for chunk in chunks for row in plain_rows(connection.execute(chunk))), codes)
-
-
-def _table(rows: Iterable[Any], codes: dict[str, int]) -> _Table:
-    listed = list(rows)
+def _titles(
+    connection: Connection, key: sa.ColumnElement[int], among: sa.Column[int], ids: Ids, codes: dict[str, int]
+) -> _Table:
+    """Return the titles of the sections ``among`` whose values are ``ids``, by ``key``."""
+    query = sa.select(key, t.section.c.title)
+    chunks = (query.where(within(connection, among, chunk)) for chunk in id_chunks(ids))
+    listed = [row for chunk in chunks for row in plain_rows(connection.execute(chunk))]
     titles = [title for _, title in listed]
     for title in dict.fromkeys(titles):
         codes.setdefault(title, len(codes))
@@ -112,10 +103,8 @@ def sentence_places(connection: Connection, sentence_ids: Ids) -> SentencePlaces
     c = t.sentence.c
     found = [np.empty((4, 0), np.int64)]
     for chunk in id_chunks(sentence_ids):
-        numbers = grouped_columns(
-            connection, c.article_id, (c.id, c.position, c.section), within(connection, c.id, chunk)
-        )
-        found.append(np.stack(numbers))
+        columns = (c.id, c.position, c.section)
+        found.append(np.stack(grouped_columns(connection, c.article_id, columns, within(connection, c.id, chunk))))
     table = np.concatenate(found, axis=1)
     (removed,) = id_columns(connection.execute(sa.select(t.article.c.id).where(t.article.c.removed.is_not(None))), 1)
     table = table[:, ~np.isin(table[0], removed)]
@@ -125,100 +114,8 @@ def sentence_places(connection: Connection, sentence_ids: Ids) -> SentencePlaces
     articles, ids, positions, sections = table[:, at[there]] if table.shape[1] else table
     codes: dict[str, int] = {"": 0}
     places = articles * PLACES + sections
-    titles = looked_up(titles_at(connection, places, codes), places)
+    titles = looked_up(_titles_at(connection, places, codes), places)
     return SentencePlaces(ids, articles, positions, titles, list(codes))
-
-
-class TripletReader:
-    """Reader of the texts of triplets, which fetches each text once."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._corpora = Corpora(connection)
-
-    def texts(self, kind: str, rows: TripletRows) -> TripletTexts:
-        """Return the texts of ``rows``, in the same order."""
-        if kind == "titles":
-            sentences = self._sentence_texts(rows.pivots)
-            others = self._title_texts(np.concatenate([rows.positives, rows.negatives]))
-        else:
-            sentences = others = self._sentence_texts(np.concatenate([rows.pivots, rows.positives, rows.negatives]))
-        return TripletTexts(
-            [sentences[i] for i in rows.pivots.tolist()],
-            [others[i] for i in rows.positives.tolist()],
-            [others[i] for i in rows.negatives.tolist()],
-            rows.articles.copy(),
-        )
-
-    def cards(self, rows: Sequence[Any]) -> list[TripletCard]:
-        """Return the cards of triplet rows (with the ``kind`` of their set), in the same order."""
-        titled = [i for row in rows if row.kind == "titles" for i in (row.positive_id, row.negative_id)]
-        others = [i for row in rows if row.kind != "titles" for i in (row.positive_id, row.negative_id)]
-        sentences = self._corpora.sentences_by_id([*(row.pivot_id for row in rows), *others])
-        of_article = self._corpora.sections_of(s.article_id for s in sentences.values())
-        found = _Found(
-            sentences,
-            {(article, s.position): s.title for article, listed in of_article.items() for s in listed},
-            self._corpora.sections_by_id(titled),
-            self._title_texts(titled),
-            self._corpora.articles_by_id(row.article_id for row in rows),
-        )
-        return [found.card(row) for row in rows]
-
-    def _sentence_texts(self, ids: Ids) -> dict[int, str]:
-        c = t.sentence.c
-        return self._texts(sa.select(c.id, c.text), c.id, ids)
-
-    def _title_texts(self, section_ids: Iterable[int] | Ids) -> dict[int, str]:
-        joined = sa.select(t.section.c.id, t.article.c.title, t.section.c.title)
-        joined = joined.join(t.article, t.article.c.id == t.section.c.article_id)
-        return self._texts(joined, t.section.c.id, section_ids)
-
-    def _texts(self, query: sa.Select[Any], key: sa.Column[int], ids: Iterable[int] | Ids) -> dict[int, str]:
-        found: dict[int, str] = {}
-        for chunk in id_chunks(ids):
-            rows = self._connection.execute(query.where(within(self._connection, key, chunk)))
-            found.update((id, " ".join(parts).strip()) for id, *parts in rows)
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    sentences: dict[int, Sentence]
-    headings: dict[tuple[int, int], str]
-    """Section titles by article and position."""
-    sections: dict[int, SectionRecord]
-    titles: dict[int, str]
-    articles: dict[int, ArticleRecord]
-
-    def card(self, row: Any) -> TripletCard:
-        """Return the card of one row."""
-        pivot, pivot_section = self._sentence(row.pivot_id)
-        side = self._title if row.kind == "titles" else self._sentence
-        positive, _ = side(row.positive_id)
-        negative, negative_section = side(row.negative_id)
-        return TripletCard(
-            id=row.id,
-            split=SPLITS[row.split],
-            article_id=row.article_id,
-            article=self.articles[row.article_id].title,
-            pivot=pivot,
-            positive=positive,
-            negative=negative,
-            pivot_section=pivot_section,
-            negative_section=negative_section,
-            pivot_id=row.pivot_id,
-            positive_id=row.positive_id,
-            negative_id=row.negative_id,
-        )
-
-    def _sentence(self, id: int) -> tuple[str, str]:
-        sentence = self.sentences[id]
-        return sentence.text, self.headings.get((sentence.article_id, sentence.section), "")
-
-    def _title(self, id: int) -> tuple[str, str]:
-        """Return the titles of the article and the section as one text, and the title of the section."""
-        return self.titles[id], self.sections[id].title
 
 
 _ROW = [t.triplet.c[name] for name in ("id", "article_id", "pivot_id", "positive_id", "negative_id")]
@@ -290,7 +187,34 @@ class Triplets(NamedRepository[TripletSetRecord]):
 
     def texts_of(self, kind: str, rows: TripletRows) -> TripletTexts:
         """Return the texts of triplets of a ``kind``, in the same order."""
-        return TripletReader(self.connection).texts(kind, rows)
+        if kind == "titles":
+            sentences = self._sentence_texts(rows.pivots)
+            others = self._title_texts(np.concatenate([rows.positives, rows.negatives]))
+        else:
+            sentences = others = self._sentence_texts(np.concatenate([rows.pivots, rows.positives, rows.negatives]))
+        return TripletTexts(
+            [sentences[i] for i in rows.pivots.tolist()],
+            [others[i] for i in rows.positives.tolist()],
+            [others[i] for i in rows.negatives.tolist()],
+            rows.articles.copy(),
+        )
+
+    def _sentence_texts(self, ids: Ids) -> dict[int, str]:
+        c = t.sentence.c
+        return self._texts(sa.select(c.id, c.text), c.id, ids)
+
+    def _title_texts(self, section_ids: Iterable[int] | Ids) -> dict[int, str]:
+        """Return the titles of the article and the section as one text by the id of the section."""
+        joined = sa.select(t.section.c.id, t.article.c.title, t.section.c.title)
+        joined = joined.join(t.article, t.article.c.id == t.section.c.article_id)
+        return self._texts(joined, t.section.c.id, section_ids)
+
+    def _texts(self, query: sa.Select[Any], key: sa.Column[int], ids: Iterable[int] | Ids) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for chunk in id_chunks(ids):
+            rows = self.connection.execute(query.where(within(self.connection, key, chunk)))
+            found.update((id, " ".join(parts).strip()) for id, *parts in rows)
+        return found
 
     def sections(self, set_id: int, split: Split) -> TripletSections:
         """Return the section titles of the triplets of a split, in the order of :meth:`rows`."""
@@ -329,7 +253,27 @@ class Triplets(NamedRepository[TripletSetRecord]):
             query = sa.select(*columns).join(t.triplet_set, t.triplet_set.c.id == t.triplet.c.set_id)
             query = query.where(within(self.connection, t.triplet.c.id, chunk))
             found.update((row.id, row) for row in self.connection.execute(query))
-        return TripletReader(self.connection).cards([found[i] for i in wanted if i in found])
+        rows = [found[i] for i in wanted if i in found]
+        corpora = Corpora(self.connection)
+        titled = [i for row in rows if row.kind == "titles" for i in (row.positive_id, row.negative_id)]
+        others = [i for row in rows if row.kind != "titles" for i in (row.positive_id, row.negative_id)]
+        sentences = corpora.sentences_by_id([*(row.pivot_id for row in rows), *others])
+        of_article = corpora.sections_of(s.article_id for s in sentences.values())
+        headings = {(article, s.position): s.title for article, listed in of_article.items() for s in listed}
+        # The text of a sentence or of titles, and the title of its section.
+        read = {id: (s.text, headings.get((s.article_id, s.section), "")) for id, s in sentences.items()}
+        sections, titles = corpora.sections_by_id(titled), self._title_texts(titled)
+        read_titles = {id: (text, sections[id].title) for id, text in titles.items()}
+        articles = corpora.articles_by_id(row.article_id for row in rows)
+        cards = []
+        for row in rows:
+            side = read_titles if row.kind == "titles" else read
+            (pivot, section), (positive, _) = read[row.pivot_id], side[row.positive_id]
+            negative, other = side[row.negative_id]
+            of, texts = articles[row.article_id], (pivot, positive, negative, section, other)
+            ids = (row.pivot_id, row.positive_id, row.negative_id)
+            cards.append(TripletCard(row.id, SPLITS[row.split], of.id, of.title, *texts, *ids))
+        return cards
 
 
 NOTE_LIMIT = 2_000

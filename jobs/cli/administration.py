@@ -120,14 +120,10 @@ def _show(shell: Shell, file: Path, about: About, end: str) -> None:
     }
     lines = [pairs(facts), ""]
     if about.vectors_elsewhere:
-        lines.append(
-            f"Not included: the vector files at {about.vectors_elsewhere}. Save that storage by its own means."
-        )
+        where = f"the vector files at {about.vectors_elsewhere}"
+        lines.append(f"Not included: {where}. Save that storage by its own means.")
     lines += [f"Missing or damaged: {problem}" for problem in about.problems.values()]
     shell.show({"file": str(file), **about.to_json()}, "\n".join([*lines, end]))
-
-
-_HERE = "this machine"
 
 
 @click.command("mcp")
@@ -153,7 +149,7 @@ def _actor(store: Store, person: str) -> Callable[[], Actor]:
     """Return a function that looks up the person with the current role, and raises ``AccessError`` if there is none."""
     token = store.settings.token
     if token:
-        return partial(people.actor_of, store, token, _HERE)
+        return partial(people.actor_of, store, token, "this machine")
 
     def owner() -> Actor:
         with store.reading() as r:
@@ -218,10 +214,8 @@ def list_people(shell: Shell, tokens: bool, log: int | None) -> None:
         }
         for member in people.members(shell.store)
     ]
-    shell.show(
-        {"people": rows},
-        table(rows, empty="There are no accounts yet. Add one: themescope people add NAME --role admin"),
-    )
+    nobody = "There are no accounts yet. Add one: themescope people add NAME --role admin"
+    shell.show({"people": rows}, table(rows, empty=nobody))
 
 
 @people_.command()
@@ -258,9 +252,8 @@ def change(shell: Shell, name: str, role: str | None, new: bool) -> None:
 def _password() -> str:
     """Prompt for a password twice, or read the first line of standard input if it is not a terminal."""
     if sys.stdin.isatty():
-        return str(
-            click.prompt(f"Password (at least {SHORTEST} characters)", hide_input=True, confirmation_prompt=True)
-        )
+        text = f"Password (at least {SHORTEST} characters)"
+        return str(click.prompt(text, hide_input=True, confirmation_prompt=True))
     try:
         given = sys.stdin.readline().rstrip("\r\n")
     except UnicodeDecodeError:

@@ -15,7 +15,7 @@ from themescope.core.errors import ConfigError, UnknownNameError
 from themescope.core.readers.tables import TableForm
 from themescope.core.registry import Card
 from themescope.core.types import Split
-from themescope.jobs.cli.main import F, Shell, background, common, pairs, pass_shell
+from themescope.jobs.cli.main import COMMANDS, F, Shell, background, common, pairs, pass_shell
 from themescope.jobs.common.models import announcement, corpus_shares, find_model, language_note, pretrained_models
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.papers.sources import corpus_of
@@ -30,9 +30,7 @@ def job_command(
     name: str,
     kind: str,
     arguments: Sequence[str],
-    prepare: Callable[[Shell, dict[str, Any]], Mapping[str, Any] | tuple[str, Mapping[str, Any]]] = lambda _, args: (
-        args
-    ),
+    prepare: Callable[[Shell, dict[str, Any]], Mapping[str, Any] | tuple[str, Mapping[str, Any]]] | None = None,
     settings: Callable[[dict[str, Any]], type[Config]] | None = None,
     leave_out: Sequence[str] = (),
     help: str = "",
@@ -40,7 +38,7 @@ def job_command(
     """Return a command that runs a kind of job: its first settings as arguments, the others as options.
 
     ``prepare`` completes what was given, or names another kind with its arguments; ``settings`` returns the class of
-    the settings that ``--set`` names.
+    the settings that ``--set`` names. The ``help`` is by default that in :data:`.main.COMMANDS`.
     """
     known = options(KINDS.get(kind).config_class())
     inner = next((key for key, (_, hint, _) in known.items() if hint == Mapping[str, Any]), "")
@@ -57,7 +55,7 @@ def job_command(
             args[inner] = settings_of(settings(args), set_)
         if args.get("model"):
             args["model"] = model_for(shell, args["model"], args.get("corpus", ""))
-        prepared = prepare(shell, args)
+        prepared = prepare(shell, args) if prepare else args
         done(shell, shell.run(*prepared) if isinstance(prepared, tuple) else shell.run(kind, prepared))
 
     run = job_options(kind, [key for key in known if key not in (*arguments, *leave_out, inner)])(run)
@@ -65,7 +63,7 @@ def job_command(
         run = click.option("--set", "set_", multiple=True, metavar="NAME=VALUE", help=known[inner][2].help)(run)
     for key in reversed(arguments):
         run = click.argument(key)(run)
-    return click.command(name, help=help)(run)
+    return click.command(name, help=help or COMMANDS[name][1])(run)
 
 
 def job_options(kind: str, names: Sequence[str]) -> Callable[[F], F]:
@@ -148,30 +146,21 @@ def settings_of(cls: type[Config], given: Sequence[str], complete: bool = True) 
     found: dict[str, Any] = {}
     try:
         for pair in given:
-            _set(cls, found, *_split(pair))
+            name, equals, text = pair.partition("=")
+            if not equals:
+                raise ConfigError(f"expected NAME=VALUE, not {pair!r}.")
+            name, dot, key = name.strip().partition(".")
+            if not dot:
+                found[name] = parse_value(cls, name, text)
+            elif isinstance(inner := found.setdefault(name, {}), dict):
+                inner[key] = json_or_text(text)
+            else:
+                raise ConfigError(f"{name!r} was set as a whole, so {name}.{key} cannot be set.")
         if complete:
             cls(**found)
     except ConfigError as error:
         raise ConfigError(f"--set: {error}") from None
     return found
-
-
-def _split(pair: str) -> tuple[str, str]:
-    name, equals, text = pair.partition("=")
-    if not equals:
-        raise ConfigError(f"expected NAME=VALUE, not {pair!r}.")
-    return name.strip(), text
-
-
-def _set(cls: type[Config], found: dict[str, Any], name: str, text: str) -> None:
-    name, dot, key = name.partition(".")
-    if not dot:
-        found[name] = parse_value(cls, name, text)
-        return
-    inner = found.setdefault(name, {})
-    if not isinstance(inner, dict):
-        raise ConfigError(f"{name!r} was set as a whole, so {name}.{key} cannot be set.")
-    inner[key] = json_or_text(text)
 
 
 MODEL_HELP = "Name or folder of a model, or id of a method; “default” is the pretrained model."
@@ -184,7 +173,18 @@ def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
     or the folder of a saved model. Pretrained and saved models are stored first. A warning is printed if the model is
     for another language than that of ``corpus``.
     """
-    name = _name_of(shell, wanted, corpus)
+    from themescope.core.models import REGISTRY as METHODS
+
+    try:
+        name = find_model(shell.store, wanted).name
+    except UnknownNameError as error:
+        if wanted in METHODS:
+            name = _model_of_method(shell, METHODS.get(wanted), corpus)
+        elif Path(wanted).is_dir():
+            folder = Path(wanted).absolute()
+            name = str(here(shell, "add-model", {"folder": str(folder), "name": folder.name})["model"])
+        else:
+            raise UnknownNameError("model, method or folder", wanted, [*METHODS.ids(), *error.known]) from None
     if corpus:
         # Warn before the work starts that a model is for another language than that of the corpus.
         with shell.store.reading() as r:
@@ -192,21 +192,6 @@ def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
         if record and (note := language_note(shell.store, find_model(shell.store, name), corpus_shares(record))):
             click.echo(note, err=True)
     return name
-
-
-def _name_of(shell: Shell, wanted: str, corpus: str) -> str:
-    """Return the name of the stored model that ``wanted`` refers to, see :func:`model_for`."""
-    from themescope.core.models import REGISTRY as METHODS
-
-    try:
-        return find_model(shell.store, wanted).name
-    except UnknownNameError as error:
-        if wanted in METHODS:
-            return _model_of_method(shell, METHODS.get(wanted), corpus)
-        if Path(wanted).is_dir():
-            folder = Path(wanted).absolute()
-            return str(here(shell, "add-model", {"folder": str(folder), "name": folder.name})["model"])
-        raise UnknownNameError("model, method or folder", wanted, [*METHODS.ids(), *error.known]) from None
 
 
 _NEEDED = {

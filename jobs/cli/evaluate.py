@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -26,9 +26,6 @@ from themescope.jobs.cli.main import FEW, Json, Shell, background, common, inter
 from themescope.jobs.common.models import find_model
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.queue.runner import resume_here
-
-if TYPE_CHECKING:
-    from themescope.core.papers.spec import Paper
 
 Measured = tuple[dict[str, Any], str]
 """What a measurement returns, and how it is printed."""
@@ -124,15 +121,11 @@ def _settings(kind: str, given: Sequence[str]) -> dict[str, Any]:
 
 def _scores(rows: Sequence[Mapping[str, Any]], *about: str, titles: Mapping[str, str] | None = None) -> str:
     """Return a table of results: what each is about, its scores (by default those of the first), and its time."""
-    shown = titles or {name: name for name in rows[0]["scores"]}
-    return table(
-        [
-            {name: row[name] or "–" for name in about}
-            | {title: interval(row["scores"].get(name)) for name, title in shown.items()}
-            | {"seconds": row["seconds"]}
-            for row in rows
-        ]
-    )
+    lines, shown = [], titles or {name: name for name in rows[0]["scores"]}
+    for row in rows:
+        scores = {title: interval(row["scores"].get(name)) for name, title in shown.items()}
+        lines.append({name: row[name] or "–" for name in about} | scores | {"seconds": row["seconds"]})
+    return table(lines)
 
 
 _MEASURES: dict[str, Callable[[Shell, str, Sequence[str], Json, Sequence[str]], Measured]] = {
@@ -194,11 +187,8 @@ def evaluate(
 def reproduce(shell: Shell, paper: str, tables: tuple[str, ...], document: Path | None, **options: Any) -> None:
     """Reproduce the tables of PAPER and compare them with the published numbers. Stored results are reused."""
     name = f"results-{paper}.md" if options["profile"] == "full" else f"results-{paper}-{options['profile']}.md"
-    args: dict[str, Any] = {
-        "paper": paper,
-        "tables": list(tables),
-        "document": str((document or Path("docs") / name).absolute()),
-    }
+    written = (document or Path("docs") / name).absolute()
+    args: dict[str, Any] = {"paper": paper, "tables": list(tables), "document": str(written)}
     args |= {name: value for name, value in options.items() if value}
     args |= {name: str(Path(args[name]).absolute()) for name in ("data", "triplets", "scb", "sick") if name in args}
     if shell.background:
@@ -211,29 +201,25 @@ def reproduce(shell: Shell, paper: str, tables: tuple[str, ...], document: Path 
 
 def _text(shell: Shell, result: dict[str, Any]) -> str:
     from themescope.core.papers import paper
+    from themescope.jobs.papers.document import cell, heading
 
-    declared = paper(result["paper"])
-    texts = [_table_text(shell, declared, id, result["profile"]) for id in result["tables"]]
+    texts = []
+    for id in result["tables"]:
+        with shell.store.reading() as r:
+            record = r.papers.find(paper(result["paper"]).id, id, result["profile"])
+        if record is None:
+            texts.append("")
+            continue
+        content, columns = record.content, record.content["columns"]
+        rows = [
+            {"": row["title"]} | {column["title"]: cell(content, row, column) for column in columns}
+            for row in content["rows"]
+        ]
+        texts.append(f"{heading(id, content['title'])}\n\n{table(rows)}")
     done = "All results were stored already."
     if not result["cached"]:
         done = f"{result['computed']:,} steps were computed, {result['reused']:,} were stored already."
     if result["rows_not_measured"]:
-        done += (
-            f" {result['rows_not_measured']} of {result['rows']} rows could not be measured; the file has the reasons."
-        )
+        missing = f"{result['rows_not_measured']} of {result['rows']} rows"
+        done += f" {missing} could not be measured; the file has the reasons."
     return "\n\n".join([*texts, done, f"Written to {result['document']}"])
-
-
-def _table_text(shell: Shell, declared: Paper, id: str, profile: str) -> str:
-    from themescope.jobs.papers.document import cell, heading
-
-    with shell.store.reading() as r:
-        record = r.papers.find(declared.id, id, profile)
-    if record is None:
-        return ""
-    content = record.content
-    rows = [
-        {"": row["title"]} | {column["title"]: cell(content, row, column) for column in content["columns"]}
-        for row in content["rows"]
-    ]
-    return f"{heading(id, content['title'])}\n\n{table(rows)}"

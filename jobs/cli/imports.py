@@ -34,16 +34,8 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Type of a column: text, category, number or date, or omit to leave it out (repeatable).",
     )
     text = click.option("--text-column", default="", metavar="COLUMN", help="Column of the texts of a table.")
-    for add in (
-        pass_shell,
-        common,
-        background,
-        settings_option("reader"),
-        form_options,
-        text,
-        types,
-        job_options("import-corpus", ["reader", "workers"]),
-    ):
+    reading = (form_options, text, types, job_options("import-corpus", ["reader", "workers"]))
+    for add in (pass_shell, common, background, settings_option("reader"), *reading):
         command = add(command)
     return command
 
@@ -78,7 +70,14 @@ def import_(shell: Shell, files: tuple[Path, ...], then: str, **options: Any) ->
     args["language"] = args["language"] or language_of_file(Path(args["files"][0]), args["reader"])
     result = shell.run("import-corpus", args)
     if then == "all":
-        result["then"] = _follow_ups(shell, args["corpus"], args["language"], result["job"])
+        corpus, language, then_made = args["corpus"], args["language"], dict[str, Any]()
+        if shell.background:
+            queued = queue_pipeline(shell.store, corpus, language, after=result["job"])
+            then_made = {job.kind: f"job {job.id}" for job in queued}
+        for kind, how in () if shell.background else follow_ups(shell.store, corpus, language):
+            made = shell.run(kind, how)
+            then_made |= {name: made[key] for name, key in _MADE.items() if key in made}
+        result["then"] = then_made
     _report(shell, result)
 
 
@@ -153,13 +152,6 @@ def _arguments(files: Sequence[Path], options: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def _report(shell: Shell, result: dict[str, Any]) -> None:
-    if "corpus_id" in result and not shell.json:
-        click.echo(_import_report(shell, result))
-    else:
-        done(shell, result)
-
-
 def _by_file(
     paths: Sequence[Path], reader: str, settings: Mapping[str, Any], pairs: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
@@ -185,8 +177,11 @@ def _by_file(
     return found
 
 
-def _import_report(shell: Shell, result: Mapping[str, Any]) -> str:
-    """Return what an import stored, left out and changed, with the first places of each."""
+def _report(shell: Shell, result: dict[str, Any]) -> None:
+    """Show what an import stored, left out and changed, with the first places of each."""
+    if "corpus_id" not in result or shell.json:
+        done(shell, result)
+        return
     with shell.store.reading() as r:
         entries = r.corpora.entries(result["corpus_id"])
     shown = {name: value for name, value in result.items() if name not in _APART and value not in ("", [], {})}
@@ -201,23 +196,12 @@ def _import_report(shell: Shell, result: Mapping[str, Any]) -> str:
         parts.append("Nothing was skipped or changed.")
     elif entries:
         parts.append(f"Every place: themescope list skipped {result['corpus']!r} --out FILE.csv")
-    return "\n".join(parts)
+    click.echo("\n".join(parts))
 
 
 def _shortened(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 60 else f"{line[:59]}…"
-
-
-def _follow_ups(shell: Shell, corpus: str, language: str, job: int) -> dict[str, Any]:
-    """Run the jobs after an import and return what they made; with ``--background`` queue them after ``job``."""
-    if shell.background:
-        return {queued.kind: f"job {queued.id}" for queued in queue_pipeline(shell.store, corpus, language, after=job)}
-    made: dict[str, Any] = {}
-    for kind, args in follow_ups(shell.store, corpus, language):
-        result = shell.run(kind, args)
-        made |= {name: result[key] for name, key in _MADE.items() if key in result}
-    return made
 
 
 @click.command()

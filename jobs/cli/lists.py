@@ -46,56 +46,43 @@ _FAMILIES = {
 def _cards(family: str) -> Rows:
     import importlib
 
+    rows = []
     registry: Iterable[Card] = importlib.import_module(_FAMILIES[family]).REGISTRY
-    return [
-        {
-            **_fields(card, "id", "title", "summary", "source", "revision"),
-            "tags": " ".join(sorted(card.tags)),
-            "settings": {
-                name: {"help": info.help, "default": default_of(field)}
-                for name, (field, _, info) in options(card.config_class()).items()
-            },
-        }
-        for card in registry
-    ]
+    for card in registry:
+        known = options(card.config_class()).items()
+        settings = {name: {"help": info.help, "default": default_of(field)} for name, (field, _, info) in known}
+        about = _fields(card, "id", "title", "summary", "source", "revision")
+        rows.append({**about, "tags": " ".join(sorted(card.tags)), "settings": settings})
+    return rows
 
 
-def _corpora(store: Store) -> Rows:
+def _stored(store: Store, what: str) -> Rows:
+    """Return the rows of what is stored, except models and runs."""
     with store.reading() as r:
-        return [
-            _fields(c, "name", "language", "articles", "sections", "paragraphs", "sentences") for c in r.corpora.list()
-        ]
-
-
-def _triplets(store: Store) -> Rows:
-    with store.reading() as r:
-        return [
-            {"name": s.name, "kind": s.kind, "seed": s.seed, "digest": s.digest, **s.counts.get("triplets", {})}
-            for s in r.triplets.list()
-        ]
+        corpora = r.corpora.list()
+        if what == "corpora":
+            names = ("name", "language", "articles", "sections", "paragraphs", "sentences")
+            return [_fields(corpus, *names) for corpus in corpora]
+        if what == "triplets":
+            sets = r.triplets.list()
+            return [_fields(s, "name", "kind", "seed", "digest") | dict(s.counts.get("triplets", {})) for s in sets]
+        if what == "benchmarks":
+            taken = [(b, b.counts.get("articles", {}).get("taken", 0)) for b in r.benchmarks.list()]
+            return [{"name": b.name, "articles": articles, "digest": b.digest} for b, articles in taken]
+        if what == "maps":
+            return [_fields(m, "id", "name", "faithfulness", "sampled_from", "seed") for m in r.maps.list()]
+        found, named = r.labellings.list(), {corpus.id: corpus.name for corpus in corpora}
+    return [{"name": x.name, "corpus": named[x.corpus_id], "owner": x.owner, "sentences": x.sentences} for x in found]
 
 
 def _models(store: Store) -> Rows:
     """Return stored and pretrained models; those not stored yet have no creation time."""
-    pretrained = {model.digest for model in pretrained_models()}
-    return [
-        {
-            "name": m.name,
-            "method": m.method,
-            "seed": m.seed,
-            "pretrained": m.digest in pretrained,
-            "created": "" if m.id == NOT_STORED else f"{m.created:%Y-%m-%d %H:%M}",
-        }
-        for m in selectable_models(store)
-    ]
-
-
-def _benchmarks(store: Store) -> Rows:
-    with store.reading() as r:
-        return [
-            {"name": b.name, "articles": b.counts.get("articles", {}).get("taken", 0), "digest": b.digest}
-            for b in r.benchmarks.list()
-        ]
+    rows, pretrained = [], {model.digest for model in pretrained_models()}
+    for model in selectable_models(store):
+        created = "" if model.id == NOT_STORED else f"{model.created:%Y-%m-%d %H:%M}"
+        about = _fields(model, "name", "method", "seed")
+        rows.append({**about, "pretrained": model.digest in pretrained, "created": created})
+    return rows
 
 
 def _runs(store: Store) -> Rows:
@@ -114,31 +101,11 @@ def _runs(store: Store) -> Rows:
     return rows
 
 
-def _maps(store: Store) -> Rows:
-    with store.reading() as r:
-        return [_fields(m, "id", "name", "faithfulness", "sampled_from", "seed") for m in r.maps.list()]
-
-
 def _fields(record: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(record, name) for name in names}
 
 
-def _labellings(store: Store) -> Rows:
-    with store.reading() as r:
-        corpora = {c.id: c.name for c in r.corpora.list()}
-        found = r.labellings.list()
-    return [{"name": x.name, "corpus": corpora[x.corpus_id], "owner": x.owner, "sentences": x.sentences} for x in found]
-
-
-_STORED: dict[str, Callable[[Store], Rows]] = {
-    "corpora": _corpora,
-    "triplets": _triplets,
-    "models": _models,
-    "benchmarks": _benchmarks,
-    "runs": _runs,
-    "maps": _maps,
-    "labellings": _labellings,
-}
+_STORED = ("corpora", "triplets", "models", "benchmarks", "runs", "maps", "labellings")
 _SKIPPED = "skipped"
 
 
@@ -161,18 +128,16 @@ def list_(shell: Shell, what: str, corpus: str, out: Path | None) -> None:
         with shell.store.reading() as r:
             record = r.corpora.by_name(corpus)
             entries = r.corpora.entries(record.id)
-        rows = [
-            {"what": "changed" if e.change else "skipped"} | {k: v for k, v in e._asdict().items() if k != "change"}
-            for e in entries
-        ]
         columns = ["what", *ReadEntry._fields[1:]]
+        rows = [dict(zip(columns, ("changed" if e[0] else "skipped", *e[1:]), strict=True)) for e in entries]
         value = {name: dict(record.report.get(name, {})) for name in ("skipped", "changed", "notes")}
         value |= {"entries": rows}
         empty = "Nothing was skipped or changed with a known place."
     elif what in _FAMILIES:
         rows, columns = _cards(what), ["id", "title", "tags"]
     else:
-        rows = _STORED[what](shell.store)
+        read = {"models": _models, "runs": _runs}.get(what)
+        rows = read(shell.store) if read else _stored(shell.store, what)
     text = table(rows, columns, empty=empty)
     if out is not None:
         header = columns or [*(rows[0] if rows else ())]
@@ -225,15 +190,14 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
         shell.show(result := shell.run("embed", args), pairs(result))
         return
     out = options["out"] or Path(source).with_suffix(".npy")
-    write = _VECTOR_FILES.get(out.suffix.lower())
-    if write is None:
+    if out.suffix.lower() not in _VECTOR_FILES:
         raise ConfigError(f"Vectors are written as {', '.join(_VECTOR_FILES)}, not as {out.suffix or 'no ending'!r}.")
     check_target(out, Path(source))
     texts = _texts(Path(source), options)
     vectors = _model(shell, method, options["precision"]).encode(texts)
     vectors = np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors, dtype=np.float32)
     with whole(out) as partial:
-        write(partial, texts, vectors)
+        _write_vectors(partial, out.suffix.lower(), texts, vectors)
     result = {"file": str(out), "sentences": len(texts), "dim": vectors.shape[1]}
     shell.show(result, pairs(result))
 
@@ -327,23 +291,11 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
         f"repeated  {copies:,} of {len(texts):,} × {texts[row]!r}, in theme {found.labels[row] + 1}"
         for row, copies in found.frequent
     ]
-    shell.show(
-        {
-            "file": str(out),
-            "sentences": len(texts),
-            "distinct": found.distinct,
-            "reason": found.reason,
-            "order": found.order,
-            "context": found.context,
-            "levels": found.levels,
-            "themes": themes,
-            "seconds": seconds,
-        }
-        | {"input": {**counts, **sheet.account.notes}},
-        "\n".join(
-            filter(None, [found.reason, table(themes), *told, f"{len(texts):,} sentences in {out}, {seconds} s"])
-        ),
-    )
+    told.append(f"{len(texts):,} sentences in {out}, {seconds} s")
+    about = {"file": str(out), "sentences": len(texts), **_fields(found, "distinct", "reason", "order", "context")}
+    about |= {"levels": found.levels, "themes": themes, "seconds": seconds}
+    about |= {"input": {**counts, **sheet.account.notes}}
+    shell.show(about, "\n".join(filter(None, [found.reason, table(themes), *told])))
 
 
 class _BarReport:
@@ -410,31 +362,28 @@ def _number(wanted: str) -> int:
     return int(wanted)
 
 
-def _write_npy(out: Path, texts: Sequence[str], vectors: Any) -> None:
-    with out.open("wb") as stream:
-        np.save(stream, vectors, allow_pickle=False)
+_VECTOR_FILES = (".npy", ".jsonl", ".csv", ".parquet")
 
 
-def _write_jsonl(out: Path, texts: Sequence[str], vectors: Any) -> None:
-    rows = zip(texts, vectors.tolist(), strict=True)
-    out.write_text(json_lines(("sentence", "vector"), rows), encoding="utf-8", newline="\n")
+def _write_vectors(out: Path, suffix: str, texts: Sequence[str], vectors: Any) -> None:
+    if suffix == ".npy":
+        with out.open("wb") as stream:
+            np.save(stream, vectors, allow_pickle=False)
+    elif suffix == ".jsonl":
+        lines = json_lines(("sentence", "vector"), zip(texts, vectors.tolist(), strict=True))
+        out.write_text(lines, encoding="utf-8", newline="\n")
+    elif suffix == ".csv":
+        header = ("sentence", *(f"v{i}" for i in range(vectors.shape[1])))
+        rows = ((text, *row) for text, row in zip(texts, vectors.tolist(), strict=True))
+        out.write_bytes(csv_text(header, rows).encode("utf-8"))
+    else:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+        pq.write_table(pa.table({"sentence": pa.array(texts), "vector": lists}), out)
 
 
-def _write_csv(out: Path, texts: Sequence[str], vectors: Any) -> None:
-    header = ("sentence", *(f"v{i}" for i in range(vectors.shape[1])))
-    rows = ((text, *row) for text, row in zip(texts, vectors.tolist(), strict=True))
-    out.write_bytes(csv_text(header, rows).encode("utf-8"))
-
-
-def _write_parquet(out: Path, texts: Sequence[str], vectors: Any) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rows = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
-    pq.write_table(pa.table({"sentence": pa.array(texts), "vector": rows}), out)
-
-
-_VECTOR_FILES = {".npy": _write_npy, ".jsonl": _write_jsonl, ".csv": _write_csv, ".parquet": _write_parquet}
 _TABLE_FILES: dict[str, Callable[[Sequence[str], Positions], bytes]] = {
     ".csv": lambda header, rows: csv_text(header, rows).encode("utf-8"),
     ".jsonl": lambda header, rows: json_lines(header, rows).encode("utf-8"),

@@ -151,12 +151,8 @@ class Commands(click.Group):
         except (Cancelled, click.Abort, KeyboardInterrupt):
             return _report(shell, "Cancelled.", CANCELLED)
         except ThemescopeError as error:
-            return _report(
-                shell,
-                with_place(error),
-                BAD_INPUT if isinstance(error, _INPUT) else FAILED,
-                getattr(error, "traceback", "") or traceback.format_exc(),  # of the job, where a job failed
-            )
+            trace = getattr(error, "traceback", "") or traceback.format_exc()  # of the job, where a job failed
+            return _report(shell, with_place(error), BAD_INPUT if isinstance(error, _INPUT) else FAILED, trace)
         except BrokenPipeError:
             return FAILED
         except (OSError, MemoryError) as error:
@@ -203,8 +199,11 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = Non
     cells = [[_cell(row.get(name)) for name in names] for row in rows]
     numeric = [all(isinstance(row.get(name), int | float) for row in rows) for name in names]
     widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
-    lines = [names, ["─" * width for width in widths], *cells]
-    return "\n".join(_line(line, widths, numeric) for line in lines)
+    lines = []
+    for line in (names, ["─" * width for width in widths], *cells):
+        aligned = (c.rjust(w) if n else c.ljust(w) for c, w, n in zip(line, widths, numeric, strict=True))
+        lines.append("  ".join(aligned).rstrip())
+    return "\n".join(lines)
 
 
 def pairs(values: Mapping[str, Any]) -> str:
@@ -227,11 +226,6 @@ def interval(score: Mapping[str, Any] | None) -> str:
     if score["low"] is None or score["n"] < FEW:
         return f"{score['value']:.3f}"
     return f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
-    aligned = [c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numeric, strict=True)]
-    return "  ".join(aligned).rstrip()
 
 
 def _cell(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import click
 from themescope.core.config import Config
 from themescope.core.errors import ArtifactError, ConfigError, ReadError
 from themescope.core.records.stored import JobRecord, JobStatus
-from themescope.core.types import FittedModel
 from themescope.jobs.cli.arguments import (
     announce,
     done,
@@ -53,11 +51,7 @@ def _own(shell: Shell, file: str, name: str = "") -> dict[str, Any]:
         return {"file": str(path.absolute()), "name": name or r.triplets.usable_name(path.stem)}
 
 
-triplets = job_command(
-    "triplets", "build-triplets", ["corpus"], _named, _rules,
-    help="Sample weakly labelled triplets from CORPUS, or import a CSV or JSON lines file with the columns pivot, "
-    "positive and negative.",
-)  # fmt: skip
+triplets = job_command("triplets", "build-triplets", ["corpus"], _named, _rules)
 
 
 def _trained_on(shell: Shell, args: dict[str, Any]) -> dict[str, Any]:
@@ -86,7 +80,6 @@ add_model = job_command(
     "add-model",
     ["folder"],
     lambda shell, args: announce(shell, args | {"name": args["name"] or Path(args["folder"]).name}),
-    help="Add the saved model, or the sentence-transformers encoder, in FOLDER to the store.",
 )
 
 
@@ -96,14 +89,7 @@ def _projection(args: dict[str, Any]) -> type[Config]:
     return UmapConfig
 
 
-map_ = job_command(
-    "map",
-    "project",
-    ["corpus"],
-    settings=_projection,
-    leave_out=["within"],
-    help="Compute a map of CORPUS, or of some of its articles.",
-)
+map_ = job_command("map", "project", ["corpus"], settings=_projection, leave_out=["within"])
 
 
 @click.group("export")
@@ -150,7 +136,8 @@ export.add_command(
 @pass_shell
 def export_model(shell: Shell, model: str, folder: Path, format_: str, small: bool) -> None:
     """Write MODEL to FOLDER. `add-model` adds it to another store."""
-    from themescope.core.models.artifact import load_model
+    from themescope.core.models.artifact import load_model, save_for_sentence_transformers, save_model
+    from themescope.core.tasks.density import copy_calibration
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ArtifactError(f"{str(folder)!r} exists and is not an empty folder. Choose a new one.")
@@ -159,24 +146,14 @@ def export_model(shell: Shell, model: str, folder: Path, format_: str, small: bo
     record = find_model(shell.store, model)
     source = shell.store.artifacts.path(record.artifact)
     fitted, info = load_model(source)
-    facts = _written(fitted, info, source, folder, format_, small)
-    size = sum(file.stat().st_size for file in folder.rglob("*"))
-    done(shell, {"model": record.name, "folder": str(folder), **facts, "megabytes": round(size / 1e6, 1)})
-
-
-def _written(
-    fitted: FittedModel, info: Mapping[str, Any], source: Path, folder: Path, format_: str, small: bool
-) -> dict[str, Any]:
-    """Write a model in one of the formats, and return what the command shows about it."""
-    from themescope.core.models.artifact import save_for_sentence_transformers, save_model
-    from themescope.core.tasks.density import copy_calibration
-
     if format_ == "sentence-transformers":
         save_for_sentence_transformers(fitted, folder)
-        return {"format": format_}
-    digest = save_model(fitted, info["method"], folder, info["record"], small=small)
-    copy_calibration(source, folder)
-    return {"digest": digest}
+        facts = {"format": format_}
+    else:
+        facts = {"digest": save_model(fitted, info["method"], folder, info["record"], small=small)}
+        copy_calibration(source, folder)
+    size = sum(file.stat().st_size for file in folder.rglob("*"))
+    done(shell, {"model": record.name, "folder": str(folder), **facts, "megabytes": round(size / 1e6, 1)})
 
 
 # `themescope jobs`: run, list, follow, cancel and retry jobs, and queue the demo
@@ -277,11 +254,9 @@ def demo(shell: Shell) -> None:
     from themescope.jobs.services.installation import seed_demo
 
     jobs = seed_demo(shell.store)
-    text = (
-        f"{len(jobs)} jobs are queued. A worker runs them in a few minutes: themescope worker"
-        if jobs
-        else "The store is not empty, so no job was queued."
-    )
+    text = "The store is not empty, so no job was queued."
+    if jobs:
+        text = f"{len(jobs)} jobs are queued. A worker runs them in a few minutes: themescope worker"
     shell.show({"jobs": [{"id": job.id, "kind": job.kind, "title": job.title} for job in jobs]}, text)
 
 

@@ -16,9 +16,9 @@ import time
 import zipfile
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from themescope.core.errors import AccessError, DataError, ReadError
 from themescope.core.paths import DATA
@@ -57,13 +57,16 @@ def readable(settings: Settings, path: Path) -> Path:
 def check_files(settings: Settings, config: JobConfig) -> None:
     """Raise :class:`themescope.core.errors.AccessError` for a job with a path that pages may not read or write."""
     for name in config.file_names():
-        path = _path_in(name)
-        if path is None:
+        if name in WORD_TABLES or name == DISTILLED:  # installed word vectors, which have no path
             continue
+        path = Path(os.path.expanduser(name.removeprefix(DISTILLED)))
         if not path.is_absolute():
             raise AccessError(f"Enter the full path instead of {name!r}: the worker runs in another folder.")
-        for found in (path, *_links_below(path)):
-            readable(settings, found)
+        readable(settings, path)
+        for parent, folders, files in os.walk(path):
+            for below in (Path(parent, one) for one in (*folders, *files)):
+                if below.is_symlink():  # jobs read what it refers to
+                    readable(settings, below)
 
 
 def _real(path: Path) -> Path:
@@ -74,19 +77,6 @@ def _real(path: Path) -> Path:
         return path.resolve()
     except (OSError, RuntimeError):
         raise AccessError(f"{str(path)!r} cannot be resolved: its symbolic links form a cycle.") from None
-
-
-def _path_in(name: str) -> Path | None:
-    """Return the path in a setting that names a file; None for installed word vectors, which have no path."""
-    if name in WORD_TABLES or name == DISTILLED:
-        return None
-    return Path(os.path.expanduser(name.removeprefix(DISTILLED)))
-
-
-def _links_below(folder: Path) -> Iterator[Path]:
-    """Yield every symbolic link below a folder, because jobs read their targets."""
-    for parent, folders, files in os.walk(folder):
-        yield from (found for name in (*folders, *files) if (found := Path(parent, name)).is_symlink())
 
 
 def check_target(out: Path, source: Path | None = None) -> None:
@@ -142,7 +132,6 @@ def whole(out: Path) -> Iterator[Path]:
 
 MOST_BYTES = 500_000_000
 """Maximum size of an uploaded file."""
-_UPLOADS_KEPT_S = 7 * 86_400
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
@@ -173,7 +162,7 @@ def is_upload(path: Path, home: Path) -> bool:
 
 def remove_old(root: Path, now: float | None = None) -> None:
     """Remove uploads older than a week."""
-    limit = (now or time.time()) - _UPLOADS_KEPT_S
+    limit = (now or time.time()) - _KEPT_S
     for folder in root.iterdir():
         if folder.is_dir() and folder.stat().st_mtime < limit:
             shutil.rmtree(folder, ignore_errors=True)
@@ -229,21 +218,6 @@ class ArchivePart:
     sha256: str
 
 
-@dataclass(slots=True)
-class _Counted:
-    """Writable stream that counts and digests the bytes written to it."""
-
-    stream: IO[bytes]
-    digest: Any = field(default_factory=hashlib.sha256)
-    size: int = 0
-
-    def write(self, data: bytes) -> None:
-        """Write data and update the count and the digest."""
-        self.stream.write(data)
-        self.digest.update(data)
-        self.size += len(data)
-
-
 class ArchiveWriter:
     """Writer of an archive; :meth:`close` writes the manifest last."""
 
@@ -258,10 +232,17 @@ class ArchiveWriter:
         """Begin a part and yield a function that writes bytes to it."""
         if not self._format.names.fullmatch(name) or name in self._parts:
             raise ReadError(name, f"a {self._format.noun} cannot contain a part of that name.")
+        digest, size = hashlib.sha256(), 0
         with self._zip.open(_entry(name, compressed), "w", force_zip64=True) as stream:
-            counted = _Counted(stream)
-            yield counted.write
-        self._parts[name] = ArchivePart(counted.size, counted.digest.hexdigest())
+
+            def write(data: bytes) -> None:
+                nonlocal size
+                stream.write(data)
+                digest.update(data)
+                size += len(data)
+
+            yield write
+        self._parts[name] = ArchivePart(size, digest.hexdigest())
 
     def close(self, about: Mapping[str, Any]) -> None:
         """Write the manifest with ``about``, a description of the content, and flush the file to disk."""

@@ -86,9 +86,8 @@ class ParseShard:
                 path, reader = self.files[file]
                 begin(path)
                 found = reader.parse(path, piece) if isinstance(reader, PiecewiseReader) else piece
-                if isinstance(own := getattr(reader, "account", None), ReadAccount) and isinstance(
-                    reader, PiecewiseReader
-                ):
+                own = getattr(reader, "account", None)
+                if isinstance(own, ReadAccount) and isinstance(reader, PiecewiseReader):
                     done.account.add(own.take())
                 if isinstance(found, Article):
                     found = cleaned(found, done.account)
@@ -157,9 +156,8 @@ def amount_of(
                     first.append(FirstUnit(article.title, text, {**article.values, **own}))
             columns |= {(ColumnLevel.ARTICLE, column_name(name)) for name in article.values}
             columns |= {(ColumnLevel.SENTENCE, column_name(name)) for name in article.sentence_values}
-    return Amount(
-        reader, articles, units, frozenset(columns), tuple(first), _account(path, built, several=False), whole
-    )
+    account = _account(path, built, several=False)
+    return Amount(reader, articles, units, frozenset(columns), tuple(first), account, whole)
 
 
 def amounts_of(files: Mapping[Path, Mapping[str, Any]], language: str, unit: CodingUnit) -> list[Amount | ReadError]:
@@ -216,12 +214,9 @@ def _account(path: Path, reader: Reader, several: bool) -> ReadAccount:
         found = ReadAccount(skipped=Counter(reader.skipped))
     if not several:
         return found
-    entries = [
-        entry._replace(place=f"{path.name}, {entry.place}" if entry.place else path.name) for entry in found.entries
-    ]
-    return ReadAccount(
-        found.skipped, found.changed, entries, {f"{path.name}, {name}": note for name, note in found.notes.items()}
-    )
+    entries = [one._replace(place=", ".join(filter(None, (path.name, one.place)))) for one in found.entries]
+    notes = {f"{path.name}, {name}": note for name, note in found.notes.items()}
+    return ReadAccount(found.skipped, found.changed, entries, notes)
 
 
 def _without_texts(article: Article) -> Article:
@@ -272,12 +267,17 @@ class ShardLog:
         kept: list[Parsed] = []
         end = 0
         for line in self._file.read_bytes().splitlines(keepends=True) if self._file.exists() else ():
-            record = _record(line)
-            if record is None or len(record.digests) > stored:
+            try:
+                values = json.loads(line)
+            except json.JSONDecodeError:  # a killed process left the line unfinished
                 break
-            stored -= len(record.digests)
+            joint = bytes.fromhex(values["digests"])
+            digests = [joint[i : i + 16] for i in range(0, len(joint), 16)]
+            if len(digests) > stored:
+                break
+            stored -= len(digests)
             end += len(line)
-            kept.append(record)
+            kept.append(Parsed([], digests, ReadAccount.from_json(values["account"])))
         if self._file.exists():
             os.truncate(self._file, end)
         return kept
@@ -287,18 +287,6 @@ class ShardLog:
         values = {"digests": b"".join(shard.digests).hex(), "account": shard.account.to_json()}
         with self._file.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(values) + "\n")
-
-
-def _record(line: bytes) -> Parsed | None:
-    """Return the record of a line, without articles; None for a line that a killed process left unfinished."""
-    try:
-        values = json.loads(line)
-    except json.JSONDecodeError:
-        return None
-    digests = bytes.fromhex(values["digests"])
-    return Parsed(
-        [], [digests[i : i + 16] for i in range(0, len(digests), 16)], ReadAccount.from_json(values["account"])
-    )
 
 
 def parsed_shards(

@@ -154,24 +154,22 @@ class JobContext:
             share, message, points = self._share, self._message, self._metrics
             self._metrics = []
         try:
-            self._write(share, message, points)
+            with self.store.writing() as w:
+                reply = w.jobs.heartbeat(self.job_id, self.owner, progress=share, message=message)
+                if reply.owned and points:
+                    w.jobs.add_metrics(self.job_id, points)
         except Exception:
             with self._lock:
                 self._metrics = points + self._metrics
             logger.warning("The heartbeat of job %d was not written; trying again.", self.job_id, exc_info=True)
+            return
+        if not reply.owned:
+            self.stop(Stop.LOST)
+        elif reply.cancel:
+            self.stop(Stop.CANCEL)
 
     def end(self) -> None:
         """Write the remaining metrics when the job ends."""
         with self._lock:
             self._message = ""
         self.heartbeat()
-
-    def _write(self, share: float, message: str, points: list[MetricPoint]) -> None:
-        with self.store.writing() as w:
-            reply = w.jobs.heartbeat(self.job_id, self.owner, progress=share, message=message)
-            if reply.owned and points:
-                w.jobs.add_metrics(self.job_id, points)
-        if not reply.owned:
-            self.stop(Stop.LOST)
-        elif reply.cancel:
-            self.stop(Stop.CANCEL)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,9 +31,6 @@ from themescope.jobs.common.columns import is_list
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.common.models import best_first, corpus_shares, find_model
 from themescope.jobs.common.vectors import article_groups, load_model, method_of, rows_of
-
-if TYPE_CHECKING:
-    pass
 
 # The sentences of a labelling with their stored vectors, and the models that have these
 
@@ -294,7 +291,15 @@ def topic_task_of(
     ``card`` is the card of the calling job kind; its revision is part of the digest of the labels. With ``limit`` the
     task has at most so many documents.
     """
-    chosen = _chosen(context, card, corpus, model, settings, report)
+    # Held-out documents are chosen afterwards, so their share and the seed are not part of the digest.
+    labelling = {name: getattr(settings, name) for name in ("share", "min_words", "threshold", "centred")}
+    digest = work_digest(card, method_of(model), run=KIND, model=model.digest, corpus=text_digest(corpus), **labelling)
+    with context.store.reading() as r:
+        run = r.runs.by_digest(digest)
+    if run is None:
+        run = _label(context, corpus, model, settings, report, digest=digest, config=labelling)
+    with context.store.reading() as r:
+        chosen = {article: rows.tolist() for article, rows in r.runs.labels(run.id).items()}
     if limit:
         with context.store.reading() as r:
             articles = r.corpora.articles_by_id(chosen)
@@ -341,21 +346,6 @@ def _texts(
         with context.store.reading() as r:
             found = r.corpora.sentences_of([article.id for article in group])
         yield [(article, found.get(article.id, [])) for article in group]
-
-
-def _chosen(
-    context: JobContext, card: Card, corpus: CorpusRecord, model: ModelRecord, settings: TopicSettings, report: Report
-) -> dict[int, list[int]]:
-    # Held-out documents are chosen afterwards, so their share and the seed are not part of the digest.
-    labelling = {name: getattr(settings, name) for name in ("share", "min_words", "threshold", "centred")}
-    digest = work_digest(card, method_of(model), run=KIND, model=model.digest, corpus=text_digest(corpus), **labelling)
-    store = context.store
-    with store.reading() as r:
-        existing = r.runs.by_digest(digest)
-    if existing is None:
-        existing = _label(context, corpus, model, settings, report, digest=digest, config=labelling)
-    with store.reading() as r:
-        return {article: chosen.tolist() for article, chosen in r.runs.labels(existing.id).items()}
 
 
 def _label(

@@ -118,7 +118,11 @@ class Requests:
         try:
             answer = model.ask(messages)
         except ModelError as error:
-            self._failed(error)
+            with self._lock:
+                self._failures += 1
+                if error.fatal or self._failures >= _FAILURES:
+                    what = "a request" if error.fatal else "several requests"
+                    self._stopped = f"not asked, because {what} failed: {error}"
             return Reply(failure=str(error))
         text = kept(key, answer)
         with self._lock:
@@ -128,13 +132,6 @@ class Requests:
                 with self._file.open("a", encoding="utf-8") as file:
                     file.write(json.dumps([digest, text]) + "\n")
         return Reply(answer)
-
-    def _failed(self, error: ModelError) -> None:
-        with self._lock:
-            self._failures += 1
-            if error.fatal or self._failures >= _FAILURES:
-                what = "a request" if error.fatal else "several requests"
-                self._stopped = f"not asked, because {what} failed: {error}"
 
 
 # Client of a language model behind an OpenAI-compatible endpoint, such as those of Ollama and llama.cpp
@@ -200,9 +197,7 @@ class LanguageModel:
             headers["Authorization"] = f"Bearer {endpoint.key}"
         times = httpx.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s))
         alone = httpx.Limits(max_connections=None, max_keepalive_connections=0)  # one that is cut is no other one's
-        self._client = httpx.Client(
-            headers=headers, timeout=times, limits=alone, follow_redirects=False, trust_env=False
-        )
+        self._client = httpx.Client(headers=headers, timeout=times, limits=alone, trust_env=False)
 
     def close(self) -> None:
         """End all requests, also those of other threads."""
@@ -259,9 +254,8 @@ class LanguageModel:
         deadline.daemon = True
         deadline.start()
         try:
-            with self._client.stream(
-                "POST", self.endpoint.url, json=payload, extensions={"trace": connected}
-            ) as response:
+            url, trace = self.endpoint.url, {"trace": connected}
+            with self._client.stream("POST", url, json=payload, extensions=trace) as response:
                 _check(response)
                 return self._body(response)
         except httpx.TimeoutException:
@@ -286,10 +280,8 @@ class LanguageModel:
 
 class _StatusError(ModelError):
     def __init__(self, status: int, wait_s: float) -> None:
-        again = status in _AGAIN or status >= 500
-        super().__init__(
-            f"the server answered with status {status}", again=again, fatal=status in _FATAL, wait_s=wait_s
-        )
+        again, reason = status in _AGAIN or status >= 500, f"the server answered with status {status}"
+        super().__init__(reason, again=again, fatal=status in _FATAL, wait_s=wait_s)
         self.status = status
 
 
@@ -541,15 +533,11 @@ def materials_of_run(store: Store, run: RunRecord, numbers: Sequence[int] = ()) 
     ids = [i for _, theme in chosen for i in theme["central"][:SENTENCES]]
     with store.reading() as r:
         texts = {i: s.text for i, s in r.corpora.sentences_by_id(np.array(ids, np.int64)).items()}
-    return [
-        ThemeMaterial(
-            number,
-            theme["name"],
-            tuple(theme["words"]),
-            tuple(shortened(texts[i]) for i in theme["central"][:SENTENCES] if i in texts),
-        )
-        for number, theme in chosen
-    ]
+    found = []
+    for number, theme in chosen:
+        central = tuple(shortened(texts[i]) for i in theme["central"][:SENTENCES] if i in texts)
+        found.append(ThemeMaterial(number, theme["name"], tuple(theme["words"]), central))
+    return found
 
 
 def shortened(text: str) -> str:

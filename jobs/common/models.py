@@ -27,7 +27,6 @@ from themescope.core.text.languages import (
 )
 from themescope.core.text.splitting import LANGUAGES
 from themescope.core.text.word_vectors import english_only
-from themescope.core.types import Article
 from themescope.db.files.artifacts import digest_of_folder
 from themescope.db.records import BenchmarkRecord
 from themescope.db.store import Store, Unit
@@ -52,7 +51,7 @@ def find_model(store: Store, name: str, corpus: CorpusRecord | None = None) -> M
         try:
             return r.models.by_name(name)
         except UnknownNameError as error:
-            if not is_pretrained(name):
+            if name != DEFAULT and name not in pretrained_folders():
                 raise UnknownNameError("model", name, [*error.known, DEFAULT, *pretrained_folders()]) from None
     return _stored(store, model_folder(name))
 
@@ -95,11 +94,6 @@ def _stored(store: Store, folder: Path) -> ModelRecord:
         return found
 
 
-def is_pretrained(name: str) -> bool:
-    """Return whether ``name`` is that of a pretrained model, or "default"."""
-    return name == DEFAULT or name in pretrained_folders()
-
-
 def selectable_models(store: Store) -> list[ModelRecord]:
     """Return the stored models, and with the id ``NOT_STORED`` the pretrained ones that are not stored yet.
 
@@ -138,15 +132,19 @@ def add_model(
 
     ``info`` is its ``model.json``. Returns the record and whether the model was stored before.
     """
-    from themescope.core.models import REGISTRY as METHODS
 
-    artifact = store.artifacts.put(lambda folder: _copy(source, folder))
+    def copy(target: Path) -> None:  # the regular files: a saved model has no subfolders
+        for file in sorted(source.iterdir()):
+            if file.is_file() and not file.is_symlink():
+                shutil.copyfile(file, target / file.name)
+
+    artifact = store.artifacts.put(copy)
     digest = _digest(artifact)
     with writing() as w:
         existing = w.models.by_digest(digest)
         if existing is not None:
             return existing, True
-        name, revision = w.models.usable_name(name), METHODS.get(info["method"]).revision
+        name, revision = w.models.usable_name(name), REGISTRY.get(info["method"]).revision
         return w.models.add(name=name, digest=digest, artifact=artifact, revision=revision, **_facts(info)), False
 
 
@@ -179,13 +177,6 @@ def _info(folder: Path) -> dict[str, Any]:
     from themescope.core.models.artifact import read_info
 
     return read_info(folder)
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy the regular files of a saved model, which has no subfolders."""
-    for file in sorted(source.iterdir()):
-        if file.is_file() and not file.is_symlink():
-            shutil.copyfile(file, target / file.name)
 
 
 def announcement(store: Store, wanted: str) -> str:
@@ -326,16 +317,9 @@ def best_first(
         languages = languages_of(store, model)
         poor = lacks_packages(model.name), not reads(languages, shares), across and within_article(model)
         score = scores.get(model.id)
-        pretrained = preferred.get(model.name, len(preferred))
-        return (
-            *poor,
-            0 if english or model.multilingual else 1 if languages else 2,
-            score is None,
-            -(score or 0.0),
-            pretrained,
-            -model.created.timestamp(),
-            -model.id,
-        )
+        language = 0 if english or model.multilingual else 1 if languages else 2
+        pretrained, age = preferred.get(model.name, len(preferred)), (-model.created.timestamp(), -model.id)
+        return *poor, language, score is None, -(score or 0.0), pretrained, *age
 
     return sorted(found, key=key)
 
@@ -399,10 +383,6 @@ def language_of_file(path: Path, reader: str = "") -> str:
         seen = preview_of(path, reader, {}, _PREVIEWED)
     except ThemescopeError:
         return "en"  # the import reports what is wrong with the file
-    return splitting_language(language_shares(sampled(_lines(seen.articles))))
-
-
-def _lines(articles: Sequence[Article]) -> list[str]:
-    """Return the sentences of articles, or where they are not split, pieces of their paragraphs."""
-    paragraphs = [p for article in articles for section in article.sections for p in section.paragraphs]
-    return [line for p in paragraphs for line in (p.sentences or p.text.split(". "))]
+    paragraphs = [p for article in seen.articles for section in article.sections for p in section.paragraphs]
+    lines = [line for p in paragraphs for line in (p.sentences or p.text.split(". "))]
+    return splitting_language(language_shares(sampled(lines)))

@@ -136,9 +136,8 @@ def call_apart(path: Path, function: Callable[..., R], *args: Any, among: Sequen
     try:
         done = subprocess.run(command, input=asked, stdout=subprocess.PIPE, timeout=ANSWER_S, check=False)
     except subprocess.TimeoutExpired:
-        raise ReadError(
-            path, f"reading it takes more than {ANSWER_S:.0f} s.", "", "Check the file, or split it."
-        ) from None
+        problem = f"reading it takes more than {ANSWER_S:.0f} s."
+        raise ReadError(path, problem, advice="Check the file, or split it.") from None
     if done.returncode:
         raise _ended(path, done.returncode, limits)
     found = sent_by(path, done.stdout)
@@ -223,7 +222,11 @@ def _read_apart(
     path, progress = Path(), (0.0, 0.0, "")
     try:
         while True:
-            _wait(receiver, report, path, progress)
+            end = time.monotonic() + SILENCE_S
+            while not receiver.poll(POLL_S):
+                report.progress(*progress)  # so that the job can be cancelled
+                if time.monotonic() > end:
+                    raise _stopped(path)
             try:
                 kind, value = sent_by(path, receiver.recv_bytes())
             except (EOFError, ConnectionError):
@@ -259,21 +262,11 @@ def sent_by(path: Path, answer: bytes) -> Any:
         raise ReadError(path, problem, advice="It may be an attack: open it nowhere else.") from None
 
 
-def _wait(receiver: Connection, report: Report, path: Path, progress: tuple[float, float, str]) -> None:
-    """Return once there is a message; report in the meantime, so that the job can be cancelled."""
-    end = time.monotonic() + SILENCE_S
-    while not receiver.poll(POLL_S):
-        report.progress(*progress)
-        if time.monotonic() > end:
-            raise _stopped(path)
-
-
 def _ended(path: Path, code: int | None, limits: Limits) -> ReadError:
     if code is not None and code < 0:  # a library of C, which found no memory or a fault
         reason = f"probably because it needs more than {limits.memory / (1 << 30):.1f} GB of memory"
-        return ReadError(
-            path, f"reading it was ended by signal {-code}, {reason}.", advice="Check the file, or split it."
-        )
+        problem = f"reading it was ended by signal {-code}, {reason}."
+        return ReadError(path, problem, advice="Check the file, or split it.")
     problem = f"the process that read it ended unexpectedly (exit code {code})."
     return ReadError(path, problem, advice="If memory was short, free some. Then try again.")
 

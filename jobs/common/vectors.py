@@ -65,14 +65,22 @@ def embed_articles(
     context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report
 ) -> Embedded:
     """Embed and store those of ``articles`` that have no block yet."""
-    store = context.store
-    _forget_outdated(context, model)
-    missing = _missing(store, model, articles)
+    store, method = context.store, method_of(model)
+    if model.revision != method.revision:
+        # The vectors in every corpus were computed by an older revision of the method.
+        with context.writing() as w:
+            if w.models.get(model.id).revision != method.revision:  # else another step did it since `model` was read
+                w.embeddings.delete(model.id)
+                w.models.set_revision(model.id, method.revision)
+    with store.reading() as r:
+        have = set[int]().union(*(r.embeddings.have(model.id, id) for id in {a.corpus_id for a in articles}))
+    missing = [a for a in articles if a.id not in have]
     if not missing:
         return Embedded()
     report.progress(0, 1, f"Loading {model.name}")
-    dtype = "float32" if "sparse" in method_of(model).tags else "float16"
-    groups = _missing_groups(articles, {a.id for a in missing})
+    dtype = "float32" if "sparse" in method.tags else "float16"
+    # Groups of the missing ones alone would differ after an interruption.
+    groups = [left for group in article_groups(articles) if (left := [a for a in group if a.id not in have])]
     shards, sent = _shards(store, groups), iter(groups)
     total = sum(a.sentences for a in missing)
     pending: list[VectorBlock] = []
@@ -150,15 +158,6 @@ class ModelFunction:
         return self._function(self.model, data)
 
 
-def _missing_groups(articles: Sequence[ArticleRecord], missing: set[int]) -> list[list[ArticleRecord]]:
-    """Return the groups of all ``articles`` without those that have vectors.
-
-    Groups of the missing ones alone would differ after an interruption.
-    """
-    groups = ([a for a in group if a.id in missing] for group in article_groups(articles))
-    return [group for group in groups if group]
-
-
 def _shards(store: Store, groups: Sequence[Sequence[ArticleRecord]]) -> Iterator[Shard]:
     for group in groups:
         with store.reading() as r:
@@ -202,25 +201,6 @@ def rows_of(store: Store, model: ModelRecord, wanted: Mapping[int, Ids]) -> Matr
 def stacked(parts: Sequence[Any]) -> Any:
     """Concatenate matrices with the same number of columns, dense or CSR."""
     return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-
-
-def _forget_outdated(context: JobContext, model: ModelRecord) -> None:
-    """Delete the vectors of a model, in every corpus, that an older revision of its method computed."""
-    revision = method_of(model).revision
-    if model.revision == revision:
-        return
-    with context.writing() as w:
-        if w.models.get(model.id).revision != revision:  # else another step has done it since `model` was read
-            w.embeddings.delete(model.id)
-            w.models.set_revision(model.id, revision)
-
-
-def _missing(store: Store, model: ModelRecord, articles: Sequence[ArticleRecord]) -> list[ArticleRecord]:
-    with store.reading() as r:
-        have: set[int] = set()
-        for corpus_id in {a.corpus_id for a in articles}:
-            have |= r.embeddings.have(model.id, corpus_id)
-    return [a for a in articles if a.id not in have]
 
 
 def article_groups(articles: Sequence[ArticleRecord]) -> Iterator[list[ArticleRecord]]:

@@ -109,13 +109,20 @@ def staged_name(job_id: int) -> str:
 def append_corpus(args: AppendConfig, context: JobContext) -> dict[str, Any]:
     """Add the wave; raise ``ReadError`` and leave the corpus unchanged if a file is damaged."""
     corpus = ready_corpus(context.store, args.corpus)
-    job = _mark(context)
+    with context.store.reading() as r:
+        this = r.jobs.get(context.job_id)
+        others = r.jobs.list(limit=10_000, status=(JobStatus.RUNNING, JobStatus.QUEUED), kind=this.kind)
+    # A text that distinguishes the job from those of other stores, from which a bundle may come.
+    job = f"{this.id} {this.created.isoformat()}"
     done = next((wave for wave in waves_of(corpus) if wave.get("job") == job), None)
     if done is not None:  # killed after the wave was stored
         return _result(corpus, done)
     if args.wave.strip() in (FIRST, *(wave["name"] for wave in waves_of(corpus))):
         raise DuplicateNameError("wave", args.wave.strip())
-    _check_alone(args, context)
+    for other in others:
+        begun = other.status is JobStatus.RUNNING or other.attempt > 0
+        if other.id != this.id and begun and other.args.get("corpus") == args.corpus:
+            raise DataError(f"Job {other.id} is adding to {args.corpus!r}. Wait for its end.")
     if args.unit not in ("", corpus.unit):
         raise DataError(
             f"The units of {args.corpus!r} are {corpus.unit.value}s. Leave the unit out, or import a new project."
@@ -184,26 +191,6 @@ def told_of(store: Store, corpus: CorpusRecord, args: AppendConfig, amounts: Seq
     ):
         told += [f"{what}: {', '.join(sorted(names))}."] if names else []
     return " ".join(told)
-
-
-def _mark(context: JobContext) -> str:
-    """Return a text that distinguishes the job from those of other stores, from which a bundle may come."""
-    with context.store.reading() as r:
-        job = r.jobs.get(context.job_id)
-    return f"{job.id} {job.created.isoformat()}"
-
-
-def _check_alone(args: AppendConfig, context: JobContext) -> None:
-    """Raise ``DataError`` if another job that has begun adds to the same corpus."""
-    with context.store.reading() as r:
-        kind = r.jobs.get(context.job_id).kind
-        listed = [
-            job for status in (JobStatus.RUNNING, JobStatus.QUEUED) for job in r.jobs.list(limit=10_000, status=status)
-        ]
-    for job in listed:
-        begun = job.status is JobStatus.RUNNING or job.attempt > 0
-        if job.kind == kind and job.id != context.job_id and begun and job.args.get("corpus") == args.corpus:
-            raise DataError(f"Job {job.id} is adding to {args.corpus!r}. Wait for its end.")
 
 
 @dataclass(frozen=True)
@@ -308,7 +295,10 @@ class _Wave:
             raise DataError(f"{self.corpus.name!r} has no column {wanted!r} for ids. Name another one.")
         with self.context.store.reading() as r:
             texts, ids = self._seen(r, named)
-            lists = self._listed(targets)
+            # New sentences that have values of their own are the rows of a list.
+            own = [column for column, _ in targets if column.level is ColumnLevel.SENTENCE]
+            parts = [known for column in own for known, _ in raw_values(self.context.store, column)]
+            lists = np.unique(np.concatenate(parts)) if parts else _ids([])
             new = {
                 (column.level, id): as_text(value).strip()
                 for column, target in targets
@@ -345,30 +335,20 @@ class _Wave:
             texts.update((ColumnLevel.SENTENCE, normalised(sentence.text)) for sentence in found)
         return texts, ids
 
-    def _listed(self, targets: Sequence[tuple[ColumnRecord, ColumnRecord | None]]) -> Ids:
-        """Return the ids of new sentences that have values of their own: they are the rows of a list."""
-        own = [column for column, _ in targets if column.level is ColumnLevel.SENTENCE]
-        parts = [ids for column in own for ids, _ in raw_values(self.context.store, column)]
-        return np.unique(np.concatenate(parts)) if parts else _ids([])
-
     def _without(self, repeated: Sequence[PossibleDuplicate]) -> tuple[Ids, Ids]:
         """Return the ids of the articles and of the sentences to leave out, which are counted; some must remain."""
         sentences = [row for row in repeated if row.level is ColumnLevel.SENTENCE]
         gone = Counter(row.article_id for row in sentences)
         with self.context.store.reading() as r:
             sizes = {id: article.sentences for id, article in r.corpora.articles_by_id(gone).items()}
+            staged = r.corpora.count_articles(self.staged.id)
         whole = {id for id, number in gone.items() if number == sizes[id]}
         articles = sorted(whole | {row.id for row in repeated if row.level is ColumnLevel.ARTICLE})
-        if len(articles) == self.staged_articles():
+        if len(articles) == staged:
             raise DataError(f"All rows of the files are in {self.corpus.name!r} already. Nothing was added.")
         for row in repeated:
             self.sources.account.skip("duplicate", f"{row.level} {row.id}", row.text[:200])
         return _ids(articles), _ids(row.id for row in sentences if row.article_id not in whole)
-
-    def staged_articles(self) -> int:
-        """Return the number of articles of the wave."""
-        with self.context.store.reading() as r:
-            return r.corpora.count_articles(self.staged.id)
 
     # --- the transaction ----------------------------------------------------------------------------------------------
 
@@ -384,9 +364,9 @@ class _Wave:
         before = w.corpora.get(self.corpus.id)
         old, first = w.corpora.article_ids(self.corpus.id, True), w.corpora.imported_articles(self.corpus.id)
         report = dict(before.report)
-        for kind in ("digest", IMPORTED_DIGEST):
-            if kind in report or kind == "digest":
-                report[kind] = _joint(str(report.get(kind, "")), self.digest)
+        for kind in {"digest", IMPORTED_DIGEST} & {"digest", *report}:
+            joint = f"{report.get(kind, '')} {self.digest}"
+            report[kind] = hashlib.blake2b(joint.encode(), digest_size=8).hexdigest()
         record = w.corpora.absorb(self.corpus.id, self.staged, without, report)
         new = w.corpora.article_ids(self.corpus.id, True)[len(old) :]
         for target, ids, found in grown:
@@ -397,6 +377,7 @@ class _Wave:
         account = self.sources.report()
         waves = every_wave(before.report) or [first_wave(before)]
         w.corpus_edits.recount(self.corpus.id)
+        empty = {column.id for column in w.columns.list(self.corpus.id)} - {target.id for target, *_ in grown}
         wave = {
             "name": self.args.wave.strip(),
             "date": self.args.date.strip(),
@@ -406,7 +387,7 @@ class _Wave:
             **{part: getattr(record, part) - getattr(before, part) for part in COUNTS},
             **{name: account[name] for name in ("files", "file_digests", "readers", "skipped", "changed", "notes")},
             "new_columns": [name for name, *_ in added],
-            "missing_columns": self._missing_columns(w, grown, names),
+            "missing_columns": [one.name for one in self.known if one.id in empty and one.name not in names],
             "duplicates": dict(counts),
             "duplicate_texts": list(listed),
             "left_out": len(without[0]) + len(without[1]),
@@ -414,13 +395,6 @@ class _Wave:
         w.corpora.add_entries(self.corpus.id, self.sources.account.entries)
         w.corpora.finish(self.corpus.id, report | {WAVES: [*waves, wave], REMOVED_WAVES: [], "wave_columns": names})
         return w.corpus_edits.refresh(self.corpus.id)
-
-    def _missing_columns(
-        self, w: Unit, grown: Iterable[tuple[ColumnRecord, Ids, TypedColumn]], own: Sequence[str]
-    ) -> list[str]:
-        filled = {target.id for target, *_ in grown}
-        there = {column.id for column in w.columns.list(self.corpus.id)} - filled
-        return [column.name for column in self.known if column.id in there and column.name not in own]
 
     def _write_wave(self, w: Unit, old: Ids, new: Ids) -> list[str]:
         """Store name and date of the wave as columns of the articles; return the names of the two columns."""
@@ -463,10 +437,6 @@ def _grown(column: ColumnRecord, found: TypedColumn) -> dict[str, Any]:
 
 def _ids(values: Iterable[int]) -> Ids:
     return np.array(sorted(values), np.int64)
-
-
-def _joint(old: str, new: str) -> str:
-    return hashlib.blake2b(f"{old} {new}".encode(), digest_size=8).hexdigest()
 
 
 def _result(corpus: CorpusRecord, wave: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,11 +12,9 @@ import numpy as np
 from themescope.core.config import Config, config_from_dict, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.records.stored import ModelRecord, RunRecord, ScoreRecord
-from themescope.core.registry import Card
 from themescope.core.types import BenchmarkItem, Labels, Matrix
 from themescope.db.records import BenchmarkRecord
 from themescope.db.sql import batches
-from themescope.db.store import Store
 from themescope.jobs.common.articles import (
     StoredArticles,
     find_run,
@@ -90,37 +88,21 @@ class _Work:
     seed: int
 
     @property
-    def store(self) -> Store:
-        """Store of the job."""
-        return self.context.store
-
-    @property
     def digest(self) -> str:
         """Return the digest of this run."""
-        return work_digest(
-            KINDS.get("cluster"),
-            *self._cards(),
-            model=self.model.digest if self.model else "",
-            benchmark=self.benchmark.digest,
-            clusterer=self.clusterer,
-            config=self.config.to_dict(),
-            seed=self.seed,
-        )
-
-    def _cards(self) -> Iterator[Card]:
-        """Return the cards of the implementations that affect the result."""
         from themescope.core.clustering import REGISTRY as CLUSTERERS
         from themescope.core.metrics import REGISTRY as METRICS
 
-        if self.model is not None:
-            yield method_of(self.model)
-        yield CLUSTERERS.get(self.clusterer)
-        yield from METRICS
+        methods = [method_of(self.model)] if self.model else []
+        cards = [KINDS.get("cluster"), *methods, CLUSTERERS.get(self.clusterer), *METRICS]
+        inputs = {"clusterer": self.clusterer, "config": self.config.to_dict(), "seed": self.seed}
+        model = self.model.digest if self.model else ""
+        return work_digest(*cards, model=model, benchmark=self.benchmark.digest, **inputs)
 
     def embed(self, items: Sequence[BenchmarkItem]) -> None:
         """Embed the articles of the benchmark that have no vectors."""
         if self.model is not None:
-            with self.store.reading() as r:
+            with self.context.store.reading() as r:
                 articles = r.corpora.articles_by_id([item.article_id for item in items])
             embed_articles(self.context, self.model, list(articles.values()), self.context.part(0.0, 0.5))
 
@@ -141,7 +123,7 @@ class _Work:
             yield from ((item, None) for item in items)
             return
         for part in batches(items, 50):
-            with self.store.reading() as r:
+            with self.context.store.reading() as r:
                 blocks = r.embeddings.get(self.model.id, [item.article_id for item in part])
                 places = r.corpora.sentences_by_id(np.concatenate([item.sentence_ids for item in part]))
             for item in part:
@@ -152,8 +134,10 @@ class _Work:
         """Score and store the labels."""
         from themescope.core.tasks.scb import score_labels
 
-        scores = score_labels([item.truth for item in items], labels)
-        records = _score_records([item.article_id for item in items], scores)
+        scores, ids = score_labels([item.truth for item in items], labels), [item.article_id for item in items]
+        records = [total(metric, estimate) for metric, (_, estimate) in scores.items()]
+        for metric, (values, _) in scores.items():
+            records += [ScoreRecord(0, id, metric, float(value)) for id, value in zip(ids, values, strict=True)]
         assignments = {item.article_id: part for item, part in zip(items, labels, strict=True)}
         with self.context.writing() as w:
             return w.runs.add(
@@ -173,22 +157,12 @@ class _Work:
         """Return the scores, with a warning if the model was trained on articles of the benchmark."""
         model = self.model.name if self.model else ""
         about = {"model": model, "clusterer": self.clusterer, "benchmark": self.benchmark.name}
-        return run_result(self.store, run, cached, **about) | {"articles_seen_in_training": self._seen()}
-
-    def _seen(self) -> int:
-        if self.model is None:
-            return 0
-        with self.store.reading() as r:
-            ids = [item.article_id for item in r.benchmarks.items(self.benchmark.id)]
-            titles = [article.title for article in r.corpora.articles_by_id(ids).values()]
-        return len(seen_in_training(self.store, self.model, titles))
-
-
-def _score_records(articles: Sequence[int], scores: Mapping[str, Any]) -> Iterator[ScoreRecord]:
-    for metric, (values, estimate) in scores.items():
-        yield total(metric, estimate)
-        for article, value in zip(articles, values, strict=True):
-            yield ScoreRecord(0, article, metric, float(value))
+        store, seen = self.context.store, 0
+        if self.model is not None:
+            with store.reading() as r:
+                articles = r.corpora.articles_by_id(r.benchmarks.article_ids(self.benchmark.id))
+            seen = len(seen_in_training(store, self.model, [article.title for article in articles.values()]))
+        return run_result(store, run, cached, **about) | {"articles_seen_in_training": seen}
 
 
 @dataclass(frozen=True)
@@ -239,10 +213,5 @@ def build_benchmark(args: BenchmarkConfig, context: JobContext) -> dict[str, Any
 
 
 def _result(record: BenchmarkRecord, cached: bool) -> dict[str, Any]:
-    return {
-        "benchmark": record.name,
-        "benchmark_id": record.id,
-        "digest": record.digest,
-        "cached": cached,
-        "counts": dict(record.counts),
-    }
+    about = {"benchmark": record.name, "benchmark_id": record.id, "digest": record.digest, "cached": cached}
+    return about | {"counts": dict(record.counts)}

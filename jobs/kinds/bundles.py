@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -84,27 +83,21 @@ def import_bundle(args: ImportBundleConfig, context: JobContext) -> dict[str, An
         bundle.check(lambda share: context.progress(0.2 * share, 1, "Checking the file"))
         record = _open(args, context, about.corpus)
         if not record.ready:
-            record = _fill(bundle, args, context, record, about)
+            try:
+                _store_articles(bundle, args, context, record, about.corpus)
+                _store_models(bundle, args, context, record, about.models)
+                _store_labellings(bundle, context, record, about)
+                _store_selections_and_notebook(bundle, context, record)
+                with context.writing() as w:
+                    record = w.corpora.finish(record.id, about.corpus.report)
+            except Exception as error:
+                _remove_import(context, record.id, CANCEL_S if isinstance(error, Cancelled) else math.inf)
+                raise
     with context.store.reading() as r:
         models = [model.name for listed in about.models if (model := r.models.by_digest(listed.digest)) is not None]
     counts = {name: getattr(record, name) for name in ("articles", "sections", "paragraphs", "sentences")}
     labellings = len(about.labellings)
     return {"corpus": record.name, "corpus_id": record.id, **counts, "labellings": labellings, "models": models}
-
-
-def _fill(
-    bundle: ArchiveReader, args: ImportBundleConfig, context: JobContext, record: CorpusRecord, about: Contents
-) -> CorpusRecord:
-    try:
-        _store_articles(bundle, args, context, record, about.corpus)
-        _store_models(bundle, args, context, record, about.models)
-        _store_labellings(bundle, context, record, about)
-        _store_selections_and_notebook(bundle, context, record)
-        with context.writing() as w:
-            return w.corpora.finish(record.id, about.corpus.report)
-    except Exception as error:
-        _remove_import(context, record.id, CANCEL_S if isinstance(error, Cancelled) else math.inf)
-        raise
 
 
 def _open(args: ImportBundleConfig, context: JobContext, about: BundledCorpus) -> CorpusRecord:
@@ -320,7 +313,9 @@ def export_bundle(args: ExportBundleConfig, context: JobContext) -> dict[str, An
     store = context.store
     corpus = ready_corpus(store, args.corpus)
     models = [_with_vectors(store, corpus, name) for name in dict.fromkeys(args.models)]
-    target = _target(store, args.file)
+    target = Path(args.file) if args.file else made_file(store.settings.home / FOLDER, ".zip")
+    if args.file:
+        check_new(target)
     with whole(target) as partial:
         with ArchiveWriter(partial, BUNDLE) as bundle:
             about = _write(bundle, store, corpus, args.labellings, models, context)
@@ -331,14 +326,6 @@ def export_bundle(args: ExportBundleConfig, context: JobContext) -> dict[str, An
             pass
     counts = {"articles": corpus.articles, "sentences": corpus.sentences, "labellings": len(about["labellings"])}
     return {"file": str(target), "corpus": corpus.name, "bytes": target.stat().st_size, **counts}
-
-
-def _target(store: Store, file: str) -> Path:
-    if file:
-        target = Path(file)
-        check_new(target)
-        return target
-    return made_file(store.settings.home / FOLDER, ".zip")
 
 
 def _with_vectors(store: Store, corpus: CorpusRecord, name: str) -> ModelRecord:
@@ -385,7 +372,10 @@ def _write(
         share = 0.3 / len(models)
         report = context.part(0.7 + place * share, 0.7 + (place + 1) * share, f"Vectors of {model.name}")
         _write_model(bundle, store, model, place)
-        _write_vectors(bundle, store, corpus, model, place, report)
+        for number, (done, blocks) in enumerate(_blocks(store, corpus, model)):
+            with bundle.part(f"vectors/{place:02d}/{number:05d}.safetensors") as write:
+                write(vectors_to_bytes(blocks))
+            report.progress(done, corpus.articles)
     return {
         "made_by": f"themescope {code_version()}",
         "corpus": about | {"digest": str(digest), "columns": columns},
@@ -443,28 +433,12 @@ def _write_model(bundle: ArchiveWriter, store: Store, model: ModelRecord, place:
         if not file.is_file() or file.is_symlink():
             raise ArtifactError(f"The model {model.name!r} contains {file.name!r}, which is not a regular file.")
         with bundle.part(f"models/{place:02d}/{file.name}") as write, file.open("rb") as stream:
-            shutil.copyfileobj(stream, _Sink(write))
-
-
-@dataclass(frozen=True, slots=True)
-class _Sink:
-    """Writable file object around a function that writes bytes."""
-
-    write: Callable[[bytes], None]
-
-
-def _write_vectors(
-    bundle: ArchiveWriter, store: Store, corpus: CorpusRecord, model: ModelRecord, place: int, report: Report
-) -> None:
-    """Write vectors in parts of about ``_PIECE_ROWS`` sentences, in order of articles."""
-    for number, (done, blocks) in enumerate(_blocks(store, corpus, model)):
-        with bundle.part(f"vectors/{place:02d}/{number:05d}.safetensors") as write:
-            write(vectors_to_bytes(blocks))
-        report.progress(done, corpus.articles)
+            while piece := stream.read(1 << 20):
+                write(piece)
 
 
 def _blocks(store: Store, corpus: CorpusRecord, model: ModelRecord) -> Iterator[tuple[int, list[Matrix]]]:
-    """Yield (articles done, vectors of the next articles)."""
+    """Yield (articles done, vectors of the next articles), about ``_PIECE_ROWS`` sentences, in order of articles."""
     with store.reading() as r:
         listed = [a for a in r.corpora.articles(corpus.id, limit=corpus.articles) if a.sentences]
     batch: list[int] = []
@@ -516,7 +490,12 @@ def export_dataset(args: ExportDatasetConfig, context: JobContext) -> dict[str, 
     store = context.store
     corpus = ready_corpus(store, args.corpus)
     labels = labels_of(store, corpus, args.labelling, args.themes)
-    target = _new_folder(Path(args.folder)) if args.folder else made_file(store.settings.home / DATASETS, ".zip")
+    target = Path(args.folder) if args.folder else made_file(store.settings.home / DATASETS, ".zip")
+    if args.folder:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise DataError(f"{str(target)!r} exists and is not an empty folder. Choose a new one.")
+        if not target.is_dir():
+            check_target(target)
     with working_folder(target.parent, f".{target.name}.") as folder:
         folder.chmod(0o755)
         counts = write_dataset(store, corpus, labels, folder, context)

@@ -94,14 +94,10 @@ def evaluate_topics(args: EvaluateTopicsConfig, context: JobContext) -> dict[str
     """Label, embed, classify, cluster and store. A stored evaluation with the same digest is returned."""
     store, corpus = context.store, ready_corpus(context.store, args.corpus)
     model, labels = find_model(store, args.model), find_model(store, args.labels or args.model)
-    settings: dict[str, Any] = {
-        "part": args.part,
-        "task": args.topic_settings().to_dict(),
-        "classifier": args.classifier_settings().to_dict(),
-        "tune": args.tune,
-        "unit": args.unit,
-        **({"documents": args.documents} if args.documents else {}),
-    }
+    labelling, classifier = args.topic_settings().to_dict(), args.classifier_settings().to_dict()
+    settings: dict[str, Any] = {"part": args.part, "task": labelling, "classifier": classifier}
+    settings |= {"tune": args.tune, "unit": args.unit}
+    settings |= {"documents": args.documents} if args.documents else {}
     names = {"model": model.digest, "labels": labels.digest, "corpus": text_digest(corpus)}
     card = KINDS.get("evaluate-topics")
     digest = work_digest(card, method_of(model), method_of(labels), run=KIND, **names, **settings, seed=args.seed)
@@ -194,9 +190,6 @@ def _result(store: Store, run: RunRecord, corpus: CorpusRecord, model: ModelReco
     return run_result(store, run, cached, model=model.name, corpus=corpus.name, **about)
 
 
-_SUMMARIES = "summaries"
-
-
 @dataclass(frozen=True)
 class EvaluateSummariesConfig(JobConfig):
     """Arguments of an evaluation on summaries."""
@@ -238,30 +231,24 @@ def evaluate_summaries(args: EvaluateSummariesConfig, context: JobContext) -> di
     model = find_model(store, args.model) if "vectors" in SUMMARIZERS.get(args.summarizer).tags else None
     config = SUMMARIZERS.configure(args.summarizer, args.settings)
     rouge: RougeSettings = config_from_dict(RougeSettings, args.rouge)
-    settings: dict[str, Any] = {
-        "documents": tree_digest(path),
-        "summarizer": args.summarizer,
-        "settings": config.to_dict(),
-        "rouge": rouge.to_dict(),
-        "words": args.words,
-        "language": args.language,
-    }
+    settings: dict[str, Any] = {"documents": tree_digest(path), "summarizer": args.summarizer}
+    settings |= {"settings": config.to_dict(), "rouge": rouge.to_dict()}
+    settings |= {"words": args.words, "language": args.language}
     cards = [KINDS.get("evaluate-summaries"), SUMMARIZERS.get(args.summarizer), *([method_of(model)] if model else [])]
     digest = work_digest(*cards, model=model.digest if model else "", seed=args.seed, **settings)
     if existing := find_run(store, digest):
         return _summaries_result(store, existing, model, cached=True)
     begun = time.monotonic()
     documents = read_summary_documents(path, args.language, context.part(0.0, 0.1, "Reading"))
-    made = _summarize(
-        context, model, documents, Summarize(SUMMARIZERS.build(args.summarizer, config), args.words, args.seed)
-    )
+    summarize = Summarize(SUMMARIZERS.build(args.summarizer, config), args.words, args.seed)
+    made = _summarize(context, model, documents, summarize)
     context.progress(0.9, 1, "Scoring")
     scores = score_summaries(documents, [summary.text for summary in made], rouge, args.seed)
     # Documents outside the store have no rows, so the values for paired tests are stored with the run.
     single = {"ids": list(scores.ids)} | {name: values.round(6).tolist() for name, values in scores.values.items()}
     with context.writing() as w:
         run = w.runs.add(
-            kind=_SUMMARIES,
+            kind="summaries",
             digest=digest,
             model_id=model.id if model else None,
             config=settings | {"file": path.name, "per_document": single},
@@ -354,7 +341,14 @@ class _Data:
 def evaluate_triplets(args: EvaluateTripletsConfig, context: JobContext) -> dict[str, Any]:
     """Evaluate and store the margins of all triplets. A stored evaluation with the same digest is returned."""
     store, model = context.store, find_model(context.store, args.model)
-    data = _file(args) if args.file else _set(store, args)
+    if args.file:
+        if not (path := Path(args.file)).is_file():
+            raise DataError(f"The file {path.name!r} does not exist. Choose a CSV file of triplets.")
+        data = _Data({"file": file_digest(path)}, {"file": args.file})
+    else:
+        with store.reading() as r:
+            record = r.triplets.by_name(args.triplets)
+        data = _Data({"triplets": [record.id, record.digest]}, {}, record.id)
     by = {"relatedness": folder_digest(Path(args.sick))} if args.sick else {}
     cards = KINDS.get("evaluate-triplets"), method_of(model)
     digest = work_digest(*cards, model=model.digest, split=args.split, **data.key, **by, **args.sample())
@@ -378,19 +372,6 @@ def evaluate_triplets(args: EvaluateTripletsConfig, context: JobContext) -> dict
     return _result_of_sentences(store, run, model, data, cached=False)
 
 
-def _file(args: EvaluateTripletsConfig) -> _Data:
-    path = Path(args.file)
-    if not path.is_file():
-        raise DataError(f"The file {path.name!r} does not exist. Choose a CSV file of triplets.")
-    return _Data({"file": file_digest(path)}, {"file": args.file})
-
-
-def _set(store: Store, args: EvaluateTripletsConfig) -> _Data:
-    with store.reading() as r:
-        record = r.triplets.by_name(args.triplets)
-    return _Data({"triplets": [record.id, record.digest]}, {}, record.id)
-
-
 def _triplets(store: Store, args: EvaluateTripletsConfig, data: _Data) -> tuple[TripletTexts, Ids]:
     """Return the triplets as text and their ids; for a file, the ids are row numbers."""
     from themescope.core.triplets.sample import read_triplets
@@ -403,18 +384,13 @@ def _triplets(store: Store, args: EvaluateTripletsConfig, data: _Data) -> tuple[
         rows = r.triplets.rows(data.set_id, split)
         if args.articles:
             articles = r.corpora.articles_by_id(rows.articles.tolist())
-            rows = _of_articles(
-                rows, sorted(articles, key=lambda id: (article_key(articles[id].title, 0), id))[: args.articles]
-            )
+            chosen = sorted(articles, key=lambda id: (article_key(articles[id].title, 0), id))[: args.articles]
+            kept = np.isin(rows.articles, chosen)
+            rows = TripletRows(*(getattr(rows, field.name)[kept] for field in fields(rows)))
         texts = r.triplets.texts_of(r.triplets.get(data.set_id).kind, rows)
     if len(texts) == 0:
         raise DataError(f"Triplet set {args.triplets!r} has no {args.split} triplets. Choose another split.")
     return texts, rows.ids
-
-
-def _of_articles(rows: TripletRows, articles: Sequence[int]) -> TripletRows:
-    kept = np.isin(rows.articles, articles)
-    return TripletRows(*(getattr(rows, field.name)[kept] for field in fields(rows)))
 
 
 def _measured(
@@ -435,9 +411,8 @@ def _measured(
         from themescope.core.tasks.relatedness import RelatednessOrder, fit_relatedness, read_sick
 
         regressor = fit_relatedness(fitted, read_sick(Path(args.sick)), seed=0, report=context.part(0.02, 0.3))
-        accuracy = triplet_accuracy(
-            RelatednessOrder(fitted, regressor), texts, context.part(0.3, 0.98), context=context_of
-        )
+        order, report = RelatednessOrder(fitted, regressor), context.part(0.3, 0.98)
+        accuracy = triplet_accuracy(order, texts, report, context=context_of)
     else:
         accuracy = _by_distance(context, model, texts, context_of)
     articles = article_means(METRIC, texts.groups, accuracy.correct) if stored else ()
@@ -482,9 +457,6 @@ def _result_of_sentences(
     return run_result(store, run, cached, model=model.name, **where, split=run.config["split"])
 
 
-_RELATEDNESS = "relatedness"
-
-
 @dataclass(frozen=True)
 class EvaluateRelatednessConfig(JobConfig):
     """Arguments of an evaluation on sentence pairs."""
@@ -522,7 +494,7 @@ def evaluate_relatedness(args: EvaluateRelatednessConfig, context: JobContext) -
     scores = evaluate_sick(fitted, pairs, regressor=args.regressor, seed=args.seed, report=part)
     with context.writing() as w:
         run = w.runs.add(
-            kind=_RELATEDNESS,
+            kind="relatedness",
             digest=digest,
             model_id=model.id,
             config={**settings, "file": path.name, "test_pairs": len(pairs.test)},

@@ -68,7 +68,10 @@ def place_wave(args: PlaceWaveConfig, context: JobContext) -> dict[str, Any]:
     begun, store = time.monotonic(), context.store
     corpus = ready_corpus(store, args.corpus)
     wave, articles = _wave(store, corpus, args.wave)
-    placing = _Placing(context, corpus, wave, articles, _sentences(store, articles), args.seed)
+    with store.reading() as r:
+        sentences = r.corpora.sentences_of([article.id for article in articles])
+    ids = np.array(sorted(sentence.id for part in sentences.values() for sentence in part), np.int64)
+    placing = _Placing(context, corpus, wave, articles, ids, args.seed)
     models = placing.models()
     embedded = [
         embed_articles(context, model, articles, context.part(0.5 * i / len(models), 0.5 * (i + 1) / len(models)))
@@ -100,12 +103,6 @@ def _wave(store: Store, corpus: CorpusRecord, name: str) -> tuple[dict[str, Any]
     with store.reading() as r:
         articles = r.corpora.articles(corpus.id, limit=wave["articles"], positions=places_of(corpus, wave["name"]))
     return wave, [article for article in articles if article.sentences]
-
-
-def _sentences(store: Store, articles: Sequence[ArticleRecord]) -> Ids:
-    with store.reading() as r:
-        found = r.corpora.sentences_of([article.id for article in articles])
-    return np.array(sorted(sentence.id for part in found.values() for sentence in part), np.int64)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from themescope.core.config import Config, config_from_dict, option
+from themescope.core.config import config_from_dict, option
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Shard
@@ -84,7 +84,10 @@ def project(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
     config = config_from_dict(UmapConfig, args.settings)
     articles = _articles(store, corpus, args)
     chosen_ids = [a.id for a in articles] if args.articles or args.titles else []
-    digest = _digest(args, corpus, model, config, chosen_ids)
+    sampled = {"within": args.within} if 0 < args.within < corpus.sentences else {}
+    inputs = {"corpus": [corpus.id, corpus.digest], "model": model.digest, "articles": chosen_ids, **sampled}
+    inputs |= {"limit": args.limit, "config": config.to_dict(), "seed": args.seed}
+    digest = work_digest(KINDS.get("project"), method_of(model), **inputs)
     with store.reading() as r:
         existing = r.maps.by_digest(digest)
     if existing is not None:
@@ -189,23 +192,6 @@ def _of_rows(chosen: Mapping[int, Ids], rows: Ids) -> dict[int, Ids]:
     return {article: positions[part - start] for (article, positions), part, start in found if len(part)}
 
 
-def _digest(
-    args: ProjectConfig, corpus: CorpusRecord, model: ModelRecord, config: Config, articles: Sequence[int]
-) -> str:
-    sampled = {"within": args.within} if 0 < args.within < corpus.sentences else {}
-    return work_digest(
-        KINDS.get("project"),
-        method_of(model),
-        **sampled,
-        corpus=[corpus.id, corpus.digest],
-        model=model.digest,
-        articles=list(articles),
-        limit=args.limit,
-        config=config.to_dict(),
-        seed=args.seed,
-    )
-
-
 def _articles(store: Store, corpus: CorpusRecord, args: ProjectConfig) -> list[ArticleRecord]:
     """Return the chosen articles in store order; all of them if none is chosen."""
     with store.reading() as r:
@@ -227,17 +213,13 @@ def _articles(store: Store, corpus: CorpusRecord, args: ProjectConfig) -> list[A
 
 def _sample(articles: Sequence[ArticleRecord], limit: int, seed: int) -> dict[int, Ids]:
     """Return article id → sampled positions; sampling is uniform over sentences."""
-    counts = np.array([a.sentences for a in articles], dtype=np.int64)
-    available = int(counts.sum())
+    available = sum(article.sentences for article in articles)
     if available < FEWEST:
         raise DataError(f"A map needs at least {FEWEST} sentences; there are {available}.")
     chosen = np.arange(available)
     if available > limit:
         chosen = np.sort(np.random.default_rng(seed).choice(available, size=limit, replace=False))
-    ends = np.cumsum(counts)
-    parts = np.split(chosen, np.searchsorted(chosen, ends)[:-1])
-    starts = ends - counts
-    return {a.id: p - s for a, p, s in zip(articles, parts, starts, strict=True) if len(p)}
+    return _of_rows({article.id: np.arange(article.sentences) for article in articles}, chosen)
 
 
 def _sentences(store: Store, chosen: Mapping[int, Ids]) -> tuple[Ids, Ids]:
@@ -270,15 +252,8 @@ def _name(corpus: CorpusRecord, model: ModelRecord, articles: Sequence[ArticleRe
 def _result(store: Store, record: MapRecord, cached: bool) -> dict[str, Any]:
     with store.reading() as r:
         points = len(r.maps.points(record.id).sentence_ids)
-    return {
-        "map": record.name,
-        "map_id": record.id,
-        "digest": record.digest,
-        "cached": cached,
-        "points": points,
-        "sampled_from": record.sampled_from,
-        "faithfulness": record.faithfulness,
-    }
+    about = {"map": record.name, "map_id": record.id, "digest": record.digest, "cached": cached, "points": points}
+    return about | {"sampled_from": record.sampled_from, "faithfulness": record.faithfulness}
 
 
 @dataclass(frozen=True)
@@ -301,12 +276,5 @@ def embed(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
         articles = sampled_articles(r.corpora.articles(corpus.id, limit=corpus.articles), args.limit)
     sentences = sum(article.sentences for article in articles)
     new = embed_articles(context, model, articles, context)
-    return {
-        "corpus": corpus.name,
-        "model": model.name,
-        "articles": len(articles),
-        "embedded": new.articles,
-        "cut_off": new.cut_off,
-        "sentences": sentences,
-        "cached": new.articles == 0,
-    }
+    about = {"corpus": corpus.name, "model": model.name, "articles": len(articles), "embedded": new.articles}
+    return about | {"cut_off": new.cut_off, "sentences": sentences, "cached": new.articles == 0}

@@ -209,9 +209,8 @@ class _Work:
         } | ({"article": self.article, "title": self.articles[0].title} if self.article else {})
 
         def add(labels: Labels, margins: np.ndarray, digest: str, about: dict[str, Any]) -> RunRecord:
-            frequent = [
-                {"id": int(ids[row]), "count": copies, "theme": int(labels[row])} for row, copies in themes.frequent
-            ]
+            repeated = themes.frequent
+            frequent = [{"id": int(ids[row]), "count": n, "theme": int(labels[row])} for row, n in repeated]
             return w.runs.add(
                 kind=KIND,
                 digest=digest,
@@ -252,21 +251,12 @@ def _described(themes: Sequence[Theme], ids: np.ndarray, kept: Mapping[int, Mapp
 
 
 def _result(run: RunRecord, corpus: CorpusRecord, model: ModelRecord, cached: bool) -> dict[str, Any]:
-    return {
-        "run_id": run.id,
-        "corpus": corpus.name,
-        "model": model.name,
-        "digest": run.digest,
-        "cached": cached,
-        "seconds": round(run.seconds, 3),
-        "sentences": run.found["sentences"],
-        "distinct": run.found.get("distinct", run.found["sentences"]),
-        "k": len(run.found["themes"]),
-        "levels": run.found.get("levels", [len(run.found["themes"])]),
-        "reason": run.found["reason"],
-        "interval": run.found.get("interval"),  # results of earlier versions have none
-        "themes": [{"name": theme["name"], "size": theme["size"]} for theme in run.found["themes"]],
-    }
+    found, sentences, k = run.found, run.found["sentences"], len(run.found["themes"])
+    about = {"run_id": run.id, "corpus": corpus.name, "model": model.name, "digest": run.digest, "cached": cached}
+    about |= {"seconds": round(run.seconds, 3), "sentences": sentences, "distinct": found.get("distinct", sentences)}
+    # Results of earlier versions have no interval.
+    about |= {"k": k, "levels": found.get("levels", [k]), "reason": found["reason"], "interval": found.get("interval")}
+    return about | {"themes": [{"name": theme["name"], "size": theme["size"]} for theme in found["themes"]]}
 
 
 @dataclass(frozen=True)
@@ -308,7 +298,11 @@ def name_themes(args: NameThemesConfig, context: JobContext) -> dict[str, Any]:
     sentences, characters = amount(materials)
     report: dict[str, Any] = {state.value: sum(name.state is state for name in names) for state in NameState}
     report |= {"endpoint": endpoint.url, "model": endpoint.model, "sentences": sentences, "characters": characters}
-    _store_names(context, run, materials, names, report)
+    with context.writing() as w:
+        themes = [dict(theme) for theme in w.runs.get(run.id).found["themes"]]
+        for material, name in zip(materials, names, strict=True):
+            themes[material.number] |= _changes(themes[material.number], name)
+        w.runs.set_themes(run.id, themes, naming=report)
     return report | {"names": [_row(m, name) for m, name in zip(materials, names, strict=True)]}
 
 
@@ -326,11 +320,13 @@ class _Answers:
 
     def unique(self, names: list[GeneratedName], others: Sequence[str]) -> list[GeneratedName]:
         """Return the answers with unique names: repeated ones are requested once more, then get a key phrase."""
-        taken = [
-            *others,
-            *(m.name for m, n in zip(self._materials, names, strict=True) if n.state is not NameState.NAMED),
-        ]
-        again = _repeated(names, taken)
+        both = [*zip(self._materials, names, strict=True)]
+        taken = [*others, *(m.name for m, name in both if name.state is not NameState.NAMED)]
+        again, known = list[int](), {name.casefold() for name in taken}
+        for place, name in enumerate(names):  # the first theme with a name keeps it
+            if name.state is NameState.NAMED:
+                again += [place] if name.name.casefold() in known else []
+                known.add(name.name.casefold())
         used = [*taken, *(name.name for place, name in enumerate(names) if place not in again and name.name)]
         requests = {place: self._materials[place].messages([*used, names[place].name]) for place in again}
         for place, name in zip(again, self._asked(requests, 0.9, 1.0), strict=True):
@@ -356,34 +352,9 @@ class _Answers:
         ]
 
 
-def _repeated(names: Sequence[GeneratedName], taken: Sequence[str]) -> list[int]:
-    """Return the places of names that another theme has; the first theme with a name keeps it."""
-    used, found = {name.casefold() for name in taken}, []
-    for place, name in enumerate(names):
-        if name.state is NameState.NAMED:
-            if name.name.casefold() in used:
-                found.append(place)
-            used.add(name.name.casefold())
-    return found
-
-
 def _row(material: ThemeMaterial, name: GeneratedName) -> dict[str, Any]:
     row = {"number": material.number, "before": material.name, "name": name.name, "description": name.description}
     return row | {"state": name.state.value, "reason": name.reason}
-
-
-def _store_names(
-    context: JobContext,
-    run: RunRecord,
-    materials: Sequence[ThemeMaterial],
-    names: Sequence[GeneratedName],
-    report: dict[str, Any],
-) -> None:
-    with context.writing() as w:
-        themes = [dict(theme) for theme in w.runs.get(run.id).found["themes"]]
-        for material, name in zip(materials, names, strict=True):
-            themes[material.number] |= _changes(themes[material.number], name)
-        w.runs.set_themes(run.id, themes, naming=report)
 
 
 def _changes(theme: Mapping[str, Any], name: GeneratedName) -> dict[str, Any]:

@@ -19,8 +19,8 @@ import numpy as np
 from themescope.core.config import config_from_dict, digest_of, option
 from themescope.core.errors import ConfigError, DataError, DuplicateNameError, UnknownNameError
 from themescope.core.labelling.learning import LabelContradiction, Placed, contradictions, labelled_triplets
-from themescope.core.records.stored import CorpusRecord, Json, LabellingRecord
-from themescope.core.types import Ids, Split, TripletRows, split_of_title
+from themescope.core.records.stored import Json, LabellingRecord
+from themescope.core.types import Split, TripletRows, split_of_title
 from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
 from themescope.jobs.common.articles import StoredArticles, file_digest, ready_corpus, splits_of, titles_of, work_digest
@@ -66,14 +66,24 @@ def build_triplets(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
     config = rules.to_dict() | {"splits": [s.value for s in splits]}
     if args.without:
         config |= {"without": sorted(args.without)}
-    existing = _existing(context, corpus, args, config)
-    if existing is not None:
-        return set_result(existing, cached=True)
+    revision = KINDS.get("build-triplets").revision
+    with store.reading() as r:
+        known = r.triplets.list(corpus.id)
+    for found in known:
+        stored = TripletRules.current_names(found.config)
+        if (found.kind, found.seed, stored, found.revision) == (args.kind, args.seed, config, revision):
+            return set_result(found, cached=True)
+    clear_leftover(context, args.name)
     articles = StoredArticles(store, corpus, splits, without=titles_of(store, args.without))
     sampled = sample_triplets(articles, args.kind, rules, args.seed, context.part(0.0, 0.8, "Sampling"))
     if len(sampled) == 0:
-        raise DataError(_no_triplets(corpus, sampled.counts))
-    about = args.kind, config, args.seed, sampled.digest(), KINDS.get("build-triplets").revision
+        numbers = sampled.counts["articles"]
+        raise DataError(
+            f"No triplets can be sampled from {corpus.name!r}: {numbers['qualifying']} of {numbers['seen']} articles "
+            "have enough sections. Triplets need articles with several sections of several paragraphs; "
+            "lower min_sections or min_tokens, or import longer articles."
+        )
+    about = args.kind, config, args.seed, sampled.digest(), revision
     made = store_triplets(context, corpus.id, args.name, about, sampled.rows, sampled.counts)
     return set_result(made, cached=False)
 
@@ -144,30 +154,22 @@ def store_triplets(
     """
     with context.writing() as w:
         record = w.triplets.create(corpus_id, name, *about)
+    done, total = 0, sum(len(part.pivots) for part in rows.values())
     try:
-        _add(context, record.id, rows)
+        for split, part in rows.items():
+            for start in range(0, len(part.pivots), BATCH_ROWS):
+                batch = slice(start, start + BATCH_ROWS)
+                piece = TripletRows(*(getattr(part, field)[batch] for field in TripletRows.__slots__))
+                with context.writing() as w:
+                    w.triplets.add(record.id, split, piece)
+                done += len(piece.pivots)
+                context.progress(0.8 + 0.2 * done / total, 1.0, f"{done:,} of {total:,} triplets stored")
     except Exception:
         with context.writing() as w:
             w.triplets.delete(record.id)
         raise
     with context.writing() as w:
         return w.triplets.finish(record.id, counts)
-
-
-def _existing(
-    context: JobContext, corpus: CorpusRecord, args: TripletsConfig, config: dict[str, Any]
-) -> TripletSetRecord | None:
-    """Return the same set if it exists; remove leftovers of a killed attempt."""
-    from themescope.core.triplets.rules import TripletRules
-
-    wanted = args.kind, args.seed, config, KINDS.get("build-triplets").revision
-    with context.store.reading() as r:
-        for found in r.triplets.list(corpus.id):
-            stored = TripletRules.current_names(found.config)
-            if (found.kind, found.seed, stored, found.revision) == wanted:
-                return found
-    clear_leftover(context, args.name)
-    return None
 
 
 def existing_set(context: JobContext, corpus_id: int, name: str, digest: str) -> TripletSetRecord | None:
@@ -190,27 +192,6 @@ def clear_leftover(context: JobContext, name: str) -> None:
         raise DuplicateNameError("triplet set", name)
     with context.writing() as w:
         w.triplets.delete(taken.id)
-
-
-def _add(context: JobContext, set_id: int, rows: dict[Split, TripletRows]) -> None:
-    total = sum(len(part.pivots) for part in rows.values())
-    done = 0
-    for split, part in rows.items():
-        for start in range(0, len(part.pivots), BATCH_ROWS):
-            piece = TripletRows(*(getattr(part, name)[start : start + BATCH_ROWS] for name in TripletRows.__slots__))
-            with context.writing() as w:
-                w.triplets.add(set_id, split, piece)
-            done += len(piece.pivots)
-            context.progress(0.8 + 0.2 * done / total, 1.0, f"{done:,} of {total:,} triplets stored")
-
-
-def _no_triplets(corpus: CorpusRecord, counts: dict[str, Any]) -> str:
-    articles = counts["articles"]
-    return (
-        f"No triplets can be sampled from {corpus.name!r}: {articles['qualifying']} of {articles['seen']} articles "
-        "have enough sections. Triplets need articles with several sections of several paragraphs; "
-        "lower min_sections or min_tokens, or import longer articles."
-    )
 
 
 def set_result(record: TripletSetRecord, cached: bool) -> dict[str, Any]:
@@ -250,16 +231,6 @@ class CleanTripletsConfig(JobConfig):
         return f"Leave {' and '.join(self.leave_out)} triplets out of “{self.triplets}” as “{self.name}”"
 
 
-@dataclass(frozen=True)
-class _Cleaned:
-    """Remaining triplets of a set."""
-
-    rows: dict[Split, TripletRows]
-    removed: dict[str, int]
-    """Split → number of removed triplets."""
-    digest: str
-
-
 def clean_triplets(args: CleanTripletsConfig, context: JobContext) -> dict[str, Any]:
     """Store the remaining triplets, unless the same set exists."""
     with context.store.reading() as r:
@@ -268,60 +239,35 @@ def clean_triplets(args: CleanTripletsConfig, context: JobContext) -> dict[str, 
             raise DataError(f"Triplet set {args.triplets!r} is still being sampled. Wait for its job to end.")
         reviews = r.reviews.list(source.id, args.people or None)
     out = np.array(sorted({x.triplet_id for x in reviews if x.verdict in args.leave_out}), dtype=np.int64)
-    cleaned = _without(context, source, out, splits_of(args.splits))
-    if not sum(cleaned.removed.values()):
-        raise DataError(_nothing_to_remove(args))
-    existing = existing_set(context, source.corpus_id, args.name, cleaned.digest)
-    if existing is not None:
-        return _cleaned_result(existing, cleaned, cached=True)
-    config = {**source.config, ORIGIN: _origin(args, source, cleaned)}
-    about = source.kind, config, source.seed, cleaned.digest, KINDS.get("clean-triplets").revision
-    triplets = {split.value: len(rows.ids) for split, rows in cleaned.rows.items()}
-    total = sum(triplets.values())
-    dropped = {**source.counts.get("triplets", {}).get("dropped", {}), "reviewed": sum(cleaned.removed.values())}
-    counts = {
-        **source.counts,
-        "triplets": {**source.counts.get("triplets", {}), **triplets, "total": total, "dropped": dropped},
-    }
-    counts["removed_after_review"] = cleaned.removed
-    made = store_triplets(context, source.corpus_id, args.name, about, cleaned.rows, counts)
-    return _cleaned_result(made, cleaned, cached=False)
-
-
-def _without(context: JobContext, source: TripletSetRecord, out: Ids, splits: tuple[Split, ...]) -> _Cleaned:
-    """Return the remaining rows; the digest covers the source and the removed rows."""
-    rows, removed, places = {}, {}, {}
+    rows, removed, places = dict[Split, TripletRows](), dict[str, int](), {}
     for done, split in enumerate(Split):
         context.progress(0.1 * done, 1.0, f"Reading the {split.value} triplets")
         with context.store.reading() as r:
             found = r.triplets.rows(source.id, split)
-        gone = np.isin(found.ids, out) if split in splits else np.zeros(len(found.ids), bool)
+        gone = np.isin(found.ids, out) & (split in splits_of(args.splits))
         rows[split] = TripletRows(*(getattr(found, name)[~gone] for name in TripletRows.__slots__))
         removed[split.value], places[split.value] = int(gone.sum()), np.flatnonzero(gone).tolist()
-    return _Cleaned(rows, removed, digest_of({"from": source.digest, "without": places}))
-
-
-def _origin(args: CleanTripletsConfig, source: TripletSetRecord, cleaned: _Cleaned) -> dict[str, Any]:
-    return {
-        "from": source.name,
-        "from_digest": source.digest,
-        "left_out": list(args.leave_out),
-        "people": list(args.people),
-        "splits": list(args.splits),
-        "removed": cleaned.removed,
-    }
-
-
-def _nothing_to_remove(args: CleanTripletsConfig) -> str:
-    whom = " or ".join(person or "the person without a name" for person in args.people) or "anybody"
-    return (
-        f"No triplet would be removed: none of the split {' or '.join(args.splits)} was marked as "
-        f"{' or '.join(args.leave_out)} by {whom}. Review triplets, or choose other splits, verdicts or people."
-    )
-
-
-def _cleaned_result(made: TripletSetRecord, cleaned: _Cleaned, *, cached: bool) -> dict[str, Any]:
-    return {**set_result(made, cached=cached), "removed": cleaned.removed}
+    if not sum(removed.values()):
+        whom = " or ".join(person or "the person without a name" for person in args.people) or "anybody"
+        raise DataError(
+            f"No triplet would be removed: none of the split {' or '.join(args.splits)} was marked as "
+            f"{' or '.join(args.leave_out)} by {whom}. Review triplets, or choose other splits, verdicts or people."
+        )
+    digest = digest_of({"from": source.digest, "without": places})
+    existing = existing_set(context, source.corpus_id, args.name, digest)
+    if existing is not None:
+        return set_result(existing, cached=True) | {"removed": removed}
+    origin = {"from": source.name, "from_digest": source.digest, "left_out": list(args.leave_out)}
+    origin |= {"people": list(args.people), "splits": list(args.splits), "removed": removed}
+    card = KINDS.get("clean-triplets")
+    about = source.kind, {**source.config, ORIGIN: origin}, source.seed, digest, card.revision
+    before = source.counts.get("triplets", {})
+    triplets = {split.value: len(part.ids) for split, part in rows.items()}
+    triplets |= {"total": sum(triplets.values())}
+    dropped = {**before.get("dropped", {}), "reviewed": sum(removed.values())}
+    counts = {**source.counts, "triplets": {**before, **triplets, "dropped": dropped}, "removed_after_review": removed}
+    made = store_triplets(context, source.corpus_id, args.name, about, rows, counts)
+    return set_result(made, cached=False) | {"removed": removed}
 
 
 _KIND = "sentences"
@@ -393,7 +339,8 @@ def learn_labels(args: LearnConfig, context: JobContext) -> dict[str, Any]:
         "placed": sum(len(p.ids) for p in found.placed),
         "contradictions": len(found.contradictions),
     }
-    steps = {record.name: _last_step(context.store, record.id) for record in found.records}
+    with context.store.reading() as r:
+        steps = {record.name: r.labellings.newest_step(record.id) for record in found.records}
     config = {"from": "labels", "labellings": steps, "per_sentence": args.per_sentence}
     card, pivots = KINDS.get("learn-labels"), [part.pivots.tolist() for part in rows.values()]
     digest = work_digest(card, config=config, seed=args.seed, pivots=pivots)
@@ -420,11 +367,4 @@ def _rows(store: Store, found: TrainingLabels, args: LearnConfig) -> dict[Split,
 
 def joined(parts: list[TripletRows]) -> TripletRows:
     """Concatenate blocks of triplets."""
-    import numpy as np
-
     return TripletRows(*(np.concatenate([getattr(p, name) for p in parts]) for name in TripletRows.__slots__))
-
-
-def _last_step(store: Store, labelling_id: int) -> int:
-    with store.reading() as r:
-        return r.labellings.snapshot(labelling_id).step
