@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from themescope.core.errors import ArtifactError, DataError, ReadError, StoreError
 from themescope.core.paths import working_folder
@@ -155,7 +155,7 @@ def write_backup(store: Store, out: Path, progress: Progress = lambda share: Non
     with working_folder(out.parent, f"{PARTIAL}backup-") as folder, whole(out) as partial:
         about, database, models = _copy_database(store, folder)
         with ArchiveWriter(partial, BACKUP) as archive:
-            about = _write(_Sink(archive, lambda share: progress(0.8 * share)), store, about, database, models)
+            about = _write(archive, store, about, database, models, lambda share: progress(0.8 * share))
             archive.close(about.to_json())
         check_backup(partial, lambda share: progress(0.8 + 0.2 * share))
     return Backup(out, about, out.stat().st_size)
@@ -178,14 +178,25 @@ def check_backup(path: Path, progress: Progress = lambda share: None) -> About:
 
 def _copy_database(store: Store, folder: Path) -> tuple[About, Path, Mapping[str, str]]:
     """Return the description of a backup, a copy of the database in a folder, and artifact → a model that uses it."""
-    _keep_files(store)
+    # Files in use become recent, so that no worker removes them before they are copied, even if models are deleted. One
+    # that is named later, before the snapshot, is recent already: whatever stores a file makes it so.
+    with open_snapshot(store) as snapshot:
+        kept, kept_vectors = [*snapshot.artifacts()], [*snapshot.vector_files()]
+    store.artifacts.keep(kept)
+    store.vector_files.keep(kept_vectors)
     database = folder / DATABASES[engine_of(store.settings)]
     with open_snapshot(store) as snapshot:
         artifacts, vectors = snapshot.artifacts(), snapshot.vector_files()
         elsewhere = store.vector_files.folder.path_here is None
         # The copy of the database and the one in the archive, which may not shrink.
         needed = 2 * snapshot.size() + _bytes_of_artifacts(store, artifacts)
-        _check_space(folder, needed + (0 if elsewhere else sum(vectors.values())))
+        needed += 0 if elsewhere else sum(vectors.values())
+        free = shutil.disk_usage(folder).free
+        if free < needed + _RESERVE:
+            raise DataError(
+                f"The disk with {str(folder.parent)!r} has {size_text(free)} free, and the backup may need "
+                f"{size_text(needed)} while it is written. Free space, or choose another disk."
+            )
         about = About(
             made=datetime.now(UTC).isoformat(timespec="milliseconds"),
             themescope=code_version(),
@@ -205,79 +216,40 @@ def _bytes_of_artifacts(store: Store, digests: Iterable[str]) -> int:
     return sum(file.stat().st_size for folder in folders for file in folder.rglob("*"))
 
 
-def _keep_files(store: Store) -> None:
-    """Make files in use recent, so that no worker removes them before they are copied, even if models are deleted.
-
-    A file that is named later, before the snapshot, is recent already: whatever stores a file makes it so.
-    """
-    with open_snapshot(store) as snapshot:
-        artifacts, vectors = [*snapshot.artifacts()], [*snapshot.vector_files()]
-    store.artifacts.keep(artifacts)
-    store.vector_files.keep(vectors)
-
-
-def _check_space(folder: Path, needed: int) -> None:
-    """Raise ``DataError`` if the disk is too small for the copy of the database and the archive."""
-    free = shutil.disk_usage(folder).free
-    if free < needed + _RESERVE:
-        raise DataError(
-            f"The disk with {str(folder.parent)!r} has {size_text(free)} free, and the backup may need "
-            f"{size_text(needed)} while it is written. Free space, or choose another disk."
-        )
-
-
-@dataclass
-class _Sink:
-    """Archive that is written, with a report of the bytes."""
-
-    archive: ArchiveWriter
-    progress: Progress
-    total: int = 1
-    done: int = 0
-
-    def copy(self, name: str, stream: IO[bytes], *, compressed: bool) -> None:
-        """Write a part; the report may raise an error to stop it."""
-        with self.archive.part(name, compressed=compressed) as write:
-            while piece := stream.read(_PIECE):
-                write(piece)
-                self.done += len(piece)
-                self.progress(min(self.done / self.total, 1.0))
-
-
-def _write(sink: _Sink, store: Store, about: About, database: Path, models: Mapping[str, str]) -> About:
+def _write(
+    archive: ArchiveWriter, store: Store, about: About, database: Path, models: Mapping[str, str], progress: Progress
+) -> About:
     """Write all parts; return the description with the problems that were found."""
     problems: dict[str, str] = {}
     vectors = {} if about.vectors_elsewhere else about.vectors
     sizes = (database.stat().st_size, _bytes_of_artifacts(store, about.artifacts), sum(vectors.values()))
-    sink.total = max(sum(sizes), 1)
-    with database.open("rb") as stream:
-        sink.copy(database.name, stream, compressed=about.engine == SQLITE)
+    done, total = 0, max(sum(sizes), 1)
+
+    def copy(name: str, file: Path, compressed: bool) -> None:
+        nonlocal done
+        with file.open("rb") as stream, archive.part(name, compressed=compressed) as write:
+            while piece := stream.read(_PIECE):
+                write(piece)
+                done += len(piece)
+                progress(min(done / total, 1.0))  # may raise an error to stop it
+
+    copy(database.name, database, about.engine == SQLITE)
     for name in (*about.artifacts, *vectors):
         try:
             if name in vectors:
-                _write_vectors(sink, store, name)
+                digest, dot, suffix = name.partition(".")
+                store.vector_files.check(digest, dot + suffix)
+                copy(VECTORS + name, store.vector_files.folder.local(name), False)
             else:
-                _write_artifact(sink, store, name)
+                store.artifacts.check(name)
+                folder = store.artifacts.path(name)
+                for file in files_below(folder):
+                    part = f"{ARTIFACTS}{name}/{file.relative_to(folder).as_posix()}"
+                    copy(part, file, file.suffix not in _INCOMPRESSIBLE)
         except ArtifactError as error:
             model = models.get(name)
             problems[name] = f"{error} (model {model!r})" if model else str(error)
     return replace(about, problems=problems)
-
-
-def _write_artifact(sink: _Sink, store: Store, digest: str) -> None:
-    store.artifacts.check(digest)
-    folder = store.artifacts.path(digest)
-    for file in files_below(folder):
-        with file.open("rb") as stream:
-            part = f"{ARTIFACTS}{digest}/{file.relative_to(folder).as_posix()}"
-            sink.copy(part, stream, compressed=file.suffix not in _INCOMPRESSIBLE)
-
-
-def _write_vectors(sink: _Sink, store: Store, name: str) -> None:
-    digest, dot, suffix = name.partition(".")
-    store.vector_files.check(digest, dot + suffix)
-    with store.vector_files.folder.local(name).open("rb") as stream:
-        sink.copy(VECTORS + name, stream, compressed=False)
 
 
 # Restore a backup into an empty data folder and an empty database
@@ -306,15 +278,24 @@ def restore_backup(settings: Settings, path: Path, progress: Progress = lambda s
                 "Free space, or set THEMESCOPE_HOME to another disk."
             )
         check_backup(path, lambda share: progress(0.4 * share))
-        store = Store(settings)
-        try:
-            with _marked(settings), _removed_on_error(store, about):
+        # The data folder is marked, so that after the process was killed the next restore may remove what this wrote.
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mark = settings.home / _MARK
+        mark.write_text(str(os.getpid()), encoding="ascii")
+        with closing(Store(settings)) as store:
+            try:
                 _restore_files(store, archive, about, lambda share: progress(0.4 + 0.4 * share))
                 _restore_database(settings, archive, about)
+            except BaseException:  # the target was empty before
+                for digest in about.artifacts:
+                    store.artifacts.delete(digest)
+                for name in about.intact_vectors():
+                    store.vector_files.folder.remove(name)
+                raise
+            finally:
+                mark.unlink(missing_ok=True)
             progress(0.9)
             _compare(store, about)
-        finally:
-            store.close()
     return about
 
 
@@ -346,18 +327,6 @@ def _entries(settings: Settings) -> list[str]:
     return sorted({*os.listdir(settings.home)} - _ALLOWED - {_MARK}) if settings.home.is_dir() else []
 
 
-@contextmanager
-def _marked(settings: Settings) -> Iterator[None]:
-    """Mark the data folder, so that after the process was killed the next restore may remove what this one wrote."""
-    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mark = settings.home / _MARK
-    mark.write_text(str(os.getpid()), encoding="ascii")
-    try:
-        yield
-    finally:
-        mark.unlink(missing_ok=True)
-
-
 def _remove_remains(settings: Settings) -> None:
     """Empty a data folder in which a restore was killed; it was empty when that began."""
     try:
@@ -378,19 +347,6 @@ def _remove_remains(settings: Settings) -> None:
             path.unlink(missing_ok=True)
 
 
-@contextmanager
-def _removed_on_error(store: Store, about: About) -> Iterator[None]:
-    """Remove what was restored if the block fails: the target was empty before."""
-    try:
-        yield
-    except BaseException:
-        for digest in about.artifacts:
-            store.artifacts.delete(digest)
-        for name in about.intact_vectors():
-            store.vector_files.folder.remove(name)
-        raise
-
-
 def _restore_files(store: Store, archive: ArchiveReader, about: About, progress: Progress) -> None:
     artifacts, vectors = about.intact_artifacts(), about.intact_vectors()
     total = len(artifacts) + len(vectors) or 1
@@ -399,7 +355,11 @@ def _restore_files(store: Store, archive: ArchiveReader, about: About, progress:
         _restore_artifact(store.artifacts, archive, digest)
     for done, name in enumerate(vectors, len(artifacts)):
         progress(done / total)
-        _restore_vectors(store, archive, name)
+        with working_folder(store.settings.home) as folder:
+            archive.copy(VECTORS + name, folder / name)
+            store.vector_files.folder.write_file(name, folder / name)
+        content, dot, suffix = name.partition(".")
+        store.vector_files.check(content, dot + suffix)
 
 
 def _restore_artifact(artifacts: Artifacts, archive: ArchiveReader, digest: str) -> None:
@@ -414,14 +374,6 @@ def _restore_artifact(artifacts: Artifacts, archive: ArchiveReader, digest: str)
     if (found := artifacts.put(write)) != digest:
         artifacts.delete(found)
         raise archive.damaged("the content of an artifact does not match its name.", position=digest)
-
-
-def _restore_vectors(store: Store, archive: ArchiveReader, name: str) -> None:
-    digest, dot, suffix = name.partition(".")
-    with working_folder(store.settings.home) as folder:
-        archive.copy(VECTORS + name, folder / name)
-        store.vector_files.folder.write_file(name, folder / name)
-    store.vector_files.check(digest, dot + suffix)
 
 
 def _restore_database(settings: Settings, archive: ArchiveReader, about: About) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -190,20 +190,19 @@ class _Shards:
             return
         schema = self.fields.schema
         own = [list(values) for values in zip(*self.rows, strict=True)]
-        further = _column_values(store, list(self.fields.columns.values()), np.array(self.ids, np.int64))
-        arrays = [pa.array(values, kind.type) for values, kind in zip([*own, *further], schema, strict=True)]
+        ids = np.array(self.ids, np.int64)
+        with store.reading() as r:
+            own += [_values(r, column, ids) for column in self.fields.columns.values()]
+        arrays = [pa.array(values, kind.type) for values, kind in zip(own, schema, strict=True)]
         if self._writer is None or self._written >= SHARD_ROWS * len(self._files):
-            self._begin()
+            if self._writer is not None:
+                self._writer.close()
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._files.append(self.folder / f"{self.split}-{len(self._files):05d}.parquet")
+            self._writer = pq.ParquetWriter(self._files[-1], schema)
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
         self._written += len(self.rows)
         self.rows, self.ids = [], []
-
-    def _begin(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._files.append(self.folder / f"{self.split}-{len(self._files):05d}.parquet")
-        self._writer = pq.ParquetWriter(self._files[-1], self.fields.schema)
 
     def close(self) -> CardPart:
         """Name the files, and return how many rows and bytes they have."""
@@ -213,14 +212,8 @@ class _Shards:
         return CardPart(self.split, self._written, sum(file.stat().st_size for file in named))
 
 
-def _column_values(store: Store, columns: Sequence[ColumnRecord], ids: Ids) -> Iterator[list[Any]]:
-    """Yield the values of each column for articles or sentences, None for missing ones."""
-    if columns:
-        with store.reading() as r:
-            yield from (_values(r, column, ids) for column in columns)
-
-
 def _values(r: Unit, column: ColumnRecord, ids: Ids) -> list[Any]:
+    """Return the values of a column for articles or sentences, None for missing ones."""
     values = plain_values(ColumnType(column.type), r.columns.values(column, ids), column.categories)
     if column.type == ColumnType.DATE:
         return [time.replace(tzinfo=None) if isinstance(time, datetime) else None for time in values]

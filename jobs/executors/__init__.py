@@ -120,7 +120,11 @@ class Failure:
         """Return the failure of a shard that raised ``error``."""
         defect = not isinstance(error, ThemescopeError)
         text = f"{type(error).__name__}: {error}" if defect else str(error)
-        return cls(_error_as_data(error), text, traceback.format_exc(), defect)
+        data = b""
+        with suppress(Exception):  # it is not the same afterwards, as with many arguments of their own
+            restored = data_of(sent := as_data(error))
+            data = sent if type(restored) is type(error) and str(restored) == str(error) else b""
+        return cls(data, text, traceback.format_exc(), defect)
 
     def exception(self) -> Exception:
         """Return the exception, or one with the same message."""
@@ -226,15 +230,6 @@ def _sparse_of(data: Any, indices: Any, starts: Any, shape: Any) -> Any:
 _ARRAYS: dict[Any, Any] = dict.fromkeys([np.ndarray, *np.sctypeDict.values()], _array_as_data)
 
 
-def _error_as_data(error: Exception) -> bytes:
-    """Return the exception; nothing if it is not the same afterwards, as with many arguments of their own."""
-    try:
-        restored = data_of(data := as_data(error))
-    except Exception:
-        return b""
-    return data if type(restored) is type(error) and str(restored) == str(error) else b""
-
-
 class Pool(Protocol):
     """Workers that compute :func:`call`."""
 
@@ -296,11 +291,6 @@ class ShardExecutor(ABC):
             if len(first) < 2 or self.workers() == 1:  # starting processes would take longer
                 yield from _here(fn, shards, progress, records)
                 return
-        yield from self._map(fn, shards, progress, records)
-
-    def _map(
-        self, fn: Callable[[Any], Any], shards: Iterable[Shard], progress: _Progress, records: Records | None
-    ) -> Iterator[Any]:
         gpus = bool(getattr(fn, "uses_gpu", False))
         if gpus not in self._pools:
             self._pools[gpus] = self.open_pool(gpus)
@@ -367,16 +357,12 @@ def _here(
             try:
                 result = fn(shard.data)
             except Exception as error:
-                error.add_note(_place(shard))
+                error.add_note(f"This happened in {shard.name}.")
                 raise
             if records is not None:
                 records[shard.name] = result
         progress.add(shard)
         yield result
-
-
-def _place(shard: Shard) -> str:
-    return f"This happened in {shard.name}."
 
 
 @dataclass
@@ -406,7 +392,11 @@ class _Mapping:
                 if entry is not None:
                     self._start(*entry)
             if self.running:
-                self._collect()
+                finished = list(self.pool.finished(list(self.running), POLL_S))
+                for handle in finished:
+                    self._take(handle, self.running.pop(handle))
+                if not finished:
+                    self.progress.send()
             while following in self.ready:
                 yield self.ready.pop(following)
                 following += 1
@@ -443,38 +433,28 @@ class _Mapping:
     def _suspect(self, position: int) -> bool:
         return self.deaths.get(position, 0) >= MAX_DEATHS - 1
 
-    def _collect(self) -> None:
-        finished = list(self.pool.finished(list(self.running), POLL_S))
-        for handle in finished:
-            self._take(handle, self.running.pop(handle))
-        if not finished:
-            self.progress.send()
-
     def _take(self, handle: Any, position: int) -> None:
         shard = self.open[position]
         try:
             result = self.pool.result(handle)
         except WorkerDied as error:
-            self._note_death(position, shard, error)
+            self.deaths[position] = self.deaths.get(position, 0) + 1
+            if self.deaths[position] >= MAX_DEATHS:
+                raise ExecutorError(
+                    f"The worker died {MAX_DEATHS} times while it computed {shard.name}, probably because its machine "
+                    f"ran out of memory. Free memory or use less data, then retry the job. ({error})"
+                ) from error
+            self.lost.append(position)
             return
         if isinstance(result, Failure):
             failure = result.exception()
-            failure.add_note(_place(shard))
+            failure.add_note(f"This happened in {shard.name}.")
             raise failure
         if self.records is not None:
             self.records[shard.name] = result
         del self.open[position]
         self.ready[position] = result
         self.progress.add(shard)
-
-    def _note_death(self, position: int, shard: Shard, error: WorkerDied) -> None:
-        self.deaths[position] = self.deaths.get(position, 0) + 1
-        if self.deaths[position] >= MAX_DEATHS:
-            raise ExecutorError(
-                f"The worker died {MAX_DEATHS} times while it computed {shard.name}, probably because its machine ran "
-                f"out of memory. Free memory or use less data, then retry the job. ({error})"
-            )
-        self.lost.append(position)
 
 
 Arrays = Sequence[npt.NDArray[Any]]

@@ -139,15 +139,11 @@ class _Actors:
             if self._busy[actor] >= AHEAD:
                 return
             task = self._waiting.popleft()
-            task.actor, task.ref = actor, actor.compute.remote(self._stored(task.function), task.data)
+            if self._function[0] != task.function:  # a reference to it, which each node fetches once
+                self._function = task.function, self._ray.put(task.function)
+            task.actor, task.ref = actor, actor.compute.remote(self._function[1], task.data)
             self._busy[actor] += 1
             self._running[task.ref] = task
-
-    def _stored(self, function: bytes) -> Any:
-        """Return a reference to a function, which each node fetches once."""
-        if self._function[0] != function:
-            self._function = function, self._ray.put(function)
-        return self._function[1]
 
     def finished(self, handles: Collection[_Task], timeout: float) -> Collection[_Task]:
         """Return the finished shards; raises ``ExecutorError`` if no node is alive, or actors cannot start."""

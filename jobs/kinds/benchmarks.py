@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.config import Config, config_from_dict, option
 from themescope.core.errors import ConfigError, DataError
+from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.records.stored import ModelRecord, RunRecord, ScoreRecord
 from themescope.core.types import BenchmarkItem, Labels, Matrix
 from themescope.db.records import BenchmarkRecord
@@ -43,8 +45,6 @@ class ClusterConfig(JobConfig):
 
     def validate(self) -> None:
         """Check the clusterer and its settings, and that a model is given if it uses vectors."""
-        from themescope.core.clustering import REGISTRY as CLUSTERERS
-
         CLUSTERERS.configure(self.clusterer, self.settings)
         if not self.model and "no-vectors" not in CLUSTERERS.get(self.clusterer).tags:
             raise ConfigError(f"{self.clusterer!r} clusters vectors. Name a model.")
@@ -57,8 +57,6 @@ class ClusterConfig(JobConfig):
 
 def cluster(args: ClusterConfig, context: JobContext) -> dict[str, Any]:
     """Embed, cluster, score and store. A stored run with the same digest is returned."""
-    from themescope.core.clustering import REGISTRY as CLUSTERERS
-
     store = context.store
     with store.reading() as r:
         benchmark = r.benchmarks.by_name(args.benchmark)
@@ -90,9 +88,6 @@ class _Work:
     @property
     def digest(self) -> str:
         """Return the digest of this run."""
-        from themescope.core.clustering import REGISTRY as CLUSTERERS
-        from themescope.core.metrics import REGISTRY as METRICS
-
         methods = [method_of(self.model)] if self.model else []
         cards = [KINDS.get("cluster"), *methods, CLUSTERERS.get(self.clusterer), *METRICS]
         inputs = {"clusterer": self.clusterer, "config": self.config.to_dict(), "seed": self.seed}

@@ -16,7 +16,18 @@ from themescope.core.config import config_from_dict, option
 from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.records.stored import CorpusRecord, ModelRecord, RunRecord, ScoreRecord
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.core.tasks.topics import TopicItems, TopicSettings, TopicTask, joined
+from themescope.core.tasks.summaries import Summarize, document_groups, read_summary_documents, score_summaries
+from themescope.core.tasks.topics import (
+    MaxEntSettings,
+    TopicItems,
+    TopicSettings,
+    TopicTask,
+    classify,
+    cluster_topics,
+    joined,
+    scores_with_intervals,
+    tuned,
+)
 from themescope.core.triplets.rules import article_key
 from themescope.core.types import Executor, Ids, Matrix, Sentence, Shard, Split, TripletRows, TripletTexts
 from themescope.db.store import Store
@@ -39,8 +50,8 @@ from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
     from themescope.core.metrics.triplets import Context, TripletAccuracy
-    from themescope.core.tasks.summaries import Summarize, Summary, SummaryDocument
-    from themescope.core.tasks.topics import MaxEntSettings, TopicClusters, TopicScores
+    from themescope.core.tasks.summaries import Summary, SummaryDocument
+    from themescope.core.tasks.topics import TopicClusters, TopicScores
 
 KIND = "topics"
 PER_DOCUMENT = "accuracy"
@@ -85,8 +96,6 @@ class EvaluateTopicsConfig(JobConfig):
 
     def classifier_settings(self) -> MaxEntSettings:
         """Return the settings of the classifier."""
-        from themescope.core.tasks.topics import MaxEntSettings
-
         return config_from_dict(MaxEntSettings, self.classifier)
 
 
@@ -157,8 +166,6 @@ class _Measured:
 
     def records(self, seed: int) -> Iterator[ScoreRecord]:
         """Return score rows: means with intervals over documents, accuracy per document, and cluster scores."""
-        from themescope.core.tasks.topics import scores_with_intervals
-
         for name, estimate in scores_with_intervals(self.test.labels, self.scores, self.test.articles, seed).items():
             yield total(name, estimate)
         yield from article_means(PER_DOCUMENT, self.test.articles, self.scores.correct)
@@ -168,8 +175,6 @@ class _Measured:
 
 
 def _measure(args: EvaluateTopicsConfig, context: JobContext, task: TopicTask, vectors: _Vectors) -> _Measured:
-    from themescope.core.tasks.topics import classify, cluster_topics, tuned
-
     settings, train, held = args.classifier_settings(), task.train, task.validation
     x = vectors.of(train)
     if args.tune:
@@ -223,7 +228,6 @@ class EvaluateSummariesConfig(JobConfig):
 def evaluate_summaries(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     """Summarise, score and store. A stored evaluation with the same digest is returned."""
     from themescope.core.metrics.statistics import RougeSettings
-    from themescope.core.tasks.summaries import Summarize, read_summary_documents, score_summaries
 
     store, path = context.store, Path(args.documents)
     if not path.exists():
@@ -263,8 +267,6 @@ def _summarize(
     context: JobContext, model: ModelRecord | None, documents: Sequence[SummaryDocument], summarize: Summarize
 ) -> list[Summary]:
     """Return the extract of every document, computed by the workers of the job."""
-    from themescope.core.tasks.summaries import document_groups
-
     executor: Executor = context.executor
     function: Callable[[Any], list[Summary]] = partial(summarize, None)
     if model is not None:

@@ -17,6 +17,9 @@ from typing import Any
 
 from themescope.core.config import config_from_dict, option
 from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.readers.arrow_tables import files_below, is_dataset
+from themescope.core.readers.formats import detect
 from themescope.core.readers.table import SENTENCES
 from themescope.core.readers.tables import TableForm
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
@@ -42,10 +45,6 @@ class ImportSources:
     """Files, or folders of datasets, with their readers, read one after the other."""
 
     def __init__(self, args: ImportConfig) -> None:
-        from themescope.core.readers import REGISTRY as READERS
-        from themescope.core.readers.arrow_tables import is_dataset
-        from themescope.core.readers.formats import detect
-
         self._args = args
         self.account = ReadAccount()
         """What was left out or changed."""
@@ -76,8 +75,6 @@ class ImportSources:
         return sum(max(path.stat().st_size, 1) for path in self._all_files())
 
     def _all_files(self) -> list[Path]:
-        from themescope.core.readers.arrow_tables import files_below
-
         return [file for path, _ in self.files for file in files_below(path)]
 
     def stamp(self) -> str:
@@ -103,8 +100,6 @@ class ImportSources:
 
 def revisions(readers: Iterable[str]) -> dict[str, int]:
     """Return id → revision of the cards that affect the sentences of files: the import itself and the readers."""
-    from themescope.core.readers import REGISTRY as READERS
-
     cards = [KINDS.get("import-corpus"), *(READERS.get(id) for id in sorted(set(readers)) if id in READERS)]
     return {card.id: card.revision for card in cards}
 
@@ -167,8 +162,6 @@ class ImportConfig(JobConfig):
 
     def validate(self) -> None:
         """Check reader and settings before the job is queued."""
-        from themescope.core.readers import REGISTRY as READERS
-
         if any(not isinstance(f, str) for f in self.files):
             raise ConfigError(f"{self.named('files')} must be a list of paths.")
         check_types(self.types, self.named("types"))
@@ -182,12 +175,9 @@ class ImportConfig(JobConfig):
 
     def title(self) -> str:
         """Return a title with the file, or the number of files, and the corpus."""
-        what = _short(Path(self.files[0]).name) if len(self.files) == 1 else f"{len(self.files)} files"
+        what = Path(self.files[0]).name if len(self.files) == 1 else f"{len(self.files)} files"
+        what = what if len(what) <= 40 else f"{what[:28]}…{what[-11:]}"
         return f"Import {what} into “{self.corpus}”"
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 40 else f"{name[:28]}…{name[-11:]}"
 
 
 def import_corpus(args: ImportConfig, context: JobContext) -> dict[str, Any]:
@@ -235,16 +225,12 @@ def open_import(args: ImportConfig, context: JobContext, stamp: str) -> CorpusRe
         if found.ready:
             raise DuplicateNameError("corpus", args.corpus)
         with context.store.reading() as r:
-            others = [
-                job
-                for status in (JobStatus.RUNNING, JobStatus.QUEUED)
-                for job in r.jobs.list(limit=10_000, status=status)
-                if job.kind in KINDS and "fills-a-corpus" in KINDS.get(job.kind).tags
-                if job.id != context.job_id and job.args.get("corpus") in ("", args.corpus)
-            ]
-        begun = [job for job in others if job.status is JobStatus.RUNNING or job.attempt > 0]
-        if begun:
-            raise DuplicateNameError("corpus", args.corpus, f"Job {begun[0].id} is importing it.")
+            live = r.jobs.list(limit=10_000, status=(JobStatus.RUNNING, JobStatus.QUEUED))
+        for job in live:
+            begun = job.id != context.job_id and (job.status is JobStatus.RUNNING or job.attempt > 0)
+            imports = job.kind in KINDS and "fills-a-corpus" in KINDS.get(job.kind).tags
+            if begun and imports and job.args.get("corpus") in ("", args.corpus):
+                raise DuplicateNameError("corpus", args.corpus, f"Job {job.id} is importing it.")
         remove_import(context, found)
     with context.writing() as w:
         record = w.corpora.create(args.corpus, args.language)
@@ -289,17 +275,8 @@ def _articles(
     with LocalExecutor(LocalConfig(workers)) if workers else context.executor as executor:
         alone = not executor.remote and executor.workers() == 1
         others = None if alone else executor
-        found = parsed_shards(
-            sources.files,
-            args.language,
-            others,
-            progress,
-            log,
-            progress.articles,
-            args.skip_unreadable,
-            CodingUnit(args.unit),
-        )
-        with closing(found) as shards:
+        how = progress.articles, args.skip_unreadable, CodingUnit(args.unit)
+        with closing(parsed_shards(sources.files, args.language, others, progress, log, *how)) as shards:
             for parsed in shards:
                 digest.extend(parsed.digests)
                 sources.account.add(parsed.account)
@@ -365,17 +342,9 @@ class ImportListConfig(JobConfig):
 
 def import_list(args: ImportListConfig, context: JobContext) -> dict[str, Any]:
     """Import the list; return the result of the import, with the number of groups."""
-    result = import_corpus(
-        ImportConfig(
-            files=(args.file,),
-            corpus=args.corpus,
-            language=args.language,
-            reader=READER,
-            settings={**list_settings(args.corpus, args.column, args.group), **args.form},
-            types=args.types,
-        ),
-        context,
-    )
+    settings = {**list_settings(args.corpus, args.column, args.group), **args.form}
+    whole = ImportConfig((args.file,), args.corpus, args.language, reader=READER, settings=settings, types=args.types)
+    result = import_corpus(whole, context)
     return result | {"groups": result["sections"] if args.group else 0}
 
 

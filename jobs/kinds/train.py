@@ -11,9 +11,11 @@ from typing import Any
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ArtifactError, ConfigError, DataError, ReadError
+from themescope.core.models import REGISTRY as METHODS
 from themescope.core.paths import working_folder
 from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.registry import Card
+from themescope.core.text.word_vectors import REGISTRY as WORD_TABLES
 from themescope.core.types import Corpus, Model, Split
 from themescope.db.records import TripletSetRecord
 from themescope.db.store import Store
@@ -66,8 +68,6 @@ class TrainConfig(JobConfig):
 
     def validate(self) -> None:
         """Check the method, its settings and its data."""
-        from themescope.core.models import REGISTRY as METHODS
-
         METHODS.configure(self.method, self.settings)
         if len(self.files) not in (0, 2) or (self.files and self.triplets):
             raise ConfigError("Choose a triplet set, or two CSV files: training triplets and validation triplets.")
@@ -82,8 +82,6 @@ class TrainConfig(JobConfig):
 
     def file_names(self) -> list[str]:
         """Return the files of triplets, and those that the settings of the method name."""
-        from themescope.core.models import REGISTRY as METHODS
-
         return super().file_names() + METHODS.configure(self.method, self.settings).file_names()
 
     def title(self) -> str:
@@ -110,7 +108,9 @@ class _Data:
 
     def digest(self, card: Card) -> list[str]:
         """Return the digest of all inputs that affect the result."""
-        return [*self._models(card), *self._source(card)]
+        used = self.models if card.tags & _READS_MODELS else ()
+        models = ["models", *(model.digest for model in used)] if used else []
+        return [*models, *self._source(card)]
 
     @property
     def splits(self) -> list[tuple[Split, TripletSetRecord]]:
@@ -118,10 +118,6 @@ class _Data:
         if self.triplets is None:
             return []
         return [(Split.TRAIN, self.triplets), (Split.VALIDATION, self.validation or self.triplets)]
-
-    def _models(self, card: Card) -> list[str]:
-        used = self.models if card.tags & _READS_MODELS else ()
-        return ["models", *(model.digest for model in used)] if used else []
 
     def _source(self, card: Card) -> list[str]:
         if "needs-triplets" in card.tags and self.files:
@@ -139,7 +135,6 @@ class _Data:
 
 def train(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     """Fit the method and store artifact and model. A stored model with the same digest is returned."""
-    from themescope.core.models import REGISTRY as METHODS
     from themescope.core.models.artifact import title_digests
     from themescope.core.models.base import require_learned
 
@@ -175,8 +170,6 @@ def train(args: TrainConfig, context: JobContext) -> dict[str, Any]:
 
 
 def _plan(store: Store, args: TrainConfig) -> tuple[Card, Config, _Data, str]:
-    from themescope.core.models import REGISTRY as METHODS
-
     card, config = METHODS.get(args.method), METHODS.configure(args.method, args.settings)
     everything = args.everything or "transductive" in card.tags
     with store.reading() as r:
@@ -196,21 +189,11 @@ def _plan(store: Store, args: TrainConfig) -> tuple[Card, Config, _Data, str]:
         validation = None
     without = tuple(ready_corpus(store, name) for name in args.without)
     data = _Data(corpus, triplets, tuple(map(Path, args.files)), models, everything, validation, without)
-    cards = KINDS.get("train"), card, *map(method_of, data.models), *_word_tables(config)
-    return (
-        card,
-        config,
-        data,
-        work_digest(*cards, config=config.result_settings(), data=data.digest(card), seed=args.seed),
-    )
-
-
-def _word_tables(config: Config) -> list[Card]:
-    """Return the cards of the word vector tables that a config names."""
-    from themescope.core.text.word_vectors import REGISTRY as TABLES
-
     lists = (value if isinstance(value, list) else [value] for value in config.to_dict().values())
-    return [TABLES.get(value) for values in lists for value in values if isinstance(value, str) and value in TABLES]
+    named = [value for values in lists for value in values if isinstance(value, str) and value in WORD_TABLES]
+    cards = KINDS.get("train"), card, *map(method_of, data.models), *map(WORD_TABLES.get, named)
+    digest = work_digest(*cards, config=config.result_settings(), data=data.digest(card), seed=args.seed)
+    return card, config, data, digest
 
 
 def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
@@ -269,7 +252,6 @@ class _Made:
 
 
 def _keep(context: JobContext, fitted: Model, made: _Made) -> ModelRecord:
-    from themescope.core.models import REGISTRY as METHODS
     from themescope.core.models.artifact import save_model
 
     def write(folder: Path) -> None:
@@ -292,13 +274,8 @@ def _keep(context: JobContext, fitted: Model, made: _Made) -> ModelRecord:
 
 
 def _result(record: ModelRecord, cached: bool) -> dict[str, Any]:
-    return {
-        "model": record.name,
-        "model_id": record.id,
-        "digest": record.digest,
-        "cached": cached,
-        "metrics": dict(record.metrics),
-    }
+    about = {"model": record.name, "model_id": record.id, "digest": record.digest, "cached": cached}
+    return about | {"metrics": dict(record.metrics)}
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from themescope.core.config import config_from_dict, digest_of, option
 from themescope.core.errors import ConfigError, DataError, DuplicateNameError, UnknownNameError
 from themescope.core.labelling.learning import LabelContradiction, Placed, contradictions, labelled_triplets
 from themescope.core.records.stored import Json, LabellingRecord
+from themescope.core.triplets.rules import TripletRules, fold
 from themescope.core.types import Split, TripletRows, split_of_title
 from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
@@ -50,15 +51,12 @@ class TripletsConfig(JobConfig):
 
     def validate(self) -> None:
         """Check rules and splits before the job is queued."""
-        from themescope.core.triplets.rules import TripletRules
-
         config_from_dict(TripletRules, self.rules)
         splits_of(self.splits)
 
 
 def build_triplets(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
     """Sample and store the triplets, unless the same set exists."""
-    from themescope.core.triplets.rules import TripletRules
     from themescope.core.triplets.sample import sample_triplets
 
     store, corpus = context.store, ready_corpus(context.store, args.corpus)
@@ -107,7 +105,6 @@ def import_triplets(args: ImportTripletsConfig, context: JobContext) -> dict[str
 
     Triplets of a group, by default those that share sentences, are one article, which is in one split.
     """
-    from themescope.core.triplets.rules import fold
     from themescope.core.triplets.sample import divided, grouped, read_triplets
 
     texts = grouped(read_triplets(Path(args.file)))

@@ -113,13 +113,17 @@ def _cells(paper: Paper) -> str:
 def _section(table: str, profile: str, content: Json) -> Iterator[str]:
     yield from (f"## {heading(table, content['title'])}", "", f"*{content['source']}.* {content['about']}", "")
     yield from (run_facts(profile, content), "")
-    yield from _rows(content)
+    columns = content["columns"]
+    yield _line("Row", *(column["title"] for column in columns))
+    yield _line("---", *("---" for _ in columns))
+    for row in content["rows"]:
+        yield _line(row["title"], *(cell(content, row, column) for column in columns))
     yield from ("", "Data and deviations:", "")
     yield from (_note(row) for row in content["rows"])
     yield from _settings(content)
     yield ""
     if content["claims"]:
-        titles = {column["metric"]: column["title"] for column in content["columns"]}
+        titles = {column["metric"]: column["title"] for column in columns}
         yield (
             "Paired tests on the same articles (difference of the means over seeds with its 95 % bootstrap interval; p "
             "of Wilcoxon's signed-rank test, corrected by Holm over the table):"
@@ -179,29 +183,21 @@ def _value(value: Any) -> str:
     )
 
 
-def _rows(content: Json) -> Iterator[str]:
-    columns = content["columns"]
-    yield _line("Row", *(column["title"] for column in columns))
-    yield _line("---", *("---" for _ in columns))
-    for row in content["rows"]:
-        yield _line(row["title"], *(cell(content, row, column) for column in columns))
-
-
-def has_published(content: Json) -> bool:
-    """Return whether a table has any published number."""
-    return any(row["published"] for row in content["rows"])
-
-
 def cell(content: Json, row: Json, column: Json) -> str:
     """Return ``.312 [.300, .325] ± .004 · .303 · +.009``, with dashes for missing values.
 
     A table without published numbers has ours only.
     """
-    ours, compared = row["ours"].get(column["metric"]), has_published(content)
+    metric, digits = column["metric"], column["digits"]
+    ours, known = row["ours"].get(metric), row["published"].get(metric)
+    published = "–" if known is None else number(known, digits)
+    compared = any(one["published"] for one in content["rows"])
     if ours is None:
-        return _published(row, column) if compared else "not measured" if row["missing"] else "–"
-    text = value(ours, column["digits"])
-    return f"{text} · {_compared(row, column)}" if compared else text
+        return f"not measured · {published}" if compared else "not measured" if row["missing"] else "–"
+    text = value(ours, digits)
+    if known is not None:
+        return f"{text} · {published} · {number(row['difference'][metric], digits, sign=True)}"
+    return f"{text} · {published}" if compared else text
 
 
 def value(ours: Json, digits: int) -> str:
@@ -214,26 +210,12 @@ def value(ours: Json, digits: int) -> str:
     return text
 
 
-def _compared(row: Json, column: Json) -> str:
-    """Return the published number and the difference from it."""
-    digits = column["digits"]
-    if column["metric"] not in row["published"]:
-        return "–"
-    published, difference = row["published"][column["metric"]], row["difference"][column["metric"]]
-    return f"{number(published, digits)} · {number(difference, digits, sign=True)}"
-
-
 def number(value: float, digits: int, *, sign: bool = False) -> str:
     """Format a number as papers do: no leading zero, and thousands separators."""
     text = f"{value:{'+' if sign else ''},.{digits}f}"
     if float(text.replace(",", "")) == 0:
         text = f"{0:.{digits}f}"
     return text.replace("0.", ".", 1) if abs(value) < 1 and digits and text.lstrip("+-").startswith("0.") else text
-
-
-def _published(row: Json, column: Json) -> str:
-    published = row["published"].get(column["metric"])
-    return "not measured · " + ("–" if published is None else number(published, column["digits"]))
 
 
 def _note(row: Json) -> str:
@@ -273,12 +255,6 @@ def data_of(wanted: Measure, work: Work) -> str:
             return f"SICK; {_model_words(work, model)}"
         case ExamplePredictions(_, models):
             return "SICK; " + "; ".join(_model_words(work, model) for model in models.values())
-        case _:
-            return _data_of_topics(wanted, work)
-
-
-def _data_of_topics(wanted: CountTopics | ChosenSetting | Topics | CountSummaries | SummaryMeasures, work: Work) -> str:
-    match wanted:
         case CountTopics(labels) | ChosenSetting(_, labels):
             return work.corpus_of_model(labels).name
         case Topics(model, labels):
@@ -330,8 +306,5 @@ def _training_words(work: Work, declared: ModelSpec, found: ModelRecord) -> list
         return [f"learned from {files[0].name}"]
     known = work.triplet_set(declared.triplets).counts["triplets"]["train"]
     drawn = int(found.config.get("triplets_per_epoch", 0)) * int(found.config.get("epochs", 1))
-    return [
-        f"learned from {drawn:,} draws of {known:,} triplets"
-        if 0 < drawn < known
-        else f"learned from {known:,} triplets"
-    ]
+    count = f"{drawn:,} draws of {known:,}" if 0 < drawn < known else f"{known:,}"
+    return [f"learned from {count} triplets"]

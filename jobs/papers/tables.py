@@ -33,12 +33,11 @@ from themescope.core.papers.spec import (
     RelatednessMeasures,
     ResultTable,
     Row,
-    RunProfile,
     SummaryMeasures,
     Topics,
 )
 from themescope.core.records.stored import ModelRecord
-from themescope.core.types import Estimate, Floats, Ids, Sentence, Split, TripletRows
+from themescope.core.types import Estimate, Floats, Ids, Sentence, Split
 from themescope.jobs.common.articles import code_revision, code_version, file_digest, folder_digest
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.vectors import load_model
@@ -75,26 +74,16 @@ def reproduce_table(table: ResultTable, work: Work, progress: Progress, keep: Ca
 
 
 def _content(table: ResultTable, work: Work, rows: Sequence[Json], found: Mapping[str, Sequence[Measurement]]) -> Json:
-    return {
-        "title": table.title,
-        "source": table.source,
-        "about": table.about,
-        "columns": [
-            {"metric": c.metric, "title": c.title, "digits": c.digits, "lower_is_better": c.lower_is_better}
-            for c in table.columns
-        ],
-        "profile": {
-            "title": work.profile.title,
-            "seeds": list(work.profile.seeds),
-            "split": work.profile.split.value,
-            "articles": work.profile.articles,
-            "documents": work.profile.documents,
-        },
-        "settings": _settings(table, work, found),
-        "made": _made(table, work, found),
-        "rows": list(rows),
-        "claims": _claims(table, found),
-    }
+    columns = [
+        {"metric": c.metric, "title": c.title, "digits": c.digits, "lower_is_better": c.lower_is_better}
+        for c in table.columns
+    ]
+    of = work.profile
+    profile: Json = {"title": of.title, "seeds": list(of.seeds), "split": of.split.value}
+    profile |= {"articles": of.articles, "documents": of.documents}
+    about: Json = {"title": table.title, "source": table.source, "about": table.about, "columns": columns}
+    about |= {"profile": profile, "settings": _settings(table, work, found), "made": _made(table, work, found)}
+    return about | {"rows": list(rows), "claims": _claims(table, found)}
 
 
 def _settings(table: ResultTable, work: Work, measured: Iterable[str]) -> list[Json]:
@@ -133,16 +122,11 @@ def _made(table: ResultTable, work: Work, measured: Mapping[str, Sequence[Measur
     with work.store.reading() as r:
         runs = [run for digest in sorted(digests) if (run := r.runs.by_digest(digest))]
     fitted = [model for key in models if (model := work.fitted(key))]
-    return {
-        "version": code_version(),
-        "revision": code_revision(),
-        "machine": f"{processor()}, {os.cpu_count()} cores",
-        "seconds": {
-            "fits": round(sum(float(model.metrics.get("seconds", 0)) for model in fitted), 1),
-            "evaluations": round(sum(run.seconds for run in runs), 3),
-        },
-        "data": data,
-    }
+    fits = round(sum(float(model.metrics.get("seconds", 0)) for model in fitted), 1)
+    seconds = {"fits": fits, "evaluations": round(sum(run.seconds for run in runs), 3)}
+    machine = f"{processor()}, {os.cpu_count()} cores"
+    code = {"version": code_version(), "revision": code_revision()}
+    return code | {"machine": machine, "seconds": seconds, "data": data}
 
 
 def _changed(model: ModelRecord) -> Json:
@@ -157,17 +141,8 @@ def _changed(model: ModelRecord) -> Json:
 
 
 def _blank(row: Row) -> Json:
-    return {
-        "id": row.id,
-        "title": row.title,
-        "published": dict(row.published),
-        "ours": {},
-        "difference": {},
-        "data": "",
-        "deviation": row.deviation,
-        "missing": "",
-        "runs": [],
-    }
+    about: Json = {"id": row.id, "title": row.title, "published": dict(row.published), "ours": {}, "difference": {}}
+    return about | {"data": "", "deviation": row.deviation, "missing": "", "runs": []}
 
 
 def _row(table: ResultTable, row: Row, work: Work, found: dict[str, list[Measurement]], progress: Progress) -> Json:
@@ -227,12 +202,8 @@ def _claims(table: ResultTable, found: Mapping[str, Sequence[Measurement]]) -> l
     ps = holm([test["p"] for _, test in tests if test])
     claims: list[Json] = []
     for claim, test in tests:
-        about: Json = {
-            "first": table.row(claim.first).title,
-            "second": table.row(claim.second).title,
-            "metric": claim.metric,
-            "relation": claim.relation,
-        }
+        about: Json = {"first": table.row(claim.first).title, "second": table.row(claim.second).title}
+        about |= {"metric": claim.metric, "relation": claim.relation}
         if test:
             corrected = ps.pop(0)
             about |= test | {"p_holm": corrected, "verdict": _verdict(claim, test, corrected)}
@@ -337,9 +308,8 @@ def _measure_topics(
             from themescope.core.tasks.summaries import read_summary_documents
 
             found = read_summary_documents(_documents(wanted.documents, work), report=work.steps.context)
-            means = {
-                name: float(np.mean([len(getattr(d, name)) for d in found])) for name in ("sentences", "references")
-            }
+            parts = ("sentences", "references")
+            means = {name: float(np.mean([len(getattr(d, name)) for d in found])) for name in parts}
             return Measurement({"documents": float(len(found)), **means})
         case Topics():
             return _topics(wanted, work, seed)
@@ -390,15 +360,14 @@ def _accuracy(wanted: Accuracy, work: Work, seed: int) -> Measurement:
     result = work.steps.run("evaluate-triplets", args)
     with work.store.reading() as r:
         ids, margins = r.runs.margins(result["run_id"], split)
-        groups = _articles_of(r.triplets.rows(set_id, split), ids) if set_id else None
+        rows = r.triplets.rows(set_id, split) if set_id else None
+    groups = None
+    if rows is not None:
+        article_of = dict(zip(rows.ids.tolist(), rows.articles.tolist(), strict=True))
+        groups = np.array([article_of[id] for id in ids.tolist()], np.int64)
     correct = (0.5 + 0.5 * np.sign(margins)).astype(np.float64)
     values = {ACCURACY: PerItem(correct, ids, groups)}
     return Measurement({ACCURACY: float(correct.mean())}, values, run=result["digest"])
-
-
-def _articles_of(rows: TripletRows, ids: Ids) -> Ids:
-    article_of = dict(zip(rows.ids.tolist(), rows.articles.tolist(), strict=True))
-    return np.array([article_of[id] for id in ids.tolist()], np.int64)
 
 
 def _clustering(wanted: ClusteringMeasures, work: Work, seed: int) -> Measurement:
@@ -445,11 +414,8 @@ def _topics(wanted: Topics, work: Work, seed: int) -> Measurement:
 
 
 def _summaries(wanted: SummaryMeasures, work: Work, seed: int) -> Measurement:
-    args: dict[str, Any] = {
-        "documents": str(_documents(wanted.documents, work)),
-        "summarizer": wanted.summarizer,
-        "seed": seed,
-    }
+    path = str(_documents(wanted.documents, work))
+    args: dict[str, Any] = {"documents": path, "summarizer": wanted.summarizer, "seed": seed}
     if wanted.model:
         args["model"] = work.model(wanted.model, seed).name
     result = work.steps.run("evaluate-summaries", args)
@@ -462,13 +428,9 @@ def _summaries(wanted: SummaryMeasures, work: Work, seed: int) -> Measurement:
 
 
 def _evaluated(wanted: Topics, work: Work, seed: int) -> dict[str, Any]:
-    args = {
-        "model": work.model(wanted.model, seed).name,
-        "labels": work.model(wanted.labels, seed).name,
-        "corpus": work.corpus_of_model(wanted.labels).name,
-        "seed": seed,
-        **wanted.settings,
-    }
+    model, labels = (work.model(id, seed).name for id in (wanted.model, wanted.labels))
+    corpus = work.corpus_of_model(wanted.labels).name
+    args = {"model": model, "labels": labels, "corpus": corpus, "seed": seed, **wanted.settings}
     if work.profile.documents:
         args["documents"] = work.profile.documents
     return work.steps.run("evaluate-topics", args)
@@ -529,22 +491,6 @@ class ReproduceConfig(JobConfig):
         if Path(self.document).suffix == records_beside(Path("x")).suffix:
             raise ConfigError(f"{self.document} is the name of the records. Name the document with the ending .md.")
 
-    def profile_of(self, declared: Paper) -> RunProfile:
-        """Return the profile with the limits that are given."""
-        profile = declared.profile(self.profile)
-        profile = replace(profile, seeds=profile.seeds[: self.seeds or None])
-        if not self.articles:
-            return profile
-        return replace(profile, articles=self.articles, documents=self.articles * _DOCUMENTS_PER_ARTICLE)
-
-    def check_document(self) -> None:
-        """Raise ``ConfigError`` if the document, or the file of its records, exists and may not be replaced."""
-        if not self.document or self.replace:
-            return
-        for file in (Path(self.document), records_beside(Path(self.document))):
-            if file.exists():
-                raise ConfigError(f"{file} exists. Name another file (--document), or replace it (--replace).")
-
     def title(self) -> str:
         """Return a title with paper, profile and tables."""
         which = f"table{'s' if len(self.tables) > 1 else ''} {', '.join(self.tables)}" if self.tables else "all tables"
@@ -556,9 +502,15 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
 
     The document is written at the end, so that there is none of an unfinished run.
     """
-    args.check_document()
+    document = Path(args.document)
+    for file in (document, records_beside(document)) if args.document and not args.replace else ():
+        if file.exists():
+            raise ConfigError(f"{file} exists. Name another file (--document), or replace it (--replace).")
     declared = paper(args.paper)
-    profile = args.profile_of(declared)
+    profile = declared.profile(args.profile)
+    profile = replace(profile, seeds=profile.seeds[: args.seeds or None])
+    if args.articles:
+        profile = replace(profile, articles=args.articles, documents=args.articles * _DOCUMENTS_PER_ARTICLE)
     steps = Steps(context)
     steps.window(0.0, 0.02)
     wanted = Wanted(args.corpus, args.data, args.words, args.triplets, args.scb, args.sick)
@@ -582,18 +534,10 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
     if args.document:
         with context.store.reading() as r:
             records = r.papers.list(declared.id, args.profile)
-        write_document(Path(args.document), declared, args.profile, records)
-    return {
-        "paper": declared.id,
-        "profile": profile.id,
-        "tables": [table.id for table in tables],
-        "computed": steps.computed,
-        "reused": steps.reused,
-        "cached": steps.computed == 0,
-        "rows": sum(len(table.rows) for table in tables),
-        "rows_not_measured": missing,
-        "document": args.document,
-    }
+        write_document(document, declared, args.profile, records)
+    about: Json = {"paper": declared.id, "profile": profile.id, "tables": [table.id for table in tables]}
+    about |= {"computed": steps.computed, "reused": steps.reused, "cached": steps.computed == 0}
+    return about | {"rows": total, "rows_not_measured": missing, "document": args.document}
 
 
 def _keep(args: ReproduceConfig, context: JobContext, declared: Paper, name: str, content: dict[str, Any]) -> None:

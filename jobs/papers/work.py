@@ -236,24 +236,17 @@ class Work:
     def _model(self, model: ModelSpec, seed: int) -> ModelRecord:
         if model.pretrained:
             return find_model(self.store, model.pretrained)
-        result = self.steps.run("train", self._training(model, seed))
-        with self.store.reading() as r:
-            return r.models.get(result["model_id"])
-
-    def _training(self, model: ModelSpec, seed: int) -> dict[str, Any]:
         settings = {**self.profile.budgets.get(model.budget, {}), **model.settings}
         if model.words:
             settings["word_vectors"] = self.sources.words_for(model.words)
-        args = {
-            "method": model.method,
-            "seed": seed,
-            "keep_start": True,
-            **self._data(model, METHODS.get(model.method).tags),
-        }
+        args: dict[str, Any] = {"method": model.method, "seed": seed, "keep_start": True}
+        args |= self._data(model, METHODS.get(model.method).tags)
         if model.parts:
             args["models"] = [self.model(*part).name for part in self.parts_of((model.id, seed))]
         name = f"{self.paper.id} {model.id}, {self.profile.id}, seed {seed}"
-        return {**args, "name": name, "settings": settings}
+        result = self.steps.run("train", {**args, "name": name, "settings": settings})
+        with self.store.reading() as r:
+            return r.models.get(result["model_id"])
 
     def _data(self, model: ModelSpec, tags: frozenset[str]) -> dict[str, Any]:
         """Return the training data: published files if given, else sampled triplets, or the corpus."""

@@ -247,9 +247,8 @@ def sentence_for(error: Exception) -> str:
         if error.errno == errno.EFBIG:
             return "A file exceeds the maximum size of this system. Raise the limit (ulimit -f), or use less data."
         if isinstance(error, PermissionError) and error.filename:
-            if os.access(error.filename, os.R_OK | os.W_OK) or not os.path.exists(
-                error.filename
-            ):  # not to be made, moved
+            # It could not be made or moved.
+            if os.access(error.filename, os.R_OK | os.W_OK) or not os.path.exists(error.filename):
                 folder = os.path.dirname(error.filename)
                 return f"Themescope may not write to the folder {folder!r}. Change its permissions and retry."
             return f"Themescope may not open {error.filename!r}. Change its permissions and retry."

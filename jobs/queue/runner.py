@@ -145,7 +145,8 @@ class Runner:
 
     def _give_back(self, job_id: int, context: JobContext) -> None:
         context.stop(Stop.SHUTDOWN)
-        reset_attempts(self.store.artifacts.checkpoint_folder(job_id))
+        # An interruption that the job did not cause does not count.
+        (self.store.artifacts.checkpoint_folder(job_id) / _ATTEMPTS).unlink(missing_ok=True)
         with self.store.writing() as w:
             w.jobs.requeue(job_id, owner=self.owner, interrupted=True)
 
@@ -188,23 +189,14 @@ def note_attempt(folder: Path, attempt: int, progress: float) -> int:
     path = folder / _ATTEMPTS
     best, idle = 0.0, 0
     if attempt > 1:
-        best, idle = _read(path, progress)
+        try:
+            noted = json.loads(path.read_text(encoding="utf-8"))
+            best, idle = float(noted["best"]), int(noted["vain"])
+        except (OSError, ValueError, KeyError, TypeError):
+            best, idle = progress, -1
         best, idle = (progress, 0) if progress > best else (best, idle + 1)
     path.write_text(json.dumps({"best": best, "vain": idle}), encoding="utf-8")
     return idle
-
-
-def reset_attempts(folder: Path) -> None:
-    """Reset the counter after an interruption that the job did not cause."""
-    (folder / _ATTEMPTS).unlink(missing_ok=True)
-
-
-def _read(path: Path, progress: float) -> tuple[float, int]:
-    try:
-        noted = json.loads(path.read_text(encoding="utf-8"))
-        return float(noted["best"]), int(noted["vain"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return progress, -1
 
 
 # Foreground execution of jobs with a progress bar, with the same code and row as in a worker
