@@ -299,10 +299,10 @@ def name_themes(args: NameThemesConfig, context: JobContext) -> dict[str, Any]:
     report: dict[str, Any] = {state.value: sum(name.state is state for name in names) for state in NameState}
     report |= {"endpoint": endpoint.url, "model": endpoint.model, "sentences": sentences, "characters": characters}
     with context.writing() as w:
-        themes = [dict(theme) for theme in w.runs.get(run.id).found["themes"]]
+        changed = [dict(theme) for theme in w.runs.get(run.id).found["themes"]]
         for material, name in zip(materials, names, strict=True):
-            themes[material.number] |= _changes(themes[material.number], name)
-        w.runs.set_themes(run.id, themes, naming=report)
+            changed[material.number] |= _changes(changed[material.number], name)
+        w.runs.set_themes(run.id, changed, naming=report)
     return report | {"names": [_row(m, name) for m, name in zip(materials, names, strict=True)]}
 
 

@@ -254,7 +254,7 @@ def clean_triplets(args: CleanTripletsConfig, context: JobContext) -> dict[str, 
     existing = existing_set(context, source.corpus_id, args.name, digest)
     if existing is not None:
         return set_result(existing, cached=True) | {"removed": removed}
-    origin = {"from": source.name, "from_digest": source.digest, "left_out": list(args.leave_out)}
+    origin: dict[str, Any] = {"from": source.name, "from_digest": source.digest, "left_out": list(args.leave_out)}
     origin |= {"people": list(args.people), "splits": list(args.splits), "removed": removed}
     card = KINDS.get("clean-triplets")
     about = source.kind, {**source.config, ORIGIN: origin}, source.seed, digest, card.revision
