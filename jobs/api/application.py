@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
@@ -40,11 +40,8 @@ TAGS = {
     "exports": "Files with all sentences and their clusters or themes.",
     "jobs": "Background jobs. Queueing, cancelling and retrying require the admin role.",
 }
-
-
-def _name(route: APIRoute) -> str:
-    """Return the id of an operation: the name of its function."""
-    return route.name
+_NAME = attrgetter("name")
+"""Returns the id of an operation: the name of its function."""
 
 
 def application(caller_check: Callable[..., ASGIApp], **options: Any) -> FastAPI:
@@ -56,7 +53,7 @@ def application(caller_check: Callable[..., ASGIApp], **options: Any) -> FastAPI
         docs_url=None,  # their pages would load scripts from another host
         redoc_url=None,
         redirect_slashes=False,
-        generate_unique_id_function=_name,
+        generate_unique_id_function=_NAME,
         middleware=[Middleware(caller_check, **options)],
     )
     for router in ROUTERS:
@@ -69,7 +66,7 @@ def application(caller_check: Callable[..., ASGIApp], **options: Any) -> FastAPI
 @cache
 def description() -> dict[str, Any]:
     """Return the OpenAPI document."""
-    app = FastAPI(generate_unique_id_function=_name)
+    app = FastAPI(generate_unique_id_function=_NAME)
     for router in ROUTERS:
         app.include_router(router)
     found = get_openapi(

@@ -17,15 +17,10 @@ from starlette.routing import Match
 
 from themescope.core.errors import (
     AccessError,
-    ArtifactError,
     ConfigError,
-    DataError,
-    DuplicateNameError,
     ExecutorError,
-    MissingExtraError,
     ReadError,
     SchemaError,
-    StoreError,
     StoreUnavailableError,
     ThemescopeError,
     UnknownNameError,
@@ -41,16 +36,11 @@ _STATUS: tuple[tuple[type[ThemescopeError], int], ...] = (
     (StoreUnavailableError, 503),
     (SchemaError, 503),
     (UnknownNameError, 404),
-    (DuplicateNameError, 409),
-    (StoreError, 409),
-    (ArtifactError, 409),
-    (MissingExtraError, 409),
     (ConfigError, 422),
-    (DataError, 409),
     (ReadError, 422),
     (ExecutorError, 503),
 )
-"""Class of an error → status of the answer; the first class that fits.
+"""Class of an error → status of the answer; the first class that fits, and 409 for all others.
 
 A request that its description allows is not answered with 422: what the data do not allow conflicts with the store.
 Settings and files are described elsewhere, by the kind of the job and by the reader.
@@ -71,7 +61,6 @@ MEANINGS = {
 WRITING = (400, 409, 413, 415)
 """Statuses of operations that write, besides those of all."""
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
-_INVALID = "The request is invalid: {}."
 
 
 class InvalidField(BaseModel):
@@ -120,38 +109,29 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def handle_problems(app: FastAPI) -> None:
     """Answer all errors of an application with problem details."""
-    app.add_exception_handler(ThemescopeError, _of_themescope)
-    app.add_exception_handler(RequestValidationError, _of_validation)
-    app.add_exception_handler(HTTPException, _of_http)
-    app.add_exception_handler(Exception, _of_defect)
 
+    @app.exception_handler(ThemescopeError)
+    async def of_themescope(request: Request, error: ThemescopeError) -> JSONResponse:
+        return problem_of(error)
 
-async def _of_themescope(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, ThemescopeError)
-    return problem_of(error)
+    @app.exception_handler(RequestValidationError)
+    async def of_validation(request: Request, error: RequestValidationError) -> JSONResponse:
+        found = [InvalidField(field=".".join(map(str, one["loc"])), message=str(one["msg"])) for one in error.errors()]
+        shown = "; ".join(f"{one.field}: {one.message}" for one in found[:3])
+        return problem(422, f"The request is invalid: {shown}.", errors=found[:100])
 
+    @app.exception_handler(HTTPException)
+    async def of_http(request: Request, error: HTTPException) -> JSONResponse:
+        headers = dict(error.headers or {})
+        if error.status_code == 405:  # Starlette names the methods of the first of several routes with this path
+            wanted = ((method, {**request.scope, "method": method}) for method in _METHODS)
+            matched = ((method, [r.matches(scope)[0] for r in app.routes]) for method, scope in wanted)
+            headers["Allow"] = ", ".join(method for method, found in matched if Match.FULL in found)
+        return problem(error.status_code, MEANINGS.get(error.status_code, str(error.detail)), headers)
 
-async def _of_validation(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    found = [InvalidField(field=".".join(map(str, one["loc"])), message=str(one["msg"])) for one in error.errors()]
-    shown = "; ".join(f"{one.field}: {one.message}" for one in found[:3])
-    return problem(422, _INVALID.format(shown), errors=found[:100])
-
-
-async def _of_http(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    headers = dict(error.headers or {})
-    if error.status_code == 405:  # Starlette names the methods of the first of several routes with this path
-        routes = request.app.routes
-        wanted = ((method, {**request.scope, "method": method}) for method in _METHODS)
-        allowed = [method for method, scope in wanted if any(r.matches(scope)[0] is Match.FULL for r in routes)]
-        headers["Allow"] = ", ".join(allowed)
-    return problem(error.status_code, MEANINGS.get(error.status_code, str(error.detail)), headers)
-
-
-async def _of_defect(request: Request, error: Exception) -> JSONResponse:
-    """Answer a request that failed by a defect, which the server logs with its traceback."""
-    return problem(500, "Internal server error. The log of the server says more.")
+    @app.exception_handler(Exception)
+    async def of_defect(request: Request, error: Exception) -> JSONResponse:  # logged by the server with its traceback
+        return problem(500, "Internal server error. The log of the server says more.")
 
 
 MOST_ITEMS = 1_000

@@ -95,15 +95,9 @@ def export_document(store: Store, labelling_id: int) -> LabellingDocument:
         sentences = r.corpora.sentences_by_id(there)
         titles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
         corpus = r.corpora.get(record.corpus_id).name
-    about = {
-        "name": record.name,
-        "owner": record.owner,
-        "kind": record.kind.value,
-        "blind": record.blind,
-        "origin": dict(record.origin),
-        "corpus": corpus,
-        "one_article": record.article_id is not None,
-    }
+    about: dict[str, Any] = {"name": record.name, "owner": record.owner, "kind": record.kind.value}
+    about |= {"blind": record.blind, "origin": dict(record.origin), "corpus": corpus}
+    about["one_article"] = record.article_id is not None
     places = {i: SentencePlace(titles[s.article_id].title, s.position, s.text) for i, s in sentences.items()}
     first = rewind(snapshot.partition, [change_set for _, change_set in log])
     if len(there) < len(every):
@@ -119,16 +113,10 @@ def store_document(unit: Unit, corpus_id: int, document: LabellingDocument, arti
 
     ``article_id`` is the article of its sentences if they are all of one.
     """
-    about = document.about
-    new = NewLabelling(
-        corpus_id,
-        unit.labellings.usable_name(str(about["name"])),
-        str(about["owner"]),
-        Sharing(about["kind"]),
-        bool(about["blind"]),
-        article_id if about.get("one_article") else None,
-        dict(about["origin"]),
-    )
+    about, name = document.about, unit.labellings.usable_name(str(document.about["name"]))
+    owner, kind, blind = str(about["owner"]), Sharing(about["kind"]), bool(about["blind"])
+    article = article_id if about.get("one_article") else None
+    new = NewLabelling(corpus_id, name, owner, kind, blind, article, dict(about["origin"]))
     record = unit.labellings.add_imported(new, document.start, document.labels)
     unit.label_steps.take_over(record.id, document.log, document.start)
     return record
@@ -154,10 +142,8 @@ def to_lines(document: LabellingDocument) -> Iterator[str]:
         yield _line({"later": {"id": id, **asdict(document.places[id])}})
     for step, change_set in document.log:
         facts: dict[str, Any] = {"coder": step.coder} if step.coder else {}
-        facts |= {key: getattr(step, name) for key, name in _STEP.items()} | {
-            "when": step.when.isoformat(),
-            "kind": step.kind.value,
-        }
+        facts |= {key: getattr(step, name) for key, name in _STEP.items()}
+        facts |= {"when": step.when.isoformat(), "kind": step.kind.value}
         yield _line({"step": facts, "changes": [_change(change) for change in change_set]})
 
 

@@ -130,13 +130,8 @@ def article_of(
 def article_to_line(article: Article) -> bytes:
     """Return one line of JSON with non-ASCII characters escaped."""
     sections = [
-        {
-            "title": s.title,
-            "level": s.level,
-            "path": s.path,
-            "paragraphs": [p.sentences for p in s.paragraphs],
-            "starts": [p.starts for p in s.paragraphs],
-        }
+        {"title": s.title, "level": s.level, "path": s.path}
+        | {"paragraphs": [p.sentences for p in s.paragraphs], "starts": [p.starts for p in s.paragraphs]}
         for s in article.sections
     ]
     facts = {name: getattr(article, name) for name in ("title", "url", "source", "topic", "part")}
@@ -167,14 +162,6 @@ class _SectionLine:
     starts: tuple[tuple[Annotated[int, Field(ge=-1, lt=2**31)], ...], ...] = ()
     """Offsets of the sentences of each paragraph; not in bundles of 0.2."""
 
-    def placed(self) -> tuple[Paragraph, ...]:
-        """Return the paragraphs; raise ``ValueError`` unless there is an offset for each sentence, or for none."""
-        pairs = zip(self.paragraphs, self.starts or [()] * len(self.paragraphs), strict=True)
-        found = tuple(Paragraph("", sentences, starts) for sentences, starts in pairs)
-        if any(paragraph.starts and len(paragraph.starts) != len(paragraph.sentences) for paragraph in found):
-            raise ValueError("starts")
-        return found
-
 
 @dataclass(frozen=True, slots=True)
 class _ArticleLine:
@@ -189,9 +176,15 @@ class _ArticleLine:
 
 
 def _article(line: _ArticleLine) -> Article:
-    sections = tuple(Section(s.title, s.level, s.placed(), s.path) for s in line.sections)
+    sections: list[Section] = []
+    for s in line.sections:
+        pairs = zip(s.paragraphs, s.starts or [()] * len(s.paragraphs), strict=True)
+        paragraphs = tuple(Paragraph("", sentences, starts) for sentences, starts in pairs)
+        if any(one.starts and len(one.starts) != len(one.sentences) for one in paragraphs):
+            raise ValueError("starts")
+        sections.append(Section(s.title, s.level, paragraphs, s.path))
     about = line.url, line.source, line.topic, line.part
-    article = Article(line.title, sections, *about, line.values, line.sentence_values)
+    article = Article(line.title, tuple(sections), *about, line.values, line.sentence_values)
     if any(len(values) != article.sentence_count() for values in line.sentence_values.values()):
         raise ValueError("sentence_values")
     return article
@@ -205,13 +198,8 @@ def vectors_to_bytes(blocks: Sequence[Matrix]) -> bytes:
     rows = np.array([block.shape[0] for block in blocks], dtype=np.int64)
     if sparse.issparse(blocks[0]):
         whole: Any = sparse.vstack(blocks, format="csr")
-        arrays = {
-            "rows": rows,
-            "values": _short(whole.data),
-            "columns": whole.indices.astype(np.int64),
-            "starts": whole.indptr.astype(np.int64),
-            "dim": np.array([whole.shape[1]], dtype=np.int64),
-        }
+        arrays = {"rows": rows, "values": _short(whole.data), "columns": whole.indices.astype(np.int64)}
+        arrays |= {"starts": whole.indptr.astype(np.int64), "dim": np.array([whole.shape[1]], dtype=np.int64)}
     else:
         arrays = {"rows": rows, "vectors": _short(np.concatenate([np.asarray(b) for b in blocks]))}
     return bytes(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
@@ -233,25 +221,23 @@ def vectors_from_bytes(data: bytes, path: Path) -> list[Matrix]:
     """Return the blocks that :func:`vectors_to_bytes` wrote; raise :class:`ReadError` for other data."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
+    from scipy import sparse
 
     try:
         arrays: dict[str, Any] = load(data)
         rows = [int(n) for n in arrays["rows"].astype(np.int64, casting="safe").tolist()]
-        whole: Any = _sparse(arrays) if "values" in arrays else arrays["vectors"].astype(np.float32)
+        if "values" in arrays:
+            shape = (len(arrays["starts"]) - 1, int(arrays["dim"][0]))
+            values = arrays["values"].astype(np.float32)
+            whole: Any = sparse.csr_array((values, arrays["columns"], arrays["starts"]), shape=shape)
+            whole.check_format(full_check=True)
+        else:
+            whole = arrays["vectors"].astype(np.float32)
         if whole.ndim != 2 or not rows or min(rows) < 0 or sum(rows) != whole.shape[0]:
             raise ValueError("rows")
     except (SafetensorError, KeyError, ValueError, TypeError, IndexError, OverflowError):
         raise ReadError(path, "its vectors are damaged.", "", "Export it again.") from None
     return [whole[end - n : end] for n, end in zip(rows, accumulate(rows), strict=True)]
-
-
-def _sparse(arrays: dict[str, Any]) -> Any:
-    from scipy import sparse
-
-    shape = (len(arrays["starts"]) - 1, int(arrays["dim"][0]))
-    whole = sparse.csr_array((arrays["values"].astype(np.float32), arrays["columns"], arrays["starts"]), shape=shape)
-    whole.check_format(full_check=True)
-    return whole
 
 
 ARTICLES, SELECTIONS, ERROR_NOTEBOOK = "articles.jsonl", "selections.jsonl", "error-notebook.jsonl"
@@ -308,11 +294,15 @@ def selections_from_lines(lines: Iterable[str], sentences: int, path: Path | str
     found = []
     for number, line in enumerate(lines, 1):
         try:
-            found.append(_parsed(line, sentences))
+            one = parsed(_SelectionLine, line)
+            places = np.array(one.sentences, dtype=np.int64)
+            if (np.diff(places) <= 0).any() or places[0] < 0 or places[-1] >= sentences:
+                raise ValueError(line)
+            found.append(BundledSelection(one.name, one.person, one.created, Origin.from_json(one.origin), places))
         except (ValueError, ThemescopeError):
             problem = "this line is not a selection of a bundle."
             raise ReadError(path, problem, f"line {number:,}", "Export it again.") from None
-    if len({one.name for one in found}) < len(found):
+    if len({selection.name for selection in found}) < len(found):
         raise ReadError(path, "two selections have the same name.", "", "Export it again.")
     return found
 
@@ -324,14 +314,6 @@ class _SelectionLine:
     created: AwareDatetime
     origin: dict[str, Any]
     sentences: Annotated[list[Number], Field(min_length=1)]
-
-
-def _parsed(text: str, sentences: int) -> BundledSelection:
-    line = parsed(_SelectionLine, text)
-    places = np.array(line.sentences, dtype=np.int64)
-    if (np.diff(places) <= 0).any() or places[0] < 0 or places[-1] >= sentences:
-        raise ValueError(text)
-    return BundledSelection(line.name, line.person, line.created, Origin.from_json(line.origin), places)
 
 
 def store_selection(unit: Unit, corpus_id: int, selection: BundledSelection, sentence_ids: Ids) -> None:

@@ -30,8 +30,9 @@ from themescope.jobs.common.language_models import KIND, CodingRequest, Endpoint
 from themescope.jobs.common.models import language_of_file
 from themescope.jobs.services import tasks
 from themescope.jobs.services.estimates import Study, groups_by, open_study
-from themescope.jobs.services.importing import LEFT_OUT, LabelReading, plan_codings
+from themescope.jobs.services.importing import LEFT_OUT, plan_codings
 from themescope.jobs.services.labelling import files, qda_projects
+from themescope.jobs.services.labelling.tables import LabelReading
 from themescope.jobs.services.people import tidy
 from themescope.jobs.services.report import report_file
 from themescope.jobs.services.samples import SAMPLE, ColumnKey, DrawnSample, SampleForm

@@ -16,7 +16,6 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, Field, Kind, SentenceChanges
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import CorpusEditRecord, CorpusRecord, EditKind, LabellingRecord
-from themescope.core.types import Ids
 from themescope.db.records import Draft
 from themescope.db.repositories.corpus_edits import IMPORTED_DIGEST as IMPORTED_DIGEST
 from themescope.db.repositories.corpus_edits import REMOVED_WAVES as REMOVED_WAVES
@@ -110,7 +109,7 @@ def _removed(
 ) -> CorpusEditRecord:
     if len(set(articles)) == corpus.articles:
         raise DataError(f"Nothing would be left in {corpus.name!r}. Delete the project instead.")
-    ids = _sentences(w, articles)
+    ids = np.array(sorted(s.id for found in w.corpora.sentences_of(articles).values() for s in found), np.int64)
     # Labellings of a removed article are left out as a whole.
     listed = [record for record in _labellings(w, corpus.id) if record.article_id not in articles]
     edit = w.corpus_edits.remove(corpus.id, kind, what, np.array(sorted(set(articles)), np.int64), person)
@@ -124,11 +123,6 @@ def _removed(
             steps[record.id], labels = step.id, labels + _labels(operation.change_set.inverse())
     w.corpus_edits.set_steps(edit.id, steps, labels)
     return w.corpus_edits.get(edit.id)
-
-
-def _sentences(w: Unit, articles: Sequence[int]) -> Ids:
-    """Return the ascending ids of the sentences of articles."""
-    return np.array(sorted(s.id for found in w.corpora.sentences_of(articles).values() for s in found), np.int64)
 
 
 def _labellings(w: Unit, corpus_id: int) -> list[LabellingRecord]:

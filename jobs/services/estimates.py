@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -84,7 +85,8 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
         raise DataError("Estimates are of one project. Choose codings of the same project.")
     corpus = r.corpora.get(labellings[0].corpus_id)
     states = [r.labellings.snapshot(record.id).partition for record in labellings]
-    given = [_labels(r, *pair) for pair in zip(labellings, states, strict=True)]
+    judged = [judged_sentences(r, record, state) for record, state in zip(labellings, states, strict=True)]
+    given = [(ids, *_given(state, ids)) for ids, state in zip(judged, states, strict=True)]
     codes = tuple(dict.fromkeys(name for _, _, names in given for name in names))
     if not codes or not any(len(ids) for ids, _, _ in given):
         raise DataError("Nobody has coded a unit yet. Code a random sample first, as a task.")
@@ -101,8 +103,9 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     where = f"{counted(len(ids), 'unit')}, {unknown}"
     if sampled.samples:
         frame = frame_of(r, corpus, ids, articles, sampled.samples)
-        probabilities, outside, where = frame.probabilities, frame.outside, frame.text.partition(";")[0]
+        probabilities, where = frame.probabilities, frame.text.partition(";")[0]
         inside = ~np.isnan(probabilities)
+        outside = int((~inside).sum())
         holds.append(f"The estimates hold for {frame.text}.")
         if left := int(np.isin(ids[~inside], labelled).sum()):
             holds.append(f"{counted(left, 'code')} of units outside of it left out.")
@@ -116,11 +119,9 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
         inside = np.isin(ids, coded)
         if left := int((~inside).sum()):
             lost = int(np.isin(ids[~inside], sampled.given).sum())
-            holds.append(
-                f"{counted(left, 'unit')} without a code of the machine left out"
-                + (f", {lost:,} of them sampled." if lost else ".")
-                + ("" if machine else " Predict again to include them.")
-            )
+            of_sample = f", {lost:,} of them sampled" if lost else ""
+            advice = "" if machine else " Predict again to include them."
+            holds.append(f"{counted(left, 'unit')} without a code of the machine left out{of_sample}.{advice}")
         ids, articles = ids[inside], articles[inside]
         probabilities = None if probabilities is None else probabilities[inside]
         assert shares is not None
@@ -131,11 +132,7 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     holds += _unchecked(labellings, why, now[unlabelled])
     used = np.nansum(labels, axis=0) + (0 if shares is None else shares.sum(axis=0)) > 0
     used |= now.any(axis=0) & bool(why)
-    codes, labels, now = (
-        tuple(code for code, kept in zip(codes, used, strict=True) if kept),
-        labels[:, used],
-        now[:, used],
-    )
+    codes, labels, now = tuple(compress(codes, used)), labels[:, used], now[:, used]
     shares = None if shares is None else shares[:, used]
     if not codes:
         raise DataError(" ".join([*holds, "No code is of one of them. Code a sample of the others, as a task."]))
@@ -185,12 +182,6 @@ def replication_zip(study: Study, codes: Sequence[str] = (), groups: Sequence[st
             for name, text in made.items():
                 archive.writestr(f"{number} {safe_name(code)}/{name}" if len(chosen) > 1 else name, text)
     return packed.getvalue()
-
-
-def _labels(r: Unit, record: LabellingRecord, partition: Partition) -> tuple[Ids, Floats, list[str]]:
-    """Return the m sentences that people labelled, the (m, k) codes that they gave them (0 or 1), and their names."""
-    ids = judged_sentences(r, record, partition)
-    return ids, *_given(partition, ids)
 
 
 def _given(partition: Partition, ids: Ids) -> tuple[Floats, list[str]]:
@@ -280,11 +271,8 @@ def _coded(
 
 def columns_of(r: Unit, corpus_id: int) -> dict[str, ColumnRecord]:
     """Return the columns that can group sentences, categories and dates, by the name that pages show."""
-    return {
-        column.label: column
-        for column in r.columns.list(corpus_id)
-        if column.type in (ColumnType.CATEGORY, ColumnType.DATE)
-    }
+    kinds = (ColumnType.CATEGORY, ColumnType.DATE)
+    return {column.label: column for column in r.columns.list(corpus_id) if column.type in kinds}
 
 
 def groups_by(r: Unit, study: Study, name: str, period: str = "") -> list[str]:

@@ -83,9 +83,6 @@ def coding_of(store: Store, corpus: CorpusRecord, person: str) -> LabellingRecor
     return own
 
 
-# --- what failed ------------------------------------------------------------------------------------------------------
-
-
 def triplets(
     store: Store, of: TripletSetRecord, ids: Ids, margins: Mapping[str, Margins], link: Callable[[int], str]
 ) -> list[CollectedFailure]:

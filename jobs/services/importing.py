@@ -6,7 +6,7 @@ import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from themescope.core.config import option
 from themescope.core.errors import DataError, ThemescopeError
 from themescope.core.labelling.codebook.qda_project import QDE
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
+from themescope.core.labelling.markup import counted
 from themescope.core.labelling.partition import code_clusters
 from themescope.core.readers.table import SENTENCES
 from themescope.core.readers.tables import Sheet, TableForm, read_sheet
@@ -33,6 +34,7 @@ from themescope.jobs.common.reading import call_apart
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.labelling import files, qda_projects, tables
 from themescope.jobs.services.labelling.qda_projects import ProjectPlan
+from themescope.jobs.services.labelling.tables import AS_GUESSED, LabelReading
 from themescope.jobs.services.pipeline import queue_pipeline
 
 _LOOKED_AT = 20_000_000
@@ -52,21 +54,6 @@ class FileKind(Enum):
     """A table of labels."""
     CODING = "coding"
     """A coding with its history, as Themescope exports it."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelReading:
-    """How a table of labels is read."""
-
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """Field of :class:`LabelColumns` → column; others are recognised by name."""
-    together: bool = True
-    """Whether a text assigns all sentences that have it."""
-    several: bool = True
-    """Whether the codes of several rows of a sentence are all kept; otherwise they contradict each other."""
-    chosen: bool = False
-    """Whether the column of clusters is the only one with labels."""
-    form: TableForm | None = None
 
 
 LEFT_OUT = ("place", "text", "cluster", "reason")
@@ -91,9 +78,9 @@ class Codings:
     @property
     def matched(self) -> int:
         """Return the number of texts or rows that fit."""
-        return (
-            self.plan.matched if isinstance(self.plan, ProjectPlan) else max((p.rows for p in self._plans), default=1)
-        )
+        if isinstance(self.plan, ProjectPlan):
+            return self.plan.matched
+        return max((plan.rows for plan in self._plans), default=1)
 
     @property
     def says_who(self) -> bool:
@@ -157,7 +144,7 @@ class Codings:
 
 
 def plan_codings(
-    store: Store, corpus: CorpusRecord, path: Path, article: int | None = None, how: LabelReading = LabelReading()
+    store: Store, corpus: CorpusRecord, path: Path, article: int | None = None, how: LabelReading = AS_GUESSED
 ) -> Codings:
     """Match the codings of a file to the sentences of a corpus, or of one of its articles.
 
@@ -188,7 +175,7 @@ def _of_table(
 ) -> Codings:
     columns = replace(tables.likely_columns(sheet), **how.columns)
     columns = replace(columns, theme=columns.theme if columns.theme != columns.cluster else "")
-    plans = tables.plans(store, corpus.id, article, sheet, columns, how.together, how.several, how.chosen)
+    plans = tables.plans(store, corpus.id, article, sheet, columns, how)
     return Codings(_name_of(path), path, plans, tables.hides_makers(sheet))
 
 
@@ -239,9 +226,9 @@ def _bundle(path: Path) -> Recognised:
         about = contents(bundle.about, path)
     owners = sorted({one.owner for one in about.labellings if one.owner})
     parts = [
-        _count(about.corpus.articles, "text"),
-        _count(about.corpus.sentences, "unit"),
-        _count(len(about.labellings), "coding") + _by(owners),
+        counted(about.corpus.articles, "text"),
+        counted(about.corpus.sentences, "unit"),
+        counted(len(about.labellings), "coding") + _by(owners),
         *(["vectors of " + ", ".join(model.name for model in about.models)] if about.models else []),
     ]
     return Recognised(FileKind.BUNDLE, about.corpus.name, f"Project of Themescope (bundle): {', '.join(parts)}")
@@ -258,7 +245,7 @@ def _is_project(path: Path) -> bool:
 def _project(store: Store, path: Path, corpus: CorpusRecord | None) -> Recognised:
     with ProjectReader(path) as project:
         program, codes = project.origin or "another program", len(project.codes)
-        parts = [_count(len(project.titles()), "text"), _count(codes, "code"), _count(len(project.coders), "coder")]
+        parts = [counted(len(project.titles()), "text"), counted(codes, "code"), counted(len(project.coders), "coder")]
         name = project.name
     about = f"Project of {program} (QDPX): {', '.join(parts)}"
     found: Codings | None = None
@@ -267,7 +254,7 @@ def _project(store: Store, path: Path, corpus: CorpusRecord | None) -> Recognise
             found = plan_codings(store, corpus, path)
     if found is not None and isinstance(plan := found.plan, ProjectPlan):
         fits = plan.passages - plan.partly - plan.lost
-        about += f"; {_count(plan.matched, 'text')} and {fits:,} of {_count(plan.passages, 'passage')} found here"
+        about += f"; {counted(plan.matched, 'text')} and {fits:,} of {counted(plan.passages, 'passage')} found here"
         about += f", {plan.partly:,} in part" if plan.partly else ""
     return Recognised(FileKind.PROJECT, name, about, found)
 
@@ -294,7 +281,7 @@ def _labels(store: Store, path: Path, corpus: CorpusRecord | None) -> Recognised
     coders = [*filter(None, dict.fromkeys(sheet.column(coder)))] if coder else []
     if corpus is not None:
         with suppress(DataError):  # no row is a unit of it
-            codings = _of_table(store, corpus, path, sheet, None, LabelReading())
+            codings = _of_table(store, corpus, path, sheet, None, AS_GUESSED)
             coders = [one.coder for one in codings._plans if one.coder] or coders
         with store.reading() as r:
             known = {column.name for column in r.columns.list(corpus.id)}
@@ -304,7 +291,7 @@ def _labels(store: Store, path: Path, corpus: CorpusRecord | None) -> Recognised
     if not foreign and 2 * matched < len(sheet.rows):
         return TEXTS
     units = matched or len({*sheet.column(columns.text or columns.id)})
-    about = f"Labels of {_count(units, 'unit')}{_by(coders[:5])}"
+    about = f"Labels of {counted(units, 'unit')}{_by(coders[:5])}"
     return Recognised(FileKind.LABELS, path.stem.replace("_", " "), about, codings)
 
 
@@ -317,15 +304,8 @@ def _sheet(path: Path) -> tuple[Sheet, bool]:
     return files.read_labels(path), files.as_labels(plain).columns != plain.columns
 
 
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'s' * (n != 1)}"
-
-
 def _by(people: Sequence[str]) -> str:
     return f" by {', '.join(people)}" if people else ""
-
-
-# --- jobs -------------------------------------------------------------------------------------------------------------
 
 
 def queue_import(store: Store, path: Path, found: Recognised, name: str, person: str) -> list[JobRecord]:
@@ -369,9 +349,8 @@ def import_codings(args: ImportCodingsConfig, context: JobContext) -> Mapping[st
     corpus = ready_corpus(store, args.corpus)
     with store.reading() as r:
         begun = r.jobs.get(context.job_id).created
-        made = [
-            one for one in r.labellings.list(corpus.id) if one.created >= begun and one.origin.get("name") == path.name
-        ]
+        since = [one for one in r.labellings.list(corpus.id) if one.created >= begun]
+        made = [one for one in since if one.origin.get("name") == path.name]
     if not made:
         context.progress(0, 1, "Matching the texts")
         codings = plan_codings(store, corpus, path)

@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NoAnswer
 from dataclasses import dataclass
@@ -205,8 +205,8 @@ def _store(store: Store) -> Iterator[Examined]:
     label = store.settings.database_label
     if details:
         yield Examined("store", f"{label} is damaged ({details}); restore the last backup before that", problem=True)
-        return
-    yield Examined("store", f"{label}, migrated; {corpora} corpora, {models} models")
+    else:
+        yield Examined("store", f"{label}, migrated; {corpora} corpora, {models} models")
 
 
 def _files(store: Store) -> Iterator[Examined]:
@@ -216,14 +216,12 @@ def _files(store: Store) -> Iterator[Examined]:
     missing = [model.name for model in models if not store.artifacts.has(model.artifact)]
     changed = [model.name for model in models if model.name not in missing and _changed(store, model.artifact)]
     orphans = f"; {unused} without a model, which a worker removes after a day" if unused else ""
+    found = f"present for every model ({len(models)})"
     if missing:
         found = f"missing for {', '.join(missing)}; restore the folder artifacts, or train or add these models again"
-        yield Examined("model files", found + orphans, problem=True)
     elif changed:
         found = f"changed or damaged for {', '.join(changed)}; restore the folder artifacts, or train these again"
-        yield Examined("model files", found + orphans, problem=True)
-    else:
-        yield Examined("model files", f"present for every model ({len(models)})" + orphans)
+    yield Examined("model files", found + orphans, problem=bool(missing or changed))
 
 
 def _changed(store: Store, artifact: str) -> bool:
@@ -282,25 +280,37 @@ _SMALL_SETTINGS = {"hidden": 100, "attention": 100, "epochs": 4, "batch_size": 6
 
 def seed_demo(store: Store) -> list[JobRecord]:
     """Queue the demo if the store is empty, and return its jobs."""
-    if not _is_empty(store):
-        return []
-    chain = _Chain(store)
-    text = chain.add("import-corpus", {"files": [str(demo_dump())], "corpus": CORPUS})
-    sampled = {"corpus": CORPUS, "name": TRIPLETS, "rules": {"profile": "max-signal"}}
-    triplets = chain.add("build-triplets", sampled, text)
+    with store.reading() as r:
+        if r.corpora.list(include_unready=True) or r.models.list() or r.jobs.list(limit=1):
+            return []
+    jobs: list[JobRecord] = []
+
+    def add(kind: str, args: Mapping[str, Any], after: int | None = None) -> int:
+        jobs.append(enqueue(store, kind, args, after=after, files_known=True))
+        return jobs[-1].id
+
+    def compare(model: str, after: int) -> None:
+        """Queue the jobs whose results the page Compare shows for a model."""
+        add("evaluate-triplets", {"model": model, "triplets": TRIPLETS}, after)
+        for clusterer in _CLUSTERERS:
+            add("cluster", {"model": model, "clusterer": clusterer, "benchmark": BENCHMARK}, after)
+
+    text = add("import-corpus", {"files": [str(demo_dump())], "corpus": CORPUS})
+    triplets = add("build-triplets", {"corpus": CORPUS, "name": TRIPLETS, "rules": {"profile": "max-signal"}}, text)
     benchmark = {"corpus": CORPUS, "name": BENCHMARK, "rules": {"sections": "top"}, "splits": ["validation", "test"]}
-    ready = chain.add("build-benchmark", benchmark, triplets)
-    chain.add("cluster", {"clusterer": "random", "benchmark": BENCHMARK}, ready)
-    models = _models(chain, ready)
+    ready = add("build-benchmark", benchmark, triplets)
+    add("cluster", {"clusterer": "random", "benchmark": BENCHMARK}, ready)
+    models = dict.fromkeys(default_models(), ready)  # those that need no training, the best first
+    models["mean-vectors"] = add("train", {"method": "mean-vectors", "name": "mean-vectors"}, ready)
+    models["tfidf"] = add("train", {"method": "tfidf", "name": "tfidf", "corpus": CORPUS}, ready)
     for name, made in models.items():
-        chain.compare(name, made)
+        compare(name, made)
     best, made = next(iter(models.items()))
-    chain.add("project", {"corpus": CORPUS, "model": best, "titles": [ARTICLE]}, made)
-    chain.jobs += queue_pipeline(store, CORPUS, "en", Choices(best), after=made)
+    add("project", {"corpus": CORPUS, "model": best, "titles": [ARTICLE]}, made)
+    jobs += queue_pipeline(store, CORPUS, "en", Choices(best), after=made)
     small = {"method": "triplets-sen", "name": SMALL_NET, "triplets": TRIPLETS}
-    trained = chain.add("train", small | {"settings": _SMALL_SETTINGS}, triplets)
-    chain.compare(SMALL_NET, trained)
-    return chain.jobs
+    compare(SMALL_NET, add("train", small | {"settings": _SMALL_SETTINGS}, triplets))
+    return jobs
 
 
 def demo_dump() -> Path:
@@ -310,37 +320,6 @@ def demo_dump() -> Path:
         for path in sorted(Path(folder, "test", "test_data").glob(_DUMP)):
             return path
     raise MissingExtraError("The demo", "gensim", "demo")
-
-
-class _Chain:
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.jobs: list[JobRecord] = []
-
-    def add(self, kind: str, args: Mapping[str, Any], after: int | None = None) -> int:
-        """Queue a job and return its id, on which the next ones can depend."""
-        self.jobs.append(enqueue(self._store, kind, args, after=after, files_known=True))
-        return self.jobs[-1].id
-
-    def compare(self, model: str, after: int) -> None:
-        """Queue the jobs whose results the page Compare shows for a model."""
-        self.add("evaluate-triplets", {"model": model, "triplets": TRIPLETS}, after)
-        for clusterer in _CLUSTERERS:
-            self.add("cluster", {"model": model, "clusterer": clusterer, "benchmark": BENCHMARK}, after)
-
-
-def _models(chain: _Chain, after: int) -> dict[str, int]:
-    """Return models that need no training, the best first: name → job that must be done before its use."""
-    made = dict.fromkeys(default_models(), after)
-    made["mean-vectors"] = chain.add("train", {"method": "mean-vectors", "name": "mean-vectors"}, after)
-    made["tfidf"] = chain.add("train", {"method": "tfidf", "name": "tfidf", "corpus": CORPUS}, after)
-    return made
-
-
-def _is_empty(store: Store) -> bool:
-    with store.reading() as r:
-        contents: Iterable[list[Any]] = (r.corpora.list(include_unready=True), r.models.list(), r.jobs.list(limit=1))
-        return not any(contents)
 
 
 def import_sample(store: Store) -> list[JobRecord]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -189,8 +189,6 @@ def check_sharing(store: Store, oidc: bool, address: str) -> None:
     )
 
 
-# Signing in and out
-
 logger = logging.getLogger(__name__)
 
 WRONG = "Wrong name or password."
@@ -204,11 +202,6 @@ class TooManyAttempts(AccessError):
     def __init__(self, wait_s: float) -> None:
         super().__init__(f"Too many failed attempts. Wait {max(wait_s, 1):.0f} s, then try again.")
         self.wait_s = wait_s
-
-
-def failures_at(address: str) -> str:
-    """Return the key of the failed attempts from an address."""
-    return f"address {address}"
 
 
 def sign_in(store: Store, name: str, password: str, address: str) -> str:
@@ -249,15 +242,11 @@ def confirm(store: Store, session: SessionRecord, password: str, address: str) -
 @contextmanager
 def _checked(store: Store, name: str, password: str, address: str) -> Iterator[tuple[Unit, str]]:
     """Count an attempt and check the password; yield a transaction and the hash, which cannot change until its end."""
-    by_name, by_address = failures_of(name), failures_at(address)
+    by_name, by_address = failures_of(name), f"address {address}"
     free = {by_name: _FREE_PER_NAME, by_address: FREE_PER_ADDRESS}
+    _count(store, free)
     with store.reading() as r:
-        wait, hashed = r.failed_sign_ins.wait_s(free), r.logins.of(name)
-    if wait <= 0:
-        with store.writing() as w:
-            wait = w.failed_sign_ins.count(free)
-    if wait > 0:
-        raise TooManyAttempts(wait)
+        hashed = r.logins.of(name)
     correct = verify(password, hashed)
     with store.writing() as w:
         # While it was checked, the password may have been changed or the person removed.
@@ -270,6 +259,17 @@ def _checked(store: Store, name: str, password: str, address: str) -> Iterator[t
         w.audit_log.add("", "sign-in failed", "" if hashed is None else name, address)
     logger.warning("A sign-in failed: wrong name or password.")
     raise AccessError(WRONG)
+
+
+def _count(store: Store, free: Mapping[str, int]) -> None:
+    """Count an attempt; raise :class:`TooManyAttempts` if one of the keys has to wait after so many free ones."""
+    with store.reading() as r:
+        wait = r.failed_sign_ins.wait_s(free)
+    if wait <= 0:
+        with store.writing() as w:
+            wait = w.failed_sign_ins.count(free)
+    if wait > 0:
+        raise TooManyAttempts(wait)
 
 
 def sign_in_by_organisation(store: Store, name: str) -> str:
@@ -356,7 +356,6 @@ def remember_name(store: Store, token: str, name: str) -> None:
 
 # Tokens with which programs use the HTTP API as a person: creating, revoking and checking them
 
-
 DAYS, MOST_DAYS = 90, 3_650
 """Default and maximum number of days until a token expires."""
 WRONG_TOKEN = "This token is wrong, has expired or was revoked."
@@ -418,25 +417,13 @@ def actor_of(store: Store, token: str, address: str) -> Actor:
         found = r.api_tokens.find(token)
         actor = None if found is None else r.people.actor(found.person)
     if found is None or actor is None:
-        _refuse(store, address)
+        _count(store, {f"tokens from {address}": FREE_PER_ADDRESS})
+        with store.writing() as w:
+            w.audit_log.add("", "wrong token", "", address)
+        logger.warning("A request was refused: wrong token.")
         raise AccessError(WRONG_TOKEN)
     if found.used is None or now() - found.used > _TOUCH_EVERY:
         with store.writing() as w:
             w.api_tokens.touch(found.id)
             w.people.touch(found.person)
     return actor
-
-
-def _refuse(store: Store, address: str) -> None:
-    """Count a wrong token; raise :class:`TooManyAttempts` if the address has to wait."""
-    free = {f"tokens from {address}": FREE_PER_ADDRESS}
-    with store.reading() as r:
-        wait = r.failed_sign_ins.wait_s(free)
-    if wait <= 0:
-        with store.writing() as w:
-            wait = w.failed_sign_ins.count(free)
-            if wait <= 0:
-                w.audit_log.add("", "wrong token", "", address)
-    if wait > 0:
-        raise TooManyAttempts(wait)
-    logger.warning("A request was refused: wrong token.")

@@ -107,23 +107,15 @@ def queue_list(store: Store, args: Mapping[str, Any], choices: Choices | None = 
 def cluster_article(store: Store, corpus: CorpusRecord, article: ArticleRecord, ordered: bool = True) -> JobRecord:
     """Queue the clustering of one article by the model for its language, else by the newest model fitted to it.
 
-    The order of its sentences counts unless ``ordered`` is false.
+    Without any, it is the default model. The order of its sentences counts unless ``ordered`` is false.
     """
-    model = default_for(store, corpus.language) or _newest_fitted(store, corpus)
+    with store.reading() as r:
+        fitted = [model.name for model in r.models.list() if model.corpus_id == corpus.id]
+    model = default_for(store, corpus.language) or [default_models()[0], *fitted][-1]
     args: dict[str, Any] = {"corpus": corpus.name, "model": model, "article": article.id}
     if not ordered:
         args["settings"] = {"order": 0.0}
     return enqueue(store, THEMES, args, title=f"Cluster “{article.title}”")
-
-
-def _newest_fitted(store: Store, corpus: CorpusRecord) -> str:
-    """Return the newest model fitted to the corpus; without any, the default one."""
-    with store.reading() as r:
-        fitted = [model.name for model in r.models.list() if model.corpus_id == corpus.id]
-    return fitted[-1] if fitted else default_models()[0]
-
-
-# ---------------------------------------------------------------- state
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +153,12 @@ def steps_of(store: Store, corpus: str) -> list[PipelineStep]:
         record = next((found for found in r.corpora.list() if found.name == corpus), None)
         jobs = [job for job in r.jobs.list(limit=_LISTED) if is_step(job) and job.args["corpus"] == corpus]
         jobs = [job for job in jobs if record is None or job.ended is None or job.ended >= record.created]
-        ready = _results(r, record, jobs)
+        themes = record is not None and bool(r.runs.themes(record.id, whole=True))
+        drawn = record is not None and any(not found.articles for found in r.maps.list(record.id))
+    embedded = record is not None and any(job.kind == "embed" and job.status is JobStatus.DONE for job in jobs)
+    ready = {"Import": record is not None, "Embed": themes or drawn or embedded, "Themes": themes, "Map": drawn}
     return [
-        PipelineStep(name, _newest([job for job in jobs if job.kind in kinds]), name in ready) for name, kinds in _STEPS
+        PipelineStep(name, _newest([job for job in jobs if job.kind in kinds]), ready[name]) for name, kinds in _STEPS
     ]
 
 
@@ -193,43 +188,22 @@ def cancel_pipeline(store: Store, corpus: str) -> None:
 def retry_pipeline(store: Store, corpus: str) -> None:
     """Queue the failed and cancelled steps of a corpus again, with the jobs that they depend on."""
     for step in steps_of(store, corpus):
-        if not step.failed or step.job is None:
-            continue
+        id, chain = step.job.id if step.failed and step.job is not None else None, list[int]()
         with store.reading() as r:
-            unfinished = _unfinished(r, step.job.id)
-        for job in unfinished:
+            while id is not None and r.jobs.get(id).status in _UNFINISHED:
+                chain.append(id)
+                id = r.jobs.get(id).after
+        for job in reversed(chain):
             with store.reading() as r:
                 waits = r.jobs.get(job).status in _UNFINISHED
             if waits:
                 retry(store, job)
 
 
-def _unfinished(r: Any, job_id: int) -> list[int]:
-    """Return the failed and cancelled jobs of the chain that ends in a job, the first one first."""
-    found: list[int] = []
-    job = r.jobs.get(job_id)
-    while job.status in _UNFINISHED:
-        found.insert(0, job.id)
-        if job.after is None:
-            break
-        job = r.jobs.get(job.after)
-    return found
-
-
 def _newest(jobs: Sequence[JobRecord]) -> JobRecord | None:
     """Return the first job that has not ended, else the newest one."""
     active = [job for job in jobs if not job.status.ended]
     return min(active, key=lambda job: job.id) if active else max(jobs, key=lambda job: job.id, default=None)
-
-
-def _results(r: Any, corpus: CorpusRecord | None, jobs: Sequence[JobRecord]) -> set[str]:
-    if corpus is None:
-        return set()
-    themes = bool(r.runs.themes(corpus.id, whole=True))
-    drawn = any(not found.articles for found in r.maps.list(corpus.id))
-    embedded = themes or drawn or any(job.kind == "embed" and job.status is JobStatus.DONE for job in jobs)
-    found = {"Import": True, "Embed": embedded, "Themes": themes, "Map": drawn}
-    return {name for name, there in found.items() if there}
 
 
 _LEAST_PROGRESS, _LEAST_S = 0.05, 2.0
@@ -249,18 +223,11 @@ def remaining_s(job: JobRecord, known: Sequence[JobRecord], now: datetime) -> fl
     elapsed = (now - job.started).total_seconds()
     if job.attempt <= 1 and job.progress >= _LEAST_PROGRESS and elapsed >= _LEAST_S:
         return max(0.0, elapsed * (1 - job.progress) / job.progress)
-    times = [seconds for old in known if _is_guide(old, job) and (seconds := _seconds(old)) is not None]
+    done = [old for old in known if old.status is JobStatus.DONE and old.kind == job.kind and old.attempt <= 1]
+    alike = [old for old in done if all(old.args.get(name) == job.args.get(name) for name in _ALIKE)]
+    times = [(old.ended - old.started).total_seconds() for old in alike if old.started and old.ended]
     left = median(times[:_EARLIER]) - elapsed if times else 0.0
     return left if left > 0 else None
-
-
-def _is_guide(old: JobRecord, job: JobRecord) -> bool:
-    alike = all(old.args.get(name) == job.args.get(name) for name in _ALIKE)
-    return old.status is JobStatus.DONE and old.kind == job.kind and old.attempt <= 1 and alike
-
-
-def _seconds(job: JobRecord) -> float | None:
-    return None if job.started is None or job.ended is None else (job.ended - job.started).total_seconds()
 
 
 def reproduce(paper: str, profile: str, folder: Path | None, options: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from io import BytesIO
 
@@ -14,7 +14,7 @@ from themescope.core.columns import ColumnType
 from themescope.core.errors import ConfigError
 from themescope.core.estimates.report import REFERENCES as ESTIMATE_REFERENCES
 from themescope.core.estimates.report import count_text, estimates
-from themescope.core.estimates.shares import COUNTED, ShareEstimate, share
+from themescope.core.estimates.shares import COUNTED, share
 from themescope.core.labelling.agreement import CodingAgreement
 from themescope.core.labelling.markup import (
     NOT_IN_XML,
@@ -124,24 +124,17 @@ def project_report(
     of_people = [] if facts is None else paragraphs(facts) if long else [people(facts)]
     method = [*of_people, *_how(study)]
     for title, sentences in (("Agreement", agreed), ("Method", method)):
-        if sentences:
-            blocks += [HeadingBlock(2, title), *_written(sentences)]
+        if sentences:  # without their references, which are at the end
+            written = paragraph_blocks(sentences, _REFERENCES)
+            blocks += [HeadingBlock(2, title), *(block for block in written if isinstance(block, ParagraphBlock))]
     if note := "" if model is None else language_note(store, model, corpus_shares(corpus)):
         limits.append(note)
     cited = [block for block in paragraph_blocks([*agreed, *method], _REFERENCES) if isinstance(block, Explained)]
     return [*blocks, HeadingBlock(2, "Limits"), *map(ParagraphBlock, limits), *cited]
 
 
-def _written(told: Iterable[Iterable[Sentence]]) -> list[Block]:
-    """Return paragraphs without their references, which are at the end."""
-    return [block for block in paragraph_blocks(told, _REFERENCES) if isinstance(block, ParagraphBlock)]
-
-
 def _units(corpus: CorpusRecord) -> str:
     return counted(corpus.sentences, "unit")
-
-
-# --- data -------------------------------------------------------------------------------------------------------------
 
 
 def _data(r: Unit, corpus: CorpusRecord, long: bool) -> list[Block]:
@@ -177,9 +170,6 @@ def _data(r: Unit, corpus: CorpusRecord, long: bool) -> list[Block]:
 _EDITED = {EditKind.WAVE: "wave removed", EditKind.ARTICLES: "documents removed", EditKind.TEXT: "text corrected"}
 """Edits without the names of what was removed."""
 _DENSITY = "as groups of a layout (UMAP, McInnes et al. 2018; Ward 1963; before 0.3.1 HDBSCAN, Campello et al. 2013)"
-
-
-# --- themes -----------------------------------------------------------------------------------------------------------
 
 
 def _themes(r: Unit, corpus: CorpusRecord, run: RunRecord, columns: Sequence[ColumnRecord], long: bool) -> list[Block]:
@@ -266,11 +256,7 @@ def _shares(counts: np.ndarray, totals: np.ndarray) -> list[str]:
     ]
 
 
-# --- codes ------------------------------------------------------------------------------------------------------------
-
-
 def _how(study: Study | None) -> list[list[Sentence]]:
-    """Return how shares of codes were estimated."""
     if study is None or study.counted:
         return []
     sampled = "Units count by the probabilities with which they were sampled, and documents" if (
@@ -317,7 +303,7 @@ def _estimates(
         lines = []
         for code in study.codes:
             of = {one.name: one for one in estimates(study.units(code), groups)}
-            lines.append((code, *(_interval(_best(of[name])) for name in frequent)))
+            lines.append((code, *(_interval(of[name].corrected or of[name].people) for name in frequent)))
         blocks += [HeadingBlock(3, f"Codes by {column.label}"), Table(("Code", *frequent), lines)]
     return blocks, [*study.holds, *study.notes, *dict.fromkeys(note for one in overall for note in one.warnings)]
 
@@ -344,10 +330,6 @@ def _alpha(found: Agreement) -> str:
     return "–" if e is None else f"{e.value:.2f}" + (f" ({e.low:.2f} to {e.high:.2f})" if e.low < e.high else "")
 
 
-def _best(one: ShareEstimate) -> Estimate | None:
-    return one.corrected or one.people
-
-
 def _interval(found: Estimate | None) -> str:
     return "–" if found is None else _percent(found.value, found.low, found.high)
 
@@ -360,7 +342,6 @@ _MISTAKES = "Intervals of the shares of codes leave out the mistakes of people; 
 
 
 def _limits(corpus: CorpusRecord) -> list[str]:
-    """Return what limits themes and their shares."""
     found = [
         "Themes are groups of similar units that a model found; nobody defined them. Their names are words "
         "that are frequent in them. Another model, or another number of themes, gives other groups.",

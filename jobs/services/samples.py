@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter
 
 from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import DataError
@@ -90,14 +91,10 @@ class DrawnSample:
         """Number of units drawn."""
         return sum(drawn for _, _, drawn in self.strata)
 
-    @property
-    def units(self) -> int:
-        """Number of units that could be drawn."""
-        return sum(units for _, units, _ in self.strata)
-
     def text(self) -> str:
         """Return what was drawn from a project."""
-        found = f"{self.number:,} of {self.units:,} {'article' if self.whole_articles else 'unit'}s at random"
+        units = sum(units for _, units, _ in self.strata)
+        found = f"{self.number:,} of {units:,} {'article' if self.whole_articles else 'unit'}s at random"
         if self.where is not None:
             (_, name), values = self.where
             found += f", only where {name} is {' or '.join(values)}"
@@ -110,16 +107,13 @@ class DrawnSample:
         """Return a JSON value."""
         return asdict(self)
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> DrawnSample:
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> DrawnSample:
         """Return the sample that :meth:`to_json` described."""
-        where, by = value["where"], value["by"]
-        parts = {
-            "by": None if by is None else (by[0], by[1]),
-            "where": None if where is None else ((where[0][0], where[0][1]), tuple(where[1])),
-            "strata": tuple((name, units, drawn) for name, units, drawn in value["strata"]),
-        }
-        return cls(**{**value, **parts})
+        return _RULE.validate_python(value)
+
+
+_RULE = TypeAdapter(DrawnSample)
 
 
 def drawn(r: Unit, corpus_id: int, task: str, form: SampleForm, seed: int) -> tuple[DrawnSample, list[Range]]:
@@ -146,7 +140,7 @@ def drawn(r: Unit, corpus_id: int, task: str, form: SampleForm, seed: int) -> tu
         if form.whole_articles:
             raise DataError("Earlier samples can be left out of a sample of sentences, not of whole articles.")
         if form.new_only:
-            kept &= ~np.isin(ids, drawn_sentences(r, corpus_id))
+            kept &= ~np.isin(ids, [id for task in r.tasks.list(corpus_id) for id in _given(r, task, None)])
         if form.outside:
             kept &= np.isnan(sampling_probabilities(r, corpus_id, ids))
     if not kept.any():
@@ -203,11 +197,6 @@ class Frame:
     """For which sentences estimates hold, and which others are outside: ``all 60 sentences of the project``."""
     whole: bool
     """Whether it is the whole project, as it was when the samples were drawn."""
-
-    @property
-    def outside(self) -> int:
-        """Number of sentences of the project outside of the frame."""
-        return int(np.isnan(self.probabilities).sum())
 
 
 def frame_of(r: Unit, corpus: CorpusRecord, ids: Ids, articles: Ids, samples: Sequence[DrawnSample]) -> Frame:
@@ -287,14 +276,10 @@ def _positions(r: Unit, articles: Ids) -> Ids:
 
 def _changed(edits: Sequence[CorpusEditRecord], sample: DrawnSample) -> list[int]:
     """Return the sentences whose text is another one than when a sample was drawn."""
-    return [
-        edit.sentence_id
-        for edit in edits
-        if edit.kind is EditKind.TEXT
-        and (
-            edit.undone is None if edit.created > sample.when else edit.undone is not None and edit.undone > sample.when
-        )
-    ]
+    when, texts = sample.when, [edit for edit in edits if edit.kind is EditKind.TEXT]
+    later = [one for one in texts if one.created > when and one.undone is None]
+    undone = [one for one in texts if one.created <= when and one.undone is not None and one.undone > when]
+    return [one.sentence_id for one in (*later, *undone)]
 
 
 def _probabilities(r: Unit, corpus_id: int, sample: DrawnSample, ids: Ids, articles: Ids) -> Floats:
@@ -322,11 +307,6 @@ def _values(
         raise DataError(f"The sentences of an article can have different values of {name!r}. Draw sentences instead.")
     codes = r.columns.values(column, ids if level == ColumnLevel.SENTENCE else articles)
     return np.array([*column.categories, None], dtype=object)[codes]
-
-
-def drawn_sentences(r: Unit, corpus_id: int) -> Ids:
-    """Return the ids of the sentences in the items of tasks with a sample."""
-    return np.array([id for task in r.tasks.list(corpus_id) for id in _given(r, task, None)], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,6 +358,4 @@ def _given(r: Unit, task: TaskRecord, person: str | None) -> set[int]:
 
 def places_of(ranges: Iterable[Range]) -> list[tuple[int, int]]:
     """Return the article and the position of each sentence of ranges, each sentence once."""
-    return list(
-        dict.fromkeys((article, position) for article, first, last in ranges for position in range(first, last + 1))
-    )
+    return [*dict.fromkeys((article, at) for article, first, last in ranges for at in range(first, last + 1))]

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -27,7 +27,7 @@ from themescope.core import types
 from themescope.core.compute import nearest_neighbours
 from themescope.core.errors import DataError, ThemescopeError, UnknownNameError
 from themescope.core.records.answers import LocatedSentence, Match, SearchResult
-from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord
+from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.text.cleaning import clean, comparable
 from themescope.core.text.languages import tokenize
 from themescope.core.types import Ids, Matrix, Sentence
@@ -85,15 +85,14 @@ def preload(store: Store, model: ModelRecord) -> None:
     """Load a model in the background, so that the first search by meaning need not wait for it."""
     if model.artifact not in _PRELOADED or (_models and not _models.running):
         _PRELOADED.add(model.artifact)
-        timer = Timer(_PRELOAD_AFTER_S, _load_quietly, (store, model.artifact))
+
+        def load() -> None:
+            with suppress(ThemescopeError):  # a search reports what is wrong with it
+                _with_models(_load_ahead, store.artifacts.path(model.artifact))
+
+        timer = Timer(_PRELOAD_AFTER_S, load)
         timer.daemon = True
         timer.start()
-
-
-def _load_quietly(store: Store, artifact: str) -> None:
-    """Load a model; a search reports what is wrong with it."""
-    with suppress(ThemescopeError):
-        _with_models(_load_ahead, store.artifacts.path(artifact))
 
 
 def query_vector(store: Store, model: ModelRecord, text: str) -> Matrix:
@@ -247,27 +246,17 @@ def find(
     store: Store, corpus_id: int, text: str, method: SearchMethod = SearchMethod.TEXT, offset: int = 0, limit: int = 20
 ) -> SearchResult:
     """Return the sentences of a corpus that contain a text or all its words, in reading order."""
-    wanted = " ".join(clean(clean_text(text)).split())
-    if not wanted:
+    wanted, whole = " ".join(clean(clean_text(text)).split()), method is SearchMethod.WORDS
+    words = [token for token in tokenize(wanted) if any(map(str.isalnum, token))] if whole else [wanted]
+    if not any(words):
         raise DataError("Enter a text to search for.")
     with store.reading() as r:
         known_corpus(r, corpus_id)
-    ids = _ids(store, corpus_id, wanted, method)
+    ids = sentences_for(store, corpus_id, [[Term(word, whole) for word in words]])
     page = ids[offset : offset + limit]
     with store.reading() as r:
         known = sentences_of_ids(r, page.tolist())
     return SearchResult([Match(known[i], None) for i in page.tolist()], len(ids), offset, model_id=None)
-
-
-def _words(text: str) -> list[str]:
-    return [token for token in tokenize(text) if any(letter.isalnum() for letter in token)]
-
-
-def _ids(store: Store, corpus_id: int, text: str, method: SearchMethod) -> Ids:
-    if method is SearchMethod.WORDS:
-        return sentences_for(store, corpus_id, [[Term(word, True) for word in _words(text)]])
-    with store.reading() as r:
-        return r.corpora.sentences_with(corpus_id, text)
 
 
 def find_similar(
@@ -278,23 +267,19 @@ def find_similar(
     Without ``model_id``, the best validated model with vectors of the corpus is used. Raises ``DataError`` if there is
     none, or if the model knows none of the words.
     """
-    model = _model(store, corpus_id, model_id)
-    vector = vector_of(store, model, query)
-    cosine = nearest(store, model, corpus_id, vector, limit + 1)  # the sentence itself is its nearest neighbour
-    with store.reading() as r:
-        known = located_sentences(r, r.corpora.sentences_at([*cosine]))
-    found = [Match(s, cosine[s.article_id, s.position]) for s in known if s.id != query][:limit]
-    return SearchResult(found, len(found), 0, model.id)
-
-
-def _model(store: Store, corpus_id: int, model_id: int | None) -> ModelRecord:
     with store.reading() as r:
         corpus = known_corpus(r, corpus_id)
         models = r.models.list() if model_id is None else [r.models.get(model_id)]
         embedded = [model for model in models if r.embeddings.have(model.id, corpus_id)]
     if not embedded:
         raise DataError(f"No model has vectors of the project {corpus.name!r}. Queue a job of the kind “embed” first.")
-    return best_first(store, corpus_shares(corpus), corpus_id, models=embedded, across=corpus.articles > 1)[0]
+    model = best_first(store, corpus_shares(corpus), corpus_id, models=embedded, across=corpus.articles > 1)[0]
+    vector = vector_of(store, model, query)
+    cosine = nearest(store, model, corpus_id, vector, limit + 1)  # the sentence itself is its nearest neighbour
+    with store.reading() as r:
+        known = located_sentences(r, r.corpora.sentences_at([*cosine]))
+    found = [Match(s, cosine[s.article_id, s.position]) for s in known if s.id != query][:limit]
+    return SearchResult(found, len(found), 0, model.id)
 
 
 def vector_of(store: Store, model: ModelRecord, query: str | int) -> Matrix:
@@ -353,11 +338,14 @@ def find_everything(store: Store, text: str, corpus_id: int = 0) -> list[HitGrou
     query = parsed(text)
     if not query:
         return []
+    with store.reading() as r:
+        projects = [c for c in r.corpora.list() if holds(c.name, query)]
+        models = [m for m in r.models.list() if holds(f"{m.name} {m.method}", query)]
     found = [
-        _projects(store, query),
+        group_of("Projects", [Result(c.name, f"{c.sentences:,} units", c.name) for c in projects]),
         *_texts(store, query, corpus_id),
         _themes(store, query),
-        _everything_models(store, query),
+        group_of("Models", [Result(m.name, m.method) for m in reversed(models)]),
     ]
     return [group for group in found if group.results]
 
@@ -365,18 +353,6 @@ def find_everything(store: Store, text: str, corpus_id: int = 0) -> list[HitGrou
 def group_of(kind: str, results: Sequence[Result], shown: int = SHOWN) -> HitGroup:
     """Return a group of results that are all known, and list the first ``shown`` of them."""
     return HitGroup(kind, list(results[:shown]), min(len(results), COUNTED + 1))
-
-
-def _projects(store: Store, query: Query) -> HitGroup:
-    with store.reading() as r:
-        found = [c for c in r.corpora.list() if holds(c.name, query)]
-    return group_of("Projects", [Result(c.name, f"{c.sentences:,} units", c.name) for c in found])
-
-
-def _everything_models(store: Store, query: Query) -> HitGroup:
-    with store.reading() as r:
-        found = [m for m in r.models.list() if holds(f"{m.name} {m.method}", query)]
-    return group_of("Models", [Result(m.name, m.method) for m in reversed(found)])
 
 
 def _themes(store: Store, query: Query) -> HitGroup:
@@ -398,30 +374,31 @@ def _texts(store: Store, query: Query, corpus_id: int) -> list[HitGroup]:
     if max(map(len, parts_of(query))) < FEWEST_LETTERS:
         return []
     with store.reading() as r:
-        corpora = {c.id: c for c in r.corpora.list()}
-        titles, titles_here = _here_first(
-            r.text_search.articles, query, corpus_id, corpora, lambda article: str(article.title)
-        )
-        sentences, here = _here_first(
-            r.text_search.sentences, query, corpus_id, corpora, lambda sentence: str(sentence.text)
-        )
+        names = {c.id: c.name for c in r.corpora.list()}
+        titles, titles_here = _here_first(r.text_search.articles, "title", query, corpus_id, names)
+        sentences, here = _here_first(r.text_search.sentences, "text", query, corpus_id, names)
         owners = r.corpora.articles_by_id([sentence.article_id for sentence in sentences[:SHOWN]])
-    articles = [_article(article, corpora) for article in titles[:SHOWN]]
-    texts = [_sentence(sentence, owners[sentence.article_id], corpora) for sentence in sentences[:SHOWN]]
+    articles, texts = list[Result](), list[Result]()
+    for article in titles[:SHOWN]:
+        project = names[article.corpus_id]
+        articles.append(Result(article.title, f"{article.sentences:,} units in {project}", project, article.title))
+    for sentence in sentences[:SHOWN]:
+        title, project = owners[sentence.article_id].title, names[owners[sentence.article_id].corpus_id]
+        where = project if title == project else f"{title} in {project}"
+        texts.append(Result(sentence.text, where, project, title, sentence.id))
     return [HitGroup("Texts", articles, len(titles), titles_here), HitGroup("Units", texts, len(sentences), here)]
 
 
 def _here_first(
-    search: Callable[..., list[Any]], query: Query, corpus_id: int, corpora: dict[int, CorpusRecord],
-    text_of: Callable[[Any], str],
-) -> tuple[list[Any], int]:  # fmt: skip
+    search: Callable[..., list[Any]], field: str, query: Query, corpus_id: int, corpora: Collection[int]
+) -> tuple[list[Any], int]:
     """Return up to ``COUNTED`` + 1 rows, those of one corpus first, of them the best; and the number of those."""
     most, parts = COUNTED + 1, [[term.text for term in terms] for terms in query]
     whole = any(term.whole for terms in query for term in terms)  # which the database does not know
 
     def rows(where: Where, limit: int) -> list[Any]:
         found = search(parts, corpus_id, where, None if whole else limit)
-        return [row for row in found if holds(text_of(row), query)][:limit] if whole else found
+        return [row for row in found if holds(getattr(row, field), query)][:limit] if whole else found
 
     here = rows(Where.HERE, most) if corpus_id in corpora else []
     others = len(here) < most and any(id != corpus_id for id in corpora)
@@ -429,20 +406,9 @@ def _here_first(
     phrases = [comparable(" ".join(terms)) for terms in parts]
 
     def is_best(row: Any) -> bool:
-        return any(phrase in comparable(text_of(row)) for phrase in phrases)
+        return any(phrase in comparable(getattr(row, field)) for phrase in phrases)
 
     return [row for rows in (here, elsewhere) for row in sorted(rows, key=lambda row: not is_best(row))], len(here)
-
-
-def _article(article: ArticleRecord, corpora: dict[int, CorpusRecord]) -> Result:
-    project = corpora[article.corpus_id].name
-    return Result(article.title, f"{article.sentences:,} units in {project}", project, article.title)
-
-
-def _sentence(sentence: Any, article: ArticleRecord, corpora: dict[int, CorpusRecord]) -> Result:
-    project = corpora[article.corpus_id].name
-    where = project if article.title == project else f"{article.title} in {project}"
-    return Result(sentence.text, where, project, article.title, sentence.id)
 
 
 # Sentences with the titles of their articles and sections, and checks that objects exist
@@ -480,23 +446,14 @@ def located_sentences(r: Unit, found: Sequence[types.Sentence]) -> list[LocatedS
     ids = sorted({s.article_id for s in found})
     known = r.corpora.articles_by_id(ids)
     titles = {(id, s.position): s.title for id, of in r.corpora.sections_of(ids).items() for s in of}
-    return [
-        LocatedSentence(
-            id=s.id,
-            text=s.text,
-            article_id=s.article_id,
-            article=known[s.article_id].title,
-            section=titles.get((s.article_id, s.section), ""),
-            position=s.position,
-            paragraph=s.paragraph,
-            start=s.start,
-        )
-        for s in found
-    ]
+    located = []
+    for s in found:
+        title, section = known[s.article_id].title, titles.get((s.article_id, s.section), "")
+        located.append(LocatedSentence(s.id, s.text, s.article_id, title, section, s.position, s.paragraph, s.start))
+    return located
 
 
 # Process that keeps models for a web server
-
 
 IDLE_S = 120.0
 """Seconds without a call after which the process ends."""

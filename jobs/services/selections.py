@@ -77,11 +77,9 @@ class SelectedSentences:
 
     def rows_of(self, ids: Ids) -> npt.NDArray[np.intp]:
         """Return the rows of those of ``ids`` that are selected, in the order of ``ids``."""
-        order = np.argsort(self.ids, kind="stable")
-        places = np.minimum(np.searchsorted(self.ids[order], ids), max(len(order) - 1, 0))
-        found = order[places] if len(order) else np.empty(0, np.intp)
-        kept: npt.NDArray[np.intp] = found[self.ids[found] == ids] if len(order) else found
-        return kept
+        _, rows, places = np.intersect1d(self.ids, ids, return_indices=True)
+        ordered: npt.NDArray[np.intp] = rows[np.argsort(places)]
+        return ordered
 
 
 def read_sentences(
@@ -100,16 +98,12 @@ def read_sentences(
     at = np.array([known[int(a)].position for a in places.articles], dtype=np.int64)
     order = np.lexsort((places.positions, at))
     articles, positions = places.articles[order], places.positions[order]
+    titles = [title.strip() or LEAD for title in places.titles]
+    owners = {id: article.title for id, article in known.items()}
+    names = [theme["name"] for theme in run.found["themes"]] if run is not None else []
+    themes, sections = _themes_of(articles, positions, labels), places.sections[order]
     return SelectedSentences(
-        places.ids[order],
-        articles,
-        positions,
-        places.sections[order],
-        [title.strip() or LEAD for title in places.titles],
-        {id: article.title for id, article in known.items()},
-        _themes_of(articles, positions, labels),
-        [theme["name"] for theme in run.found["themes"]] if run is not None else [],
-        of_list,
+        places.ids[order], articles, positions, sections, titles, owners, themes, names, of_list=of_list
     )
 
 
@@ -134,9 +128,6 @@ def rows(store: Store, found: SelectedSentences) -> list[tuple[Any, ...]]:
     """Return one tuple per sentence with the columns of :data:`HEADER`; the file format escapes the values."""
     parts = sentence_parts(store, found.ids, lambda sentence, row: (*place_cells(sentence), found.theme(row)))
     return [*chain.from_iterable(parts)]
-
-
-# ---------------------------------------------------------------- centrality
 
 
 def model_of(
@@ -180,9 +171,6 @@ def distinctive_words(store: Store, first: Ids, second: Ids, seed: int = 0) -> t
     labels = np.repeat(np.array([0, 1], dtype=np.int32), [len(part) for part in samples])
     here, _ = theme_words(texts, labels, 2, MANY_WORDS)
     return here
-
-
-# ---------------------------------------------------------------- labels
 
 
 def assign(store: Store, selection: Selection, labelling: LabellingRecord, number: int, person: str) -> Step | None:
@@ -232,11 +220,7 @@ def theme_arrays(r: Unit, run_id: int) -> tuple[Ids, Ids, np.ndarray]:
     labels, places = r.runs.labels(run_id), r.maps.places(ids)
     there = np.isin(ids, places.ids)  # the others were removed
     ids, margins = ids[there], margins[there]
-    themes = np.full(len(ids), -1, dtype=np.int64)
-    for article in np.unique(places.articles).tolist():
-        rows = np.flatnonzero(places.articles == article)
-        themes[rows] = labels[article][places.positions[rows]]
-    return ids, themes, margins
+    return ids, _themes_of(places.articles, places.positions, labels).astype(np.int64), margins
 
 
 def theme_table(store: Store, run_id: int) -> tuple[tuple[str, ...], Callable[[], Iterator[list[Row]]]]:
@@ -268,25 +252,11 @@ def theme_run(r: Unit, run: RunRecord) -> ThemeRun:
     first = [i for theme in config["themes"] for i in theme["central"][:1]]
     texts = {i: sentence.text for i, sentence in r.corpora.sentences_by_id(np.array(first, np.int64)).items()}
     levels = r.runs.levels(run)
-    themes = [
-        NamedTheme(
-            number=number,
-            name=theme["name"],
-            size=theme["size"],
-            words=[*theme.get("words", ())],
-            central=[*theme["central"]],
-            subtitle=theme.get("description") or next((texts.get(i, "") for i in theme["central"][:1]), ""),
-        )
-        for number, theme in enumerate(config["themes"])
-    ]
-    return ThemeRun(
-        id=run.id,
-        corpus_id=int(config["corpus_id"]),
-        model_id=run.model_id or 0,
-        sentences=int(config["sentences"]),
-        reason=str(config["reason"]),
-        created=run.created,
-        themes=themes,
-        level=[level.id for level in levels].index(run.id),
-        levels=[ThemeLevel(level.id, len(level.found["themes"])) for level in levels],
-    )
+    themes = []
+    for number, theme in enumerate(config["themes"]):
+        words, central = [*theme.get("words", ())], [*theme["central"]]
+        subtitle = theme.get("description") or next((texts.get(i, "") for i in central[:1]), "")
+        themes.append(NamedTheme(number, theme["name"], theme["size"], words, central, subtitle))
+    about = int(config["corpus_id"]), run.model_id or 0, int(config["sentences"]), str(config["reason"])
+    level, listed = [level.id for level in levels].index(run.id), [(one.id, one.found["themes"]) for one in levels]
+    return ThemeRun(run.id, *about, run.created, themes, level, [ThemeLevel(id, len(found)) for id, found in listed])

@@ -270,10 +270,7 @@ def _file_values(column: ColumnRecord, values: Values) -> list[object]:
 
 def _free(name: str, used: set[str]) -> str:
     """Return the name, numbered if it is used, and mark it as used."""
-    free, number = name, 1
-    while free in used:
-        number += 1
-        free = f"{name} ({number})"
+    free = next(one for one in chain([name], (f"{name} ({n})" for n in count(2))) if one not in used)
     used.add(free)
     return free
 

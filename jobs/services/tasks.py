@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -15,7 +15,6 @@ from themescope.core.errors import DataError, StoreError, UnknownNameError
 from themescope.core.labelling.codebook import entries
 from themescope.core.labelling.partition import UNASSIGNED, Partition, start
 from themescope.core.labelling.task_items import DistributionPlan, Order, distribute
-from themescope.core.records.stored import ArticleRecord
 from themescope.core.types import Ids, Sentence, Split
 from themescope.db.access import Actor
 from themescope.db.records import ItemRecord, ItemState, NewItem, NewLabelling, NewTask, Reason, TaskRecord
@@ -85,9 +84,6 @@ def record_progress(store: Store, done: Sequence[int], begun: int | None) -> Non
             w.tasks.start(begun)
 
 
-# --- progress ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class TaskProgress:
     """Progress of one person in a task."""
@@ -112,22 +108,16 @@ class TaskProgress:
 
 def progress(people: Sequence[str], items: Sequence[ItemRecord]) -> list[TaskProgress]:
     """Return the progress of each person, in the order of ``people``."""
-    return [_progress(person, [item for item in items if item.person == person]) for person in people]
-
-
-def _progress(person: str, items: Sequence[ItemRecord]) -> TaskProgress:
-    done = [item for item in items if item.done is not None]
-    rates = [rate for item in done if (rate := _rate(item)) is not None]
-    return TaskProgress(
-        person, len(items), len(done), sum(item.sentences for item in items), sum(item.sentences for item in done),
-        median(rates) if rates else None, max((item.done for item in done if item.done), default=None),
-    )  # fmt: skip
-
-
-def _rate(item: ItemRecord) -> float | None:
-    if item.done is None or item.opened is None or not timedelta(0) < item.done - item.opened <= _IDLE:
-        return None
-    return (item.done - item.opened).total_seconds() / item.sentences
+    found = []
+    for person in people:
+        own = [item for item in items if item.person == person]
+        done = [(item, item.done) for item in own if item.done is not None]
+        times = [(item, end - item.opened) for item, end in done if item.opened is not None]
+        rates = [t.total_seconds() / item.sentences for item, t in times if timedelta(0) < t <= _IDLE]
+        sentences = sum(item.sentences for item in own), sum(item.sentences for item, _ in done)
+        last = max((end for _, end in done), default=None)
+        found.append(TaskProgress(person, len(own), len(done), *sentences, median(rates) if rates else None, last))
+    return found
 
 
 def due_state(task: TaskRecord, items: Sequence[ItemRecord], now: datetime) -> str:
@@ -207,36 +197,21 @@ def make(store: Store, form: TaskForm) -> TaskRecord:
         for person, own in zip(form.plan.people, lists, strict=True)
         for item in own
     ]
-    quotas = {person: (form.plan.quotas or {}).get(person) for person in form.plan.people}
-    new = NewTask(
-        form.corpus_id, form.name, form.person, form.due, form.instructions, form.blind, _settings(form, sample),
-        form.gold_id,
-    )  # fmt: skip
+    plan = form.plan
+    quotas = {person: (plan.quotas or {}).get(person) for person in plan.people}
+    settings: dict[str, Any] = {} if sample is None else {SAMPLE: sample.to_json()}
+    settings |= {"share": plan.share, "several": plan.several, "order": plan.order.value, "seed": plan.seed}
+    settings |= {name: getattr(form, name) for name in ("longest", "start", "start_id", "gold_share", "tell")}
+    about = form.due, form.instructions, form.blind, settings, form.gold_id
+    new = NewTask(form.corpus_id, form.name, form.person, *about)
     with store.writing() as w:
         return w.tasks.create(new, quotas, items)
 
 
-def _settings(form: TaskForm, sample: DrawnSample | None) -> Mapping[str, Any]:
-    plan = form.plan
-    drawn = {} if sample is None else {SAMPLE: sample.to_json()}
-    return drawn | {
-        "share": plan.share, "several": plan.several, "order": plan.order.value, "seed": plan.seed,
-        "longest": form.longest, "start": form.start, "start_id": form.start_id, "gold_share": form.gold_share,
-        "tell": form.tell,
-    }  # fmt: skip
-
-
 def _ranges_of_articles(r: Unit, ids: Sequence[int], longest: int) -> list[Range]:
-    articles = r.corpora.articles_by_id(ids)
-    return ranges_of([articles[id] for id in ids if id in articles], longest)
-
-
-def ranges_of(articles: Sequence[ArticleRecord], longest: int) -> list[Range]:
     """Return the items of articles, each with at most ``longest`` sentences (0: any number)."""
-    found: list[Range] = []
-    for article in articles:
-        if not article.sentences:
-            continue
+    known, found = r.corpora.articles_by_id(ids), list[Range]()
+    for article in (known[id] for id in ids if id in known and known[id].sentences):
         parts = -(-article.sentences // longest) if longest else 1
         ends = np.linspace(0, article.sentences, parts + 1).round().astype(int).tolist()
         found += [(article.id, first, last - 1) for first, last in pairwise(ends)]
@@ -275,9 +250,6 @@ def _uncertainty(r: Unit, form: TaskForm, ranges: Sequence[Range]) -> np.ndarray
         own = [known[s.id] for s in sentences[article][first : last + 1] if s.id in known]
         means.append(-float(np.mean(own)) if own else -np.inf)
     return np.array(means)
-
-
-# --- the labelling of a person ----------------------------------------------------------------------------------------
 
 
 def begin_labelling(store: Store, task_id: int, person: str) -> int:
@@ -332,20 +304,10 @@ def _initial(store: Store, task: TaskRecord, sentences: Sequence[Sentence]) -> s
             state = r.labellings.snapshot(int(id)).partition
             source = r.labellings.get(int(id))
             origin["name"] = source.name
-            hidden = gold_labels(r, int(id)) if task.gold_id == id else {}
-            first = _of_labelling(state, ids, kind == START_LABELLING, [*hidden])
+            hidden = gold_labels(r, int(id)) if task.gold_id == id else {}  # which begin unassigned
+            numbers = starts.labels_on(state, ids).astype(np.int64)
+            numbers[np.isin(ids, [*hidden]) | (kind == START_CLUSTERS)] = UNASSIGNED
+            first = start(ids, numbers, state.clusters.values())
+            first = replace(first, entries=entries.entries_with(state, {*ids.tolist()}))
             return starts.Beginning(first, origin, joint_provenance(r, [source], first.ids))
     return starts.Beginning(start(ids), origin)
-
-
-def _of_labelling(state: Partition, ids: Ids, assigned: bool, hidden: Sequence[int]) -> Partition:
-    """Return the clusters and the codebook of a labelling for other sentences; ``hidden`` ones begin unassigned."""
-    numbers = starts.labels_on(state, ids).astype(np.int64)
-    numbers[np.isin(ids, hidden) | (not assigned)] = UNASSIGNED
-    found = start(ids, numbers, state.clusters.values())
-    return replace(found, entries=entries.entries_with(state, {*ids.tolist()}))
-
-
-def sentences_of_item(r: Unit, range_of: Range) -> list[Sentence]:
-    """Return the sentences of an item in reading order."""
-    return r.corpora.sentences_at(places_of([range_of]))

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.records.stored import JobRecord, LabellingRecord
-from themescope.db.store import Store
+from themescope.core.types import Sentence
+from themescope.db.store import Store, Unit
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.queue.control import execute
 from themescope.jobs.queue.runner import Runner, new_owner
-from themescope.jobs.services import tasks
+from themescope.jobs.services import samples, tasks
 from themescope.jobs.services.labelling import tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,7 +149,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 def only_plan(*args: Any, **options: Any) -> tables.Plan:
     """Return the plan of a table of labels that has those of one annotator."""
-    (found,) = tables.plans(*args, **options)
+    (found,) = tables.plans(*args, tables.LabelReading(**{"together": False, "several": False} | options))
     return found
 
 
@@ -160,6 +161,11 @@ def open_item(store: Store, item_id: int) -> LabellingRecord:
     tasks.record_progress(store, (), item_id)
     with store.reading() as r:
         return r.labellings.get(labelling)
+
+
+def sentences_of_item(r: Unit, range_of: samples.Range) -> list[Sentence]:
+    """The sentences of an item in reading order."""
+    return r.corpora.sentences_at(samples.places_of([range_of]))
 
 
 def finish_item(store: Store, item_id: int) -> None:

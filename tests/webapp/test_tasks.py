@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.db.texts import add_corpus, add_list
-from tests.jobs.helpers import finish_item, open_item
+from tests.jobs.helpers import finish_item, open_item, sentences_of_item
 from tests.webapp.columned import SIDE, add_columns
 from tests.webapp.filled import HOSTILE
 from tests.webapp.hands import words_of
@@ -191,7 +191,7 @@ def test_the_list_counts_what_has_a_code(task: TaskRecord, filled_store: Store, 
     first, *_ = items_of(filled_store, task, "ada")
     with filled_store.reading() as r:
         (labelling,) = r.labellings.list()
-        ids = [sentence.id for sentence in work.sentences_of_item(r, first.range)]
+        ids = [sentence.id for sentence in sentences_of_item(r, first.range)]
     session = LabellingSession(filled_store, labelling.id, "ada")
     session.do(op.unassign(session.partition, np.array(ids[:1])))
     at = open_page("tasks", person="ada")

@@ -79,9 +79,14 @@ def queue_job(caller: CallerNow, new: NewJob) -> JobSummary:
 @router.get("/jobs/{job_id}", responses=_FOUND)
 async def get_job(caller: CallerNow, job_id: Id, wait: Wait = 0) -> JobSummary:
     """Return a job; with ``wait``, when it has ended or these seconds have passed."""
+
+    def read() -> JobSummary:
+        with caller.store.reading() as r:
+            return _shown(caller, r.jobs.get(job_id))
+
     until = time.monotonic() + wait
     while True:
-        job = await run_in_threadpool(_job, caller, job_id)
+        job = await run_in_threadpool(read)
         if job.status.ended or time.monotonic() >= until:
             return job
         await anyio.sleep(min(_POLL_S, max(until - time.monotonic(), 0)))
@@ -108,28 +113,17 @@ def retry_job(caller: CallerNow, job_id: Id) -> JobSummary:
     return control.retry(caller.store, job_id)
 
 
-def _job(caller: Caller, job_id: int) -> JobSummary:
-    with caller.store.reading() as r:
-        return _shown(caller, r.jobs.get(job_id))
-
-
 def _shown(caller: Caller, job: JobSummary) -> JobSummary:
     return job if caller.actor.may(Right.MANAGE) else control.without_paths(job)
 
 
 def _kind(card: JobCard) -> JobKind:
-    settings = [
-        JobSetting(
-            name=name,
-            type=_type_of(hint),
-            default=default_of(field),
-            description=info.help,
-            choices=None if info.choices is None else list(info.choices),
-            minimum=info.low,
-            maximum=info.high,
+    settings = []
+    for name, (field, hint, info) in options(card.config_class()).items():
+        choices = None if info.choices is None else [*info.choices]
+        settings.append(
+            JobSetting(name, _type_of(hint), default_of(field), info.help, choices, minimum=info.low, maximum=info.high)
         )
-        for name, (field, hint, info) in options(card.config_class()).items()
-    ]
     return JobKind(id=card.id, title=card.title, summary=card.summary, settings=settings)
 
 

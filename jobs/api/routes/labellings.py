@@ -216,19 +216,10 @@ def list_labels(
         known, made = sentences_of_ids(r, shown.ids.tolist()), provenance_of(r, record, shown)
     labels = []
     for row, (id, number) in enumerate(zip(shown.ids.tolist(), shown.numbers.tolist(), strict=True)):
-        source, coder, probability = made.cells(row)
         assigned = number != UNASSIGNED
-        label = SentenceLabel(
-            sentence=known[id],
-            cluster=number if assigned else None,
-            name=shown.clusters[number].name if assigned else "",
-            uncertain=bool(shown.uncertain[row]),
-            note=shown.notes.get(id, ""),
-            source=source,
-            coder=coder,
-            probability=probability,
-        )
-        labels.append(label)
+        name = shown.clusters[number].name if assigned else ""
+        about = name, bool(shown.uncertain[row]), shown.notes.get(id, "")
+        labels.append(SentenceLabel(known[id], number if assigned else None, *about, *made.cells(row)))
     return Page(labels, total, offset)
 
 
@@ -301,22 +292,15 @@ def rename_cluster(caller: CallerNow, labelling_id: Id, cluster: Id, change: Clu
 @router.delete("/labellings/{labelling_id}/clusters/{cluster}", responses=_CHANGED)
 def delete_cluster(caller: CallerNow, labelling_id: Id, cluster: Id) -> Step | None:
     """Delete a cluster; its sentences become unassigned."""
-    return _do(
-        caller,
-        labelling_id,
-        NewChange(reason="", seen=None, coder=""),
-        lambda p: op.delete(p, _known_cluster(p, cluster)),
-    )
+    return _do(caller, labelling_id, NewChange(), lambda p: op.delete(p, _known_cluster(p, cluster)))
 
 
 @router.post("/labellings/{labelling_id}/merge", responses=_CHANGED)
 def merge_clusters(caller: CallerNow, labelling_id: Id, change: Merge) -> Step | None:
     """Merge clusters into one of them."""
-
-    def merge(p: Partition) -> op.Operation:
-        return op.merge(p, [_known_cluster(p, number) for number in change.clusters], _known_cluster(p, change.into))
-
-    return _do(caller, labelling_id, change, merge)
+    session = labelling_session(caller, labelling_id)
+    numbers = [_known_cluster(session.partition, number) for number in (*change.clusters, change.into)]
+    return store_change(session, change, op.merge(session.partition, numbers[:-1], change.into))
 
 
 @router.post("/labellings/{labelling_id}/undo", responses=_CHANGED)
@@ -380,14 +364,14 @@ Name = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT, examples=["Econ
 class NewChange(Body):
     """What every change may say about itself."""
 
-    reason: str = Field("", max_length=NOTE_LIMIT, description="Reason for the history.")
+    reason: str = Field(default="", max_length=NOTE_LIMIT, description="Reason for the history.")
     seen: Annotated[int, Field(ge=0, le=MOST_ID), WHOLE] | None = Field(
-        None,
+        default=None,
         description="Id of the last step that you know. If somebody changed the same sentences or clusters after it, "
         "nothing is written, and the status is 409.",
     )
     coder: str = Field(
-        "",
+        default="",
         max_length=NAME_LIMIT,
         description="Name of the program or model that decides: the labels are then a machine's, and nothing is "
         "learned from them. Empty: you decide, and the labels are yours.",
@@ -498,7 +482,6 @@ def list_predictions(caller: CallerNow, labelling_id: Id) -> list[PredictionReco
 # Operations on labelling tasks, and the people of the store
 
 task_router = APIRouter(tags=["tasks"], responses=responses())
-_TASKS_FOUND, _TASKS_CHANGED = responses(404), responses(404, *WRITING)
 
 
 @task_router.get("/people", tags=["account"])
@@ -509,7 +492,7 @@ def list_people(caller: CallerNow) -> list[PersonRecord]:
         return r.people.list()
 
 
-@task_router.get("/tasks", responses=_TASKS_FOUND)
+@task_router.get("/tasks", responses=_FOUND)
 def list_tasks(caller: CallerNow, corpus_id: SomeId = None) -> list[TaskRecord]:
     """List the labelling tasks (of one corpus)."""
     with caller.store.reading() as r:
@@ -517,7 +500,7 @@ def list_tasks(caller: CallerNow, corpus_id: SomeId = None) -> list[TaskRecord]:
         return [tasks.shown_task(task, caller.actor) for task in r.tasks.list(corpus_id)]
 
 
-@task_router.get("/tasks/{task_id}/items", responses=_TASKS_FOUND)
+@task_router.get("/tasks/{task_id}/items", responses=_FOUND)
 def list_task_items(caller: CallerNow, task_id: Id) -> list[ItemRecord]:
     """List your items of a task in their order; as its maker or an admin, those of all people."""
     with caller.store.reading() as r:

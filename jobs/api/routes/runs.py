@@ -141,28 +141,6 @@ def attachment(name: str) -> dict[str, str]:
     return {"Content-Disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}"}
 
 
-class _Sink(io.RawIOBase):
-    """A file whose pieces are sent while it is written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._pieces: list[bytes] = []
-
-    def writable(self) -> bool:
-        """Return that this file is for writing."""
-        return True
-
-    def write(self, data: Any) -> int:
-        """Keep a piece."""
-        self._pieces.append(bytes(data))
-        return len(self._pieces[-1])
-
-    def taken(self) -> bytes:
-        """Return and forget the pieces."""
-        found, self._pieces = b"".join(self._pieces), []
-        return found
-
-
 def _parquet(header: Sequence[str], parts: Iterator[list[Row]], further: Mapping[str, ColumnType]) -> Iterator[bytes]:
     """Yield a Parquet file with one row group for each part."""
     import pyarrow as pa
@@ -173,8 +151,16 @@ def _parquet(header: Sequence[str], parts: Iterator[list[Row]], further: Mapping
     types |= {"cluster_number": pa.int64(), "theme_number": pa.int64(), "probability": pa.float64()}
     types |= {name: arrow_column([], type).type for name, type in further.items()}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in header])
-    sink = _Sink()
-    with pq.ParquetWriter(sink, schema) as writer:
+    out = io.BytesIO()
+
+    def taken() -> bytes:
+        """Return what was written, and forget it."""
+        found = out.getvalue()
+        out.seek(0)
+        out.truncate()
+        return found
+
+    with pq.ParquetWriter(out, schema) as writer:
         for rows in parts:
             columns = [*zip(*rows, strict=True)] or [()] * len(header)
             arrays = [
@@ -182,8 +168,8 @@ def _parquet(header: Sequence[str], parts: Iterator[list[Row]], further: Mapping
                 for column, field in zip(columns, schema, strict=True)
             ]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-            yield sink.taken()
-    yield sink.taken()
+            yield taken()
+    yield taken()
 
 
 class NewThemeName(Body):
@@ -292,14 +278,9 @@ def get_model_card(caller: CallerNow, model_id: Id) -> ModelDescription:
     notes = [base_note(caller.store, record), WITHIN_ARTICLE if within_article(record) else ""]
     folder = pretrained_folder(record)
     path = None if folder is None else folder / "README.md"
-    return ModelDescription(
-        model=_shown(caller, record),
-        title=card.title if card else record.method,
-        summary=card.summary if card else "",
-        source=card.source if card else "",
-        notes=[note for note in notes if note],
-        text=path.read_text(encoding="utf-8") if path is not None and path.is_file() else "",
-    )
+    text = path.read_text(encoding="utf-8") if path is not None and path.is_file() else ""
+    about = (card.title, card.summary, card.source) if card else (record.method, "", "")
+    return ModelDescription(_shown(caller, record), *about, notes=[note for note in notes if note], text=text)
 
 
 def _shown(caller: Caller, model: ModelRecord) -> ModelRecord:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -48,11 +47,12 @@ from themescope.core.metrics.partition import match_clusters
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.text.cleaning import folded_name
 from themescope.core.types import Estimate, Floats, Ids, Labels, Sentence
-from themescope.db.records import ItemRecord, NewLabelling, TaskRecord
+from themescope.db.records import NewLabelling, TaskRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled import ANNOTATOR, coded_sentences, gold_labels, joint_provenance
 from themescope.jobs.services import tasks
 from themescope.jobs.services.labelling.starts import Begin, Beginning, from_labels, labels_on
+from themescope.jobs.services.samples import places_of
 
 COPIED = 20
 """Minimum number of equal sentences of two labellings of a person from which on one is a copy of the other."""
@@ -288,16 +288,10 @@ def _of_codes(codes: CommonCodes, articles: Ids, gold: Collection[int]) -> Adjud
     best, certainty = p.argmax(axis=1), p.max(axis=1)
     votes = np.stack(people)
     differ = ((votes != votes.max(axis=0)) & (votes >= 0)).any(axis=0)
-    return Adjudication(
-        model,
-        np.where(certainty > 0, best, -1).astype(np.int32),
-        certainty,
-        differ,
-        np.where(differ, entr(p).sum(axis=1) / np.log(2), 0.0),
-        replace(codes, labels=people).majority()[1] & ~known,
-        dict(enumerate(codes.names)),
-        None,
-    )
+    labels, bits = np.where(certainty > 0, best, -1).astype(np.int32), entr(p).sum(axis=1) / np.log(2)
+    unclear = replace(codes, labels=people).majority()[1] & ~known
+    names = dict(enumerate(codes.names))
+    return Adjudication(model, labels, certainty, differ, np.where(differ, bits, 0.0), unclear, names, None)
 
 
 def _of_article(
@@ -344,25 +338,6 @@ def _names(labels: Labels, raters: Sequence[Labels], names: Sequence[Mapping[int
     return found
 
 
-def gold_votes(labels: Sequence[Labels], placed: Sequence[Mask], placed_only: bool) -> list[Labels]:
-    """Return the (n,) labels of all people from which a gold labelling is made, -1 for sentences that do not count.
-
-    Parameters
-    ----------
-    labels
-        (n,) cluster numbers of each person.
-    placed
-        (n,) mask of the sentences that each person placed.
-    placed_only
-        Whether only labels of the people who placed a sentence count where somebody did. Sentences that nobody placed
-        are where the labellings began.
-    """
-    if not placed_only:
-        return [*labels]
-    nobody = ~np.logical_or.reduce(placed)
-    return [np.where(mask | nobody, own, -1).astype(np.int32) for own, mask in zip(labels, placed, strict=True)]
-
-
 def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, gold_id: int | None = None) -> Begin:
     """Return what several labellings say together.
 
@@ -371,7 +346,8 @@ def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, g
     of what everybody gave it. Other partitions become the consensus of the posterior, in which sentences without a
     clearly most probable cluster are marked uncertain.
 
-    ``placed_only`` is that of :func:`gold_votes`. The labels of ``gold_id`` are known to be right.
+    With ``placed_only``, only labels of the people who placed a sentence count where somebody did; sentences that
+    nobody placed are where the labellings began. The labels of ``gold_id`` are known to be right.
     """
 
     def initial(store: Store, new: NewLabelling) -> Beginning:
@@ -380,7 +356,10 @@ def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, g
             text = coded_text(r, records)
             gold, called = gold_on(r, gold_id, text.ids)
         ids, coders = text.ids, text.coders
-        votes = gold_votes([coder.labels for coder in coders], [coder.placed for coder in coders], placed_only)
+        votes = [coder.labels for coder in coders]
+        if placed_only:
+            nobody = ~np.logical_or.reduce([coder.placed for coder in coders])
+            votes = [np.where(coder.placed | nobody, coder.labels, -1).astype(np.int32) for coder in coders]
         names, sets = [coder.names for coder in coders], [coder.sets for coder in coders]
         origin: dict[str, Any] = {"from": "adjudication", "of": [record.name for record in records]}
         codes = common_codes(votes, names, sets, codebooks=True)
@@ -429,19 +408,13 @@ def _code_by_code(
     said = [[codes.values[at] if at >= 0 else () for at in own] for own in codes.labels]
     gave = [np.array([not {*own}.isdisjoint(of) for own, of in zip(one, kept, strict=True)]) for one in said]
     people = [coder.record.owner or coder.record.name for coder in coders]
-    notes = {
-        int(ids[row]): " · ".join(
-            f"{who}: {' + '.join(one[row])}" for who, one in zip(people, said, strict=True) if one[row]
-        )
-        for row in np.flatnonzero(still).tolist()
-    }
-    wanted = {
-        id: frozenset(numbers[folded_name(name)] for name in names)
-        for id, names in zip(ids.tolist(), kept, strict=True)
-    }
-    return replace(
-        coded(partition, wanted), notes={id: note[:NOTE_LIMIT] for id, note in notes.items()}, uncertain=still
-    ), gave
+    notes: dict[int, str] = {}
+    for row in np.flatnonzero(still).tolist():
+        told = [f"{who}: {' + '.join(one[row])}" for who, one in zip(people, said, strict=True) if one[row]]
+        notes[int(ids[row])] = " · ".join(told)[:NOTE_LIMIT]
+    wanted = [frozenset(numbers[folded_name(name)] for name in names) for names in kept]
+    found = coded(partition, dict(zip(ids.tolist(), wanted, strict=True)))
+    return replace(found, notes=notes, uncertain=still), gave
 
 
 def _joint_codebook(coders: Sequence[Coder], ids: Ids) -> tuple[Partition, dict[str, int]]:
@@ -472,37 +445,15 @@ def _joint_codebook(coders: Sequence[Coder], ids: Ids) -> tuple[Partition, dict[
 # Checks of the people of a task by its gold items
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgedItems:
-    """What the people of a task have judged so far; row i of every array is sentence ``ids[i]``."""
+def _judged(r: Unit, task: TaskRecord) -> tuple[CodedText, dict[str, Coder], Labels, Mapping[int, str]]:
+    """Return what the people of a task have judged so far, by person, the (n,) right clusters, and their names.
 
-    task: TaskRecord
-    people: tuple[str, ...]
-    """Those who have a labelling."""
-    ids: Ids
-    articles: Ids
-    positions: Ids
-    labels: tuple[Labels, ...]
-    """(n,) cluster numbers of each person; -1 for sentences that the person has not judged."""
-    gold: Labels
-    """(n,) right clusters by the gold labelling; -1 where there is none."""
-    partitions: tuple[Partition, ...]
-    gold_names: Mapping[int, str]
-
-
-def judged(r: Unit, task: TaskRecord) -> JudgedItems:
-    """Return the labels of all people of a task, of the sentences that they placed or have marked as done."""
-    members = [(m.person, m.labelling_id) for m in r.tasks.members(task.id) if m.labelling_id is not None]
+    The right ones are those of the gold labelling; -1 where there is none.
+    """
+    of = {m.person: r.labellings.get(m.labelling_id) for m in r.tasks.members(task.id) if m.labelling_id is not None}
     # The labellings have the sentences of the items; articles can have many more, of which a sample was drawn.
-    text = coded_text(r, [r.labellings.get(labelling) for _, labelling in members], None if members else ())
-    gold, names = gold_on(r, task.gold_id, text.ids)
-    positions = np.array([s.position for s in text.sentences], dtype=np.int64)
-    labels, partitions = tuple(c.judged for c in text.coders), tuple(c.state for c in text.coders)
-    people = tuple(person for person, _ in members)
-    return JudgedItems(task, people, text.ids, text.articles, positions, labels, gold, partitions, names)
-
-
-# --- gold items ---------------------------------------------------------------------------------------------
+    text = coded_text(r, [*of.values()], None if of else ())
+    return text, dict(zip(of, text.coders, strict=True)), *gold_on(r, task.gold_id, text.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,10 +468,9 @@ class TaskCheck:
 def checks(store: Store, task_id: int) -> list[TaskCheck]:
     """Return the checks of every person who has begun."""
     with store.reading() as r, r.seeing_all():
-        found = judged(r, r.tasks.get(task_id))
-    right = (right_of(found, place) for place in range(len(found.people)))
-    shares = (share_right([bool(x) for x in own[own >= 0]]) for own in right)
-    return [TaskCheck(person, share) for person, share in zip(found.people, shares, strict=True)]
+        _, coders, gold, names = _judged(r, r.tasks.get(task_id))
+    right = {person: right_of(coder, gold, names) for person, coder in coders.items()}
+    return [TaskCheck(person, share_right([bool(x) for x in own[own >= 0]])) for person, own in right.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -541,54 +491,35 @@ def gold_answers(store: Store, task_id: int, person: str) -> list[GoldAnswer]:
         task = r.tasks.get(task_id)
         if task.gold_id is None or not task.settings.get("tell"):
             return []
-        found, items = judged(r, task), r.tasks.items(task_id)
+        text, coders, gold, gold_names = _judged(r, task)
+        items = [item for item in r.tasks.items(task_id) if item.person == person and item.done is not None]
         chosen = items_of(r.labellings.entries(task.gold_id), r.labellings.clusters(task.gold_id))
-    if person not in found.people:
+    if person not in coders:
         return []
-    place, why = found.people.index(person), {item.sentence: item.explanation for item in chosen}
-    right, names = right_of(found, place), found.partitions[place].clusters
-    done = [_rows(found, item) for _, item in _finished(items, person)]
-    return (
-        [
-            GoldAnswer(
-                int(found.ids[row]),
-                names[int(found.labels[place][row])].name,
-                found.gold_names[int(found.gold[row])],
-                bool(right[row]),
-                why.get(int(found.ids[row]), ""),
-            )
-            for row in np.unique(np.concatenate(done)).tolist()
-            if right[row] >= 0
-        ]
-        if done
-        else []
-    )
+    coder, why = coders[person], {item.sentence: item.explanation for item in chosen}
+    right, done = right_of(coder, gold, gold_names), {*places_of(item.range for item in items)}
+    answers = []
+    for row, s in enumerate(text.sentences):
+        if right[row] >= 0 and (s.article_id, s.position) in done:
+            given, known = coder.state.clusters[int(coder.labels[row])].name, gold_names[int(gold[row])]
+            answers.append(GoldAnswer(s.id, given, known, bool(right[row]), why.get(s.id, "")))
+    return answers
 
 
-def right_of(found: JudgedItems, place: int) -> Labels:
-    """Return (n,) 1 where a person's label is the gold one, 0 where it is another, -1 where one is missing.
+def right_of(coder: Coder, gold: Labels, gold_names: Mapping[int, str]) -> Labels:
+    """Return (n,) 1 where a person's label is the ``gold`` one (n,), 0 where it is another, -1 where one is missing.
 
     Clusters with the name of a gold cluster are that cluster. If no name is the same, clusters are matched one-to-one.
     """
-    labels, names = found.labels[place], {c.number: c.name for c in found.partitions[place].clusters.values()}
-    both = (labels >= 0) & (found.gold >= 0)
+    labels, names = coder.judged, {c.number: c.name for c in coder.state.clusters.values()}
+    both = (labels >= 0) & (gold >= 0)
     result = np.full(len(labels), -1, dtype=np.int32)
     if not both.any():
         return result
-    number_of = {name: number for number, name in found.gold_names.items()}
+    number_of = {name: number for number, name in gold_names.items()}
     if number_of.keys() & {*names.values()}:
         mapped = np.array([number_of.get(names.get(int(n), ""), -2) for n in labels[both]], dtype=np.int32)
     else:
-        mapped = match_clusters(found.gold[both], labels[both]).aligned
-    result[both] = mapped == found.gold[both]
+        mapped = match_clusters(gold[both], labels[both]).aligned
+    result[both] = mapped == gold[both]
     return result
-
-
-def _rows(found: JudgedItems, item: ItemRecord) -> np.ndarray:
-    inside = (found.positions >= item.first) & (found.positions <= item.last)
-    return np.flatnonzero((found.articles == item.article_id) & inside)
-
-
-def _finished(items: Sequence[ItemRecord], person: str) -> list[tuple[datetime, ItemRecord]]:
-    done = [(item.done, item) for item in items if item.person == person and item.done is not None]
-    return sorted(done, key=lambda pair: pair[0])

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -200,6 +199,8 @@ def from_codes(codes: Sequence[PortableCode], file: str) -> starts.Begin:
 
 _FREQUENT = 0.05
 """Share of the sentences from which on a language is mentioned."""
+_EPSILON = 0.15
+"""That of the alternative annotator test of codings of models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,19 +212,14 @@ class MethodsSection:
     bibtex: str
 
 
-def methods_section(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) -> MethodsSection:
-    """Return the methods section of labellings; raise :class:`DataError` if they are not of one corpus.
-
-    ``epsilon`` is that of the alternative annotator test of labellings of models.
-    """
-    found = paragraphs(facts_of(store, labelling_ids, epsilon))
-    keys = cited(found)
-    return MethodsSection(
-        markdown(found, REFERENCES), latex_text(found), "\n\n".join(REFERENCES[key].bibtex() for key in keys) + "\n"
-    )
+def methods_section(store: Store, labelling_ids: Sequence[int]) -> MethodsSection:
+    """Return the methods section of labellings; raise :class:`DataError` if they are not of one corpus."""
+    found = paragraphs(facts_of(store, labelling_ids))
+    bibtex = "\n\n".join(REFERENCES[key].bibtex() for key in cited(found)) + "\n"
+    return MethodsSection(markdown(found, REFERENCES), latex_text(found), bibtex)
 
 
-def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) -> Facts:
+def facts_of(store: Store, labelling_ids: Sequence[int]) -> Facts:
     """Return what the store knows about labellings."""
     with store.reading() as r:
         given = [r.labellings.get(id) for id in labelling_ids]
@@ -237,7 +233,7 @@ def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) 
         histories = [[s for s in r.label_steps.list(one.id) if s.operation not in NO_LABELLING] for one in records]
         corpus = r.corpora.get(records[0].corpus_id)
         tasks = _tasks(r, records)
-        starts = _starts(r, records)
+        starts = Counter(_start(r, record) for record in records)
         adjudications = _adjudications(r, records)
         training = _training(r, records)
         golds = [gold_on(r, task.gold_id, text.ids) for task in tasks]
@@ -245,6 +241,7 @@ def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) 
     names, sets = [c.names for c in text.coders], [c.sets for c in text.coders]
     coding = agreement_on_codes(judged, names, text.articles, sets=sets) if several else None
     partitions = several and coding is None
+    compared = [compare(*pair, text.articles) for pair in (combinations(judged, 2) if partitions else ())]
     shares = corpus_shares(corpus)
     counted, undone = _steps(histories)
     times = [step.when.date() for steps in histories for step in steps]
@@ -257,7 +254,7 @@ def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) 
         people=len({*map(person_of, records)} | {(s.person, "") for steps in histories for s in steps}),
         judged=int(np.any([own >= 0 for own in judged], axis=0).sum()),
         blind=sum(record.blind for record in records),
-        starts=starts,
+        starts=tuple(replace(start, labellings=count) for start, count in starts.items()),
         tasks=tuple(_task(task, store) for task in tasks),
         steps=counted,
         undone=undone,
@@ -266,23 +263,23 @@ def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) 
         last=max(times, default=None),
         coding=coding,
         alpha=pair_alpha(judged, text.articles) if partitions else None,
-        pairs=_pairs(judged, text.articles) if partitions else (),
+        pairs=tuple(pair.ari for pair in compared if pair.ari is not None),
         reliability=_reliability(text, next(([one] for one in golds if (one[0] >= 0).any()), [])),
         adjudications=adjudications,
         training=training,
         version=code_version(),
-        machines=_machines(whole, epsilon),
+        machines=_machines(whole),
     )
 
 
-def _machines(text: CodedText, epsilon: float) -> tuple[MachineFact, ...]:
+def _machines(text: CodedText) -> tuple[MachineFact, ...]:
     people = [coder for coder in text.coders if not coder.machine]
     return tuple(
         MachineFact(
             str(machine.record.origin[MAKER][1]), int(machine.placed.sum()),
             replacement_test(
                 [coder.judged for coder in people], machine.judged,
-                [coder.names for coder in (*people, machine)], machine.abstained, epsilon,
+                [coder.names for coder in (*people, machine)], machine.abstained, _EPSILON,
                 [coder.sets for coder in (*people, machine)],
             ) if len(people) > 1 else None,
         )
@@ -304,11 +301,6 @@ def _steps(histories: Sequence[Sequence[Step]]) -> tuple[dict[str, int], int]:
         counted.update(step.operation for step in steps if step.kind is Kind.DO and step.id not in gone)
         undone += len(gone)
     return dict(counted), undone
-
-
-def _pairs(judged: Sequence[Labels], articles: Ids) -> tuple[Estimate, ...]:
-    found = (compare(first, second, articles).ari for first, second in combinations(judged, 2))
-    return tuple(estimate for estimate in found if estimate is not None)
 
 
 def _reliability(text: CodedText, gold: Sequence[tuple[Labels, Mapping[int, str]]]) -> ReliabilityFact | None:
@@ -336,14 +328,6 @@ def _reliability(text: CodedText, gold: Sequence[tuple[Labels, Mapping[int, str]
     return ReliabilityFact(len(rates), dict(zip(words, ends, strict=True)), over, why)
 
 
-# --- facts from the store ---------------------------------------------------------------------------------------------
-
-
-def _starts(r: Unit, records: Sequence[LabellingRecord]) -> tuple[StartFact, ...]:
-    counted = Counter(_start(r, record) for record in records)
-    return tuple(replace(start, labellings=count) for start, count in counted.items())
-
-
 def _start(r: Unit, record: LabellingRecord) -> StartFact:
     origin = record.origin
     kind, name, run_id = str(origin.get("from", "")), str(origin.get("name", "")), origin.get("run_id")
@@ -364,10 +348,8 @@ def _task(task: TaskRecord, store: Store) -> TaskFact:
     with store.reading() as r:
         items, corpus, sample = r.tasks.items(task.id), r.corpora.get(task.corpus_id), ""
         if SAMPLE in task.settings:
-            rule, places = (
-                DrawnSample.from_json(task.settings[SAMPLE]),
-                r.maps.places(r.corpora.sentence_ids(corpus.id)),
-            )
+            rule = DrawnSample.from_json(task.settings[SAMPLE])
+            places = r.maps.places(r.corpora.sentence_ids(corpus.id))
             frame = frame_of(r, corpus, places.ids, places.articles, [rule])
             sample = rule.text() + ("" if frame.whole else f", which stand for {frame.text}")
     distributed = Counter(item.range for item in items if item.reason is Reason.DISTRIBUTION)
@@ -391,21 +373,17 @@ def _adjudications(r: Unit, records: Sequence[LabellingRecord]) -> tuple[Adjudic
     return tuple(
         AdjudicationFact(
             str(record.origin.get("method", "majority")), record.sentences, record.origin.get("expected_ari"),
-            bool(record.origin.get("equal")), _changes(r.label_steps.list(record.id)),
+            bool(record.origin.get("equal")), sum(_steps([r.label_steps.list(record.id)])[0].values()),
             int(record.origin.get("open", 0)),
         )
         for record in made
     )  # fmt: skip
 
 
-def _changes(steps: Sequence[Step]) -> int:
-    counted, _ = _steps([steps])
-    return sum(counted.values())
-
-
 def _training(r: Unit, records: Sequence[LabellingRecord]) -> tuple[TrainingFact, ...]:
-    names = {record.name for record in records}
-    sets = [s for s in r.triplets.list(records[0].corpus_id) if names & {*_labellings_of(s.config)}]
+    names, every = {record.name for record in records}, r.triplets.list(records[0].corpus_id)
+    of_labels = [s for s in every if s.config.get("from") == "labels"]
+    sets = [s for s in of_labels if not names.isdisjoint(s.config.get("labellings", ()))]
     models = r.models.list()
     return tuple(
         TrainingFact(
@@ -414,7 +392,3 @@ def _training(r: Unit, records: Sequence[LabellingRecord]) -> tuple[TrainingFact
         )
         for found in sets
     )  # fmt: skip
-
-
-def _labellings_of(config: Any) -> list[str]:
-    return list(config.get("labellings", ())) if config.get("from") == "labels" else []

@@ -47,18 +47,8 @@ PLACE = ("sentence_id", "article", "section", "position", "paragraph", "start", 
 Position is the index in the article, paragraph that of the paragraph in its section, and start the offset of the first
 character in the paragraph, -1 if unknown.
 """
-HEADER = (
-    *PLACE,
-    "cluster",
-    "cluster_number",
-    "theme",
-    "uncertain",
-    "note",
-    "source",
-    "coder",
-    "probability",
-    "changed",
-)
+_MADE = ("source", "coder", "probability")
+HEADER = (*PLACE, "cluster", "cluster_number", "theme", "uncertain", "note", *_MADE, "changed")
 """Columns of the current state. Several codes are a JSON list in the column cluster, which imports read.
 
 The theme is that of which the cluster is a sub-theme, or a JSON list of those of several codes; it is empty for a
@@ -125,18 +115,9 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
     def row(sentence: LocatedSentence, at: int) -> Row:
         number = int(p.numbers[at])
         name, theme = names.get(number, ("", ""))
-        mark, note = bool(p.uncertain[at]), p.notes.get(sentence.id, "")
+        said = name, number, theme, bool(p.uncertain[at]), p.notes.get(sentence.id, "")
         when = changed.get(int(versions[at]), "")
-        return (
-            *place_cells(sentence),
-            name,
-            number,
-            theme,
-            mark,
-            note,
-            *_made_cells(made, others, sentence.id, at),
-            when,
-        )
+        return (*place_cells(sentence), *said, *_made_cells(made, others, sentence.id, at), when)
 
     return sentence_parts(store, p.ids, row)
 
@@ -182,9 +163,6 @@ def prediction_table(store: Store, labelling_id: int) -> tuple[tuple[str, ...], 
 
     header = (*PLACE, "code", "source", "predicted_code", "probability", *(f"p_{code}" for code in codes))
     return header, [*chain.from_iterable(sentence_parts(store, ids, row))]
-
-
-_MADE = ("source", "coder", "probability")
 
 
 def _made_cells(made: Provenance, others: Mapping[int, Mapping[int, Maker]], id: int, row: int) -> Row:
@@ -263,9 +241,7 @@ TOPICS = "topics.json"
 _FRAME = frozenset({"Document", "Topic", "Name"})
 _OUTLIERS = "-1"
 _BY = (Source.MACHINE.value, "BERTopic")
-_COLUMNS = ("cluster", "source", "coder", "probability")
-
-
+_COLUMNS = ("cluster", *_MADE)
 _TABLES = (".jsonl", ".json", ".csv", ".tsv")
 _UNPACKED = 200_000_000
 
@@ -361,13 +337,8 @@ def _unique(labels: Mapping[str, str]) -> dict[str, str]:
     """Return topic → name, different for different topics and "" for outliers."""
     found: dict[str, str] = {}
     for topic, label in labels.items():
-        name = _name(topic, label)
+        number, _, words = label.partition("_")  # 3_nuclear_weapons_states → nuclear, weapons, states
+        parts = words.split("_") if number == topic and words else [label]
+        name = one_line(", ".join(filter(None, parts))) or f"topic {topic}"
         found[topic] = "" if topic == _OUTLIERS else name if name not in found.values() else f"{name} ({topic})"
     return found
-
-
-def _name(topic: str, label: str) -> str:
-    """Return a label without its number: ``3_nuclear_weapons_states`` → nuclear, weapons, states."""
-    number, _, words = label.partition("_")
-    parts: Sequence[str] = words.split("_") if number == topic and words else [label]
-    return one_line(", ".join(part for part in parts if part)) or f"topic {topic}"

@@ -116,17 +116,14 @@ def _strings(value: Any) -> Iterator[str]:
         yield from _strings(value[2])
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from [LEVELS.join(part)] if _is_path(part) else _strings(part)
+            path = isinstance(part, list) and part and all(isinstance(level, str) for level in part)
+            yield from [LEVELS.join(part)] if path else _strings(part)
     elif isinstance(value, dict):
         keys = [key for key in ("choices", "labels", "label", "taxonomy", "value", "name", "text") if key in value]
         sure = [name for name, number in value.items() if isinstance(number, int | float) and 0.5 < number <= 1]
         yield from _strings(value[keys[0]]) if keys else sure if len(value) > 1 else []
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield f"{value:g}"
-
-
-def _is_path(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(part, str) for part in value)
 
 
 def paths(labels: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -240,9 +237,8 @@ def flat(sheet: Sheet) -> Sheet:
         return _made(sheet, _of_potato)
     if {"text", "answer"} <= columns and columns & {"accept", "label", "spans"}:
         return _made(sheet, _of_prodigy)
-    if columns == {ONLY} and 2 * sum(cell.lstrip('"').startswith(_FAST) for cell in sheet.column(ONLY)) > len(
-        sheet.rows
-    ):
+    fast = [cell.lstrip('"').startswith(_FAST) for cell in (sheet.column(ONLY) if columns == {ONLY} else ())]
+    if 2 * sum(fast) > len(sheet.rows):
         return _made(sheet, _of_fast_text)
     first = {name: _value(next(filter(lambda cell: len(cell) > 2, sheet.column(name)), "")) for name in sheet.columns}
     listed = [name for name, value in first.items() if _by_annotator(value) or [*_spans(value)]]
@@ -410,16 +406,10 @@ def _pairs(sheet: Sheet) -> list[tuple[str, str]]:
     """Return the columns with lists of labels, each with that of their annotators."""
     names = {name.lower(): name for name in sheet.columns}
     by = next((names[name] for name in ("annotators", "annotator_ids", "coders", "raters") if name in names), "")
-    listed = (
-        by
-        and (column := cluster_column(sheet, [by]))
-        and all(
-            isinstance(values := _value(cell), list)
-            and isinstance(users := _value(who), list)
-            and len(values) == len(users)
-            for cell, who in zip(sheet.column(column), sheet.column(by), strict=True)
-        )
-    )
+    column = cluster_column(sheet, [by]) if by else ""
+    cells = [[*map(_value, sheet.column(name))] for name in ((column, by) if column else ())]
+    pairs = zip(*cells, strict=True)
+    listed = column and all(isinstance(v, list) and isinstance(who, list) and len(v) == len(who) for v, who in pairs)
     own = [(name, f"{name}.users") for name in sheet.columns if name.endswith(_RESPONSES)]
     return [*(pair for pair in own if pair[1] in sheet.columns), *([(column, by)] if listed else [])]
 
@@ -449,13 +439,10 @@ def _given(question: str, listed: Any) -> Iterator[_Answer]:
 
 def _by_annotator(value: Any) -> bool:
     """Return whether a value is a list of labels, each with its annotator."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(
-            isinstance(one, dict) and not {*_WHO}.isdisjoint(one) and not {"label", "value"}.isdisjoint(one)
-            for one in value
-        )
+    listed = value if isinstance(value, list) else []
+    return bool(listed) and all(
+        isinstance(one, dict) and not {*_WHO}.isdisjoint(one) and not {"label", "value"}.isdisjoint(one)
+        for one in listed
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.changes import Step, apply
+from themescope.core.labelling.changes import apply
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import PortableCode, one_line
 from themescope.core.labelling.codebook.qda_project import (
@@ -39,9 +39,9 @@ from themescope.core.labelling.provenance import Maker, Provenance, Source, of_r
 from themescope.core.records.stored import ArticleRecord, LabellingRecord
 from themescope.core.text.cleaning import comparable
 from themescope.core.types import ReadAccount, Sentence
-from themescope.db.records import NewLabelling, Snapshot
+from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
-from themescope.db.store import Store, Unit
+from themescope.db.store import Store
 from themescope.jobs.common.labelled import ANNOTATOR, code_makers_of, provenance_of
 from themescope.jobs.common.reading import call_apart
 from themescope.jobs.services.labelling import starts
@@ -61,31 +61,11 @@ def qdpx(store: Store, labelling_id: int) -> bytes:
     people = {record.owner, *(step.person for step in steps.values())}
     of_codes = (maker for given in others.values() for maker in given.values())
     makers = sorted({*(Maker(Source.HUMAN, person) for person in people), *made.makers, *of_codes}, key=astuple)
-    head = ProjectHead(found.title, found.codes, makers, found.seed)
-    out = io.BytesIO()
-    write_project(out, head, _sources(store, articles, record, snapshot, steps, made, others))
-    return out.getvalue()
-
-
-def _text(r: Unit, article: ArticleRecord) -> tuple[dict[int, str], list[Sentence]]:
-    return {s.position: s.title for s in r.corpora.sections(article.id)}, r.corpora.sentences(article.id)
-
-
-def _sources(
-    store: Store,
-    articles: list[ArticleRecord],
-    record: LabellingRecord,
-    snapshot: Snapshot,
-    steps: Mapping[int, Step],
-    made: Provenance,
-    others: Mapping[int, Mapping[int, Maker]],
-) -> Iterator[TextSource]:
-    """Yield the text of each article with its coded and noted sentences; each is read in a transaction of its own."""
     p, names = snapshot.partition, code_names(snapshot.partition)
     rows = {id: row for row, id in enumerate(p.ids.tolist())}
-    for article in articles:
-        with store.reading() as r:
-            titles, sentences = _text(r, article)
+
+    def with_codes(article: ArticleRecord) -> TextSource:
+        titles, sentences = _text(store, article.id)
         text, spans = layout(titles, sentences)
         selections = []
         for sentence, (begin, end) in zip(sentences, spans, strict=True):
@@ -93,15 +73,25 @@ def _sources(
             if row is None:
                 continue
             number, note = int(p.numbers[row]), p.notes.get(sentence.id, "")
-            placed = names[number]
             step = steps.get(int(snapshot.versions[row]))
             who, when = (step.person, step.when) if step else (record.owner, record.created)
             source, coder, sure = made.cells(row)
             maker = Maker(Source(source), coder) if source else Maker(Source.HUMAN, who)
             by = {p.clusters[code].name: one for code, one in others.get(sentence.id, {}).items()}
-            if placed or note or p.uncertain[row]:
-                selections.append(QdaSpan(begin, end, placed, note, bool(p.uncertain[row]), maker, sure, when, by))
-        yield TextSource(article.title, text, selections, headings(titles, sentences))
+            if names[number] or note or p.uncertain[row]:
+                marked = bool(p.uncertain[row])
+                selections.append(QdaSpan(begin, end, names[number], note, marked, maker, sure, when, by))
+        return TextSource(article.title, text, selections, headings(titles, sentences))
+
+    out = io.BytesIO()
+    write_project(out, ProjectHead(found.title, found.codes, makers, found.seed), map(with_codes, articles))
+    return out.getvalue()
+
+
+def _text(store: Store, article_id: int) -> tuple[dict[int, str], list[Sentence]]:
+    """Return position → title of the sections of an article, and its sentences."""
+    with store.reading() as r:
+        return {s.position: s.title for s in r.corpora.sections(article_id)}, r.corpora.sentences(article_id)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,12 +233,8 @@ class _Matching:
         return self._located(named, source) or self._located(self._alike(source), source)
 
     def _located(self, articles: Iterable[int], source: TextSource) -> tuple[list[Sentence], Spans] | None:
-        for id in articles:
-            if id in self._articles:
-                continue
-            with self._store.reading() as r:
-                titles = {s.position: s.title for s in r.corpora.sections(id)}
-                sentences = r.corpora.sentences(id)
+        for id in (id for id in articles if id not in self._articles):
+            titles, sentences = _text(self._store, id)
             spans = located(titles, sentences, source.text)
             if spans is not None:
                 self._articles.add(id)
@@ -257,7 +243,7 @@ class _Matching:
 
     def _alike(self, source: TextSource) -> list[int]:
         """Return the articles whose first sentence is in a text, the longest one first."""
-        flat = _flat(source.text)
+        flat = comparable(source.text).replace(" ", "")
         found = {id: first for id, first in self._openings.items() if first and first in flat}
         return sorted(found, key=lambda id: -len(found[id]))
 
@@ -267,9 +253,8 @@ class _Matching:
         with self._store.reading() as r:
             if r.corpora.get(self._corpus_id).sentences > starts.MOST_SENTENCES:
                 return {}
-            return {
-                article.id: _flat(found[0].text) for article, _, found in r.corpora.iterate(self._corpus_id) if found
-            }
+            first = {article.id: found[0].text for article, _, found in r.corpora.iterate(self._corpus_id) if found}
+            return {id: comparable(text).replace(" ", "") for id, text in first.items()}
 
     def _take(self, sentence: Sentence, common: int, one: QdaSpan) -> None:
         id, own = sentence.id, self._by.setdefault(one.maker, _Given())
@@ -355,10 +340,6 @@ def without_texts(account: ReadAccount) -> str:
     listed = [f"“{one.place}” ({one.text})" for one in account.entries if one.reason == OUTSIDE]
     many = f" and {len(listed) - 5:,} more" if len(listed) > 5 else ""
     return f"Not in its archive: {', '.join(listed[:5])}{many}. Export it with its sources." if listed else ""
-
-
-def _flat(text: str) -> str:
-    return "".join(comparable(text).split())
 
 
 def begin(store: Store, new: NewLabelling, plan: ProjectPlan, file: str) -> list[LabellingRecord]:

@@ -121,8 +121,6 @@ class LabellingSession:
             self.steps.append(step)
         return [step for step, _ in found]
 
-    # --- changing ---------------------------------------------------------------------------------------------------
-
     def do(self, operation: op.Operation, reason: str = "", selection_method: str = "") -> Step | None:
         """Commit an operation and return its step; None if it changes nothing.
 
@@ -220,8 +218,6 @@ class LabellingSession:
             self.sync()
         return step
 
-    # --- conflicts --------------------------------------------------------------------------------------------------
-
     def conflict(
         self, operation: op.Operation, error: StaleChangeError, reason: str = "", selection_method: str = ""
     ) -> Conflict:
@@ -230,20 +226,19 @@ class LabellingSession:
         later = self.sync()
         with self._store.reading() as r:
             touched = {step.id: set(r.label_steps.change_set(step.id).sentences().tolist()) for step in later}
-        wanted = _wanted(operation.change_set)
+        wanted = {
+            id: number
+            for change in operation.change_set
+            if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER
+            for id, number in zip(np.asarray(change.ids).tolist(), np.asarray(change.new).tolist(), strict=True)
+        }
+        names = {UNASSIGNED: UNASSIGNED_NAME} | {n: cluster.name for n, cluster in before.clusters.items()}
         found = []
         for sentence in error.sentences:
             by = next((step for step in reversed(later) if sentence in touched[step.id]), None)
-            found.append(
-                SentenceConflict(
-                    sentence,
-                    place_of(before, sentence),
-                    _named(before, operation, wanted.get(sentence)) or operation.summary,
-                    place_of(self.partition, sentence),
-                    by.person if by else "",
-                    by.when if by else None,
-                )
-            )
+            mine = names.get(wanted[sentence], operation.summary) if sentence in wanted else operation.summary
+            versions = place_of(before, sentence), mine, place_of(self.partition, sentence)
+            found.append(SentenceConflict(sentence, *versions, by.person if by else "", by.when if by else None))
         return Conflict(operation, reason, selection_method, str(error), tuple(found))
 
     def insist(self, conflict: Conflict) -> Step | None:
@@ -257,23 +252,6 @@ def place_of(partition: Partition, sentence: int) -> str:
     """Return the name of the cluster of a sentence."""
     number = int(partition.numbers[partition.rows([sentence])[0]])
     return UNASSIGNED_NAME if number == UNASSIGNED else partition.clusters[number].name
-
-
-def _wanted(change_set: ChangeSet) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for change in change_set:
-        if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:
-            found.update(zip(np.asarray(change.ids).tolist(), np.asarray(change.new).tolist(), strict=True))
-    return found
-
-
-def _named(partition: Partition, operation: op.Operation, number: int | None) -> str:
-    if number is None:
-        return ""
-    if number == UNASSIGNED:
-        return UNASSIGNED_NAME
-    known = partition.clusters.get(number)
-    return known.name if known else operation.summary
 
 
 MOST_CHOSEN = 200

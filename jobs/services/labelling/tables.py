@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling.partition import Cluster, coded, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
-from themescope.core.readers.tables import TEXT_NAMES, Sheet, is_own, likely_column, one_line, raw_cell
+from themescope.core.readers.tables import TEXT_NAMES, Sheet, TableForm, is_own, likely_column, one_line, raw_cell
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.text.cleaning import comparable, folded_name
 from themescope.core.types import Sentence
@@ -43,7 +43,6 @@ from themescope.jobs.services.labelling.foreign_labels import (
 )
 
 _ID = ("sentence_id", "sentence id", "id")
-_THEME = ("theme",)
 _CODERS = (
     "coder", "annotator", "annotator_id", "annotator id", "annotation_agent", "completed_by", "rater", "labeler",
     "labeller", "worker_id", "workerid", "worker", "_annotator_id", "created by", "modified by", "kodierer", "codeur",
@@ -65,7 +64,6 @@ _DECIMALS = re.compile(r"\d*\.\d+")
 _CHOOSE = "Choose another column (--cluster), or write the code of each row into one column."
 _SHORTEST = 8
 """Characters by which the units in a text are found."""
-_SOURCE, _PROBABILITY, _UNCERTAIN = ("source",), ("probability",), ("uncertain",)
 _MARKS = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 
@@ -88,6 +86,24 @@ class LabelColumns:
     before: str = ""
     """What stands before the text, if that is a part of a longer one."""
     after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelReading:
+    """How a table of labels is read."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Field of :class:`LabelColumns` → column; others are recognised by name."""
+    together: bool = True
+    """Whether a text assigns all sentences that have it."""
+    several: bool = True
+    """Whether the codes of several rows of a sentence are all kept; otherwise they contradict each other."""
+    chosen: bool = False
+    """Whether the column of clusters is the only one with labels."""
+    form: TableForm | None = None
+
+
+AS_GUESSED = LabelReading()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,23 +161,23 @@ class Plan:
 def likely_columns(sheet: Sheet) -> LabelColumns:
     """Guess the columns from their names."""
 
-    def named(names: Sequence[str]) -> str:
+    def named(*names: str) -> str:
         known = {column.strip().lower(): column for column in reversed(sheet.columns)}
         return next((known[name] for name in names if name in known), "")
 
-    id, found = named(_ID), named(TEXTS)
+    id, found = named(*_ID), named(*TEXTS)
     cluster = cluster_column(sheet, [*filter(None, (id, found))])
-    text = found or ("" if named(_ID[:2]) else _text_column(sheet, cluster))
-    theme = named(_THEME) if cluster != named(_THEME) else ""
-    source = named(_SOURCE)
+    text = found or ("" if named(*_ID[:2]) else _text_column(sheet, cluster))
+    theme = named("theme") if cluster != named("theme") else ""
+    source = named("source")
     if source and not {*sheet.column(source)} <= {"", *Source}:
         source = ""  # a column about something else
-    uncertain = named(_UNCERTAIN)
+    uncertain = named("uncertain")
     if uncertain and not {cell.lower() for cell in sheet.column(uncertain)} <= _MARKS.keys():
         uncertain = ""
-    coder = next((name for name in (named(_CODERS),) if name != cluster), "")
+    coder = named(*_CODERS) if cluster != named(*_CODERS) else ""
     note = next((name for name in sheet.columns if NOTES.fullmatch(name.strip()) and name not in (cluster, text)), "")
-    about = source, coder, named(_PROBABILITY), uncertain, *map(named, [[name] for name in PLACE])
+    about = source, coder, named("probability"), uncertain, *map(named, PLACE)
     return LabelColumns(cluster if cluster != text else "", id, text, note, theme, *about)
 
 
@@ -179,21 +195,12 @@ def hides_makers(sheet: Sheet) -> bool:
 
 
 def plans(
-    store: Store,
-    corpus_id: int,
-    article_id: int | None,
-    sheet: Sheet,
-    columns: LabelColumns,
-    together: bool = False,
-    several: bool = False,
-    chosen: bool = False,
+    store: Store, corpus_id: int, article_id: int | None, sheet: Sheet, columns: LabelColumns, how: LabelReading
 ) -> tuple[Plan, ...]:
     """Match each row to a sentence: one plan, or one for each annotator where several judged the same sentence.
 
-    Annotators are told by a column of their names, or have a column of labels each, unless the column is ``chosen``.
-    With ``together``, a text assigns all sentences that have it. Of several rows of a sentence with different codes,
-    the later ones contradict the first, unless with ``several`` the sentence has all of these codes. All codes of one
-    cell are kept.
+    Annotators are told by a column of their names, or have a column of labels each, unless the column is chosen. All
+    codes of one cell are kept.
 
     Raises ``UnknownNameError`` if a column does not exist, and ``DataError`` if a required column is missing, there are
     too many rows, sentences or clusters, no row matches, or none has a label.
@@ -202,7 +209,7 @@ def plans(
     with store.reading() as r:
         sentences = starts.sentences_of(r, corpus_id, article_id)
     own = "sentence_id" in sheet.columns or {"uncertain", "source", "coder"} <= {*sheet.columns}
-    others = [] if chosen or own else _other_coders(sheet, columns)
+    others = [] if how.chosen or own else _other_coders(sheet, columns)
     parts: dict[str, tuple[Sheet, LabelColumns]] = {"": (sheet, columns)}
     if others:
         parts = {name: (sheet, replace(columns, cluster=name, coder="")) for name in (columns.cluster, *others)}
@@ -211,11 +218,11 @@ def plans(
     listed = [
         x for name in (columns.cluster, *others) for cell in sheet.column(name) for x in labels_of(sheet, name)(cell)
     ]
-    if not chosen and (number := next((one for one in listed if _DECIMALS.fullmatch(one) and float(one) % 1), "")):
+    if not how.chosen and (number := next((one for one in listed if _DECIMALS.fullmatch(one) and float(one) % 1), "")):
         raise DataError(f"The column {columns.cluster!r} has numbers such as {number}, not codes. {_CHOOSE}")
     levels = {} if own or columns.theme else paths(listed)
     made = {
-        name: _Planner(sentences, about, together, several, name if others else "", levels).plan(part)
+        name: _Planner(sentences, about, how, name if others else "", levels).plan(part)
         for name, (part, about) in parts.items()
     }
     names = tuple(dict.fromkeys(name for one in made.values() for name in one.names))
@@ -300,7 +307,6 @@ def _by_coder(
 
 
 def _not_read(sheet: Sheet, columns: LabelColumns, others: Sequence[str]) -> list[str]:
-    """Return what is not read of a table."""
     used = {*astuple(columns), *others, *_PERHAPS_CODERS}
     rest = (name for name in sheet.columns if name not in used and any(sheet.column(name)))
     left = [name for name in rest if not is_about(name) or NOTES.fullmatch(name)]
@@ -353,11 +359,7 @@ def begin(
     store: Store, new: NewLabelling, found: Sequence[Plan], origin: str, machine: bool = False
 ) -> list[LabellingRecord]:
     """Create the labelling of each plan, named after its annotator if there are several."""
-    named = [
-        replace(new, name=f"{new.name} ({one.coder})" if len(found) > 1 and one.coder else new.name) for one in found
-    ]
-    plans = zip(named, found, strict=True)
-    return [starts.begin(store, each, from_plan(one, origin, machine)) for each, one in plans]
+    return starts.begin_each(store, new, [(one.coder, from_plan(one, origin, machine)) for one in found])
 
 
 def _check(sheet: Sheet, columns: LabelColumns) -> None:
@@ -379,15 +381,13 @@ class _Planner:
         self,
         sentences: Sequence[Sentence],
         columns: LabelColumns,
-        together: bool,
-        several: bool,
+        how: LabelReading,
         coder: str,
         levels: Mapping[str, tuple[str, str]],
     ) -> None:
         self._coder, self._levels = coder, levels
         """Annotator of all rows, and label → its name and that of its theme."""
-        self._columns, self._together, self._total = columns, together, len(sentences)
-        self._several = several
+        self._columns, self._how, self._total = columns, how, len(sentences)
         self._texts = {s.id: one_line(s.text) for s in sentences}
         self._by_text: dict[str, list[int]] = {}
         self._by_form: dict[str, list[int]] = {}
@@ -436,11 +436,11 @@ class _Planner:
 
             if not ids:
                 missing.append(problem(why))
-            elif len({self._texts[id] for id in ids}) < len(ids) and not self._together:
+            elif len({self._texts[id] for id in ids}) < len(ids) and not self._how.together:
                 ambiguous.append(problem(f"{len(ids)} sentences have this text: {EACH_OR_ALL}"))
             elif earlier := self._theme(number, names, row):
                 contradicting.append(problem(f"row {earlier} puts this code under another theme"))
-            elif earlier := self._place(number, ids, names, row, self._several or inside):
+            elif earlier := self._place(number, ids, names, row, self._how.several or inside):
                 contradicting.append(problem(f"row {earlier} gives this unit another code"))
         self._check_clusters()
         rows = len(sheet.rows) - len(missing) - len(ambiguous) - len(contradicting)
@@ -466,7 +466,7 @@ class _Planner:
 
     def _one_by_one(self, sheet: Sheet) -> dict[str, deque[int]]:
         """Return the sentences of the texts that occur several times, and in as many rows."""
-        if self._together or not self._columns.text:
+        if self._how.together or not self._columns.text:
             return {}
         counts = Counter(map(comparable, sheet.column(self._columns.text)))
         return {form: deque(ids) for form, ids in self._by_form.items() if len(ids) > 1 and counts[form] == len(ids)}

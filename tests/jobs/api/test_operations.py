@@ -98,8 +98,9 @@ def test_search_by_text_and_words(filled: Store) -> None:
     assert all("paragraph 0" in match.sentence.text for match in text)
     words = search.find(filled, 1, "words NILE fauna", search.SearchMethod.WORDS)
     assert {match.sentence.article for match in words} == {"Nile"} and words.total == 4
-    with pytest.raises(DataError):
-        search.find(filled, 1, "  ")
+    for nothing, method in (("  ", search.SearchMethod.TEXT), ("!? …", search.SearchMethod.WORDS)):
+        with pytest.raises(DataError, match="Enter a text"):
+            search.find(filled, 1, nothing, method)
 
 
 def test_a_page_of_labels_or_steps_reads_no_other_rows(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.jobs.helpers import finish_item, open_item
+from tests.jobs.helpers import finish_item, open_item, sentences_of_item
 from tests.jobs.test_kinds import do
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.task_items import DistributionPlan, Order
@@ -76,7 +76,7 @@ def label(store: Store, task_id: int, person: str) -> None:
         opened = open_item(store, item.id)
         session = session or LabellingSession(store, opened.id, person)
         with store.reading() as r:
-            (sentence,) = tasks.sentences_of_item(r, item.range)
+            (sentence,) = sentences_of_item(r, item.range)
         number_of = {cluster.name: number for number, cluster in session.partition.clusters.items()}
         name = topic(sentence.text)
         if person == "Ben" and number % 10 == 0:

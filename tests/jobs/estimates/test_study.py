@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.estimates.survey import DRAWN, ROWS, label, survey, topic
+from tests.jobs.helpers import sentences_of_item
 from tests.jobs.test_kinds import do
 from themescope.core.errors import DataError
 from themescope.core.estimates.shares import COUNTED, NOT_RANDOM, composition, share, shares
@@ -20,7 +21,7 @@ from themescope.core.labelling.markup import Table, as_html
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.services import corpus_edits, tasks
+from themescope.jobs.services import corpus_edits
 from themescope.jobs.services.estimates import Study, columns_of, groups_of, open_study
 from themescope.jobs.services.labelling import agreement, starts
 from themescope.jobs.services.labelling.codebook import methods_section
@@ -151,7 +152,7 @@ def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
     with store.reading() as r:
         (corpus,) = r.corpora.list()
         task = next(task for task in r.tasks.list(corpus.id) if task.name == "All")
-        drawn = {s.id for item in r.tasks.items(task.id) for s in tasks.sentences_of_item(r, item.range)}
+        drawn = {s.id for item in r.tasks.items(task.id) for s in sentences_of_item(r, item.range)}
     label(store, task.id, "Ada")
     study = study_of(store, "All · Ada")
     assert study.holds[0] == "The estimates hold for all 320 units of the project."
@@ -183,7 +184,7 @@ def test_removed_and_changed_sentences_are_outside_too(store: Store) -> None:
 def pilot(store: Store) -> set[int]:
     with store.reading() as r:
         task = next(task for task in r.tasks.list() if task.name == "Pilot")
-        return {s.id for item in r.tasks.items(task.id) for s in tasks.sentences_of_item(r, item.range)}
+        return {s.id for item in r.tasks.items(task.id) for s in sentences_of_item(r, item.range)}
 
 
 def test_the_frame_travels_in_a_bundle_without_the_removed_wave(store: Store, tmp_path: Path) -> None:

@@ -308,7 +308,8 @@ def test_each_annotator_has_a_labelling(sqlite_store: Store, tmp_path: Path, nam
     corpus = corpus_of(sqlite_store)
     (tmp_path / name).write_bytes(ZIPS[name] if name in ZIPS else APART[name].encode())
     sheet = files.read_labels(tmp_path / name)
-    found = tables.plans(sqlite_store, corpus, None, sheet, tables.likely_columns(sheet))
+    how = tables.LabelReading(together=False, several=False)
+    found = tables.plans(sqlite_store, corpus, None, sheet, tables.likely_columns(sheet), how)
     assert [plan.coder for plan in found] == ["ada", "bea"] and tables.differing(found) == 1
     assert not any(plan.problems or plan.several for plan in found)
     new = NewLabelling(corpus, "L", "lea")

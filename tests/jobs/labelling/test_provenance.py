@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.db.texts import add_corpus
-from tests.jobs.helpers import finish_item, only_plan, open_item
+from tests.jobs.helpers import finish_item, only_plan, open_item, sentences_of_item
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, difference, marked
 from themescope.core.labelling.partition import Entry, EntryKind
@@ -181,7 +181,7 @@ def test_what_was_approved_in_a_task_is_so_after_an_import(sqlite_store: Store, 
     for item in items[:2]:
         finish_item(sqlite_store, item.id)
         with sqlite_store.reading() as r:
-            ids.append([sentence.id for sentence in tasks.sentences_of_item(r, item.range)])
+            ids.append([sentence.id for sentence in sentences_of_item(r, item.range)])
     session = LabellingSession(sqlite_store, record.id, "Anna")
     change = marked(session.partition, Field.CLUSTER, np.array(ids[0][:2]), 3)
     assert change is not None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.homes import CopyHome, MakeHome
-from tests.jobs.helpers import finish_item, open_item
+from tests.jobs.helpers import finish_item, open_item, sentences_of_item
 from tests.jobs.test_cli import call_json
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
@@ -77,7 +77,7 @@ def given(store: Store, task: TaskRecord, person: str) -> list[int]:
     """Return the ids of the sentences that a person gets, in the order of the task."""
     with store.reading() as r:
         ranges = [item.range for item in r.tasks.items(task.id, person)]
-        return [s.id for one in ranges for s in tasks.sentences_of_item(r, one)]
+        return [s.id for one in ranges for s in sentences_of_item(r, one)]
 
 
 def everything(store: Store) -> tuple[Ids, Floats, np.ndarray]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.db.texts import add_corpus
-from tests.jobs.helpers import finish_item, open_item
+from tests.jobs.helpers import finish_item, open_item, sentences_of_item
 from themescope.core.errors import AccessError, DataError, DuplicateNameError, StoreError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
@@ -52,7 +52,7 @@ def label(store: Store, person: str, labelling: int, item: ItemRecord, wrong: in
     """Put every sentence of an item to its section, the first ``wrong`` ones to another one."""
     session = LabellingSession(store, labelling, person)
     with store.reading() as r:
-        ids = np.array([s.id for s in tasks.sentences_of_item(r, item.range)])
+        ids = np.array([s.id for s in sentences_of_item(r, item.range)])
     for sentence in ids[:wrong]:
         number = int(session.partition.numbers[session.partition.rows([sentence])[0]])
         session.do(op.assign(session.partition, np.array([sentence]), number % 3 + 1))
@@ -134,7 +134,7 @@ def test_a_person_begins_with_an_own_labelling_of_the_sentences_of_the_task(sqli
     finish_item(sqlite_store, item.id)
     with sqlite_store.reading() as r:
         judged = placed_sentences(r, opened, partition)
-        assert judged.tolist() == [s.id for s in tasks.sentences_of_item(r, item.range)]
+        assert judged.tolist() == [s.id for s in sentences_of_item(r, item.range)]
     with sqlite_store.writing() as w:
         w.labellings.delete(opened.id, "ada")
     with pytest.raises(DataError, match="was deleted"):
@@ -358,7 +358,7 @@ def test_an_item_is_done_while_its_sentences_have_codes_or_reasons(sqlite_store:
     first = items_of(sqlite_store, task, "ada")[0]
     session = LabellingSession(sqlite_store, open_item(sqlite_store, first.id).id, "ada")
     with sqlite_store.reading() as r:
-        ids = np.array([s.id for s in tasks.sentences_of_item(r, first.range)])
+        ids = np.array([s.id for s in sentences_of_item(r, first.range)])
     session.do(op.create(session.partition, 1, "one", ids[:10]))
     session.do(op.none_fits(session.partition, ids[10:11]))
     session.do(op.note(session.partition, ids[11:], "cut in the middle"))

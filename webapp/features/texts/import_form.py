@@ -37,8 +37,8 @@ from themescope.jobs.common.models import language_of_file
 from themescope.jobs.common.reading import call_apart
 from themescope.jobs.kinds.append_corpus import AppendConfig, told_of
 from themescope.jobs.services import importing
-from themescope.jobs.services.importing import FileKind, LabelReading, Recognised
-from themescope.jobs.services.labelling.tables import likely_columns
+from themescope.jobs.services.importing import FileKind, Recognised
+from themescope.jobs.services.labelling.tables import LabelReading, likely_columns
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline, queue_wave
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.shared import compare_queries, forms, projects, queries
