@@ -92,6 +92,40 @@ def test_keys_lead_from_any_page_to_a_sentence(page: Page, filled: App) -> None:
     expect(page.locator(".reader .focus")).to_be_in_viewport()
 
 
+HELD = """() => {
+  const add = WebSocket.prototype.addEventListener;
+  WebSocket.prototype.addEventListener = function (type, listener, options) {
+    const held = (event) => (window.held ? window.held.push(() => listener(event)) : listener(event));
+    add.call(this, type, type === "message" ? held : listener, options);
+  };
+}"""
+LET_GO = """async () => {
+  for (const one of window.held) {
+    one();
+    await new Promise(requestAnimationFrame);
+  }
+  window.held = null;
+}"""
+"""Scripts with which a page hears what the server sends only later, and then message by message."""
+
+
+def test_a_page_that_a_result_opens_is_drawn_though_the_answer_is_late(page: Page, filled: App) -> None:
+    """Meanwhile the page asks for the jobs, as it does every two seconds, and tells which page it still shows."""
+    page.add_init_script(f"({HELD})()")
+    open_page(page, f"{filled.url}/jobs?{urlencode({'corpus': CORPUS})}", "Jobs")
+    at_rest(page)
+    page.keyboard.press("/")
+    page.keyboard.type("danube history paragraph 1 sentence 0 has")
+    result = page.get_by_role("option", name=re.compile("Danube History paragraph 1 sentence 0")).first
+    expect(result).to_be_visible()
+    at_rest(page)
+    page.evaluate("window.held = []")
+    result.click()
+    page.wait_for_timeout(5_000)
+    page.evaluate(LET_GO)
+    expect(page.locator(".reader .focus")).to_have_text("Danube History paragraph 1 sentence 0 has some words.")
+
+
 DRAWN_ANEW = """(tab) => {
   const list = tab.parentElement, next = tab.nextSibling, drawn = tab.cloneNode(true);
   tab.remove();
