@@ -22,6 +22,8 @@ from themescope.core.errors import ConfigError, UnknownNameError
 
 C = TypeVar("C", bound="Config")
 _HINTS: dict[type[Config], Mapping[str, Any]] = {}
+THREADS = "Number of processor threads; 0 uses all. With 1, results are reproducible."
+PRECISION = "auto: bfloat16 on a GPU and on a processor that computes it natively, otherwise float32."
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,13 +285,10 @@ class FittedMap:
         weights = np.where(strengths[:, :1] == 1, np.eye(1, k), np.maximum(strengths, 1e-12))
         weights = weights / weights.sum(axis=1, keepdims=True)
         start = np.asarray(np.einsum("ij,ijk->ik", weights, self.at[near]), dtype=np.float32)
-        return self._moved(start, near, strengths, np.random.RandomState([self.seed % 2**32, number]))
-
-    def _moved(self, start: Points, near: Neighbours, strengths: Float32, random: np.random.RandomState) -> Points:
-        umap = load_umap()
         weights = np.where(strengths < strengths.max() / _PLACING_EPOCHS, 0.0, strengths)
         head, neighbour = np.nonzero(weights)
         a, b = umap.find_ab_params(1.0, self.config.min_dist)
+        random = np.random.RandomState([self.seed % 2**32, number])
         moved = umap.optimize_layout_euclidean(
             start,
             np.array(self.at, dtype=np.float32),

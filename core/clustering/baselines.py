@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import log
 
@@ -138,48 +137,31 @@ class KMeansConfig(Config):
     )
     iterations: int = option(300, "Maximum number of passes in a start.", low=1, high=100_000)
 
-    def candidates(self, k: int) -> int:
-        """Return the number of draws for each centre."""
-        return 2 + int(log(k)) if self.seeding == "greedy-k-means++" else 1
 
+class UnitKMeans:
+    """Euclidean k-means on rows of length 1; a zero row stays at the origin."""
 
-class _GramKMeans(ABC):
     spherical = False
 
     def __init__(self, config: KMeansConfig) -> None:
         self.config = config
 
-    @abstractmethod
     def gram(self, x: Matrix) -> Square:
-        """Return the (n, n) inner products of the clustered rows."""
+        """Return the (n, n) inner products of the clustered rows: the cosines."""
+        return cosine_matrix(x)
 
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """Return (n,) labels 0…k-1, every cluster non-empty."""
         from themescope.core.clustering import kernels
 
         matrix, k = checked(x, k)
-        config = self.config
-        labels, _ = kernels.lloyd(
-            self.gram(matrix),
-            k,
-            config.restarts,
-            config.iterations,
-            config.candidates(k),
-            self.spherical,
-            kernel_seed(seed),
-        )
+        draws = 2 + int(log(k)) if self.config.seeding == "greedy-k-means++" else 1  # for each centre
+        settings = self.config.restarts, self.config.iterations, draws, self.spherical
+        labels, _ = kernels.lloyd(self.gram(matrix), k, *settings, kernel_seed(seed))
         return canonical_labels(labels)
 
 
-class UnitKMeans(_GramKMeans):
-    """Euclidean k-means on rows of length 1; a zero row stays at the origin."""
-
-    def gram(self, x: Matrix) -> Square:
-        """Return the cosines."""
-        return cosine_matrix(x)
-
-
-class RawKMeans(_GramKMeans):
+class RawKMeans(UnitKMeans):
     """Euclidean k-means on unscaled rows."""
 
     def gram(self, x: Matrix) -> Square:

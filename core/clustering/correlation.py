@@ -102,18 +102,6 @@ _TINY = 1e-9
 
 
 @njit(cache=True)
-def cluster_weights(w: Any, labels: Any, slots: int) -> Any:
-    """Return ``sums`` and ``sizes`` of a partition."""
-    n = len(labels)
-    sums, sizes = np.zeros((n, slots)), np.zeros(slots, np.int64)
-    for i in range(n):
-        sizes[labels[i]] += 1
-        for j in range(n):
-            sums[i, labels[j]] += w[i, j]
-    return sums, sizes
-
-
-@njit(cache=True)
 def moves(w: Any, labels: Any, slots: int, fixed: bool, sweeps: int) -> int:
     """Move single items to the cluster of largest total weight, changing ``labels``; return the number of moves.
 
@@ -121,8 +109,11 @@ def moves(w: Any, labels: Any, slots: int, fixed: bool, sweeps: int) -> int:
     cluster may become empty. Sweeps end when one moves no item; the sum of weights within clusters never falls.
     """
     n = len(labels)
-    sums, sizes = cluster_weights(w, labels, slots)
-    total = 0
+    sums, sizes, total = np.zeros((n, slots)), np.zeros(slots, np.int64), 0
+    for i in range(n):
+        sizes[labels[i]] += 1
+        for j in range(n):
+            sums[i, labels[j]] += w[i, j]
     for _ in range(sweeps):
         moved = 0
         for i in range(n):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, count
 from typing import Any
 
 import regex  # type: ignore[import-untyped]
@@ -99,15 +100,9 @@ def made_unique(names: Sequence[str], phrases: Sequence[Sequence[str]], taken: I
     used = {name.casefold() for name in taken}
     found = []
     for place, name in enumerate(names):
-        options = [
-            name,
-            *(f"{name} ({phrase})" for phrase in phrases[place] if phrase.casefold() not in name.casefold()),
-        ]
-        free = next((option for option in options if option.casefold() not in used), "")
-        number = 2
-        while not free:
-            free = f"{name} ({number})" if f"{name} ({number})".casefold() not in used else ""
-            number += 1
+        told = (f"{name} ({phrase})" for phrase in phrases[place] if phrase.casefold() not in name.casefold())
+        options = chain((name,), told, (f"{name} ({number})" for number in count(2)))
+        free = next(option for option in options if option.casefold() not in used)
         used.add(free.casefold())
         found.append(free)
     return found
@@ -119,30 +114,23 @@ def _text(value: Any) -> str:
 
 def _fault(name: str, texts: Sequence[str], instructions: str) -> str:
     """Return why ``name`` is no name; "" if it is one."""
-    if not name:
-        return "no name in the answer"
-    if len(name) > LONGEST_NAME or len(name.split()) > MOST_WORDS:
-        return "the name is too long"
-    if not _plain(name, LONGEST_NAME):
-        return "the name contains markup or control characters"
-    if not any(map(str.isalpha, name)):
-        return "the name contains no letters"
-    if len(name.split()) > 1 and name.casefold() in instructions.casefold():
-        return "the answer repeats the prompt"
-    if not _same_script(name, texts):
-        return "the name is not in a script of the sentences"
-    return ""
+    known = "".join(texts)
+    scripts = [pattern for pattern in _SCRIPTS.values() if pattern.search(known)]
+    letters = [character for character in name if character.isalpha()]
+    native = sum(any(pattern.match(letter) for pattern in scripts) for letter in letters)
+    faults = (
+        (not name, "no name in the answer"),
+        (len(name) > LONGEST_NAME or len(name.split()) > MOST_WORDS, "the name is too long"),
+        (not _plain(name, LONGEST_NAME), "the name contains markup or control characters"),
+        (not letters, "the name contains no letters"),
+        (len(name.split()) > 1 and name.casefold() in instructions.casefold(), "the answer repeats the prompt"),
+        (2 * native < len(letters), "the name is not in a script of the sentences"),
+    )
+    return next((reason for found, reason in faults if found), "")
 
 
 def _plain(text: str, longest: int) -> bool:
     return 0 < len(text) <= longest and not _FORBIDDEN.search(text)
-
-
-def _same_script(name: str, texts: Sequence[str]) -> bool:
-    known = "".join(texts)
-    letters = [character for character in name if character.isalpha()]
-    patterns = [pattern for pattern in _SCRIPTS.values() if pattern.search(known)]
-    return 2 * sum(any(pattern.match(letter) for pattern in patterns) for letter in letters) >= len(letters)
 
 
 def _units(text: str) -> set[str]:

@@ -28,7 +28,7 @@ from themescope.core.clustering.inputs import (
     unit_rows,
 )
 from themescope.core.config import Config, option
-from themescope.core.types import Labels, Matrix
+from themescope.core.types import Index, Labels, Matrix
 
 
 @dataclass(frozen=True)
@@ -71,16 +71,13 @@ def best_partition(similarity: Square, k: int, config: IclustConfig, seed: int) 
     if not config.diagonal:
         similarity = similarity.copy()
         np.fill_diagonal(similarity, 0.0)
-    off = 0 if config.diagonal else 1
-    labels, objective = kernels.iclust(
-        similarity, k, config.restarts, config.sweeps, config.temperature, off, kernel_seed(seed)
-    )
+    settings = config.restarts, config.sweeps, config.temperature, 0 if config.diagonal else 1
+    labels, objective = kernels.iclust(similarity, k, *settings, kernel_seed(seed))
     return canonical_labels(labels), float(objective)
 
 
 _MOST = 1_000_000
 _PER_CLUSTER = 20
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -141,7 +138,7 @@ class BlockIclust:
             self._improve(unit, best_labels, k, rng, ends)
         return canonical_labels(best_labels)
 
-    def _improve(self, unit: Matrix, labels: Integers, k: int, rng: np.random.Generator, ends: float) -> None:
+    def _improve(self, unit: Matrix, labels: Index, k: int, rng: np.random.Generator, ends: float) -> None:
         """Change ``labels`` by rounds until few items move."""
         from themescope.core.clustering import kernels
 

@@ -15,7 +15,7 @@ from scipy import sparse
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.text.cleaning import text_key
-from themescope.core.types import Floats, Ids, Labels, Matrix
+from themescope.core.types import Floats, Ids, Index, Labels, Matrix
 
 Square = npt.NDArray[np.float64]  # (n, n)
 MOST_ITEMS = 12_000
@@ -158,7 +158,6 @@ _NO_ANSWERS = frozenset(text_key(" ".join(text.split())) for text in _NO_ANSWER.
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _SENTENCE = re.compile(r"[^\W\d_]{12}|(?:[^\W\d_]+[\W\d_]+){2}[^\W\d_]")
 """What sentences have in common that are nearly identical: three words, or as much text without spaces."""
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +167,13 @@ class DistinctTexts:
     The order of the rows determines only which of the rows with a text represents it.
     """
 
-    rows: Integers
+    rows: Index
     """(m,) row that represents each text: the first one with its most frequent spelling."""
-    place: Integers
+    place: Index
     """(n,) number of the text of each row."""
-    counts: Integers
+    counts: Index
     """(m,) number of rows with each text."""
-    order: Integers
+    order: Index
     """(n,) rows by text and spelling."""
 
     def vectors(self, x: Matrix) -> Matrix:
@@ -188,7 +187,7 @@ class DistinctTexts:
         found: Any = mean @ x[self.order]
         return found.astype(x.dtype)
 
-    def usual(self, x: Matrix, least: int, texts: Sequence[str] = ()) -> Integers:
+    def usual(self, x: Matrix, least: int, texts: Sequence[str] = ()) -> Index:
         """Return the ascending numbers of the texts that are clustered; ``x`` are their (m, dim) vectors.
 
         ``texts`` are the (m,) different ones; frequent ones that are known to be no answer, in six languages, are left
@@ -244,9 +243,7 @@ def distinct_texts(texts: Sequence[str]) -> DistinctTexts:
         first.setdefault(text, row)
     number = {key: i for i, key in enumerate(sorted(spellings))}
     # Of equally frequent spellings the first, small letters before capital ones.
-    usual = [
-        min(found, key=lambda text: (-found[text], text.swapcase())) for found in (spellings[key] for key in number)
-    ]
+    usual = [min(own, key=lambda text: (-own[text], text.swapcase())) for own in (spellings[key] for key in number)]
     return DistinctTexts(
         np.array([first[text] for text in usual], np.int64),
         np.array([number[key] for key in keys], np.int64),
@@ -337,8 +334,7 @@ DEFAULT_CALIBRATION = PairCalibration()
 def centred_cosines(x: Matrix) -> Square:
     """Return the (n, n) cosines of the rows of a dense or CSR matrix, each minus the mean of the unit rows."""
     if not sparse.issparse(x):
-        rows = _centred_rows(x)
-        return gram_matrix(rows)
+        return gram_matrix(_centred_rows(x))
     gram = gram_matrix(unit_rows(sparse.csr_array(x, dtype=np.float64)))
     means = gram.mean(axis=0)
     centred = gram - means - means[:, None] + means.mean()

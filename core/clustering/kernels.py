@@ -31,11 +31,6 @@ def _below(state: Any, bound: int) -> Any:
 
 
 @njit(cache=True)
-def _uniform(state: Any) -> Any:
-    return np.float64(_next(state) >> np.uint64(11)) / 9007199254740992.0
-
-
-@njit(cache=True)
 def _shuffle(items: Any, state: Any) -> None:
     for i in range(len(items) - 1, 0, -1):
         j = _below(state, i + 1)
@@ -168,7 +163,8 @@ def plus_plus(gram: Any, k: int, candidates: int, state: Any) -> Any:
         best, kept = np.inf, nearest
         for _ in range(candidates):
             if cumulated[-1] > 0.0:
-                item = min(np.searchsorted(cumulated, _uniform(state) * cumulated[-1], side="right"), n - 1)
+                uniform = np.float64(_next(state) >> np.uint64(11)) / 9007199254740992.0
+                item = min(np.searchsorted(cumulated, uniform * cumulated[-1], side="right"), n - 1)
             else:
                 item = _below(state, n)
             left = np.minimum(nearest, np.maximum(diagonal + diagonal[item] - 2 * gram[item], 0.0))

@@ -285,10 +285,8 @@ def _picked(
     names: list[Phrase] = []
     english = kinds.language == "en"
 
-    def fill(
-        candidates: Iterable[str], most: int, alone: Callable[[str], bool], longer: Mapping[Phrase, float]
-    ) -> None:
-        for word in candidates:
+    def fill(given: Iterable[str], most: int, alone: Callable[[str], bool], longer: Mapping[Phrase, float]) -> None:
+        for word in given:
             used = [*above, *(other for name in names for other in name)]
             if len(names) >= most or any(related(word, other) for other in used):
                 continue

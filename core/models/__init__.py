@@ -41,7 +41,6 @@ _ED18 = "Ein Dor et al. 2018, Learning Thematic Similarity Metric Using Triplet 
 _SJH17 = "Saha, Joty, Al Hasan 2017, Con-S2V"
 _HCK16 = "Hill, Cho and Korhonen 2016, Learning Distributed Representations of Sentences from Unlabelled Data"
 _SMOOTHING = ("needs-models", "any-models", "needs-sentences", "per-article")
-_TRIPLETS = ("needs-triplets", "accepts-base-model", "fine-tunable", "english")
 
 
 def _card(
@@ -68,7 +67,7 @@ def _triplet_network(id: str, title: str, summary: str, section: str, *tags: str
     return _card(
         id, title, summary, f"{_ED18}, {section} ({id})",
         factory="triplet_network.model:TripletNet", config="triplet_network.config:TripletNetConfig",
-        tags=(*_TRIPLETS, *tags),
+        tags=("needs-triplets", "accepts-base-model", "fine-tunable", "english", *tags),
     )  # fmt: skip
 
 
@@ -112,7 +111,6 @@ _CARDS = (
         "Kiros et al. 2015, Skip-Thought Vectors; small version trained here. A baseline of "
         "Ein Dor et al. 2018, section 5.1",
         factory="recurrent.model:SkipThought",
-        config="recurrent.data:SkipThoughtConfig",
         tags=("needs-sentences", "english"),
     ),
     _card(
@@ -121,7 +119,6 @@ _CARDS = (
         "A recurrent encoder trained together with a decoder that reconstructs the sentence.",
         f"{_HCK16}, section 2 (SAE); small version trained here. A baseline of Saha et al. 2017, section 4.2",
         factory="recurrent.model:Sae",
-        config="recurrent.data:SaeConfig",
         tags=("needs-sentences", "english"),
     ),
     _card(
@@ -130,7 +127,6 @@ _CARDS = (
         "The sequential autoencoder, trained to reconstruct sentences from which words were deleted or swapped.",
         f"{_HCK16}, section 2 (SDAE); small version trained here. A baseline of Saha et al. 2017, section 4.2",
         factory="recurrent.model:Sdae",
-        config="recurrent.data:SdaeConfig",
         tags=("needs-sentences", "english"),
     ),
     _triplet_network(

@@ -45,9 +45,8 @@ ROW_SCALES = ":row-scales"
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write JSON in UTF-8, one key per line, so that two saved models can be compared with diff."""
-    path.write_text(
-        json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8", newline="\n"
-    )
+    text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
+    path.write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
 
 def read_json(path: Path) -> dict[str, Any]:

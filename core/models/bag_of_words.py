@@ -23,7 +23,7 @@ from themescope.core.errors import DataError
 from themescope.core.models.artifact import read_tensors, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.models.base import BaseModel, unit_length
 from themescope.core.text.languages import SMART_STOP_WORDS, content_words
-from themescope.core.text.word_vectors import STORAGES, Storage, WordVectors, load_word_vectors, token_ids
+from themescope.core.text.word_vectors import STORAGES, TABLE, Storage, WordVectors, load_word_vectors, token_ids
 from themescope.core.types import SILENT, Corpus, Report, Sentence, Vectors
 
 COLUMNS = 1 << 20
@@ -81,11 +81,8 @@ class Tfidf(BaseModel):
 
     config_class: ClassVar[type[Config]] = TfidfConfig
     config: TfidfConfig
-
-    def __init__(self, config: TfidfConfig, seed: int) -> None:
-        super().__init__(config, seed)
-        self._documents = 0
-        self._frequencies: Counts | None = None  # (COLUMNS,) number of sentences with each word; scope "corpus" only
+    _documents = 0
+    _frequencies: Counts | None = None  # (COLUMNS,) number of sentences with each word; scope "corpus" only
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Count document frequencies over the sentences of ``corpus``; scope "article" learns nothing."""
@@ -105,17 +102,18 @@ class Tfidf(BaseModel):
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, 2²⁰) CSR rows of length 1; a sentence without words is an empty row."""
         counts = self._counts(sentences)
-        lengths = np.diff(counts.indptr)
+        rows = np.repeat(np.arange(len(sentences)), np.diff(counts.indptr))
         if self.config.sublinear:
             counts.data = 1 + np.log(counts.data)
+        documents: int | Counts = self._documents
         if self.config.scope == "article":
-            _, groups = np.unique([s.article_id for s in sentences], return_inverse=True)
-            weights = _group_idf(counts, np.repeat(groups, lengths), np.bincount(groups))
+            _, articles, sizes = np.unique([s.article_id for s in sentences], return_inverse=True, return_counts=True)
+            places = articles[rows] * np.int64(COLUMNS) + counts.indices  # of each count: its word within its article
+            _, place, found = np.unique(places, return_inverse=True, return_counts=True)
+            documents, frequencies = sizes[articles[rows]], found[place]
         else:
             frequencies = self._fitted(self._frequencies)[counts.indices]
-            weights = np.asarray(1 + np.log((1 + self._documents) / (1 + frequencies)), np.float64)
-        data = counts.data * weights
-        rows = np.repeat(np.arange(len(sentences)), lengths)
+        data = counts.data * np.asarray(1 + np.log((1 + documents) / (1 + frequencies)), np.float64)
         norms = np.sqrt(np.bincount(rows, data * data, minlength=len(sentences)))
         counts.data = (data / norms[rows]).astype(np.float32)
         return counts
@@ -169,17 +167,6 @@ def _column(word: str) -> int:
     return zlib.crc32(word.encode("utf-8", "surrogatepass")) % COLUMNS
 
 
-def _group_idf(counts: sparse.csr_array, groups: Counts, sizes: Counts) -> npt.NDArray[np.float64]:
-    """Return (nnz,) idf of every stored count within its group.
-
-    ``groups`` (nnz,) is the group of each stored count, ``sizes`` (groups,) the number of sentences of each group.
-    """
-    _, inverse, frequencies = np.unique(
-        groups * np.int64(COLUMNS) + counts.indices, return_inverse=True, return_counts=True
-    )
-    return np.asarray(1 + np.log((1 + sizes[groups]) / (1 + frequencies[inverse])), np.float64)
-
-
 _BLOCK = 8_192  # sentences tokenised at once, which bounds the memory
 
 
@@ -187,12 +174,7 @@ _BLOCK = 8_192  # sentences tokenised at once, which bounds the memory
 class MeanVectorsConfig(Config):
     """Settings of ``mean-vectors``."""
 
-    word_vectors: str = option(
-        "glove-6b-50d",
-        "Table of word vectors: the id of a table, a file, or distilled:FOLDER of a sentence encoder (distilled: alone "
-        "uses the installed one).",
-        file=True,
-    )
+    word_vectors: str = option("glove-6b-50d", TABLE, file=True)
     vocabulary_limit: int = option(0, "Read only the first words of the table, this many; 0 reads all.", low=0)
     storage: str = option("fp16", "Number format of the word vectors in the saved model.", choices=STORAGES)
 
@@ -212,9 +194,7 @@ class _WordVectorModel(BaseModel):
     A sentence without known words is the zero vector.
     """
 
-    def __init__(self, config: Any, seed: int) -> None:
-        super().__init__(config, seed)
-        self._vectors: WordVectors | None = None
+    _vectors: WordVectors | None = None
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Read the table of word vectors; ``corpus`` is not used."""

@@ -21,7 +21,7 @@ from themescope.core.models.artifact import (
     write_json,
     write_settings,
 )
-from themescope.core.types import SILENT, Corpus, FittedModel, Report, Sentence, Vectors
+from themescope.core.types import SILENT, Corpus, FittedModel, Float32, Report, Sentence, Vectors
 
 _TRAINING = "training.json"
 T = TypeVar("T")
@@ -108,9 +108,7 @@ class TrainedModel(BaseModel):
 class CombiningModel(BaseModel):
     """A model that embeds with other fitted models, which are saved with it."""
 
-    def __init__(self, config: Any, seed: int) -> None:
-        super().__init__(config, seed)
-        self._models: tuple[FittedModel, ...] = ()
+    _models: tuple[FittedModel, ...] = ()
 
     @property
     def submodels(self) -> tuple[FittedModel, ...]:
@@ -152,10 +150,7 @@ def cut_off(model: FittedModel, sentences: Sequence[Sentence]) -> int:
     return 0 if count is None else count(sentences)
 
 
-Distances = npt.NDArray[np.float32]
-
-
-def cosine_distances(a: Vectors, b: Vectors) -> Distances:
+def cosine_distances(a: Vectors, b: Vectors) -> Float32:
     """Return (n,) 1 − cosine of row i of ``a`` and row i of ``b``; 1 where either row is zero."""
     _check_shapes(a, b)
     products = _row_sums(_product(a, b))
@@ -164,19 +159,19 @@ def cosine_distances(a: Vectors, b: Vectors) -> Distances:
     return np.asarray(1 - cosine, np.float32)
 
 
-def l1_distances(a: Vectors, b: Vectors) -> Distances:
+def l1_distances(a: Vectors, b: Vectors) -> Float32:
     """Return (n,) sums of absolute differences of the rows, accumulated in float64."""
     _check_shapes(a, b)
     return np.asarray(_row_sums(abs(a - b)), np.float32)
 
 
-def l2_distances(a: Vectors, b: Vectors) -> Distances:
+def l2_distances(a: Vectors, b: Vectors) -> Float32:
     """Return (n,) Euclidean distances of the rows."""
     _check_shapes(a, b)
     return np.asarray(np.sqrt(_squared_norms(a - b)), np.float32)
 
 
-DISTANCES: dict[str, Callable[[Vectors, Vectors], Distances]] = {
+DISTANCES: dict[str, Callable[[Vectors, Vectors], Float32]] = {
     "cosine": cosine_distances,
     "l1": l1_distances,
     "l2": l2_distances,

@@ -109,9 +109,8 @@ def position_rows(sentences: Sequence[Sentence], reach: float) -> sparse.csr_arr
     values /= np.linalg.norm(values, axis=1, keepdims=True)
     columns = (articles[:, None] * _STRIDE + points) % COLUMNS
     starts = np.arange(0, values.size + 1, values.shape[1])
-    rows = sparse.csr_array(
-        (values.astype(np.float32).ravel(), columns.ravel(), starts), shape=(len(sentences), COLUMNS)
-    )
+    parts = values.astype(np.float32).ravel(), columns.ravel(), starts
+    rows = sparse.csr_array(parts, shape=(len(sentences), COLUMNS))
     rows.sort_indices()
     return rows
 
@@ -119,37 +118,6 @@ def position_rows(sentences: Sequence[Sentence], reach: float) -> sparse.csr_arr
 _LSA, _AXES = "lsa.safetensors", "axes.safetensors"
 _BLOCK = 4_096
 _SMALLEST = 1e-9  # axes with less than this share of the largest variance are rounding noise
-
-
-def document_means(x: Float32, articles: Index) -> Float32:
-    """Return (n, dim) rows, each replaced by the mean of the rows of its article."""
-    loose = articles == -1
-    own = np.where(loose, articles.max(initial=-1) + 1 + np.arange(len(articles)), articles)
-    _, groups, sizes = np.unique(own, return_inverse=True, return_counts=True)
-    shares = (1 / sizes[groups], (groups, np.arange(len(groups))))
-    means: Any = sparse.csr_array(shares, shape=(len(sizes), len(groups))) @ x
-    return np.asarray(means[groups], x.dtype)
-
-
-def neighbour_means(x: Float32, articles: Index, positions: Index) -> Float32:
-    """Return (n, dim) rows ½ own + ¼ previous + ¼ next.
-
-    The share of a missing neighbour is added to that of the other, or of the sentence itself if both are missing.
-    """
-    graph = discourse_graph(articles, positions)
-    mixed: Any = 0.5 * x + 0.5 * (transition(graph) @ x)
-    isolated: Any = sparse.diags_array(0.5 * (graph.degrees == 0))
-    return np.asarray(mixed + isolated @ x, x.dtype)
-
-
-def smoothed(x: Float32, graph: Graph, share: float) -> Float32:
-    """Return (n, dim) (1 − a)(I − aP)⁻¹ x: personalised PageRank (Haveliwala 2002).
-
-    a is ``share`` < 1 and P the row-normalised adjacency. A sentence without neighbours is not changed.
-    """
-    steps = transition(graph) + sparse.diags_array((graph.degrees == 0).astype(np.float64))
-    solver = splu(sparse.csc_array(sparse.eye_array(len(graph)) - share * steps))
-    return np.asarray((1 - share) * solver.solve(np.asarray(x, np.float64)), x.dtype)
 
 
 def transition(graph: Graph) -> sparse.csr_array:
@@ -256,14 +224,12 @@ class SmoothedConfig(ContextSmoothingConfig):
 class _ContextSmoothing(CombiningModel):
     """Base of the smoothing methods; a subclass implements :meth:`_smooth`. Cosine distance."""
 
-    def __init__(self, config: Any, seed: int) -> None:
-        super().__init__(config, seed)
-        self._latent: tuple[LatentAxes | None, ...] = ()
-        """Axes of each submodel that is sparse."""
-        self._axes: PrincipalAxes | None = None
+    _latent: tuple[LatentAxes | None, ...] = ()
+    """Axes of each submodel that is sparse."""
+    _axes: PrincipalAxes | None = None
 
     @abstractmethod
-    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Float32:
+    def _smooth(self, x: Float32, articles: Index, positions: Index) -> Float32:
         """Return (n, dim) rows of ``x`` smoothed within their articles; ``articles`` and ``positions`` are (n,)."""
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
@@ -333,27 +299,45 @@ class DocumentMean(_ContextSmoothing):
 
     config_class: ClassVar[type[Config]] = DocumentMeanConfig
 
-    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Float32:
-        means = document_means(x, articles)
-        return np.concatenate([x, means], axis=1) if self.config.keep_own else means
+    def _smooth(self, x: Float32, articles: Index, positions: Index) -> Float32:
+        loose = articles == -1
+        own = np.where(loose, articles.max(initial=-1) + 1 + np.arange(len(articles)), articles)
+        _, groups, sizes = np.unique(own, return_inverse=True, return_counts=True)
+        shares = (1 / sizes[groups], (groups, np.arange(len(groups))))
+        means: Any = sparse.csr_array(shares, shape=(len(sizes), len(groups))) @ x
+        found = np.asarray(means[groups], x.dtype)
+        return np.concatenate([x, found], axis=1) if self.config.keep_own else found
 
 
 class NeighbourMean(_ContextSmoothing):
-    """½ of a sentence's own vector, ¼ of the previous and ¼ of the next one's."""
+    """½ of a sentence's own vector, ¼ of the previous and ¼ of the next one's.
+
+    The share of a missing neighbour is added to that of the other, or of the sentence itself if both are missing.
+    """
 
     config_class: ClassVar[type[Config]] = NeighbourMeanConfig
 
-    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Float32:
-        return neighbour_means(x, articles, positions)
+    def _smooth(self, x: Float32, articles: Index, positions: Index) -> Float32:
+        graph = discourse_graph(articles, positions)
+        mixed: Any = 0.5 * x + 0.5 * (transition(graph) @ x)
+        isolated: Any = sparse.diags_array(0.5 * (graph.degrees == 0))
+        return np.asarray(mixed + isolated @ x, x.dtype)
 
 
 class Smoothed(_ContextSmoothing):
-    """Personalised PageRank along the order of sentences: the weight of a sentence falls with its distance."""
+    """Personalised PageRank along the order of sentences (Haveliwala 2002): (1 − a)(I − aP)⁻¹ x.
+
+    P is the row-normalised adjacency: the weight of a sentence falls with its distance. A sentence without neighbours
+    is not changed.
+    """
 
     config_class: ClassVar[type[Config]] = SmoothedConfig
 
-    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Float32:
-        return smoothed(x, discourse_graph(articles, positions), self.config.share)
+    def _smooth(self, x: Float32, articles: Index, positions: Index) -> Float32:
+        graph, share = discourse_graph(articles, positions), self.config.share
+        steps = transition(graph) + sparse.diags_array((graph.degrees == 0).astype(np.float64))
+        solver = splu(sparse.csc_array(sparse.eye_array(len(graph)) - share * steps))
+        return np.asarray((1 - share) * solver.solve(np.asarray(x, np.float64)), x.dtype)
 
 
 def _latent_axes(model: FittedModel, corpus: Corpus, count: int, seed: int, report: Report) -> LatentAxes | None:
@@ -407,11 +391,6 @@ class Directions:
         """Return (n, dim) rows of ``x`` under the map."""
         along = (x @ self.axes.T) * (self.factors - 1)
         return np.asarray(x + along @ self.axes, dtype=np.float32)
-
-    def metric(self) -> Floats:
-        """Return the (dim, dim) metric M."""
-        dim = self.axes.shape[1]
-        return np.asarray(np.eye(dim) + (self.axes.T * (self.factors**2 - 1)) @ self.axes)
 
 
 def learn_directions(
@@ -470,10 +449,7 @@ class LinearMetric(CombiningModel):
 
     config_class: ClassVar[type[Config]] = LinearMetricConfig
     config: LinearMetricConfig
-
-    def __init__(self, config: LinearMetricConfig, seed: int) -> None:
-        super().__init__(config, seed)
-        self._directions: Directions | None = None
+    _directions: Directions | None = None
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Learn from the training triplets: pivot and positive belong together, pivot and negative do not.
@@ -517,10 +493,7 @@ class LinearMetric(CombiningModel):
         self._directions = Directions(found["axes"], found["factors"])
 
 
-_Rows = npt.NDArray[np.int64]
-
-
-def _pairs(triplets: TripletTexts) -> tuple[list[str], _Rows, _Rows, npt.NDArray[np.bool_]]:
+def _pairs(triplets: TripletTexts) -> tuple[list[str], Index, Index, npt.NDArray[np.bool_]]:
     """Return the texts of the first triplets, and their pairs: rows of both texts, and whether they belong together."""
     rows: dict[str, int] = {}
     pairs: dict[tuple[int, int], bool] = {}

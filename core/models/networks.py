@@ -300,15 +300,8 @@ class TrainingLoop(ABC, Generic[B]):
             raise TrainingError(f"The loss is not finite after {self.at.step:,} steps. {self.advice}")
         self.optimizer.step()
         self.recent.append(value)
-        at = self.at
-        self.at = replace(
-            at,
-            step=at.step + 1,
-            batch=at.batch + 1,
-            triplets=at.triplets + items,
-            loss_sum=at.loss_sum + value,
-            loss_count=at.loss_count + 1,
-        )
+        at = replace(self.at, loss_sum=self.at.loss_sum + value, loss_count=self.at.loss_count + 1)
+        self.at = replace(at, step=at.step + 1, batch=at.batch + 1, triplets=at.triplets + items)
 
     def _resume(self) -> bool:
         """Continue from the checkpoint of the same settings, seed and data; return whether there is one."""
@@ -408,17 +401,12 @@ class ValidatedLoop(TrainingLoop[B]):
             loss = self.at.loss_sum / self.at.loss_count if self.at.loss_count else math.nan
             row = {"epoch": epoch, **values, "training loss": loss, "learning rate": self.at.rate}
             row = {name: value for name, value in row.items() if math.isfinite(value)}
+            without = 0 if gained else self.at.without_gain + 1
             if gained:
                 self.best = self._state()
                 self.at = replace(self.at, best=values[self.measure], best_step=self.at.step)
-            self.at = replace(
-                self.at,
-                evaluated=self.at.step,
-                without_gain=0 if gained else self.at.without_gain + 1,
-                history=[*self.at.history, row],
-                loss_sum=0.0,
-                loss_count=0,
-            )
+            self.at = replace(self.at, evaluated=self.at.step, without_gain=without, loss_sum=0.0, loss_count=0)
+            self.at = replace(self.at, history=[*self.at.history, row])
             self._adapt()
             for name in self.curves:
                 if name in row:

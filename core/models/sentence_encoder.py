@@ -47,10 +47,7 @@ class SentenceEncoder(BaseModel):
 
     config_class: ClassVar[type[Config]] = SentenceEncoderConfig
     config: SentenceEncoderConfig
-
-    def __init__(self, config: SentenceEncoderConfig, seed: int) -> None:
-        super().__init__(config, seed)
-        self._encoder: Encoder | None = None
+    _encoder: Encoder | None = None
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Read the encoder; ``corpus`` is not used."""
@@ -73,9 +70,7 @@ class SentenceEncoder(BaseModel):
         filled = [i for i, text in enumerate(texts) if any(map(str.isalnum, text))]
         filled.sort(key=lambda i: len(texts[i]))
         batches = [filled[start : start + _BATCH] for start in range(0, len(filled), _BATCH)]
-        vectors = done_apart(
-            lambda rows: encoder.encode([texts[i] for i in rows]), batches, device, self.config.threads
-        )
+        vectors = done_apart(lambda own: encoder.encode([texts[i] for i in own]), batches, device, self.config.threads)
         for batch, found in zip(batches, vectors, strict=True):
             out[batch] = found
         return unit_length(out) if self.config.unit else out

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -20,21 +20,13 @@ from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError, MissingExtraError
 from themescope.core.models.artifact import damaged, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.models.base import TrainedModel, unit_length
-from themescope.core.models.contrastive.sampling import DistillationConfig, SectionedArticles, split_articles
-from themescope.core.models.networks import digest_of_arrays
+from themescope.core.models.contrastive.sampling import Batch, DistillationConfig, split_articles
+from themescope.core.models.contrastive.training import Examples, train_with_teacher
+from themescope.core.models.networks import digest_of_arrays, pick_device
 from themescope.core.text.encoders import WEIGHTS, write_steps
 from themescope.core.text.languages import ABBREVIATIONS, STRAIGHT_QUOTES, tokenize
 from themescope.core.text.word_vectors import STORAGES, NumberedTexts, Storage, WordVectors, load_word_vectors, numbered
 from themescope.core.types import SILENT, Corpus, Float32, Index, Report, Sentence, SubReport, Vectors
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from themescope.core.models.contrastive.sampling import Batch
-    from themescope.core.models.contrastive.training import Examples
-
-
-# The static encoder as a model: ``static-encoder``
 
 _READ = 0.1  # share of the progress after reading the sentences
 _BLOCK = 8_192  # sentences tokenised at once, which bounds the memory
@@ -90,10 +82,7 @@ class StaticEncoder(TrainedModel):
 
     config_class: ClassVar[type[Config]] = StaticEncoderConfig
     config: StaticEncoderConfig
-
-    def __init__(self, config: StaticEncoderConfig, seed: int) -> None:
-        super().__init__(config, seed)
-        self._words: WordVectors | None = None
+    _words: WordVectors | None = None
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Train on ``corpus.sections`` of the splits train and validation; a model of ``corpus`` is the teacher.
@@ -101,9 +90,6 @@ class StaticEncoder(TrainedModel):
         Raises ``DataError`` without sections, without words that are frequent enough, and for a teacher with sparse
         vectors.
         """
-        from themescope.core.models.contrastive.training import train_with_teacher
-        from themescope.core.models.networks import pick_device
-
         parts = split_articles(corpus, self.config, self.seed, "The static encoder")
         texts = [
             numbered(
@@ -113,15 +99,20 @@ class StaticEncoder(TrainedModel):
             for sentences, articles in parts
         ]
         report.progress(0, 1, "Reading word vectors")
-        words, network = self._initial(*texts[0])
-        network.to(pick_device(self.config.device))
-        training, validation = (
-            _source(network, articles, read.only(rows_of(distinct, words)))
-            for (_, articles), (distinct, read) in zip(parts, texts, strict=True)
-        )
-        stage = SubReport(report, _READ, 1.0)
-        teaching = corpus, parts[0][0]
-        trained = train_with_teacher(self.config, self.seed, network, training, validation, teaching, stage)
+        config, limit = self.config, self.config.vocabulary_limit or None
+        found, shares = vocabulary_of(*texts[0], config.vocabulary, config.least_count)
+        start = initial_vectors(found, [load_word_vectors(name, limit) for name in config.word_vectors])
+        weights, words = config.frequency / (config.frequency + shares), WordVectors(found, start)
+        network = WordTable(start, weights, config.dim, config.word_dropout, train_vectors=config.train_vectors)
+        network.to(pick_device(config.device))
+        vectors, examples = network.vectors.detach().cpu().numpy(), list[Examples]()
+        for (_, articles), (distinct, read) in zip(parts, texts, strict=True):
+            known = read.only(rows_of(distinct, words))
+            digest = digest_of_arrays(known.ids, known.starts, articles.sections, vectors)
+            examples.append(Examples(articles, partial(_similarities, network, known), digest))
+        training, validation = examples
+        stage, teaching = SubReport(report, _READ, 1.0), (corpus, parts[0][0])
+        trained = train_with_teacher(config, self.seed, network, training, validation, teaching, stage)
         storage: Storage = self.config.storage  # type: ignore[assignment]  # one of the choices
         self._words = WordVectors(words.words, network.weighted()).stored_as(storage)
         self.metrics, self.history = trained.metrics | {"words": float(len(words))}, trained.history
@@ -137,9 +128,8 @@ class StaticEncoder(TrainedModel):
             rows = rows_of(distinct, words)
             read = read.only(np.where(rows >= 0, np.cumsum(rows >= 0) - 1, -1))
             table = words.vectors(rows[rows >= 0])
-            counts = sparse.csr_array(
-                (np.ones(len(read.ids), np.float32), read.ids, read.starts), shape=(len(block), len(table))
-            )
+            ones, shape = np.ones(len(read.ids), np.float32), (len(block), len(table))
+            counts = sparse.csr_array((ones, read.ids, read.starts), shape=shape)
             sums[start : start + len(block)] = counts @ table
         return unit_length(sums)
 
@@ -163,26 +153,6 @@ class StaticEncoder(TrainedModel):
         self._words = read_word_vectors(folder)
         if not len(self._words):
             raise damaged(folder, "it has no words")
-
-    def _initial(self, distinct: Sequence[str], read: NumberedTexts) -> tuple[WordVectors, WordTable]:
-        """Return the vocabulary of the training articles with its initial vectors, and the initial network."""
-        found, shares = vocabulary_of(distinct, read, self.config.vocabulary, self.config.least_count)
-        limit = self.config.vocabulary_limit or None
-        vectors = initial_vectors(found, [load_word_vectors(name, limit) for name in self.config.word_vectors])
-        weights = self.config.frequency / (self.config.frequency + shares)
-        network = WordTable(
-            vectors, weights, self.config.dim, self.config.word_dropout, train_vectors=self.config.train_vectors
-        )
-        return WordVectors(found, vectors), network
-
-
-def _source(network: WordTable, articles: SectionedArticles, words: NumberedTexts) -> Examples:
-    """Return articles as training data of the network."""
-    from themescope.core.models.contrastive.training import Examples
-
-    vectors = network.vectors.detach().cpu().numpy()
-    digest = digest_of_arrays(words.ids, words.starts, articles.sections, vectors)
-    return Examples(articles, partial(_similarities, network, words), digest)
 
 
 def _similarities(network: WordTable, words: NumberedTexts, batch: Batch) -> Tensor:
@@ -253,19 +223,17 @@ def rows_of(distinct: Sequence[str], table: WordVectors) -> Index:
     return np.fromiter(map(table.row, distinct), np.int64, len(distinct))
 
 
-def vocabulary_of(
-    distinct: Sequence[str], words: NumberedTexts, most: int, least_count: int
-) -> tuple[list[str], Float32]:
-    """Return at most ``most`` words that occur ``least_count`` times, and the (words,) share of each in the text.
+def vocabulary_of(distinct: Sequence[str], words: NumberedTexts, most: int, least: int) -> tuple[list[str], Float32]:
+    """Return at most ``most`` words that occur ``least`` times, and the (words,) share of each in the text.
 
     Words are in lower case, in the order of falling frequency. Raises ``DataError`` if there is none.
     """
     counts: dict[str, int] = {}
     for word, count in zip(distinct, np.bincount(words.ids, minlength=len(distinct)).tolist(), strict=True):
         counts[word.lower()] = counts.get(word.lower(), 0) + count
-    frequent = sorted((-count, word) for word, count in counts.items() if count >= least_count)[:most]
+    frequent = sorted((-count, word) for word, count in counts.items() if count >= least)[:most]
     if not frequent:
-        raise DataError(f"No word occurs {least_count:,} times in the training articles. Use more articles.")
+        raise DataError(f"No word occurs {least:,} times in the training articles. Use more articles.")
     shares = -np.array([count for count, _ in frequent], np.float64) / len(words.ids)
     return [word for _, word in frequent], shares.astype(np.float32)
 

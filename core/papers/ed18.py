@@ -49,7 +49,6 @@ TRIPLETS = (
     TripletSource(RAND_ART, rules={"negative": "random_article"}),
     TripletSource(EVALUATED, rules={"profile": "max-signal"}, replaceable=True),
 )
-BENCHMARKS = (BenchmarkData(SCB),)
 
 
 def _net(id: str, triplets: str, method: str, seeds: int = 1, budget: str = "net", **settings: Any) -> ModelSpec:
@@ -192,9 +191,7 @@ TRIPLET_SETS = ResultTable(
     "Triplets by part",
     "Ein Dor et al. 2018, sections 3.1 and 3.2 (sizes in the text)",
     "Triplets sampled from the corpus by the paper's rules; parts are split by article title, 80/10/10.",
-    tuple(
-        MetricColumn(metric, metric.capitalize(), digits=0) for metric in ("train", "validation", "test", "articles")
-    ),
+    tuple(MetricColumn(name, name.capitalize(), digits=0) for name in ("train", "validation", "test", "articles")),
     (
         Row(
             "sentences",
@@ -409,14 +406,9 @@ ABLATIONS = ResultTable(
 
 # Table 4 (clustering by theme), and clusterers
 
-_COLUMNS = (
-    MetricColumn("mi", "MI (nats)"),
-    MetricColumn("ami", "AMI (max)"),
-    MetricColumn("ri", "RI"),
-    MetricColumn("ari", "ARI"),
-)
+_MEASURES = {"mi": "MI (nats)", "ami": "AMI (max)", "ri": "RI", "ari": "ARI"}
+_COLUMNS = tuple(MetricColumn(metric, title) for metric, title in _MEASURES.items())
 AMI = "ami"
-_SETTINGS: Mapping[str, Mapping[str, Any]] = {"iclust": {"restarts": 50}}
 _CLUSTERERS = {"iclust": "Iclust", "kmeans": "k-means"}
 _SKIP_CS = "skip-thoughts-CS"
 
@@ -438,7 +430,6 @@ _PUBLISHED: Mapping[str, Mapping[str, tuple[float, float, float, float]]] = {
         "triplets-sen-titles": (0.873, 0.258, 0.791, 0.194),
     },
 }
-_MODELS = {_SKIP_CS: "skip-thought"}
 _DEVIATIONS = {"mean-vectors": OTHER_WORDS, _SKIP_CS: SMALL_SKIP_THOUGHT, "triplets-sen-titles": JOINED_RAW}
 _HOW = {
     "iclust": "Temperature 0 and 50 random starts; the paper gives neither.",
@@ -446,12 +437,11 @@ _HOW = {
 }
 
 
-def _clustering(
-    id: str, title: str, deviation: str, model: str, clusterer: str, numbers: tuple[float, ...] = ()
-) -> Row:
-    published = dict(zip((column.metric for column in _COLUMNS), numbers, strict=False))
-    measure = ClusteringMeasures(_MODELS.get(model, model), clusterer, SCB, _SETTINGS.get(clusterer, {}))
-    return Row(id, title, measure, deviation, published)
+def _clustering(id: str, title: str, why: str, model: str, clusterer: str, numbers: tuple[float, ...] = ()) -> Row:
+    published = dict(zip(_MEASURES, numbers, strict=False))
+    used = "skip-thought" if model == _SKIP_CS else model
+    measure = ClusteringMeasures(used, clusterer, SCB, {"restarts": 50} if clusterer == "iclust" else {})
+    return Row(id, title, measure, why, published)
 
 
 def _rows(clusterer: str) -> list[Row]:
@@ -517,7 +507,7 @@ ED18 = Paper(
     title="Learning Thematic Similarity Metric Using Triplet Networks",
     citation="Ein Dor, Mass, Halfon, Venezian, Shnayderman, Aharonov, Slonim. ACL 2018 (short papers), 49–54.",
     triplets=TRIPLETS,
-    benchmarks=BENCHMARKS,
+    benchmarks=(BenchmarkData(SCB),),
     models=MODELS,
     tables=(TRIPLET_SETS, BENCHMARK, TABLE_3, TABLE_4, TABLE_5, TABLE_6, ABLATIONS, CLUSTERERS),
     profiles=PROFILES,

@@ -322,11 +322,6 @@ class Paper:
         """Return the model with this id."""
         return _by_id(self.models, id, f"model of {self.id}")
 
-    @property
-    def needs_articles(self) -> bool:
-        """Whether any data is sampled from a corpus of articles with sections."""
-        return bool(self.triplets or self.benchmarks)
-
     def corpus_data(self, id: str) -> CorpusData:
         """Return the corpus with this id."""
         return _by_id(self.corpora, id, f"corpus of {self.id}")
@@ -347,8 +342,8 @@ class Paper:
         _check_unique(table.rows)
         metrics = {column.metric for column in table.columns}
         for row in table.rows:
-            for model in models_of(row.measure):
-                self.model(model)
+            for used in models_of(row.measure):
+                self.model(used)
             for field_name, find in (("triplets", self.triplet_data), ("benchmark", self.benchmark)):
                 if id := getattr(row.measure, field_name, ""):
                     find(id)

@@ -24,7 +24,6 @@ from themescope.core.clustering.iclust import IclustConfig, best_partition
 from themescope.core.clustering.inputs import (
     DEFAULT_CALIBRATION,
     PairCalibration,
-    Square,
     checked,
     cosine_matrix,
     effective_themes,
@@ -111,31 +110,28 @@ def candidates(k: int, n: int) -> tuple[int, ...]:
 def measure(x: Matrix, ks: Sequence[int], subsamples: int, seed: int, report: Report) -> Curves:
     """Measure silhouette, gain and stability of (n, dim) ``x`` at each of ``ks``; n at most a few thousand.
 
+    Gain is the mean cosine within clusters minus that of all sentences: Iclust's ⟨s⟩ without the diagonal.
     Stability is the mean adjusted Rand index between the clusters of all sentences and those of random samples of 70 %,
     ``subsamples`` times, on the sampled sentences (after Ben-Hur, Elisseeff, Guyon 2002).
     """
     matrix, _ = checked(x, 1)
-    similarity = cosine_matrix(matrix)
+    similarity, n = cosine_matrix(matrix), matrix.shape[0]
+    together = mean_cosines(matrix, np.zeros(n, np.int32), 1)[0].mean()
     rows: list[tuple[float, float, float]] = []
     for number, k in enumerate(ks):
         report.progress(number, len(ks), f"trying {k} themes")
         labels = best_partition(similarity, k, _STARTS, seed)[0]
-        steady = _stability(similarity, labels, k, subsamples, seed)
-        rows.append((silhouette(matrix, labels, k), gain(matrix, labels, k), steady))
+        metric, steady = AdjustedRandIndex(MetricConfig()), list[float]()
+        for sample in range(subsamples):
+            taken = np.sort(np.random.default_rng([seed, sample]).permutation(n)[: max(round(_SHARE * n), min(k, n))])
+            part = np.ascontiguousarray(similarity[np.ix_(taken, taken)])
+            steady.append(metric.score(labels[taken], best_partition(part, k, _QUICK_STARTS, seed + sample)[0]))
+        stability = float(np.mean(steady)) if steady else 0.0
+        gain = float(mean_cosines(matrix, labels, k)[0].mean() - together)
+        rows.append((silhouette(matrix, labels, k), gain, stability))
     report.progress(1, 1, "numbers of clusters compared")
     silhouettes, gains, stabilities = zip(*rows, strict=True) if rows else ((), (), ())
-    return Curves(tuple(ks), silhouettes, gains, stabilities, matrix.shape[0])
-
-
-def _stability(similarity: Square, labels: Labels, k: int, subsamples: int, seed: int) -> float:
-    n = len(labels)
-    taken = max(round(_SHARE * n), min(k, n))
-    metric, values = AdjustedRandIndex(MetricConfig()), []
-    for number in range(subsamples):
-        rows = np.sort(np.random.default_rng([seed, number]).permutation(n)[:taken])
-        part = np.ascontiguousarray(similarity[np.ix_(rows, rows)])
-        values.append(metric.score(labels[rows], best_partition(part, k, _QUICK_STARTS, seed + number)[0]))
-    return float(np.mean(values)) if values else 0.0
+    return Curves(tuple(ks), silhouettes, gains, stabilities, n)
 
 
 def theme_stability(
@@ -203,12 +199,6 @@ def silhouette_of(sums: Floats, selves: Floats, labels: Labels) -> float:
     values = np.divide(b - a, largest, out=np.zeros_like(a), where=largest > 0)
     values[np.bincount(labels)[labels] == 1] = 0.0
     return float(values.mean())
-
-
-def gain(x: Matrix, labels: Labels, k: int) -> float:
-    """Return the mean cosine within clusters minus that of all sentences: Iclust's ⟨s⟩ without the diagonal."""
-    together, _ = mean_cosines(x, np.zeros_like(labels), 1)
-    return float(mean_cosines(x, labels, k)[0].mean() - together.mean())
 
 
 LEAST = 60

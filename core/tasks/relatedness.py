@@ -65,9 +65,8 @@ def read_sick(path: Path) -> SickPairs:
     parts = {part: [row for row in rows if row[3].casefold() == part] for part in FILES}
     empty = [part for part, found in parts.items() if not found]
     if empty:
-        raise ReadError(
-            file, f"No pair is marked {empty[0].upper()} in a column SemEval_set.", "", "Give the folder of SICK."
-        )
+        problem = f"No pair is marked {empty[0].upper()} in a column SemEval_set."
+        raise ReadError(file, problem, advice="Give the folder of SICK.")
     return SickPairs(**{part: _pair_set(found) for part, found in parts.items()})
 
 
@@ -113,11 +112,24 @@ class RelatednessOrder:
 
 
 def _trained(first: Any, second: Any, pairs: SickPairs, seed: int, report: Report) -> TrainedRegressor:
+    """Train on the training pairs, with early stopping and choice of the penalty by Pearson on the trial pairs.
 
+    Training takes blocks of 10 epochs and ends after three blocks without a gain. Features are standardised over the
+    training pairs.
+    """
     end, last = len(pairs.train), len(pairs.train) + len(pairs.trial)
-    training = RelatednessData(first[:end], second[:end], pairs.train.scores)
-    trial = RelatednessData(first[end:last], second[end:last], pairs.trial.scores)
-    return train_relatedness(training, trial, seed, report)
+    columns = None
+    if sparse.issparse(first):
+        columns = np.union1d(first[:end].indices, second[:end].indices).astype(np.int64)
+    raw = pair_features(first[:end], second[:end], columns)
+    mean, scale = raw.mean(axis=0), raw.std(axis=0)
+    scale[scale == 0] = 1
+    features = torch.from_numpy((raw - mean) / scale)
+    held_out = torch.from_numpy((pair_features(first[end:last], second[end:last], columns) - mean) / scale)
+    fit = _Fit(features, torch.from_numpy(soft_targets(pairs.train.scores)), seed)
+    fit.run(held_out, pairs.trial.scores, report)
+    best = int(np.argmax(fit.best))
+    return TrainedRegressor(columns, mean, scale, fit.weights[best], fit.bias[best])
 
 
 def _embedded(model: Model, pairs: SickPairs, report: Report) -> tuple[Any, Any]:
@@ -129,8 +141,6 @@ def _embedded(model: Model, pairs: SickPairs, report: Report) -> tuple[Any, Any]
     ]
     # Each caption is an article of its own, so that its vector does not depend on other captions.
     sentences = [Sentence(text, article_id=i, opens_paragraph=True) for text, i in places.items()]
-    from scipy import sparse
-
     parts: list[Any] = []
     for start in range(0, len(sentences), _BLOCK):
         parts.append(model.embed(sentences[start : start + _BLOCK]))
@@ -196,15 +206,6 @@ _BATCH, _RATE = 64, 1e-3
 
 
 @dataclass(frozen=True)
-class RelatednessData:
-    """Vectors of pairs, (n, dim) dense or CSR, and their (n,) scores in 1 … 5."""
-
-    first: Any
-    second: Any
-    scores: Floats
-
-
-@dataclass(frozen=True)
 class TrainedRegressor:
     """A trained regressor."""
 
@@ -238,26 +239,6 @@ def pair_features(first: Any, second: Any, columns: npt.NDArray[np.int64] | None
     """Return (n, 2·dim) float32 [|u − v| ; u⊙v]; of sparse vectors only ``columns``."""
     u, v = (x[:, columns].toarray() if sparse.issparse(x) else np.asarray(x) for x in (first, second))
     return np.concatenate([np.abs(u - v), u * v], axis=1).astype(np.float32)
-
-
-def train_relatedness(training: RelatednessData, trial: RelatednessData, seed: int, report: Report) -> TrainedRegressor:
-    """Train on ``training``, with early stopping and choice of the penalty by Pearson on ``trial``.
-
-    Training takes blocks of 10 epochs and ends after three blocks without a gain. Features are standardised over the
-    training pairs.
-    """
-    columns = None
-    if sparse.issparse(training.first):
-        columns = np.union1d(training.first.indices, training.second.indices).astype(np.int64)
-    raw = pair_features(training.first, training.second, columns)
-    mean, scale = raw.mean(axis=0), raw.std(axis=0)
-    scale[scale == 0] = 1
-    features = torch.from_numpy((raw - mean) / scale)
-    held_out = torch.from_numpy((pair_features(trial.first, trial.second, columns) - mean) / scale)
-    fit = _Fit(features, torch.from_numpy(soft_targets(training.scores)), seed)
-    fit.run(held_out, trial.scores, report)
-    best = int(np.argmax(fit.best))
-    return TrainedRegressor(columns, mean, scale, fit.weights[best], fit.bias[best])
 
 
 class _Fit:

@@ -111,14 +111,13 @@ def build_scb(
     rules: ScbRules,
     seed: int,
     splits: Collection[Split] = (Split.TEST,),
-    report: Report | None = None,
+    report: Report = SILENT,
 ) -> tuple[list[BenchmarkItem], dict[str, Any]]:
     """Return items ordered by title, and counts: dropped articles by reason, and our numbers with the published ones.
 
     Articles are sampled by a hash of seed and title, so that file order does not matter. Only articles of ``splits``
     are used; for the published file give all splits.
     """
-    report = report or SILENT
     dropped: Counter[str] = Counter()
     found: list[_Candidate] = []
     seen, expected = 0, operator.length_hint(articles)
@@ -146,14 +145,18 @@ def _candidate(
         dropped["other_split"] += 1
         return None
     clusters = _clusters(article, rules)
-    reason = _reason_to_drop(clusters, rules)
+    reason = ""
+    if rules.as_given:
+        reason = "" if len(clusters) > 1 else "fewer_than_two_sections"
+    elif not rules.min_sections <= len(clusters) <= rules.max_sections:
+        reason = "too_few_sections" if len(clusters) < rules.min_sections else "too_many_sections"
+    elif sum(len(own) for _, own in clusters) < rules.min_sentences:
+        reason = "too_few_sentences"
     if reason:
         dropped[reason] += 1
         return None
-    pairs = sorted(
-        ((sentence, position) for position, sentences in clusters for sentence in sentences),
-        key=lambda pair: pair[0].position,
-    )
+    pairs = [(sentence, position) for position, sentences in clusters for sentence in sentences]
+    pairs.sort(key=lambda pair: pair[0].position)
     item = BenchmarkItem(
         article.article_id,
         np.array([sentence.id for sentence, _ in pairs], dtype=np.int64),
@@ -181,17 +184,6 @@ def _clusters(article: ArticleSentences, rules: ScbRules) -> list[tuple[int, lis
         if len(sentences) >= rules.min_section_sentences:
             found.append((section.record.position, sentences))
     return found
-
-
-def _reason_to_drop(clusters: list[tuple[int, list[Sentence]]], rules: ScbRules) -> str:
-    if rules.as_given:
-        return "" if len(clusters) > 1 else "fewer_than_two_sections"
-    if len(clusters) < rules.min_sections:
-        return "too_few_sections"
-    if len(clusters) > rules.max_sections:
-        return "too_many_sections"
-    enough = sum(len(own) for _, own in clusters) >= rules.min_sentences
-    return "" if enough else "too_few_sentences"
 
 
 def _table(found: list[_Candidate]) -> dict[str, float]:

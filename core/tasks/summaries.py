@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from themescope.core.config import Config, option
@@ -176,7 +175,7 @@ class Summarizer:
 class Lexrank(Summarizer):
     """Centrality by the cosines of given vectors."""
 
-    def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
+    def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Floats:
         """Return (n,) scores of n sentences with (n, dim) vectors."""
         if vectors is None or vectors.shape[0] != len(sentences):
             raise DataError("LexRank needs one vector for every sentence of the document.")
@@ -186,7 +185,7 @@ class Lexrank(Summarizer):
 class TfidfLexrank(Summarizer):
     """Centrality by shared words, with inverse document frequency within the document."""
 
-    def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
+    def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Floats:
         """Return (n,) scores; ``vectors`` are ignored."""
         return lexrank(tfidf_lexrank_vectors(sentences), self.config.threshold, self.config.damping)
 
@@ -194,7 +193,7 @@ class TfidfLexrank(Summarizer):
 class Lead(Summarizer):
     """The first sentences of a document."""
 
-    def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
+    def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Floats:
         """Return (n,) scores that fall from the first sentence to the last; they sum to 1."""
         falling = np.arange(len(sentences), 0, -1, dtype=np.float64)
         return np.asarray(falling / max(falling.sum(), 1.0), np.float64)
@@ -203,7 +202,7 @@ class Lead(Summarizer):
 class RandomOrder(Summarizer):
     """Sentences in random order, as a baseline."""
 
-    def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
+    def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Floats:
         """Return (n,) random scores; they sum to 1."""
         drawn = np.random.default_rng(seed).permutation(len(sentences)) + 1.0
         return np.asarray(drawn / max(drawn.sum(), 1.0), np.float64)
@@ -231,7 +230,7 @@ class SummaryScores:
     """With 95 % intervals over documents."""
 
 
-def extract(sentences: Sequence[str], scores: Scores, words: int = 100) -> Summary:
+def extract(sentences: Sequence[str], scores: Floats, words: int = 100) -> Summary:
     """Concatenate sentences by falling score (ties by position) up to ``words`` whitespace words; 0 sets no limit.
 
     Raises :class:`DataError` if sentences and scores differ in number.
@@ -309,14 +308,12 @@ class Summarize:
         for number, document in group:
             own = None if vectors is None else vectors[start : start + len(document.sentences)]
             start += len(document.sentences)
-            scores: Scores = np.asarray(self.ranker.scores(document.sentences, own, self.seed + number), np.float64)
+            scores: Floats = np.asarray(self.ranker.scores(document.sentences, own, self.seed + number), np.float64)
             found.append(extract(document.sentences, scores, self.words))
         return found
 
 
 # LexRank: centrality of the sentences of a document (Erkan and Radev 2004)
-
-Scores = npt.NDArray[np.float64]
 
 MOST_SENTENCES = 5_000
 """Most sentences of a document: their cosines take 200 MB, and four times as much while they are counted."""
@@ -324,7 +321,7 @@ _ITERATIONS = 1_000  # a damping of .85 reduces the change by this factor, so th
 _DIGITS = 9  # scores that are equal to this precision are tied, because rounding errors are larger
 
 
-def lexrank(vectors: Matrix, threshold: float = 0.1, damping: float = 0.85, tolerance: float = 1e-6) -> Scores:
+def lexrank(vectors: Matrix, threshold: float = 0.1, damping: float = 0.85, tolerance: float = 1e-6) -> Floats:
     """Return (n,) scores of the sentences with (n, dim) ``vectors``; they sum to 1.
 
     The weight of an edge is the cosine, if it is at least ``threshold``; sentences are connected to themselves as well.
@@ -356,7 +353,7 @@ def lexrank(vectors: Matrix, threshold: float = 0.1, damping: float = 0.85, tole
     return np.asarray(scores / scores.sum(), np.float64)
 
 
-def ranked(scores: Scores) -> Ids:
+def ranked(scores: Floats) -> Ids:
     """Return the (n,) positions of the sentences, most central first; ties by position."""
     return np.argsort(-np.round(np.asarray(scores, np.float64), _DIGITS), kind="stable").astype(np.int64)
 
@@ -377,7 +374,7 @@ def tfidf_lexrank_vectors(sentences: Sequence[str]) -> sparse.csr_array:
     return sparse.csr_array((data, places, starts), shape=(len(sentences), len(columns)), dtype=np.float64)
 
 
-def _cosines(vectors: Matrix) -> Scores:
+def _cosines(vectors: Matrix) -> Floats:
     """Return the (n, n) cosines in float64; those of zero rows are 0."""
     if sparse.issparse(vectors):
         rows = sparse.csr_array(vectors, dtype=np.float64)

@@ -23,7 +23,7 @@ from themescope.core.clustering.inputs import (
 from themescope.core.clustering.naming import theme_names, theme_words
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError
-from themescope.core.metrics.partition import same_clusters
+from themescope.core.metrics.partition import UNASSIGNED, match_clusters, same_clusters
 from themescope.core.models.composite import concatenate_with_tfidf, position_rows
 from themescope.core.tasks.density import (
     Curves,
@@ -356,13 +356,27 @@ def _named_by_texts(themes: Sequence[Theme], texts: Mapping[int, str]) -> tuple[
 def features(
     texts: Sequence[str], vectors: Matrix, shared: float, usual: Ids, order: float, positions: Ids | None
 ) -> Matrix:
-    """Return the rows by which (m,) different texts are clustered.
+    """Return the rows by which (m,) different texts are clustered, sparse ones without empty columns.
 
-    These are their (m, dim) ``vectors``, with shared words and positions in a running text where these have a weight.
+    These are their (m, dim) ``vectors``, with shared words and positions in a running text where these have a weight;
+    inner products are weighted means. Texts that are not ``usual`` are an article of their own, since they must not
+    change the weights of words.
     """
     if shared:
-        vectors = _with_words(texts, vectors, shared, usual)
-    return vectors if positions is None or not order else _with_order(texts, vectors, positions, order)
+        other = np.isin(np.arange(len(texts)), usual, invert=True).tolist()
+        sentences = [Sentence(text, position=i, article_id=int(other[i])) for i, text in enumerate(texts)]
+        vectors = _filled(concatenate_with_tfidf([np.asarray(vectors, np.float32)], sentences, shared))
+    if positions is None or not order:
+        return vectors
+    share = 1.0 / (1.0 + order)
+    sentences = [Sentence(text, position=at) for text, at in zip(texts, positions.tolist(), strict=True)]
+    content: Any = sparse.csr_array(unit_rows(vectors)) * np.float32(np.sqrt(share))
+    places = position_rows(sentences, _REACH) * np.float32(np.sqrt(1.0 - share))
+    return _filled(sparse.hstack([content, places], format="csr"))
+
+
+def _filled(x: sparse.csr_array) -> sparse.csr_array:
+    return sparse.csr_array(x[:, np.flatnonzero(np.bincount(x.indices, minlength=x.shape[1]))])
 
 
 def described(
@@ -395,8 +409,6 @@ def continued(themes: FoundThemes, old: Labels) -> tuple[FoundThemes, dict[int, 
     both. It gets the same place, where there are so many themes; the others keep their order. Returned is also
     place → earlier theme.
     """
-    from themescope.core.metrics.partition import UNASSIGNED, match_clusters
-
     k, common = len(themes.themes), old != UNASSIGNED
     sizes, old_sizes = np.bincount(themes.labels[common], minlength=k), np.bincount(old[common])
     pairs = [
@@ -409,17 +421,6 @@ def continued(themes: FoundThemes, old: Labels) -> tuple[FoundThemes, dict[int, 
     rank = np.argsort(order).astype(np.int32)
     moved = replace(themes, labels=rank[themes.labels], themes=tuple(themes.themes[theme] for theme in order))
     return moved, {int(rank[pair.second]): pair.first for pair in pairs}
-
-
-def _with_words(texts: Sequence[str], vectors: Any, shared: float, usual: Ids) -> Matrix:
-    """Return (n, dim + words of the list) CSR rows without empty columns.
-
-    Texts that are not ``usual`` are an article of their own, since they must not change the weights of words.
-    """
-    other = np.isin(np.arange(len(texts)), usual, invert=True).tolist()
-    sentences = [Sentence(text, position=i, article_id=int(other[i])) for i, text in enumerate(texts)]
-    joined = concatenate_with_tfidf([np.asarray(vectors, np.float32)], sentences, shared)
-    return sparse.csr_array(joined[:, np.flatnonzero(np.bincount(joined.indices, minlength=joined.shape[1]))])
 
 
 _REACH = 6.0
@@ -448,15 +449,6 @@ def follows_order(vectors: Matrix, positions: Ids, seed: int) -> bool:
     return alike(by_position) > max(alike(random.permutation(n)) for _ in range(_PERMUTED))
 
 
-def _with_order(texts: Sequence[str], vectors: Any, positions: Ids, weight: float) -> Matrix:
-    """Return (n, dim + positions) CSR rows whose inner products are weighted means, without empty columns."""
-    share = 1.0 / (1.0 + weight)
-    sentences = [Sentence(text, position=at) for text, at in zip(texts, positions.tolist(), strict=True)]
-    content: Any = sparse.csr_array(unit_rows(vectors)) * np.float32(np.sqrt(share))
-    joined = sparse.hstack([content, position_rows(sentences, _REACH) * np.float32(np.sqrt(1.0 - share))], format="csr")
-    return sparse.csr_array(joined[:, np.flatnonzero(np.bincount(joined.indices, minlength=joined.shape[1]))])
-
-
 def by_size(labels: Labels, counts: Ids, k: int) -> Labels:
     """Renumber clusters of (m,) texts by falling number of rows, ties by first text."""
     first = np.full(k, len(labels))
@@ -467,9 +459,7 @@ def by_size(labels: Labels, counts: Ids, k: int) -> Labels:
     return np.asarray(rank[labels])
 
 
-def _central(
-    texts: Sequence[str], own: npt.NDArray[np.float64], rows: npt.NDArray[np.intp], count: int
-) -> tuple[int, ...]:
+def _central(texts: Sequence[str], own: Floats, rows: npt.NDArray[np.intp], count: int) -> tuple[int, ...]:
     """Return the most central of ``rows`` without near-duplicates: none shares half of its characters' trigrams."""
     found: dict[int, set[str]] = {}
     for row in rows[np.argsort(-own[rows], kind="stable")].tolist():

@@ -78,14 +78,14 @@ def classify(
     x_test: Matrix,
     y_test: Labels,
     settings: MaxEntSettings | None = None,
-    report: Report | None = None,
+    report: Report = SILENT,
 ) -> TopicScores:
     """Fit a classifier to (n, dim) vectors with (n,) labels and predict the labels of (m, dim) vectors.
 
     Raises :class:`DataError` with fewer than two topics in training, without test sentences, or for vectors that are
     not finite.
     """
-    settings, report = settings or MaxEntSettings(), report or SILENT
+    settings = settings or MaxEntSettings()
     if x_train.shape[0] != len(y_train) or x_test.shape[0] != len(y_test):
         raise DataError("The numbers of vectors and topics differ.")
     if len(np.unique(y_train)) < 2 or not len(y_test):
@@ -118,10 +118,9 @@ def tuned(
     y_validation: Labels,
     settings: MaxEntSettings,
     grid: Sequence[float] = C_GRID,
-    report: Report | None = None,
+    report: Report = SILENT,
 ) -> MaxEntSettings:
     """Return the settings with the C of ``grid`` that has the largest weighted F1 on the validation part."""
-    report = report or SILENT
     best, best_score = settings, -1.0
     for number, c in enumerate(sorted(grid)):
         report.progress(number, len(grid), f"C = {c:g}")
@@ -205,18 +204,14 @@ def scores_with_intervals(
     k = int(max(truth.max(), scores.predicted.max())) + 1
     _, places = np.unique(groups, return_inverse=True)
     n = int(places.max()) + 1
-    cells = sparse.csr_array(
-        (np.ones(len(truth)), (places, truth.astype(np.int64) * k + scores.predicted)), shape=(n, k * k)
-    )
+    cell = truth.astype(np.int64) * k + scores.predicted
+    cells = sparse.csr_array((np.ones(len(truth)), (places, cell)), shape=(n, k * k))
     drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
     resampled = _scores_of((drawn @ cells).reshape(-1, k, k))
     tails = (1 - LEVEL) / 2, (1 + LEVEL) / 2
     values = scores.accuracy, scores.macro_f1, scores.weighted_f1, scores.kappa
-    ends = [np.quantile(draws, tails) for draws in resampled]
-    return {
-        name: Estimate(value, float(low), float(high), n)
-        for name, value, (low, high) in zip(SCORES, values, ends, strict=True)
-    }
+    ends = [np.quantile(draws, tails).tolist() for draws in resampled]
+    return {name: Estimate(value, low, high, n) for name, value, (low, high) in zip(SCORES, values, ends, strict=True)}
 
 
 def _scores(truth: Labels, predicted: Labels) -> tuple[float, float, float, float]:

@@ -29,6 +29,11 @@ from themescope.core.types import Float32, Index
 
 Storage: TypeAlias = Literal["fp32", "fp16", "int8"]
 STORAGES: tuple[Storage, ...] = ("fp32", "fp16", "int8")
+TABLE = (
+    "Table of word vectors: the id of a table, a file, or distilled:FOLDER of a sentence encoder (distilled: alone "
+    "uses the installed one)."
+)
+"""What the setting of methods that read a table says."""
 
 _DIGIT = re.compile(r"\d")
 _TICK = 1_000  # sentences between two reports

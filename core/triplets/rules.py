@@ -175,12 +175,6 @@ class KeptSection:
     sentences: list[Sentence] = field(default_factory=list)
     paragraphs: list[int] = field(default_factory=list)
 
-    def append(self, sentences: Sequence[Sentence]) -> None:
-        """Append the sentences of one original section, whose paragraphs follow the existing ones."""
-        offset = self.paragraphs[-1] + 1 if self.paragraphs else 0
-        self.sentences.extend(sentences)
-        self.paragraphs.extend(offset + s.paragraph for s in sentences)
-
 
 def kept_sections(article: ArticleSentences, rules: SectionRules, dropped: Counter[str]) -> list[KeptSection]:
     """Return the non-empty sections after rules (iii) and (iv), merged if configured; ``dropped`` counts by rule.
@@ -197,7 +191,10 @@ def kept_sections(article: ArticleSentences, rules: SectionRules, dropped: Count
             dropped["merged"] += 1
         else:
             kept.append(KeptSection(record))
-        kept[-1].append(own[record.position])
+        section = kept[-1]
+        offset = section.paragraphs[-1] + 1 if section.paragraphs else 0
+        section.sentences.extend(own[record.position])
+        section.paragraphs.extend(offset + s.paragraph for s in own[record.position])
     filled = [section for section in kept if section.sentences]
     dropped["empty"] += len(kept) - len(filled)
     return filled
@@ -241,7 +238,11 @@ def _admitted(sections: Sequence[SectionRecord], rules: SectionRules, dropped: C
         if below is not None and record.level > below:
             dropped["inside_dropped"] += 1
             continue
-        reason = _title_rule(record, back_matter, first_titled)
+        title = fold(record.title)
+        if first_titled or title in BACKGROUND:
+            reason = "first_titled" if first_titled else "background"
+        else:
+            reason = "back_matter" if title in back_matter else ""
         first_titled = False
         below = record.level if reason else None
         if reason:
@@ -249,15 +250,6 @@ def _admitted(sections: Sequence[SectionRecord], rules: SectionRules, dropped: C
         else:
             admitted.append(record)
     return admitted
-
-
-def _title_rule(record: SectionRecord, back_matter: frozenset[str], first_titled: bool) -> str:
-    title = fold(record.title)
-    if first_titled:
-        return "first_titled"
-    if title in BACKGROUND:
-        return "background"
-    return "back_matter" if title in back_matter else ""
 
 
 def section_sentences(article: ArticleSentences, rules: SectionRules) -> list[Sentence]:
@@ -398,16 +390,9 @@ def draw_sentences(
     u, v, which, neighbour = u[pair[chosen]], v[pair[chosen]], which[chosen], neighbour[chosen]
     slots = (pool.positions[u], pool.positions[v], which)
     swap = (keys(base, "pivot", slots[0], slots[1]) & np.uint64(1)).astype(bool)
-    return Drawn(
-        article.title,
-        article.article_id,
-        article.split,
-        pool.texts,
-        pool.texts.take(np.where(swap, v, u)),
-        pool.texts.take(np.where(swap, u, v)),
-        _negatives(pool, pool.sections[u], neighbour, rules.negative, base, slots),
-        slots,
-    )
+    pivots, positives = (pool.texts.take(np.where(second, v, u)) for second in (swap, ~swap))
+    negatives = _negatives(pool, pool.sections[u], neighbour, rules.negative, base, slots)
+    return Drawn(article.title, article.article_id, article.split, pool.texts, pivots, positives, negatives, slots)
 
 
 def _negatives(
@@ -416,7 +401,13 @@ def _negatives(
     """Draw a sentence of the neighbouring or another section; None if it comes from another article."""
     if source == "random_article":
         return None
-    section = neighbour if source == "adjacent" else _other_sections(pool, own, base, slots)
+    section = neighbour
+    if source == "same_article":  # another section with eligible sentences, different for the two triplets of a pair
+        filled = np.flatnonzero(pool.counts)
+        others = np.full(len(own), len(filled) - 1, dtype=np.int64)
+        first, second = keys(base, "section", *slots[:2]), keys(base, "second section", *slots[:2])
+        drawn = two_below(first, second, slots[2], others)
+        section = filled[drawn + (drawn >= np.searchsorted(filled, own))]
     return pool.texts.take(pool.starts[section] + below(keys(base, _NEGATIVE, *slots), pool.counts[section]))
 
 
@@ -444,16 +435,8 @@ def draw_titles(
     chosen = _capped(keys(base, "title", own, which), rules.caps()[1])
     pair, which, neighbour, own = pair[chosen], which[chosen], neighbour[chosen], own[chosen]
     rows = pivots[pair]
-    return Drawn(
-        article.title,
-        article.article_id,
-        article.split,
-        pool.texts,
-        pool.texts.take(rows),
-        titles.take(pool.sections[rows]),
-        titles.take(neighbour),
-        (own, own, which),
-    )
+    texts = pool.texts.take(rows), titles.take(pool.sections[rows]), titles.take(neighbour)
+    return Drawn(article.title, article.article_id, article.split, pool.texts, *texts, (own, own, which))
 
 
 def _texts(rows: list[tuple[int, str]]) -> TextColumns:
@@ -516,13 +499,3 @@ def _capped(drawn: Keys, most: int | None) -> Indices:
     if most is None:
         return np.arange(len(drawn))
     return smallest_per_group(drawn, np.zeros(len(drawn), np.int64), most)
-
-
-def _other_sections(pool: _Eligible, own: Indices, base: int, slots: tuple[Indices, Indices, Indices]) -> Indices:
-    """Return for each triplet another section with eligible sentences, different for the two triplets of a pair."""
-    filled = np.flatnonzero(pool.counts)
-    place = np.searchsorted(filled, own)
-    others = np.full(len(own), len(filled) - 1, dtype=np.int64)
-    first, second = keys(base, "section", *slots[:2]), keys(base, "second section", *slots[:2])
-    drawn = two_below(first, second, slots[2], others)
-    return filled[drawn + (drawn >= place)]

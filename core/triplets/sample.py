@@ -47,14 +47,11 @@ class SampledTriplets:
     kind: str
     rows: dict[Split, TripletRows]
     counts: dict[str, Any]
-    content: str
+    digest: str
+    """16 hex digits of kind, titles and texts, independent of ids and file order."""
 
     def __len__(self) -> int:
         return sum(len(rows.pivots) for rows in self.rows.values())
-
-    def digest(self) -> str:
-        """Return 16 hex digits of kind, titles and texts, independent of ids and file order."""
-        return self.content
 
 
 def sample_triplets(
@@ -111,24 +108,23 @@ def _negatives(drawn: list[Drawn], seed: int) -> list[TextColumns]:
             negatives.append(found.negatives)
             continue
         if found.split not in pools:
-            pools[found.split] = _joined([d.pool for d in drawn if d.split == found.split])
-        negatives.append(_from_other_articles(found, pools[found.split], starts[found.split], seed))
-        starts[found.split] += len(found.pool)
+            same = [other.pool for other in drawn if other.split == found.split]
+            columns = ("ids", "exact", "folded")
+            joined = (np.concatenate([getattr(pool, column) for pool in same]) for column in columns)
+            pools[found.split] = TextColumns(*joined)
+        pool, start, own = pools[found.split], starts[found.split], len(found.pool)
+        free = len(pool) - own
+        if free == 0 and len(found.pivots):
+            raise DataError(
+                f"{found.title!r} is the only eligible article of its split ({found.split}), so there is no other "
+                "article to sample negatives from. Use more articles, or negative='adjacent'."
+            )
+        u, v, which = found.slots
+        base, bounds = article_key(found.title, seed), np.full(len(found.pivots), max(free, 1), dtype=np.int64)
+        row = two_below(keys(base, "article", u, v), keys(base, "second article", u, v), which, bounds)
+        negatives.append(pool.take(np.where(row >= start, row + own, row)))
+        starts[found.split] += own
     return negatives
-
-
-def _from_other_articles(found: Drawn, pool: TextColumns, start: int, seed: int) -> TextColumns:
-    free = len(pool) - len(found.pool)
-    if free == 0 and len(found.pivots):
-        raise DataError(
-            f"{found.title!r} is the only eligible article of its split ({found.split}), so there is no other "
-            "article to sample negatives from. Use more articles, or negative='adjacent'."
-        )
-    u, v, which = found.slots
-    base = article_key(found.title, seed)
-    bounds = np.full(len(u), max(free, 1), dtype=np.int64)
-    drawn = two_below(keys(base, "article", u, v), keys(base, "second article", u, v), which, bounds)
-    return pool.take(np.where(drawn >= start, drawn + len(found.pool), drawn))
 
 
 def _assemble(
@@ -155,14 +151,6 @@ def _rows(parts: list[tuple[int, Indices]]) -> TripletRows:
     sizes = [ids.shape[1] for _, ids in parts]
     articles = np.repeat(np.array([article for article, _ in parts], dtype=np.int64), sizes)
     return TripletRows(np.zeros(len(articles), np.int64), articles, columns[0], columns[1], columns[2])
-
-
-def _joined(pools: list[TextColumns]) -> TextColumns:
-    return TextColumns(
-        np.concatenate([p.ids for p in pools]),
-        np.concatenate([p.exact for p in pools]),
-        np.concatenate([p.folded for p in pools]),
-    )
 
 
 def _counts(
@@ -241,7 +229,9 @@ def read_triplets(path: Path) -> TripletTexts:
     table = {name: [row[i] for row in rows] for i, name in enumerate(header)}
     pivots, positives, negatives = (table.pop(header[i]) for i in columns)
     group = next((name for name in table if fold(name.replace("_", " ").replace("-", " ")) in GROUP_COLUMNS), "")
-    return TripletTexts(pivots, positives, negatives, _groups(table, group, len(rows)))
+    numbers: dict[str, int] = {}
+    groups = [numbers.setdefault(value, len(numbers)) for value in table[group]] if group else [-1] * len(rows)
+    return TripletTexts(pivots, positives, negatives, np.array(groups, dtype=np.int64))
 
 
 def _columns(path: Path, header: list[str]) -> list[int]:
@@ -330,9 +320,8 @@ def _csv_rows(path: Path, reader: Iterator[list[str]], header: list[str], column
         if not row:
             continue
         if len(row) != len(header):
-            raise ReadError(
-                path, f"The row has {len(row)} cells, the header {len(header)}.", line, "Check quotes and commas."
-            )
+            problem = f"The row has {len(row)} cells, the header {len(header)}."
+            raise ReadError(path, problem, line, "Check quotes and commas.")
         for i in columns:
             if not row[i].strip():
                 raise ReadError(path, f"{header[i]} is empty.", line, "Every triplet needs three sentences.")
@@ -348,10 +337,3 @@ def _undecodable_line(path: Path) -> str:
             except UnicodeDecodeError:
                 return f"line {number}"
     return ""
-
-
-def _groups(table: dict[str, list[str]], column: str, n: int) -> Ids:
-    if not column:
-        return np.full(n, -1, dtype=np.int64)
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(value, len(numbers)) for value in table[column]], dtype=np.int64)

@@ -81,7 +81,7 @@ def build_triplets(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
             "have enough sections. Triplets need articles with several sections of several paragraphs; "
             "lower min_sections or min_tokens, or import longer articles."
         )
-    about = args.kind, config, args.seed, sampled.digest(), revision
+    about = args.kind, config, args.seed, sampled.digest, revision
     made = store_triplets(context, corpus.id, args.name, about, sampled.rows, sampled.counts)
     return set_result(made, cached=False)
 

@@ -514,7 +514,8 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
     steps = Steps(context)
     steps.window(0.0, 0.02)
     wanted = Wanted(args.corpus, args.data, args.words, args.triplets, args.scb, args.sick)
-    sources = find_sources(context.store, wanted, steps.run, needs_articles=declared.needs_articles)
+    sampled = bool(declared.triplets or declared.benchmarks)  # from a corpus of articles with sections
+    sources = find_sources(context.store, wanted, steps.run, needs_articles=sampled)
     work = Work(declared, profile, sources, steps)
     tables = [table for table in declared.tables if not args.tables or table.id in args.tables]
     missing = 0

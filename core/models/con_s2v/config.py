@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from themescope.core.config import Config, option
+from themescope.core.config import THREADS, Config, option
 from themescope.core.errors import ConfigError
 
 STORAGES = ("fp16", "fp32")
@@ -30,9 +30,7 @@ class EpochsConfig(Config):
     )
     min_count: int = option(0, "Ignore words that occur less often; 0 keeps every word.", low=0)
     storage: str = option("fp16", "Number format of the vectors in the saved model.", choices=STORAGES)
-    threads: int = option(
-        0, "Number of processor threads; 0 uses all. With 1, results are reproducible.", low=0, high=256
-    )
+    threads: int = option(0, THREADS, low=0, high=256)
     checkpoint_seconds: float = option(30.0, "Interval between checkpoints.", low=0, high=600, unit="s")
 
 

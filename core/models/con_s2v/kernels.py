@@ -48,16 +48,6 @@ def _drawn(state: Any, alias: Any) -> Any:
     return np.int64(place) if (draw & _LOW) < (cell >> _HALF_WORD) else np.int64(cell & _LOW)
 
 
-@njit(cache=True)
-def draws(alias: Any, count: int, seed: int) -> Any:
-    """Return (count,) items drawn from an alias table."""
-    state = np.array([seed], np.uint64)
-    found = np.empty(count, np.int64)
-    for place in range(count):
-        found[place] = _drawn(state, alias)
-    return found
-
-
 @njit(cache=True, fastmath=True, error_model="numpy", inline="always")
 def _sigmoid(x: Any) -> Any:
     return _ONE / (_ONE + np.exp(-min(max(x, -_EDGE), _EDGE)))

@@ -12,8 +12,8 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -50,6 +50,7 @@ from themescope.core.models.con_s2v.config import (
 )
 from themescope.core.models.con_s2v.text import (
     FEWEST,
+    Context,
     CorpusVocabulary,
     EncodedText,
     Graph,
@@ -89,10 +90,7 @@ class KnownSentences:
 
     @cached_property
     def _row_of_text(self) -> dict[int, int]:
-        rows: dict[int, int] = {}
-        for row, digest in enumerate(self.digests.tolist()):
-            rows.setdefault(digest, row)
-        return rows
+        return {digest: row for row, digest in reversed([*enumerate(self.digests.tolist())])}  # the first of equals
 
     def rows(self, sentences: Sequence[Sentence]) -> npt.NDArray[np.int64]:
         """Return (m,) rows: by id if the text is the same, else the first row with the same text, else -1."""
@@ -123,15 +121,6 @@ class ContentModel:
     window: int = 0
     """Number of preceding words; 0 for DBOW."""
 
-    @property
-    def dim(self) -> int:
-        """Dimensions of a sentence vector."""
-        return int(self.words.shape[1])
-
-    def stored_as(self, dtype: type[np.floating[Any]]) -> ContentModel:
-        """Return the same tables in another precision."""
-        return ContentModel(self.words.astype(dtype), self.inputs.astype(dtype), self.rate, self.window)
-
     def infer(
         self, rows: Sequence[Sequence[int]], digests: Sequence[int], vocabulary: CorpusVocabulary, config: EpochsConfig
     ) -> Float32:
@@ -141,7 +130,8 @@ class ContentModel:
         depend on the other sentences.
         """
         enough = [i for i, words in enumerate(rows) if len(words) >= FEWEST]
-        out = np.zeros((len(rows), self.dim), np.float32)
+        dim = self.words.shape[1]
+        out = np.zeros((len(rows), dim), np.float32)
         if not enough:
             return out
         from themescope.core.models.con_s2v import kernels
@@ -152,13 +142,13 @@ class ContentModel:
         ids = np.fromiter((word for i in enough for word in rows[i]), np.int32, int(starts[-1]))
         text = TextArrays(ids, starts, keep_thresholds(vocabulary.counts, config.subsampling))
         alias = word_noise(vocabulary.counts)
-        start = empty_table(len(enough), self.dim)
+        start = empty_table(len(enough), dim)
         for row, seed in zip(start, seeds.tolist(), strict=True):
-            row[: self.dim] = (np.random.default_rng(seed).random(self.dim, np.float32) - 0.5) / self.dim
+            row[:dim] = (np.random.default_rng(seed).random(dim, np.float32) - 0.5) / dim
         tables = Tables(start, _padded(self.words), np.zeros((0, 1), np.float32), _padded(self.inputs))
         noise = Noise(alias, alias, config.negatives)
         kernels.infer(tables, text, noise, self.window, config.epochs, self.rate, seeds)
-        out[enough] = start[:, : self.dim]
+        out[enough] = start[:, :dim]
         return out
 
 
@@ -188,11 +178,9 @@ class Fitted:
 class SentenceVectors(TrainedModel):
     """Base of the methods; a subclass implements :meth:`_learn`."""
 
-    def __init__(self, config: Any, seed: int) -> None:
-        super().__init__(config, seed)
-        self._known: KnownSentences | None = None
-        self._vocabulary = CorpusVocabulary([], np.zeros(0, np.int64))
-        self._parts: tuple[ContentModel, ...] = ()
+    _known: KnownSentences | None = None
+    _vocabulary = CorpusVocabulary([], np.zeros(0, np.int64))
+    _parts: tuple[ContentModel, ...] = ()
 
     @abstractmethod
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
@@ -204,16 +192,17 @@ class SentenceVectors(TrainedModel):
 
         if not len(corpus.sentences):
             raise DataError("This method needs the sentences of a corpus, but this corpus has none.")
-        text = encode_text(
-            corpus.sentences, self.config.min_count, tick=lambda: report.progress(0, 1, "Reading the sentences")
-        )
+        tick = partial(report.progress, 0, 1, "Reading the sentences")
+        text = encode_text(corpus.sentences, self.config.min_count, tick)
         fitted = self._learn(text, corpus, report)
         dtype = PRECISIONS[self.config.storage]
         used = (corpus.sentences[row] for row in text.rows.tolist())
         ids, digests = np.array([(s.id, text_digest(s.text)) for s in used], np.int64).reshape(-1, 2).T
         self._known = KnownSentences(fitted.vectors.astype(dtype), ids.copy(), digests.copy())
         self._vocabulary, self.metrics = fitted.vocabulary, fitted.metrics
-        self._parts = tuple(part.stored_as(dtype) for part in fitted.parts)
+        self._parts = tuple(
+            replace(part, words=part.words.astype(dtype), inputs=part.inputs.astype(dtype)) for part in fitted.parts
+        )
         drop_checkpoints(report.checkpoint_folder())
         return self
 
@@ -232,8 +221,7 @@ class SentenceVectors(TrainedModel):
 
     def _write(self, folder: Path) -> None:
         known = self._fitted(self._known)
-        found = {"vectors": known.vectors, "ids": known.ids, "digests": known.digests}
-        write_tensors(folder / _SENTENCES, found)
+        write_tensors(folder / _SENTENCES, {"vectors": known.vectors, "ids": known.ids, "digests": known.digests})
         write_words(folder, self._vocabulary.words)
         tensors: dict[str, Any] = {"counts": self._vocabulary.counts}
         for n, part in enumerate(self._parts):
@@ -258,10 +246,6 @@ class SentenceVectors(TrainedModel):
             raise damaged(folder, f"{_WORDS}: no {error}") from None
         self._parts = tuple(parts)
 
-    def content(self, sentences: Sequence[Sentence]) -> Fitted:
-        """Return what was learned with the vectors of ``sentences``, for methods that use this as the base model."""
-        return Fitted(np.asarray(self.embed(sentences)), self._parts, self._vocabulary, {})
-
     def _inferred(self, texts: list[str]) -> Float32:
         rows = [self._vocabulary.rows(text) for text in texts]
         digests = [text_digest(text) for text in texts]
@@ -283,8 +267,13 @@ class Sen2Vec(SentenceVectors):
         return learn_content(self.config, text, self.seed, report)
 
 
-class _ContextVectors(SentenceVectors):
-    """Content, neighbour prediction and proximity, as the settings switch them."""
+class ConS2VDis(SentenceVectors):
+    """CON-S2V with the previous and the next sentence as neighbours.
+
+    The other methods with neighbours have other settings, which switch content, neighbour prediction and proximity.
+    """
+
+    config_class: ClassVar[type[Config]] = ConS2VDisConfig
 
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
         from themescope.core.models.con_s2v.training import learn_sentences
@@ -295,7 +284,10 @@ class _ContextVectors(SentenceVectors):
             graph = discourse_graph(text.articles, text.positions)
         elif config.needs_graph:
             stage = SubReport(report, 0, _VECTORS_DONE)
-            vectors = content_of(content_config(config), text, corpus, self.seed, stage).vectors
+            # A Sen2Vec with vectors of the same size, trained with the same settings
+            shared = {name: getattr(config, name) for name in (*_SHARED, "window")}
+            half = config_from_dict(Sen2VecConfig, shared | {"dim": max(2, config.dim // 2)})
+            vectors = content_of(half, text, corpus, self.seed, stage).vectors
             graph = similarity_graph(vectors, text.articles, SubReport(report, _VECTORS_DONE, _GRAPH_DONE))
             rest = SubReport(report, _GRAPH_DONE, 1)
         learned = learn_sentences(config, text, graph, self.seed, rest)
@@ -303,39 +295,35 @@ class _ContextVectors(SentenceVectors):
         return Fitted(learned.sentences, (content,), text.vocabulary, learned.metrics | _degree(graph))
 
 
-class ConS2VDis(_ContextVectors):
-    """CON-S2V with the previous and the next sentence as neighbours."""
-
-    config_class: ClassVar[type[Config]] = ConS2VDisConfig
-
-
-class ConS2VSim(_ContextVectors):
+class ConS2VSim(ConS2VDis):
     """CON-S2V with the most similar sentences as neighbours."""
 
     config_class: ClassVar[type[Config]] = ConS2VSimConfig
 
 
-class RegDis(_ContextVectors):
+class RegDis(ConS2VDis):
     """Content and proximity to the previous and the next sentence."""
 
     config_class: ClassVar[type[Config]] = RegDisConfig
 
 
-class RegSim(_ContextVectors):
+class RegSim(ConS2VDis):
     """Content and proximity to the most similar sentences."""
 
     config_class: ClassVar[type[Config]] = RegSimConfig
 
 
-class _Retrofitted(SentenceVectors):
-    """q_i ← ½ q̂_i + ½ mean of the neighbours' q, in place, for a number of rounds; q̂ are unit Sen2Vec vectors.
+class RetDis(SentenceVectors):
+    """Retrofitting to the previous and the next sentence.
 
-    A sentence that was not in the training text gets its inferred vector, scaled to length 1.
+    q_i ← ½ q̂_i + ½ mean of the neighbours' q, in place, for a number of rounds; q̂ are unit Sen2Vec vectors. A sentence
+    that was not in the training text gets its inferred vector, scaled to length 1.
     """
+
+    config_class: ClassVar[type[Config]] = RetDisConfig
 
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
         from themescope.core.models.con_s2v.kernels import retrofit
-        from themescope.core.models.con_s2v.text import Context
 
         config: RetDisConfig = self.config
         content = content_of(config, text, corpus, self.seed, SubReport(report, 0, _RETROFIT_VECTORS_DONE))
@@ -355,22 +343,10 @@ class _Retrofitted(SentenceVectors):
         return unit_length(super()._inferred(texts))
 
 
-class RetDis(_Retrofitted):
-    """Retrofitting to the previous and the next sentence."""
-
-    config_class: ClassVar[type[Config]] = RetDisConfig
-
-
-class RetSim(_Retrofitted):
+class RetSim(RetDis):
     """Retrofitting to the most similar sentences."""
 
     config_class: ClassVar[type[Config]] = RetSimConfig
-
-
-def content_config(config: SentVecConfig) -> Sen2VecConfig:
-    """Return settings of a Sen2Vec with vectors of the same size, trained with the same settings."""
-    shared = {name: getattr(config, name) for name in _SHARED}
-    return config_from_dict(Sen2VecConfig, shared | {"dim": max(2, config.dim // 2), "window": config.window})
 
 
 def content_of(config: Sen2VecConfig, text: EncodedText, corpus: Corpus, seed: int, report: Report) -> Fitted:
@@ -381,7 +357,8 @@ def content_of(config: Sen2VecConfig, text: EncodedText, corpus: Corpus, seed: i
     if len(corpus.models) > 1 or not isinstance(model, SentenceVectors):
         raise DataError("The base model must be one trained sen2vec. Name that model, or none to train one first.")
     report.progress(0, 1, "Looking up content vectors")
-    return model.content([corpus.sentences[row] for row in text.rows.tolist()])
+    vectors = model.embed([corpus.sentences[row] for row in text.rows.tolist()])
+    return Fitted(np.asarray(vectors), model._parts, model._vocabulary, {})
 
 
 def learn_content(config: Sen2VecConfig, text: EncodedText, seed: int, report: Report) -> Fitted:
@@ -421,9 +398,7 @@ class _WordSums(TrainedModel):
     mean: ClassVar[bool]
     """Whether a sentence is the mean of its words, or their sum."""
 
-    def __init__(self, config: Any, seed: int) -> None:
-        super().__init__(config, seed)
-        self._words: WordVectors | None = None
+    _words: WordVectors | None = None
 
     @abstractmethod
     def _learn(self, text: EncodedText, report: Report) -> tuple[Float32, dict[str, float]]:
@@ -435,9 +410,8 @@ class _WordSums(TrainedModel):
 
         if not len(corpus.sentences):
             raise DataError("This method needs the sentences of a corpus, but this corpus has none.")
-        text = encode_text(
-            corpus.sentences, self.config.min_count, tick=lambda: report.progress(0, 1, "Reading the sentences")
-        )
+        tick = partial(report.progress, 0, 1, "Reading the sentences")
+        text = encode_text(corpus.sentences, self.config.min_count, tick)
         table, self.metrics = self._learn(text, report)
         storage: Storage = self.config.storage
         self._words = WordVectors(text.vocabulary.words, table).stored_as(storage)

@@ -168,18 +168,8 @@ def alias_table(weights: npt.NDArray[np.float64]) -> AliasTable:
     return np.asarray(cells | alias.astype(np.uint64))
 
 
-def probabilities(table: AliasTable) -> npt.NDArray[np.float64]:
-    """Return the (items,) probabilities of an alias table, exact to 2⁻³²."""
-    threshold = (table >> np.uint64(32)).astype(np.float64) / _WHOLE
-    found = threshold.copy()
-    np.add.at(found, (table & np.uint64(0xFFFFFFFF)).astype(np.int64), 1 - threshold)
-    return found / len(table)
-
-
 FEWEST = 3
 """Minimum number of words of a training sentence (Saha et al. 2017)."""
-
-WordIds = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -209,7 +199,7 @@ class EncodedText:
     """The training sentences in corpus order; sentence i has the words ``ids[starts[i]:starts[i + 1]]``."""
 
     vocabulary: CorpusVocabulary
-    ids: WordIds
+    ids: npt.NDArray[np.int32]
     starts: Index
     """(n + 1,)."""
     rows: Index

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -101,22 +102,30 @@ Learner: TypeAlias = "CompiledLearner | BatchedLearner"
 class _Training:
     """One of the trainings that a method consists of: ``name`` is that of its checkpoint and in messages.
 
-    ``key`` is a digest of everything that determines the result; a checkpoint of another key is ignored.
+    Raises ``TrainingError`` without training sentences, or when the loss is no longer finite.
     """
 
     def __init__(
         self,
         name: str,
         curves: tuple[str, str],
-        text: EncodedText,
         config: Any,
+        text: EncodedText,
+        graph: Graph,
         seed: int,
-        key: str,
         learner: Learner,
         report: Report,
     ) -> None:
+        if not text.words:
+            raise TrainingError(
+                "No sentence has three known words, so there is nothing to learn from. Give the method more text."
+            )
         self.name, self.curves, self.text, self.config, self.seed = name, curves, text, config, seed
-        self.key, self.learner, self.report = f"{key} {learner.threads}", learner, report
+        near, ids = graph.targets, text.ids
+        data = [len(text), text.words, len(text.vocabulary), ids[:10_000].tolist(), len(near), near[:10_000].tolist()]
+        # All that determines the result; a checkpoint of another key is ignored.
+        self.key = f"{digest_of([config.to_dict() | _NO_EFFECT, seed, data])} {learner.threads}"
+        self.learner, self.report = learner, report
         self.words, self.epochs = text.words, config.epochs
         # The bounds of blocks of whole sentences with about as many words; the first is 0, the last is n.
         marks = np.arange(learner.block_words, max(self.words - learner.block_words // 2, 1), learner.block_words)
@@ -127,8 +136,8 @@ class _Training:
         self.saved = self.clock = time.monotonic()
         self.cost = 0.0
 
-    def run(self) -> dict[str, float]:
-        """Train to the end and return the metrics, or write a checkpoint when cancelled."""
+    def run(self) -> Learned:
+        """Train to the end, or write a checkpoint when cancelled; a finished training leaves its checkpoint, too."""
         folder = self.report.checkpoint_folder()
         found = read_arrays(folder / (self.name + _ENDING), self.key) if folder else None
         if found is not None:
@@ -145,12 +154,16 @@ class _Training:
         self._save()
         seconds = self.at.seconds + time.monotonic() - self.clock
         losses = {curve: loss for curve, loss in zip(self.curves, self.at.losses, strict=True) if loss}
-        return losses | {
+        metrics = losses | {
             "training sentences": float(len(self.text)),
             "training words": float(self.words),
             "training seconds": seconds,
             "words/s": self.words * self.epochs / max(seconds, 1e-9),
         }
+        dim, nothing = self.config.dim, np.zeros((0, self.config.dim), np.float32)
+        tables = {name: np.ascontiguousarray(table[:, :dim]) for name, table in self.learner.tables().items()}
+        sentences, words, inputs = (tables.get(name, nothing) for name in ("sentences", "words", "inputs"))
+        return Learned(sentences, words, inputs, metrics)
 
     def _block(self, pool: ThreadPoolExecutor) -> None:
         epoch, block = self.at.epoch, self.at.block
@@ -175,27 +188,22 @@ class _Training:
         marks = np.linspace(starts[low], starts[high], threads + 1)[1:-1]
         cuts = [low, *(low + np.searchsorted(starts[low:high], marks)).tolist(), high]
         done, total = epoch * self.words, self.words * self.epochs
-        return [
-            Span(cuts[i], cuts[i + 1], self.config.learning_rate, done, total, self._seed_of(epoch, block, i))
-            for i in range(threads)
-        ]
-
-    def _seed_of(self, *parts: int) -> int:
-        """Return a 63-bit seed that depends on the seed of the training and all ``parts``."""
-        state = np.random.SeedSequence((self.seed, *parts)).generate_state(1, np.uint64)
-        return int(state[0] >> np.uint64(1))
+        rate, spans = self.config.learning_rate, list[Span]()
+        for thread, (first, end) in enumerate(pairwise(cuts)):
+            state = np.random.SeedSequence((self.seed, epoch, block, thread)).generate_state(1, np.uint64)
+            spans.append(Span(first, end, rate, done, total, int(state[0] >> np.uint64(1))))  # a seed of 63 bits
+        return spans
 
     def _done(self) -> int:
         return self.at.epoch * self.words + int(self.text.starts[self.bounds[self.at.block]])
 
     def _announce(self) -> None:
-        losses = tuple(
-            float(self.sums[2 * i] / self.sums[2 * i + 1]) if self.sums[2 * i + 1] else 0.0 for i in range(2)
-        )
-        for i, (curve, loss) in enumerate(zip(self.curves, losses, strict=True)):
-            if self.sums[2 * i + 1]:
+        totals, steps = self.sums[::2], self.sums[1::2]
+        losses = np.divide(totals, steps, out=np.zeros(2), where=steps > 0).tolist()
+        for curve, loss, count in zip(self.curves, losses, steps, strict=True):
+            if count:
                 self.report.metric(curve, self._done() / self.words, loss)
-        self.at = replace(self.at, losses=losses)
+        self.at = replace(self.at, losses=tuple(losses))
         self.sums, self.pending = np.zeros(4), 0
 
     def _save(self) -> None:
@@ -203,8 +211,7 @@ class _Training:
         if (folder := self.report.checkpoint_folder()) is not None:
             self.at = replace(self.at, seconds=self.at.seconds + begun - self.clock)
             self.clock = begun
-            file = folder / (self.name + _ENDING)
-            write_arrays(file, self.key, asdict(self.at), self.learner.tables())
+            write_arrays(folder / (self.name + _ENDING), self.key, asdict(self.at), self.learner.tables())
         self.saved = time.monotonic()
         self.cost = self.saved - begun
 
@@ -238,7 +245,7 @@ def learn_sentences(
     else:
         step = partial(kernels.train_sentences, tables, words, context, noise, steps)
         learner = CompiledLearner(tables, step, config.threads)
-    return _learned(name, ("content loss", "neighbour loss"), config, text, graph, seed, learner, report)
+    return _Training(name, ("content loss", "neighbour loss"), config, text, graph, seed, learner, report).run()
 
 
 def learn_memory(config: MemoryConfig, text: EncodedText, seed: int, report: Report) -> Learned:
@@ -246,7 +253,7 @@ def learn_memory(config: MemoryConfig, text: EncodedText, seed: int, report: Rep
     graph, tables = no_graph(len(text)), _tables(config.dim, text, seed, inputs=True)
     step = partial(kernels.train_memory, tables, _text(text, config), _noise(text, graph, config), config.window)
     learner = CompiledLearner(tables, step, config.threads)
-    return _learned("DM", ("DM loss", ""), config, text, graph, seed, learner, report)
+    return _Training("DM", ("DM loss", ""), config, text, graph, seed, learner, report).run()
 
 
 def learn_bags(config: FastSentConfig, text: EncodedText, graph: Graph, seed: int, report: Report) -> Learned:
@@ -255,7 +262,7 @@ def learn_bags(config: FastSentConfig, text: EncodedText, graph: Graph, seed: in
     context, noise = Context(graph.targets, graph.starts), _noise(text, graph, config)
     step = partial(kernels.train_bags, tables, _text(text, config), context, noise, config.own_words)
     learner = CompiledLearner(tables, step, config.threads)
-    return _learned("bags", ("loss", ""), config, text, graph, seed, learner, report)
+    return _Training("bags", ("loss", ""), config, text, graph, seed, learner, report).run()
 
 
 def _tables(
@@ -279,34 +286,6 @@ def _text(text: EncodedText, config: EpochsConfig) -> TextArrays:
     return TextArrays(text.ids, text.starts, keep_thresholds(text.vocabulary.counts, config.subsampling))
 
 
-def _learned(
-    name: str,
-    curves: tuple[str, str],
-    config: Any,
-    text: EncodedText,
-    graph: Graph,
-    seed: int,
-    learner: Learner,
-    report: Report,
-) -> Learned:
-    """Train to the end; resumes from the checkpoint folder of ``report``, and leaves the finished training there.
-
-    Raises ``TrainingError`` without training sentences, or when the loss is no longer finite.
-    """
-    if not text.words:
-        raise TrainingError(
-            "No sentence has three known words, so there is nothing to learn from. Give the method more text."
-        )
-    near, ids = graph.targets, text.ids
-    data = [len(text), text.words, len(text.vocabulary), ids[:10_000].tolist(), len(near), near[:10_000].tolist()]
-    key = digest_of([config.to_dict() | _NO_EFFECT, seed, data])
-    metrics = _Training(name, curves, text, config, seed, key, learner, report).run()
-    nothing = np.zeros((0, config.dim), np.float32)
-    found = {name: np.ascontiguousarray(table[:, : config.dim]) for name, table in learner.tables().items()}
-    sentences, words, inputs = (found.get(name, nothing) for name in ("sentences", "words", "inputs"))
-    return Learned(sentences, words, inputs, metrics)
-
-
 # Training in batches for a GPU: the updates of a row from all words of a batch are summed
 
 _EDGE = 6.0
@@ -324,6 +303,7 @@ class BatchedLearner:
     ) -> None:
         self._device = pick_device(config.device)
         self._phi, self._words, self._nodes = (self._moved(t) for t in (tables.sentences, tables.words, tables.nodes))
+        self._tables = {"sentences": self._phi, "words": self._words, "nodes": self._nodes}
         self._ids, self._starts = self._moved(text.ids.astype(np.int64)), text.starts
         self._keep = self._moved(text.keep.astype(np.float64) / 2**32)
         self._near, self._near_starts = self._moved(context.targets.astype(np.int64)), self._moved(context.starts)
@@ -347,14 +327,12 @@ class BatchedLearner:
 
     def tables(self) -> Mapping[str, Table]:
         """Return the learned tables as arrays."""
-        named = {"sentences": self._phi, "words": self._words, "nodes": self._nodes}
-        return {name: table.cpu().numpy() for name, table in named.items() if len(table)}
+        return {name: table.cpu().numpy() for name, table in self._tables.items() if len(table)}
 
     def restore(self, tables: Mapping[str, Table]) -> None:
         """Overwrite the tables."""
-        named = {"sentences": self._phi, "words": self._words, "nodes": self._nodes}
         for name, table in tables.items():
-            named[name].copy_(torch.from_numpy(table))
+            self._tables[name].copy_(torch.from_numpy(table))
 
     def _moved(self, array: Table) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)

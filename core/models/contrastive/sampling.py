@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from themescope.core.config import Config, option
+from themescope.core.config import PRECISION, THREADS, Config, option
 from themescope.core.errors import DataError
 from themescope.core.models.networks import LEAST_WEIGHT
 from themescope.core.types import Corpus, Float32, Index, Sentence, Split
@@ -144,10 +144,8 @@ class Batch:
 class EpochBatches(Sequence[Batch]):
     """The batches of one epoch. A batch depends only on the data, the limits, the seed, the epoch and its number."""
 
-    def __init__(
-        self, data: SectionedArticles, size: SampleSize, articles_per_batch: int, seed: int, epoch: int
-    ) -> None:
-        self._data, self._size, self._count = data, size, articles_per_batch
+    def __init__(self, data: SectionedArticles, size: SampleSize, per_batch: int, seed: int, epoch: int) -> None:
+        self._data, self._size, self._count = data, size, per_batch
         self._seed, self._epoch = seed, epoch
         self._order = np.random.default_rng([seed, _ORDER, epoch]).permutation(len(data))
 
@@ -157,12 +155,11 @@ class EpochBatches(Sequence[Batch]):
     def __getitem__(self, number: int) -> Batch:  # type: ignore[override]  # batches are drawn one at a time
         if not 0 <= number < len(self):
             raise IndexError(number)
-        articles = self._order[number * self._count : (number + 1) * self._count]
-        return _batch(self._data, [self._visit(article) for article in articles.tolist()])
-
-    def _visit(self, article: int) -> Index:
-        random = np.random.default_rng([self._seed, _VISIT, self._epoch, article])
-        return draw(self._data, article, self._size, random)
+        visits = []
+        for article in self._order[number * self._count : (number + 1) * self._count].tolist():
+            random = np.random.default_rng([self._seed, _VISIT, self._epoch, article])
+            visits.append(draw(self._data, article, self._size, random))
+        return _batch(self._data, visits)
 
 
 def validation_batches(data: SectionedArticles, articles: Index, most: int, seed: int) -> Iterator[Batch]:
@@ -236,14 +233,9 @@ class ContrastiveConfig(Config):
     validation_limit: int = option(
         150, "Maximum number of validation articles, sampled with the seed; 0 uses all.", low=0, unit="articles"
     )
-    precision: str = option(
-        "auto", "auto: bfloat16 on a GPU and on a processor that computes it natively, otherwise float32.",
-        choices=("auto", "fp32", "bf16"),
-    )  # fmt: skip
+    precision: str = option("auto", PRECISION, choices=("auto", "fp32", "bf16"))
     device: str = option("auto", "auto uses a CUDA GPU if there is one.", choices=("auto", "cpu", "cuda"))
-    threads: int = option(
-        0, "Number of processor threads; 0 uses all. With 1, results are reproducible.", low=0, high=256
-    )
+    threads: int = option(0, THREADS, low=0, high=256)
     checkpoint_seconds: float = option(15.0, "Interval between checkpoints.", low=0, high=30, unit="s")
 
     def sample_size(self) -> SampleSize:

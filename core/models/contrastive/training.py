@@ -6,7 +6,6 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -79,7 +78,7 @@ def train(
                 "or less strict rules for sections."
             )
     with thread_count(config.threads):
-        return _Training(config, seed, network, training, validation, report).run()
+        return _Training(config, seed, network, (training, validation), report).run()
 
 
 def train_with_teacher(
@@ -103,26 +102,23 @@ def train_with_teacher(
 
 
 class _Training(ValidatedLoop[Batch]):
-    """One training of a network."""
-
     measure: ClassVar[str] = VALIDATION
     curves: ClassVar[tuple[str, ...]] = (VALIDATION, "validation loss")
 
     def __init__(
-        self,
-        config: ContrastiveConfig,
-        seed: int,
-        network: nn.Module,
-        training: Examples,
-        validation: Examples,
-        report: Report,
+        self, config: ContrastiveConfig, seed: int, network: nn.Module, data: tuple[Examples, Examples], report: Report
     ) -> None:
+        training, validation = data
         taught = [training.teacher.fingerprint] if training.teacher else []
         super().__init__(config, seed, [training.fingerprint, validation.fingerprint, *taught], report, rate=0.0)
         self.config, self.network = config, network
         self.training, self.validation = training, validation
         self.named = {name: p for name, p in network.named_parameters() if p.requires_grad}
-        self.optimizer = torch.optim.AdamW(_groups(self.named, config.weight_decay), lr=config.learning_rate)
+        matrices = [p for p in self.named.values() if p.dim() > 1]  # vectors and numbers do not decay
+        others = [p for p in self.named.values() if p.dim() <= 1]
+        decays = ((matrices, config.weight_decay), (others, 0.0))
+        groups = [{"params": part, "weight_decay": decay} for part, decay in decays if part]
+        self.optimizer = torch.optim.AdamW(groups, lr=config.learning_rate)
         self.best = self._state()
 
     def run(self) -> Trained:
@@ -196,14 +192,6 @@ def _take(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
         for name, parameter in network.named_parameters():
             if parameter.requires_grad:
                 parameter.copy_(weights[name])
-
-
-def _groups(named: Mapping[str, nn.Parameter], decay: float) -> list[dict[str, object]]:
-    """Return the parameter groups of AdamW: matrices decay, vectors and numbers do not."""
-    matrices = [p for p in named.values() if p.dim() > 1]
-    others = [p for p in named.values() if p.dim() <= 1]
-    groups = [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
-    return [group for group in groups if group["params"]]
 
 
 # Distillation: a fitted model as the teacher of a contrastive method (Hinton et al. 2015)
@@ -291,15 +279,28 @@ class _Embedding:
     report: Report
 
     def of(self, rows: Index) -> Float16:
-        """Return (len(rows), dim) unit vectors of ``rows``, which are in the order of articles."""
-        first, *others = self._blocks(rows)
-        parts = [self._first(first)]
-        for number, block in enumerate(others, 1):
-            self.report.progress(sum(map(len, parts)), len(rows), "sentences embedded by the teacher")
-            found = self._read(block, number)
-            if found is None:
-                found = self._embedded(block)
-                self._write(block, number, found)
+        """Return (len(rows), dim) unit vectors of ``rows``, which are in the order of articles.
+
+        The first article is always embedded: its vectors tell whether the files are of this teacher. If not, they are
+        removed. Vectors of a file are returned, because those of another processor may differ in the last digit.
+        """
+        parts: list[Float16] = []
+        folder = self.report.checkpoint_folder()
+        for number, block in enumerate(self._blocks(rows)):
+            if number:
+                self.report.progress(sum(map(len, parts)), len(rows), "sentences embedded by the teacher")
+            path, key = (folder / _FOLDER / f"{number:06d}.safetensors", self._key(block)) if folder else (None, "")
+            stored = read_arrays(path, key) if path else None
+            found = None if stored is None else np.asarray(stored[1]["vectors"], np.float16)
+            if found is None or not number:
+                vectors = self._embedded(block)
+                alike = found is not None and found.shape == vectors.shape
+                if found is None or not (alike and np.allclose(found, vectors, atol=_TOLERANCE)):
+                    if not number:
+                        drop_teacher(self.report)
+                    if path:
+                        write_arrays(path, key, {}, {"vectors": vectors})
+                    found = vectors
             parts.append(found)
         return np.concatenate(parts)
 
@@ -313,31 +314,6 @@ class _Embedding:
                 bounds.append(end)
                 begin = end
         return np.split(rows, bounds[:-1])
-
-    def _first(self, block: Index) -> Float16:
-        """Embed the first article; its vectors tell whether the files are of this teacher. If not, they are removed.
-
-        The vectors of the file are returned, because those of another processor may differ in the last digit.
-        """
-        vectors, found = self._embedded(block), self._read(block, 0)
-        if found is not None and found.shape == vectors.shape and np.allclose(found, vectors, atol=_TOLERANCE):
-            return found
-        drop_teacher(self.report)
-        self._write(block, 0, vectors)
-        return vectors
-
-    def _read(self, block: Index, number: int) -> Float16 | None:
-        path = self._path(number)
-        stored = read_arrays(path, self._key(block)) if path else None
-        return None if stored is None else np.asarray(stored[1]["vectors"], np.float16)
-
-    def _write(self, block: Index, number: int, vectors: Float16) -> None:
-        if path := self._path(number):
-            write_arrays(path, self._key(block), {}, {"vectors": vectors})
-
-    def _path(self, number: int) -> Path | None:
-        folder = self.report.checkpoint_folder()
-        return folder / _FOLDER / f"{number:06d}.safetensors" if folder else None
 
     def _key(self, block: Index) -> str:
         """Return a digest of the texts of a block."""

@@ -1,7 +1,4 @@
-"""Data and settings of recurrent models: sentences as rows of a vocabulary, batches, and vocabulary expansion.
-
-This module imports no torch, so that a form can be drawn without it.
-"""
+"""Data, settings and networks of recurrent models: sentences as rows of a vocabulary, batches, vocabulary expansion."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from themescope.core.config import Config, option
+from themescope.core.config import THREADS, Config, option
 from themescope.core.errors import ReadError
 from themescope.core.models.networks import with_weights
 from themescope.core.models.triplet_network.network import length_batches, length_chunks, reversal
@@ -147,9 +144,7 @@ class RecurrentTrainingConfig(Config):
     learning_rate: float = option(1e-3, "Learning rate of Adam.", low=1e-6, high=1.0)
     gradient_clip: float = option(10.0, "Maximum norm of the gradient of a batch.", low=1e-3, high=1e6)
     device: str = option("auto", "auto uses a CUDA GPU if there is one.", choices=("auto", "cpu", "cuda"))
-    threads: int = option(
-        0, "Number of processor threads; 0 uses all. With 1, results are reproducible.", low=0, high=256
-    )
+    threads: int = option(0, THREADS, low=0, high=256)
     checkpoint_seconds: float = option(15.0, "Interval between checkpoints.", low=0, high=30, unit="s")
 
 
@@ -217,11 +212,6 @@ class GruEncoder(nn.Module):
         self.backward_ = nn.GRU(dim, hidden, batch_first=True) if both_ways else None
 
     @property
-    def dim(self) -> int:
-        """Dimensions of a word vector."""
-        return int(self.onward.input_size)
-
-    @property
     def width(self) -> int:
         """Dimensions of a sentence vector."""
         return int(self.onward.hidden_size) * (2 if self.backward_ is not None else 1)
@@ -269,7 +259,8 @@ def gru_encoder(weights: Mapping[str, Tensor]) -> GruEncoder:
 def encode_tokens(net: GruEncoder, tokens: TokenIds, out: Float32) -> None:
     """Write the vectors of non-empty sentences into (n, width) ``out``; sentences of similar length are batched."""
     device = next(net.parameters()).device
-    table = torch.from_numpy(tokens.table if len(tokens.table) else np.zeros((1, net.dim), np.float32)).to(device)
+    vectors = tokens.table if len(tokens.table) else np.zeros((1, int(net.onward.input_size)), np.float32)
+    table = torch.from_numpy(vectors).to(device)
     for rows in length_chunks(tokens.lengths, _CELLS):
         ids, lengths = tokens.padded(rows)
         words = torch.nn.functional.embedding(torch.from_numpy(ids).to(device), table)
@@ -318,20 +309,18 @@ def _tensors(path: Path) -> Mapping[str, Any]:
         if path.suffix == ".npz":
             with np.load(path, allow_pickle=False) as arrays:
                 return {name: arrays[name] for name in arrays.files if name.startswith("encoder_")}
-        loaded: dict[str, Any] = load_file(path)
+        return load_file(path)
     except (OSError, ValueError, SafetensorError) as error:
         raise ReadError(path, f"the recurrent weights cannot be read: {error}.",
                         advice="Give a .safetensors or .npz file.") from None  # fmt: skip
-    return loaded
 
 
 def _direction(path: Path, tensors: Mapping[str, Any], prefix: str, dim: int) -> dict[str, Tensor]:
     """Return the arrays of one direction under torch's names, with the gates in torch's order r, z, candidate."""
     missing = [prefix + name for name in _NAMES if prefix + name not in tensors]
     if missing:
-        raise ReadError(
-            path, f"the array {missing[0]!r} is missing.", advice="Give a file in the layout of the release."
-        )
+        advice = "Give a file in the layout of the release."
+        raise ReadError(path, f"the array {missing[0]!r} is missing.", advice=advice)
     arrays = {name: np.asarray(tensors[prefix + name], np.float32) for name in _NAMES}
     hidden = arrays["Ux"].shape[0]
     shapes = {"W": (dim, 2 * hidden), "b": (2 * hidden,), "U": (hidden, 2 * hidden), "Wx": (dim, hidden),

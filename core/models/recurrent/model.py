@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from themescope.core.config import Config
 from themescope.core.errors import DataError, TrainingError
 from themescope.core.models.artifact import damaged, read_tensors, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.models.base import TrainedModel
-from themescope.core.models.networks import TrainingLoop, Weights, pick_device, seeded, thread_count
+from themescope.core.models.networks import TrainingLoop, Weights, done_apart, pick_device, seeded, thread_count
 from themescope.core.models.recurrent.data import (
     END,
     SPECIAL,
@@ -29,7 +30,10 @@ from themescope.core.models.recurrent.data import (
     SkipData,
     SkipThoughtConfig,
     WordRows,
+    encode_tokens,
     expanded,
+    gru_encoder,
+    read_recurrent_weights,
     skip_data,
     word_rows,
 )
@@ -39,9 +43,6 @@ from themescope.core.text.languages import content_words
 from themescope.core.text.word_vectors import Storage, TokenIds, WordVectors, load_word_vectors, token_ids, word_ids
 from themescope.core.types import SILENT, Corpus, Index, Report, Sentence, Vectors
 
-if TYPE_CHECKING:
-    from themescope.core.models.recurrent.data import GruEncoder
-
 _WEIGHTS, _OWN = "encoder.safetensors", "learned-"
 _BLOCK = 4_096  # sentences tokenised at once
 
@@ -49,9 +50,7 @@ _BLOCK = 4_096  # sentences tokenised at once
 class _RecurrentModel(TrainedModel):
     """A GRU encoder and the words it reads; the vector of a sentence is the last state of each direction."""
 
-    def __init__(self, config: Any, seed: int) -> None:
-        super().__init__(config, seed)
-        self._net: GruEncoder | None = None
+    _net: GruEncoder | None = None
 
     @abstractmethod
     def _tokens(self, sentences: Sequence[Sentence]) -> TokenIds:
@@ -59,17 +58,15 @@ class _RecurrentModel(TrainedModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, width) last states; a sentence without known words is the zero vector."""
-        from themescope.core.models.networks import done_apart, pick_device
-        from themescope.core.models.recurrent.data import encode_tokens
-
         net, device = self._fitted(self._net), pick_device(self.config.device)
         net.to(device)
         out = np.zeros((len(sentences), net.width), np.float32)
         blocks = [slice(start, start + _BLOCK) for start in range(0, len(sentences), _BLOCK)]
-        done_apart(
-            lambda rows: encode_tokens(net, self._tokens(sentences[rows]), out[rows]),
-            blocks, device, self.config.threads,
-        )  # fmt: skip
+
+        def encode(rows: slice) -> None:
+            encode_tokens(net, self._tokens(sentences[rows]), out[rows])
+
+        done_apart(encode, blocks, device, self.config.threads)
         return out
 
     def _write_net(self, folder: Path, **tensors: Any) -> None:
@@ -79,10 +76,6 @@ class _RecurrentModel(TrainedModel):
 
     def _read_net(self, folder: Path, *names: str) -> list[Any]:
         """Read the encoder; return the tensors ``names`` that were written with its weights."""
-        import torch
-
-        from themescope.core.models.recurrent.data import gru_encoder
-
         tensors = read_tensors(folder / _WEIGHTS, ("onward.weight_ih_l0", *names))
         others = [tensors.pop(name) for name in names]
         try:
@@ -108,16 +101,10 @@ class Sae(_RecurrentModel):
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Train on ``corpus.sentences``, in any order and from any number of texts."""
-        from themescope.core.models.recurrent.data import gru_encoder
-
         if not len(corpus.sentences):
             raise DataError("A sequential autoencoder needs the sentences of a corpus, but this corpus has none.")
-        data = word_rows(
-            map(self._words_of, corpus.sentences),
-            self.config.vocabulary,
-            lambda: report.progress(0, 1, "Reading the sentences"),
-            least=self.config.min_tokens,
-        )
+        tick, words = partial(report.progress, 0, 1, "Reading the sentences"), map(self._words_of, corpus.sentences)
+        data = word_rows(words, self.config.vocabulary, tick, least=self.config.min_tokens)
         trained = train_autoencoder(self.config, self.seed, data, report)
         self.metrics = trained.metrics
         self._words = self._stored(WordVectors(data.words, trained.table))
@@ -158,8 +145,6 @@ class SkipThought(_RecurrentModel):
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Train on ``corpus.sentences``, or read the weights that the settings name."""
-        from themescope.core.models.recurrent.data import gru_encoder, read_recurrent_weights
-
         report.progress(0, 1, "Reading word vectors")
         table = load_word_vectors(self.config.word_vectors, self.config.vocabulary_limit or None)
         if self.config.weights:
@@ -170,12 +155,9 @@ class SkipThought(_RecurrentModel):
             return self
         if not len(corpus.sentences):
             raise DataError("skip-thought needs consecutive sentences of a corpus, but this corpus has none.")
-        data = skip_data(
-            corpus.sentences,
-            self.config.vocabulary,
-            self.config.max_tokens,
-            lambda: report.progress(0, 1, "Reading the sentences"),
-        )
+        vocabulary, most = self.config.vocabulary, self.config.max_tokens
+        tick = partial(report.progress, 0, 1, "Reading the sentences")
+        data = skip_data(corpus.sentences, vocabulary, most, tick)
         trained = train_skip(self.config, self.seed, data, report)
         self.metrics = trained.metrics
         words = expanded(WordVectors(data.words, trained.table), table)
@@ -394,11 +376,9 @@ class _AutoencoderTraining(WordTraining):
         self.drop = Dropout(config.dropout_rate, (_SITE,), "per-token")
 
     def network(self, rows: int) -> AutoencoderNet:
-        """Return a fresh encoder and decoder."""
         return AutoencoderNet(self.config, rows)
 
     def loss(self, rows: Index) -> tuple[Tensor, int]:
-        """Return the loss over the words and the ends of the sentences."""
         net, step = self.net, self.at.step
         self.drop.reseed(self.seed, step)
         clean, lengths = self.data.padded(rows)
@@ -442,11 +422,9 @@ class _SkipTraining(WordTraining):
     data: SkipData
 
     def network(self, rows: int) -> SkipNet:
-        """Return a fresh encoder and two decoders."""
         return SkipNet(self.config, rows)
 
     def loss(self, rows: Index) -> tuple[Tensor, int]:
-        """Return the loss over the words and the ends of the neighbouring sentences."""
         ids, lengths = self.tensors(*self.data.padded(rows))
         encoded = self.net.encoder(self.net.table(ids), lengths)
         drawn = self.drawn.at(self.at.step)

@@ -13,16 +13,30 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ArtifactError, ConfigError, DataError, ReadError
 from themescope.core.models.artifact import damaged, half_precision, read_json, read_tensors, write_json, write_tensors
 from themescope.core.models.base import CombiningModel, TrainedModel
 from themescope.core.models.contrastive.sampling import Batch, ContrastiveConfig, SectionedArticles, split_articles
-from themescope.core.models.networks import digest_of_arrays
+from themescope.core.models.contrastive.training import Examples, train
+from themescope.core.models.networks import digest_of_arrays, pick_device, pick_precision
+from themescope.core.models.thematic_encoder.network import (
+    TextNetwork,
+    learned,
+    merged,
+    prepare,
+    reads_context,
+    windows,
+    with_lora,
+    word_pieces,
+)
 from themescope.core.paths import expand_home
 from themescope.core.text.encoders import (
     BASE_ENCODER,
@@ -38,16 +52,8 @@ from themescope.core.text.encoders import (
     weights_digest,
     write_reading,
 )
+from themescope.core.text.word_vectors import NumberedTexts
 from themescope.core.types import SILENT, Corpus, Float32, Index, Report, Sentence, SubReport, Vectors
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from themescope.core.models.contrastive.sampling import Batch
-    from themescope.core.models.contrastive.training import Examples
-    from themescope.core.models.thematic_encoder.network import TextNetwork
-    from themescope.core.text.word_vectors import NumberedTexts
-
 
 _DELTA, _BASE = "delta.safetensors", "base-encoder.json"
 _INSTALLED = "installed"
@@ -116,12 +122,14 @@ class ThematicEncoder(TrainedModel):
         Raises ``DataError`` without sections, ``MissingExtraError`` without the packages of the extra encoder, and
         ``ConfigError`` if the encoder reads fewer word pieces than the setting allows.
         """
-        from themescope.core.models.contrastive.training import train
-        from themescope.core.models.thematic_encoder.network import learned, merged, prepare
-
         parts = split_articles(corpus, self.config, self.seed, _FEATURE)
         report.progress(0, 1, "Reading the encoder")
-        encoder = self._read_base()
+        folder = expand_home(self.config.folder) if self.config.folder else installed_encoder(_FEATURE)
+        encoder = load_encoder(folder, _FEATURE)
+        check_length(encoder, self.config)
+        self.pooling = pooling_of(folder)
+        source, name = ("folder", folder.name) if self.config.folder else (_INSTALLED, BASE_ENCODER)
+        self._base = {"source": source, "name": name, "digest": weights_digest(folder), "pooling": self.pooling.mode}
         adapted = prepare(encoder.network, self.config, self.seed)
         self._encoder = Encoder(encoder.tokenizer, adapted)
         text = text_network(self, self.config)
@@ -135,11 +143,6 @@ class ThematicEncoder(TrainedModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dim) vectors of length 1; a sentence without letters or digits is the zero vector."""
-        import torch
-        from torch.nn import functional
-
-        from themescope.core.models.thematic_encoder.network import windows
-
         encoder = self.encoder
         out = np.zeros((len(sentences), int(encoder.network.config.hidden_size)), np.float32)
         filled = np.array([i for i, s in enumerate(sentences) if any(map(str.isalnum, s.text))], np.int64)
@@ -213,8 +216,6 @@ class ThematicEncoder(TrainedModel):
 
     def _with_delta(self, folder: Path) -> Encoder:
         """Return the installed base encoder with the learned weights in ``folder``."""
-        from themescope.core.models.thematic_encoder.network import merged, prepare, with_lora
-
         large = self._base["name"] == LARGE_ENCODER
         base = large_encoder(_FEATURE) if large else installed_encoder(_FEATURE)
         if weights_digest(base) != self._base["digest"]:
@@ -229,34 +230,17 @@ class ThematicEncoder(TrainedModel):
         encoder = load_encoder(base, _FEATURE)
         return Encoder(encoder.tokenizer, merged(prepare(encoder.network, self.config, self.seed), self._delta))
 
-    def _read_base(self) -> Encoder:
-        """Load the encoder to fine-tune and note which it is."""
-        folder = expand_home(self.config.folder) if self.config.folder else installed_encoder(_FEATURE)
-        encoder = load_encoder(folder, _FEATURE)
-        check_length(encoder, self.config)
-        self.pooling = pooling_of(folder)
-        source, name = ("folder", folder.name) if self.config.folder else (_INSTALLED, BASE_ENCODER)
-        found = {"digest": weights_digest(folder), "pooling": self.pooling.mode}
-        self._base = {"source": source, "name": name} | found
-        return encoder
-
     def word_pieces(
         self, sentences: Sequence[Sentence], rows: Index, limit: int, report: Report
     ) -> tuple[NumberedTexts, int]:
         """Return the word pieces of ``sentences[rows]``, at most ``limit`` of each, and how many have more."""
-        from themescope.core.models.thematic_encoder.network import word_pieces
-
-        def tick() -> None:
-            report.progress(0, 1, "Reading the sentences")
-
-        return word_pieces(self.encoder, self._texts(sentences, rows), limit, tick)
+        texts = self._texts(sentences, rows)
+        return word_pieces(self.encoder, texts, limit, lambda: report.progress(0, 1, "Reading the sentences"))
 
     def _source(
         self, text: TextNetwork, sentences: Sequence[Sentence], articles: SectionedArticles, report: Report
     ) -> tuple[Examples, int]:
         """Return ``articles``, which are rows of ``sentences``, as training data, and how many of them were cut off."""
-        from themescope.core.models.contrastive.training import Examples
-
         pieces, cut = self.word_pieces(sentences, articles.sentences, self.config.max_tokens, report)
         digest = f"{self._base['digest']} {digest_of_arrays(pieces.ids, pieces.starts)}"
         return Examples(articles, partial(_similarities, text, pieces), digest), cut
@@ -296,16 +280,11 @@ class ListEncoder(CombiningModel):
 
     @cached_property
     def _before(self) -> ThematicEncoder:
-        model: Any = self.submodels[0]
-        found: ThematicEncoder = model.base()
-        return found
+        return cast(ThematicEncoder, cast(ThematicEncoder, self.submodels[0]).base())
 
 
 def text_network(model: ThematicEncoder, config: ContrastiveConfig) -> TextNetwork:
     """Return the network of a model on the device and with the precision of ``config``."""
-    from themescope.core.models.networks import pick_device, pick_precision
-    from themescope.core.models.thematic_encoder.network import TextNetwork
-
     device, encoder = pick_device(config.device), model.encoder
     padding = encoder.tokenizer.pad_token_id or 0
     return TextNetwork(encoder.network.to(device), model.pooling, padding, pick_precision(config.precision, device))
@@ -338,8 +317,6 @@ def _most_pieces(encoder: Encoder) -> int:
 
 def _similarities(text: TextNetwork, pieces: NumberedTexts, batch: Batch) -> Tensor:
     """Return the (m, m) cosines of the sentences of a batch."""
-    from torch.nn import functional
-
     vectors = functional.normalize(text.encode(pieces, batch.rows), dim=1)
     return vectors @ vectors.T
 
@@ -374,10 +351,7 @@ class ContextEncoder(TrainedModel, CombiningModel):
 
     config_class: ClassVar[type[Config]] = ContextEncoderConfig
     config: ContextEncoderConfig
-
-    def __init__(self, config: ContextEncoderConfig, seed: int) -> None:
-        super().__init__(config, seed)
-        self._weights: dict[str, Any] | None = None
+    _weights: dict[str, Any] | None = None
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Train on ``corpus.sections`` of the splits train and validation, with the encoder in ``corpus.models``.
@@ -385,13 +359,6 @@ class ContextEncoder(TrainedModel, CombiningModel):
         Raises ``DataError`` without sections, and unless the models are a single thematic encoder whose transformer
         accepts a vector before the word pieces; ``ConfigError`` if it reads fewer word pieces than the setting allows.
         """
-        import torch
-        from torch import nn
-
-        from themescope.core.models.contrastive.training import train
-        from themescope.core.models.networks import pick_device
-        from themescope.core.models.thematic_encoder.network import reads_context
-
         if len(corpus.models) != 1 or not isinstance(corpus.models[0], ThematicEncoder):
             raise DataError("The context encoder needs exactly one fitted model, a thematic encoder. Name it.")
         self._models = tuple(corpus.models)
@@ -407,8 +374,7 @@ class ContextEncoder(TrainedModel, CombiningModel):
         network = torch.nn.utils.skip_init(nn.Linear, dim, dim).to(pick_device(self.config.device))
         nn.init.zeros_(network.weight)
         nn.init.zeros_(network.bias)
-        examples: list[Examples] = []
-        cut = 0
+        examples, cut = list[Examples](), 0
         for (sentences, articles), low, high in zip(parts, (0.0, *_READ), _READ, strict=False):
             kept = articles.thinned(0 if examples else self.config.embedded_per_article, self.seed)
             found, longer = self._source(network, sentences, kept, SubReport(report, low, high))
@@ -450,11 +416,6 @@ class ContextEncoder(TrainedModel, CombiningModel):
         self, network: nn.Linear, sentences: Sequence[Sentence], articles: SectionedArticles, report: Report
     ) -> tuple[Examples, int]:
         """Return ``articles``, which are rows of ``sentences``, as training data, and how many of them were cut off."""
-        import torch
-        from torch.nn import functional
-
-        from themescope.core.models.contrastive.training import Examples
-
         encoder, device = self._encoder, network.weight.device
         found = []
         for article in range(len(articles)):

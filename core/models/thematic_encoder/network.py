@@ -20,8 +20,6 @@ from themescope.core.text.word_vectors import NumberedTexts
 from themescope.core.types import Index
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
-
     from themescope.core.models.thematic_encoder.model import ThematicEncoderConfig
 
 _TEXTS = 1_024  # tokenised at once
@@ -47,9 +45,8 @@ def word_pieces(
 
 def windows(encoder: Encoder, texts: Sequence[str], limit: int) -> tuple[NumberedTexts, Index]:
     """Tokenise ``texts``, dividing those with more than ``limit`` word pieces; return (w,) whose part each is."""
-    found = [
-        (place, part) for place, one in enumerate(encoder.encodings(texts, limit)) for part in (one, *one.overflowing)
-    ]
+    encoded = enumerate(encoder.encodings(texts, limit))
+    found = [(place, part) for place, one in encoded for part in (one, *one.overflowing)]
     return _numbered([part.ids for _, part in found]), np.array([place for place, _ in found], np.int64)
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from themescope.core.config import Config, option
+from themescope.core.config import PRECISION, THREADS, Config, option
 from themescope.core.errors import ConfigError
-from themescope.core.text.word_vectors import STORAGES
+from themescope.core.text.word_vectors import STORAGES, TABLE
 
 LOSSES = ("paper", "log", "section", "facenet")
 DISTANCES = ("l1", "l2", "cosine", "mean-l1")
@@ -35,12 +35,7 @@ class BiLstmConfig(Config):
         "per-token", "Sample a new mask for every token, or one for the whole sentence.",
         choices=("per-token", "per-sequence"),
     )  # fmt: skip
-    word_vectors: str = option(
-        "glove-6b-50d",
-        "Table of word vectors: the id of a table, a file, or distilled:FOLDER of a sentence encoder (distilled: alone "
-        "uses the installed one).",
-        file=True,
-    )
+    word_vectors: str = option("glove-6b-50d", TABLE, file=True)
     vocabulary_limit: int = option(0, "Read only the first words of the table, this many; 0 reads all.", low=0)
     storage: str = option(
         "int8", "Number format of the word vectors in training and in the saved model; int8 needs half of fp16.",
@@ -108,14 +103,9 @@ class TripletNetConfig(BiLstmConfig):
         2, "With plateau: number of validations without a gain before the learning rate is halved.", low=1, high=1_000
     )
     patience_stop: int = option(5, "Number of validations without a gain before training stops.", low=1, high=1_000)
-    precision: str = option(
-        "auto", "auto: bfloat16 on a GPU and on a processor that computes it natively, otherwise float32.",
-        choices=("auto", "fp32", "bf16"),
-    )  # fmt: skip
+    precision: str = option("auto", PRECISION, choices=("auto", "fp32", "bf16"))
     device: str = option("auto", "auto uses a CUDA GPU if there is one.", choices=("auto", "cpu", "cuda"))
-    threads: int = option(
-        0, "Number of processor threads; 0 uses all. With 1, results are reproducible.", low=0, high=256
-    )
+    threads: int = option(0, THREADS, low=0, high=256)
     checkpoint_seconds: float = option(15.0, "Interval between checkpoints.", low=0, high=30, unit="s")
 
     @property
@@ -125,12 +115,8 @@ class TripletNetConfig(BiLstmConfig):
 
     def validate(self) -> None:
         """Refuse combinations that cannot learn."""
-        if (
-            self.distance == "mean-l1"
-            and self.temperature is not None
-            and not self.learned_scale
-            and self.temperature > 0.1
-        ):
+        fixed = None if self.learned_scale else self.temperature
+        if self.distance == "mean-l1" and fixed is not None and fixed > 0.1:
             raise ConfigError(
                 f"With distance mean-l1, temperature {self.temperature:g} makes the loss almost constant. Leave the "
                 "temperature empty, switch learned scale on, or choose a temperature near 0.002."

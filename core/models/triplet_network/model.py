@@ -7,18 +7,18 @@ it gives the same vectors elsewhere.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from numba import njit
 from torch import Tensor, nn
+from torch.nn import functional
 
 from themescope.core.config import Config, config_from_dict, option
 from themescope.core.errors import ConfigError, DataError
@@ -32,30 +32,22 @@ from themescope.core.models.artifact import (
     write_word_vectors,
 )
 from themescope.core.models.base import BaseModel, TrainedModel, bounded_rows, unit_length
-from themescope.core.models.contrastive.sampling import DistillationConfig, split_articles
-from themescope.core.models.networks import digest_of_arrays
+from themescope.core.models.contrastive.sampling import Batch, DistillationConfig, split_articles
+from themescope.core.models.contrastive.training import Examples, train_with_teacher
+from themescope.core.models.networks import (
+    digest_of_arrays,
+    pick_device,
+    pick_precision,
+    seeded,
+    thread_count,
+    with_weights,
+)
 from themescope.core.models.triplet_network.config import BiLstmConfig, TripletNetConfig
-from themescope.core.models.triplet_network.network import BiLstmAttention
+from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, NetworkEncoder, triplet_data
+from themescope.core.models.triplet_network.training import train
 from themescope.core.text.languages import tokenize
 from themescope.core.text.word_vectors import Storage, TokenIds, WordVectors, load_word_vectors, token_ids, word_ids
-from themescope.core.types import (
-    SILENT,
-    Corpus,
-    FittedModel,
-    Float32,
-    Index,
-    Report,
-    Sentence,
-    Split,
-    SubReport,
-    Vectors,
-)
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from themescope.core.models.contrastive.sampling import Batch
-    from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, NetworkEncoder
+from themescope.core.types import SILENT, Corpus, Float32, Index, Report, Sentence, Split, SubReport, Vectors
 
 _WEIGHTS = "network.safetensors"
 _BLOCK = 4_096  # sentences tokenised at once
@@ -68,31 +60,20 @@ class BiLstmModel(TrainedModel):
     Their settings are a ``BiLstmConfig`` with the fields device and threads.
     """
 
-    def __init__(self, config: Any, seed: int) -> None:
-        super().__init__(config, seed)
-        self.inference: Precision = "fp32"
-        """Numeric precision of embedding on a processor: fp32, or int8, which is faster."""
-        self._vectors: WordVectors | None = None
-        self._net: BiLstmAttention | None = None
+    inference: Precision = "fp32"
+    """Numeric precision of embedding on a processor: fp32, or int8, which is faster."""
+    _vectors: WordVectors | None = None
+    _net: BiLstmAttention | None = None
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, 2·hidden) vectors; a sentence without tokens is the zero vector."""
-        return self._encoded(len(sentences), (tokenize(s.text) for s in sentences))
-
-    def _encoded(self, count: int, sentences: Iterator[Sequence[str]]) -> Vectors:
-        """Encode by the torch network on a GPU, and by compiled inference on a processor."""
-        import torch
-
-        from themescope.core.models.networks import pick_device, thread_count
-        from themescope.core.models.triplet_network.network import NetworkEncoder
-
         device = pick_device(self.config.device)
         net = self.network.to(device)
-        out = np.zeros((count, net.width), np.float32)
+        out = np.zeros((len(sentences), net.width), np.float32)
         with thread_count(self.config.threads), torch.inference_mode():
-            inference = Inference(net, self.inference) if device.type == "cpu" else None
-            for start in range(0, count, _BLOCK):
-                tokens = word_ids(islice(sentences, _BLOCK), self.words)
+            inference = Inference(net, self.inference) if device.type == "cpu" else None  # compiled on a processor
+            for start in range(0, len(sentences), _BLOCK):
+                tokens = word_ids((tokenize(s.text) for s in sentences[start : start + _BLOCK]), self.words)
                 if inference is not None:
                     out[start : start + _BLOCK] = inference.encode(tokens, lambda: None)
                 else:
@@ -125,8 +106,6 @@ class BiLstmModel(TrainedModel):
 
     def restore(self, words: WordVectors, file: Path) -> None:
         """Take the word vectors and the weights in ``file``. Raises ``ArtifactError`` when they do not fit together."""
-        import torch
-
         self._vectors = words
         weights = {name: torch.from_numpy(array) for name, array in read_tensors(file).items()}
         try:
@@ -140,9 +119,6 @@ class BiLstmModel(TrainedModel):
         return load_word_vectors(self.config.word_vectors, self.config.vocabulary_limit or None).stored_as(storage)
 
     def _network(self, weights: dict[str, Any]) -> BiLstmAttention:
-        from themescope.core.models.networks import with_weights
-        from themescope.core.models.triplet_network.network import BiLstmAttention
-
         sizes = self.words.dim, self.config.hidden, self.config.attention
         return with_weights(lambda: BiLstmAttention(*sizes), weights)
 
@@ -163,9 +139,6 @@ class TripletNet(BiLstmModel):
         With a triplet network in ``corpus.models``, fine-tune it: its word vectors, its sizes and its distance replace
         those of the settings. Raises ``DataError`` without triplets.
         """
-        from themescope.core.models.triplet_network.network import triplet_data
-        from themescope.core.models.triplet_network.training import train
-
         given = [corpus.triplets.get(split) for split in (Split.TRAIN, Split.VALIDATION)]
         if not all(given):
             raise DataError(
@@ -173,17 +146,20 @@ class TripletNet(BiLstmModel):
                 "stops. Build a triplet set, or name one that has both."
             )
         report.progress(0, 1, "Reading word vectors")
-        base = self._take_base(corpus.models)
-
-        def tick() -> None:
-            report.progress(0, 1, "Reading the sentences")
-
+        start = None
+        if corpus.models:
+            base = getattr(corpus.models[0], "sentence_network", None)
+            if len(corpus.models) > 1 or not isinstance(base, TripletNet):
+                raise DataError("The base model must be one trained triplet network. Name a single such model.")
+            self.config = replace(self.config, **{name: getattr(base.config, name) for name in _KEPT})
+            self._vectors, start = base.words, base.network.state_dict()
+        else:
+            self._vectors = self._read_words()
         training, validation = (
-            triplet_data(texts, self.words, limit, self.seed, tick)
+            triplet_data(texts, self.words, limit, self.seed, lambda: report.progress(0, 1, "Reading the sentences"))
             for texts, limit in zip(given, (0, self.config.validation_limit), strict=True)
             if texts is not None
         )
-        start = None if base is None else base.state_dict()
         trained = train(self.config, self.seed, training, validation, report, start)
         self.metrics, self.history = trained.metrics, trained.history
         self._net = self._network(trained.weights)
@@ -202,18 +178,6 @@ class TripletNet(BiLstmModel):
     def sentence_network(self) -> Self:
         """The network that fine-tuning starts from."""
         return self
-
-    def _take_base(self, models: Sequence[FittedModel]) -> BiLstmAttention | None:
-        """Load the word vectors that the settings name, or take those and the network of the base model."""
-        if not models:
-            self._vectors = self._read_words()
-            return None
-        base = getattr(models[0], "sentence_network", None)
-        if len(models) > 1 or not isinstance(base, TripletNet):
-            raise DataError("The base model must be one trained triplet network. Name a single such model.")
-        self.config = replace(self.config, **{name: getattr(base.config, name) for name in _KEPT})
-        self._vectors = base.words
-        return base.network
 
 
 # Fast encoding on a processor, several times as fast as packed sequences (``benchmarks/inference.py``)
@@ -243,8 +207,10 @@ class Inference:
         vectors = np.zeros((len(tokens), self.net.width), np.float32)
         with torch.inference_mode():
             words = [direction.words(tokens) for direction in self._directions]
-            for rows in _batches(tokens.lengths):
+            order = np.argsort(-tokens.lengths, kind="stable")[: np.count_nonzero(tokens.lengths)]
+            for start in range(0, len(order), BATCH):
                 tick()
+                rows = order[start : start + BATCH]
                 vectors[rows] = self._batch(tokens, rows, words)
         return vectors
 
@@ -290,18 +256,23 @@ class _Direction:
             lstm_step(recurrent, words, ids[places], h, c, states, places)
 
 
-def _batches(lengths: Index) -> Iterator[Index]:
-    """Yield batches of rows of non-empty sentences, longest first."""
-    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
-    for start in range(0, len(order), BATCH):
-        yield order[start : start + BATCH]
-
-
 def _product(weight: Tensor, precision: Precision) -> _Product:
-    """Return the product of rows with the transpose of (out, in) ``weight``, in float32 or rounded to 8 bits."""
+    """Return the product of rows with the transpose of (out, in) ``weight``, in float32 or rounded to 8 bits.
+
+    In 8 bits there is one scale for each output, and one for the rows in 7 bits, so that sums cannot overflow.
+    """
+    weight = weight.detach()
     if precision == "int8":
-        return _int8_product(weight.detach())
-    turned, kept = weight.detach().t().contiguous(), torch.empty((0, len(weight)))
+        if torch.backends.quantized.engine == "none" or not hasattr(torch, "quantize_per_channel"):
+            raise ConfigError("This build of torch does not support int8. Choose precision fp32.")
+        scales = (weight.abs().amax(1).double() / 127).clamp_min(1e-12)
+        zeros = torch.zeros(len(scales), dtype=torch.long)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch announces that these functions will move to another package
+            codes = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
+            packed = torch.ops.quantized.linear_prepack(codes, None)
+        return lambda rows: torch.ops.quantized.linear_dynamic(rows, packed, True)
+    turned, kept = weight.t().contiguous(), torch.empty((0, len(weight)))
 
     def product(rows: Tensor) -> Tensor:
         """Multiply into a reused buffer: allocating one in each step takes half as long as the product."""
@@ -310,18 +281,6 @@ def _product(weight: Tensor, precision: Precision) -> _Product:
         return torch.mm(rows, turned, out=kept[: len(rows)])
 
     return product
-
-
-def _int8_product(weight: Tensor) -> _Product:
-    """Return a product with one scale for each output, and one for the rows in 7 bits, so that sums cannot overflow."""
-    if torch.backends.quantized.engine == "none" or not hasattr(torch, "quantize_per_channel"):
-        raise ConfigError("This build of torch does not support int8. Choose precision fp32.")
-    scales = (weight.abs().amax(1).double() / 127).clamp_min(1e-12)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch announces that these functions will move to another package
-        codes = torch.quantize_per_channel(weight, scales, torch.zeros(len(scales), dtype=torch.long), 0, torch.qint8)
-        packed = torch.ops.quantized.linear_prepack(codes, None)
-    return lambda rows: torch.ops.quantized.linear_dynamic(rows, packed, True)
 
 
 # tanh x ≈ x·P(x²)/Q(x²) on ±7.9, where it is ±1 in float32; the coefficients are those of the Eigen library. The error
@@ -450,10 +409,6 @@ class ContrastiveNet(BiLstmModel):
 
         Raises ``DataError`` without sections, and for a teacher with sparse vectors.
         """
-        from themescope.core.models.contrastive.training import Examples, train_with_teacher
-        from themescope.core.models.networks import pick_device, pick_precision, seeded
-        from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, NetworkEncoder
-
         parts = split_articles(corpus, self.config, self.seed, "This network")
         report.progress(0, 1, "Reading word vectors")
         self._vectors = self._read_words()
@@ -478,9 +433,6 @@ class ContrastiveNet(BiLstmModel):
 
 def _similarities(encoder: NetworkEncoder, drop: Dropout, batch: Batch) -> Tensor:
     """Return the (m, m) cosines of the sentences of a batch; dropout is applied in training mode only."""
-    import torch
-    from torch.nn import functional
-
     training = encoder.net.training
     if training:
         drop.reseed(int(torch.randint(2**31, ())), 0)  # the training loop seeds torch in every step
@@ -513,10 +465,7 @@ class ConcatenatedModel(BaseModel):
 
     config_class: ClassVar[type[Config]] = ConcatenatedConfig
     config: ConcatenatedConfig
-
-    def __init__(self, config: ConcatenatedConfig, seed: int) -> None:
-        super().__init__(config, seed)
-        self._components: tuple[TripletNet, ...] = ()
+    _components: tuple[TripletNet, ...] = ()
 
     @property
     def inference(self) -> Precision:
@@ -549,10 +498,7 @@ class ConcatenatedModel(BaseModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, sum of both dimensions) vectors; a sentence without tokens is the zero vector."""
-        return self._concatenated([component.embed(sentences) for component in self.components])
-
-    def _concatenated(self, vectors: Sequence[Vectors]) -> Vectors:
-        parts = [np.asarray(part) for part in vectors]
+        parts = [np.asarray(component.embed(sentences)) for component in self.components]
         return np.concatenate([unit_length(part) for part in parts] if self.config.unit_components else parts, axis=1)
 
     @property
@@ -563,11 +509,15 @@ class ConcatenatedModel(BaseModel):
 
     def _write(self, folder: Path) -> None:
         """Write both networks; word vectors that both share are written once."""
-        first, second = self.components
-        shared = _equal(first.words, second.words)
-        write_word_vectors(folder, first.words)
+        first, second = (net.words for net in self.components)
+        shared = first is second or (
+            all(np.array_equal(getattr(first, part), getattr(second, part)) for part in ("table", "scales", "rows"))
+            and first.spread == second.spread
+            and [*first.words] == [*second.words]
+        )
+        write_word_vectors(folder, first)
         if not shared:
-            write_word_vectors(folder, second.words, f"{_COMPONENTS[1]}-")
+            write_word_vectors(folder, second, f"{_COMPONENTS[1]}-")
         details: dict[str, Any] = {"shared_words": shared}
         for name, net in zip(_COMPONENTS, self.components, strict=True):
             write_tensors(folder / f"{name}.safetensors", net.weights)
@@ -601,12 +551,3 @@ class ConcatenatedModel(BaseModel):
     def components(self) -> tuple[TripletNet, ...]:
         """The network on sentences and the network on titles."""
         return self._fitted(self._components or None)
-
-
-def _equal(a: WordVectors, b: WordVectors) -> bool:
-    """Return whether two tables have the same words with the same vectors."""
-    if a is b:
-        return True
-    pairs = ((a.table, b.table), (a.scales, b.scales), (a.rows, b.rows))
-    equal = all(x is y or (x is not None and y is not None and np.array_equal(x, y)) for x, y in pairs)
-    return equal and a.spread == b.spread and list(a.words) == list(b.words)

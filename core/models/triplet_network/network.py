@@ -27,7 +27,6 @@ from themescope.core.types import Ids, Index, TripletTexts
 Masking: TypeAlias = Callable[[Tensor], Tensor]
 _MIN_CHUNK = 1_024
 _CHUNKS_PER_BATCH = 4
-_CELLS = 4_096  # tokens encoded at once for attention weights
 
 
 class BiLstmAttention(nn.Module):

@@ -9,7 +9,7 @@ norms of the vectors, and with them the share of triplets with almost no gradien
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,11 +41,6 @@ from themescope.core.models.triplet_network.network import (
 )
 from themescope.core.types import Index, Report
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from themescope.core.models.triplet_network.network import Dropout, NetworkEncoder
-
 _THETA_LIMIT = 3.0
 Mask = npt.NDArray[np.bool_]
 
@@ -58,12 +53,6 @@ def triplet_losses(delta: Tensor, loss: str) -> Tensor:
     if loss == "log":
         return functional.softplus(delta)
     return 2 * torch.sigmoid(delta)
-
-
-def gradient_share(delta: Tensor) -> Tensor:
-    """Return (n,) 4p(1 − p): gradient of the paper's loss relative to its maximum at Δ = 0."""
-    p = torch.sigmoid(delta)
-    return 4 * p * (1 - p)
 
 
 def distances(a: Tensor, b: Tensor, kind: str) -> Tensor:
@@ -100,9 +89,8 @@ def relations(triplets: npt.NDArray[np.int64], sentences: int) -> tuple[Mask, Ma
     """
     pivots, positives, negatives = triplets.T
     ones = np.ones(len(triplets), np.int8)
-    _, piece = connected_components(
-        coo_array((ones, (pivots, positives)), shape=(sentences, sentences)), directed=False
-    )
+    graph = coo_array((ones, (pivots, positives)), shape=(sentences, sentences))
+    _, piece = connected_components(graph, directed=False)
     apart = np.zeros((piece.max(initial=-1) + 1,) * 2, bool)
     apart[piece[pivots], piece[negatives]] = apart[piece[negatives], piece[pivots]] = True
     np.fill_diagonal(apart, False)
@@ -146,10 +134,6 @@ class TripletLoss(nn.Module):
     def temperature(self) -> Tensor:
         """The current temperature τ."""
         return self.tau * torch.exp(-self.theta.clamp(-_THETA_LIMIT, _THETA_LIMIT))
-
-    def set_temperature(self, tau: float) -> None:
-        """Set τ₀."""
-        self.tau.fill_(tau)
 
     def deltas(self, vectors: Tensor, triplets: Tensor) -> Tensor:
         """Return (n,) Δ of (n, 3) rows (pivot, positive, negative) into ``vectors``."""
@@ -202,16 +186,13 @@ def train(
     """
     for name, data in (("training", training), ("validation", validation)):
         if not len(data):
-            raise TrainingError(
-                f"There are no {name} triplets. Build a set from more articles, or with less strict rules."
-            )
+            advice = "Build a set from more articles, or with less strict rules."
+            raise TrainingError(f"There are no {name} triplets. {advice}")
     with thread_count(config.threads):
-        return _Training(config, seed, training, validation, report, start).run()
+        return _Training(config, seed, (training, validation), report, start or {}).run()
 
 
 class _Training(ValidatedLoop[Index]):
-    """One training of a network."""
-
     measure: ClassVar[str] = "validation accuracy"
     curves: ClassVar[tuple[str, ...]] = (
         measure, "training loss", "spread", "gradient share", "learning rate", "weight norm", "temperature",
@@ -220,28 +201,22 @@ class _Training(ValidatedLoop[Index]):
     advice = "Lower the learning rate, or leave the temperature empty."
 
     def __init__(
-        self,
-        config: TripletNetConfig,
-        seed: int,
-        training: TripletData,
-        validation: TripletData,
-        report: Report,
-        start: Weights | None,
+        self, config: TripletNetConfig, seed: int, data: tuple[TripletData, TripletData], report: Report, start: Weights
     ) -> None:
-        tokens, initial = training.tokens, sorted((start or {}).items())
-        data: list[npt.NDArray[Any]] = [training.triplets, training.groups, tokens.ids, tokens.starts, tokens.table]
-        digest = digest_of_arrays(*data, *(tensor.detach().cpu().numpy() for _, tensor in initial))
+        training, validation = data
+        tokens, initial = training.tokens, sorted(start.items())
+        arrays: list[npt.NDArray[Any]] = [training.triplets, training.groups, tokens.ids, tokens.starts, tokens.table]
+        digest = digest_of_arrays(*arrays, *(tensor.detach().cpu().numpy() for _, tensor in initial))
         super().__init__(config, seed, [digest], report, rate=config.learning_rate)
         self.config, self.data, self.validation = config, training, validation
         device = pick_device(config.device)
         precision = pick_precision(config.precision, device)
         with seeded(seed):
             self.net = BiLstmAttention(training.tokens.table.shape[1], config.hidden, config.attention).to(device)
-        if start is not None:
+        if start:
             self.net.load_state_dict(dict(start))
-        self.loss = TripletLoss(
-            config.loss, config.distance, learned_scale=config.learned_scale, margin=config.margin
-        ).to(device)
+        loss = TripletLoss(config.loss, config.distance, learned_scale=config.learned_scale, margin=config.margin)
+        self.loss = loss.to(device)
         self.parameters = [*self.net.parameters(), *(p for p in self.loss.parameters() if p.requires_grad)]
         self.optimizer = torch.optim.Adam(self.parameters, lr=config.learning_rate)
         self.encoder = NetworkEncoder(self.net, training.tokens, precision, config.norm_bound)
@@ -272,15 +247,19 @@ class _Training(ValidatedLoop[Index]):
         self._descend(loss, self.parameters, len(batch))
 
     def _measured(self) -> dict[str, float]:
-        """Return the accuracy, spread (standard deviation of Δ/τ), gradient share (mean of 4p(1 − p)) and others."""
+        """Return the accuracy, the spread (standard deviation of Δ/τ) and others.
+
+        The gradient share is the mean gradient 4p(1 − p) of the paper's loss, relative to its maximum at Δ = 0.
+        """
         speed = self._speed()  # without the time of this validation
         delta = self._deltas(self.judge, self.validation.triplets)
         temperature = self.loss.temperature.detach()
         scaled = delta / temperature
+        p = torch.sigmoid(scaled)
         return {
             self.measure: float(((delta < 0).double() + 0.5 * (delta == 0).double()).mean()),
             "spread": float(scaled.std(correction=0)),
-            "gradient share": float(gradient_share(scaled).mean()),
+            "gradient share": float((4 * p * (1 - p)).mean()),
             "weight norm": math.sqrt(sum(float(p.detach().square().sum()) for p in self.net.parameters())),
             "temperature": float(temperature),
             "triplets/s": speed,
@@ -311,7 +290,7 @@ class _Training(ValidatedLoop[Index]):
                 sample = random.permutation(len(self.data))[:_SPREAD_SAMPLE]
                 spread = float(self._deltas(self.encoder, self.data.triplets[sample]).std(correction=0))
                 tau = spread if spread > 0 else 1.0
-            self.loss.set_temperature(tau)
+            self.loss.tau.fill_(tau)
         return resumed
 
     def _weights(self) -> tuple[Weights, Weights]:

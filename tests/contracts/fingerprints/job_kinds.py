@@ -28,7 +28,7 @@ def sampled() -> Fingerprint:
     rules = (TripletRules(), TripletRules(negative="random_article", profile="all"), TripletRules(openers_only=False))
     found = [sample_triplets(articles(), "sentences", one, 5, SILENT) for one in rules]
     found.append(sample_triplets(articles(), "titles", TripletRules(), 5, SILENT))
-    return [digest for made in found for digest in (made.digest(), len(made))]
+    return [digest for made in found for digest in (made.digest, len(made))]
 
 
 def built() -> Fingerprint:

@@ -12,7 +12,7 @@ from tests.core.models.triplet_network.themes import theme_triplets
 from themescope.core.errors import DataError
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import load_model, save_model
-from themescope.core.models.composite import document_means, neighbour_means, position_rows, smoothed, transition
+from themescope.core.models.composite import position_rows, transition
 from themescope.core.models.con_s2v.text import discourse_graph
 from themescope.core.types import SILENT, Corpus, Sentence, Split
 
@@ -103,20 +103,20 @@ X = np.array([[3.0, 0], [0, 3], [6, 0], [1, 1], [2, 0], [0, 2]], np.float32)
 
 def test_document_means_leave_sentences_without_an_article():
     wanted = np.array([[3, 1]] * 3 + [[1, 1], [2, 0], [0, 2]])
-    assert np.allclose(document_means(X, ARTICLES), wanted)
+    assert np.allclose(REGISTRY.build("doc-mean", seed=0)._smooth(X, ARTICLES, POSITIONS), wanted)
 
 
 def test_neighbours_have_a_weight_of_a_quarter_each():
     # In order of positions the rows of article 5 are 1, 0, 2.
     wanted = np.array([[3, 0.75], [1.5, 1.5], [4.5, 0], [1, 1], [2, 0], [0, 2]])
-    assert np.allclose(neighbour_means(X, ARTICLES, POSITIONS), wanted)
+    assert np.allclose(REGISTRY.build("neighbour-mean", seed=0)._smooth(X, ARTICLES, POSITIONS), wanted)
 
 
 @given(st.floats(0, 0.95), st.integers(0, 100))
 def test_smoothing_solves_its_equation(share, seed):
     x = np.random.default_rng(seed).normal(size=(6, 3))
     graph = discourse_graph(ARTICLES, POSITIONS)
-    found = smoothed(x, graph, share)
+    found = REGISTRY.build("smoothed", {"share": share}, seed=0)._smooth(x, ARTICLES, POSITIONS)
     own = np.where(graph.degrees == 0, 1.0, 0.0)[:, None]
     around = transition(graph) @ found + own * found
     assert np.allclose(found, (1 - share) * x + share * around, atol=1e-9)

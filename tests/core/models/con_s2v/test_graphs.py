@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 
 from themescope.core.models.con_s2v import text
-from themescope.core.models.con_s2v.kernels import draws
+from themescope.core.models.con_s2v.kernels import _drawn
 from themescope.core.models.con_s2v.text import (
     alias_table,
     discourse_graph,
@@ -14,7 +15,6 @@ from themescope.core.models.con_s2v.text import (
     keep_probability,
     keep_thresholds,
     node_noise,
-    probabilities,
     similarity_graph,
     word_noise,
 )
@@ -77,6 +77,21 @@ def weighed(drawn):
 
 
 weights = st.integers(1, 200).flatmap(lambda n: st.binary(min_size=2 * n, max_size=2 * n)).map(weighed)
+
+
+def probabilities(table):
+    """Return the (items,) probabilities of an alias table, exact to 2⁻³²."""
+    found = (table >> np.uint64(32)).astype(np.float64) / 2**32
+    np.add.at(found, (table & np.uint64(0xFFFFFFFF)).astype(np.int64), 1 - found)
+    return found / len(table)
+
+
+@njit
+def draws(alias, count, seed):
+    state, found = np.array([seed], np.uint64), np.empty(count, np.int64)
+    for place in range(count):
+        found[place] = _drawn(state, alias)
+    return found
 
 
 @given(weights)

@@ -261,7 +261,7 @@ def test_equal_sentences_have_a_finite_gradient():
 
 def test_learned_scale_is_bounded_and_weights_count():
     loss = TripletLoss("paper", "l1", learned_scale=True)
-    loss.set_temperature(2.0)
+    loss.tau.fill_(2.0)
     with torch.no_grad():
         loss.theta.fill_(100.0)
     assert float(loss.temperature.detach()) == pytest.approx(2 * math.exp(-3))
@@ -288,7 +288,7 @@ def test_facenet_is_the_margin_between_squared_distances_of_unit_vectors(margin)
     plain = (squared + margin).clamp(min=0).mean()
     for distance in ("l1", "cosine"):
         ours = TripletLoss("facenet", distance, margin=margin)
-        ours.set_temperature(7.0)
+        ours.tau.fill_(7.0)
         assert float(ours(vectors, triplets, torch.ones(10))) == pytest.approx(float(plain), abs=1e-6)
 
 
