@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
@@ -133,10 +133,13 @@ def article_of_rows(title: str, rows: Sequence[SentenceRow], source: str, url: s
     return Article(title, outline.sections(), url, source, sentence_values=values)
 
 
-class BaseReader:
+C = TypeVar("C", bound=Config)
+
+
+class BaseReader(Generic[C]):
     """Base of readers: the config, and the account of what is left out."""
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: C) -> None:
         self.config = config
         self.account = ReadAccount()
         """What was left out or changed."""
@@ -155,7 +158,7 @@ class BaseReader:
             self.account.skip("no text", outline.title, " ".join([outline.title, *outline.headings]))
 
 
-class BasePiecewiseReader(BaseReader, ABC):
+class BasePiecewiseReader(BaseReader[C], ABC):
     """Base of readers whose articles can be parsed one by one, see ``core.types.PiecewiseReader``."""
 
     @abstractmethod
@@ -235,7 +238,7 @@ class DocumentConfig(Config):
     keep_tables: bool = option(False, "Keep the text of every table cell as a paragraph; otherwise tables are skipped.")
 
 
-class DocumentReader(BaseReader, ABC):
+class DocumentReader(BaseReader[C], ABC):
     """Base of readers whose documents are blocks."""
 
     @abstractmethod

@@ -175,10 +175,8 @@ class ArchiveConfig(Config):
     )  # fmt: skip
 
 
-class Archive(BaseReader):
+class Archive(BaseReader[ArchiveConfig]):
     """Reader of the files of a ZIP archive in the order of their names; files without a reader are listed."""
-
-    config: ArchiveConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield the articles of every file. Raises :class:`ReadError` if no file can be read."""

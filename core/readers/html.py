@@ -174,10 +174,8 @@ class HtmlConfig(DocumentConfig):
     )
 
 
-class Html(DocumentReader):
+class Html(DocumentReader[HtmlConfig]):
     """Reader of a page as one article, titled by its first h1, its title, or the file name."""
-
-    config: HtmlConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the page."""

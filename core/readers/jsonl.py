@@ -76,10 +76,8 @@ def json_value(path: Path, number: int, line: str, check_escapes: bool = False) 
     return value
 
 
-class Jsonl(BasePiecewiseReader):
+class Jsonl(BasePiecewiseReader[Config]):
     """Reader of articles in JSON lines (.jsonl, .jsonl.gz, .jsonl.bz2 and .jsonl.xz)."""
-
-    config: Config
 
     def pieces(self, path: Path, report: Report) -> Iterator[tuple[tuple[int, str], int]]:
         """Yield the number and the text of every line that is not blank, and its length."""
@@ -203,10 +201,8 @@ class SummaryRecord:
     """Reason → text of what is in the line, but not in the article."""
 
 
-class Summaries(BaseReader):
+class Summaries(BaseReader[SummariesConfig]):
     """Reader of the documents of a file with summaries."""
-
-    config: SummariesConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield documents in line order. Raises :class:`ReadError` with the number of an invalid line."""

@@ -59,10 +59,8 @@ class MarkdownConfig(DocumentConfig):
     encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
 
 
-class Markdown(DocumentReader):
+class Markdown(DocumentReader[MarkdownConfig]):
     """Reader of a Markdown document; code, tables, footnotes and front matter are listed."""
-
-    config: MarkdownConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the documents in file order: one, or one for each first-level heading."""

@@ -95,13 +95,11 @@ class MediawikiDumpConfig(Config):
     keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
 
 
-class MediawikiDump(BasePiecewiseReader):
+class MediawikiDump(BasePiecewiseReader[MediawikiDumpConfig]):
     """Reader of the articles of a dump, without redirects, other namespaces and disambiguation pages.
 
     It raises :class:`ReadError` with the line and page of an error.
     """
-
-    config: MediawikiDumpConfig
 
     def pieces(self, path: Path, report: Report) -> Iterator[tuple[tuple[_Page, _Site], int]]:
         """Yield every page with its site, and the length of its wikitext."""

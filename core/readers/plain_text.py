@@ -75,10 +75,8 @@ class HeadedTextConfig(TextConfig):
     keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
 
 
-class HeadedText(BaseReader):
+class HeadedText(BaseReader[HeadedTextConfig]):
     """Reader of the articles of a text with heading lines."""
-
-    config: HeadedTextConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield articles in file order, one at a time in memory."""
@@ -203,10 +201,8 @@ class PlainConfig(TextConfig):
     )
 
 
-class Plain(BaseReader):
+class Plain(BaseReader[PlainConfig]):
     """Reader of a text without headings as one article named after its file."""
-
-    config: PlainConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield the article."""

@@ -75,10 +75,8 @@ class _Message(NamedTuple):
     text: str
 
 
-class Newsgroups(BaseReader):
+class Newsgroups(BaseReader[NewsgroupsConfig]):
     """Reader of messages without their headers; the group is the topic, train or test the part."""
-
-    config: NewsgroupsConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield messages in file order. Raises :class:`ReadError` with the invalid line or archive member."""
@@ -348,10 +346,8 @@ class ReutersSgmlConfig(Config):
     )
 
 
-class ReutersSgml(BaseReader):
+class ReutersSgml(BaseReader[ReutersSgmlConfig]):
     """Reader of the documents of the .sgm files, with their topic and their part of the ModApte split."""
-
-    config: ReutersSgmlConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield documents in file order. Raises :class:`ReadError` with the line of a truncated document."""
@@ -439,13 +435,11 @@ Bea,She was born .,Life,https://x.org/Bea
 """
 
 
-class ScbCsv(BaseReader):
+class ScbCsv(BaseReader[Config]):
     """Reader of the benchmark. It reads the file twice, first to find the last row of each article.
 
     Rows of an article need therefore not be adjacent, and only incomplete articles are kept in memory.
     """
-
-    config: Config
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield each article as soon as it is complete. Raises :class:`ReadError` for invalid files."""

@@ -68,10 +68,8 @@ class _Reference:
             self.fields.setdefault(_NAMES.get(name.upper(), name), []).append(value)
 
 
-class References(DocumentReader):
+class References(DocumentReader[TextConfig]):
     """Reader of references: titles and abstracts become articles, the other known fields columns."""
-
-    config: TextConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield a document for each reference with an abstract."""

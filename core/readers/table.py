@@ -109,13 +109,11 @@ class TableChoice:
         return ((name, place) for place, name in enumerate(self.columns) if place not in used)
 
 
-class TableReader(BaseReader):
+class TableReader(BaseReader[TableConfig]):
     """Reader of tables. A table whose rows have titles is read twice, first to find the last row of each article.
 
     Rows of an article need therefore not be adjacent, and only incomplete articles are kept in memory.
     """
-
-    config: TableConfig
 
     def __init__(self, config: TableConfig) -> None:
         super().__init__(config)

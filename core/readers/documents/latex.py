@@ -81,10 +81,8 @@ class LatexConfig(TextConfig, DocumentConfig):
     """Settings of the reader."""
 
 
-class Latex(DocumentReader):
+class Latex(DocumentReader[LatexConfig]):
     """Reader of a LaTeX file as one article, titled by its title, or the file name."""
-
-    config: LatexConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""

@@ -89,10 +89,8 @@ class MailConfig(DocumentConfig):
     keep_signatures: bool = option(False, "Keep signatures.")
 
 
-class Mail(DocumentReader):
+class Mail(DocumentReader[MailConfig]):
     """Reader of messages, an article each, titled by the subject; sender and date are columns."""
-
-    config: MailConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield a document for every message."""
@@ -234,10 +232,8 @@ def recognises(head: FileHead) -> bool:
 # --- saved web pages --------------------------------------------------------------------------------------------------
 
 
-class SavedPage(DocumentReader):
+class SavedPage(DocumentReader[DocumentConfig]):
     """Reader of a page that a browser has saved with its pictures in one file (MHTML)."""
-
-    config: DocumentConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the page; the text of its frames is listed."""

@@ -40,10 +40,8 @@ _WITHOUT_TEXT = frozenset([f"{_TEXT}note-citation", "{http://purl.org/dc/element
 """Numbers of notes, and dates of comments."""
 
 
-class OpenDocument(DocumentReader):
+class OpenDocument(DocumentReader[DocumentConfig]):
     """Reader of an ODT file as one article, titled by its paragraph in the style Title, or the file name."""
-
-    config: DocumentConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""
@@ -157,10 +155,8 @@ SAMPLE = made_of(
 _CONTAINER, _EPUB_TYPE = "META-INF/container.xml", b"application/epub+zip"
 
 
-class Epub(DocumentReader):
+class Epub(DocumentReader[DocumentConfig]):
     """Reader of a book as one article with a section for each chapter."""
-
-    config: DocumentConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the book."""

@@ -302,10 +302,8 @@ _LOCK = threading.Lock()
 _BOLD = re.compile(r"bold|black|heavy|cmbx|semibold|-medi", re.IGNORECASE)
 
 
-class Pdf(DocumentReader):
+class Pdf(DocumentReader[DocumentConfig]):
     """Reader of a PDF file as one article, titled by the largest heading of its first page, or the file name."""
-
-    config: DocumentConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""

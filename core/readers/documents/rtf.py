@@ -61,10 +61,8 @@ class _Sink:
     listed: bool = False
 
 
-class Rtf(DocumentReader):
+class Rtf(DocumentReader[DocumentConfig]):
     """Reader of an RTF file as one article, titled by its paragraph in the style Title, or the file name."""
-
-    config: DocumentConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""

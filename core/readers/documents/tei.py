@@ -34,10 +34,8 @@ SAMPLE = b"""\
 """
 
 
-class Tei(DocumentReader):
+class Tei(DocumentReader[DocumentConfig]):
     """Reader of a TEI file, or of a corpus of texts in one, as an article for each text."""
-
-    config: DocumentConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the texts. Raises :class:`ReadError` for the root of a corpus whose texts are in other files."""

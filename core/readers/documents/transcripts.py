@@ -70,10 +70,8 @@ class TranscriptConfig(TextConfig):
     )
 
 
-class Transcript(DocumentReader):
+class Transcript(DocumentReader[TranscriptConfig]):
     """Reader of a conversation as one article; speaker and time become columns of its sentences."""
-
-    config: TranscriptConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""
@@ -104,10 +102,8 @@ def recognises(head: FileHead) -> bool:
 # --- subtitles --------------------------------------------------------------------------------------------------------
 
 
-class Subtitles(DocumentReader):
+class Subtitles(DocumentReader[TextConfig]):
     """Reader of subtitles, or segments of Whisper, as one article: cues are joined up to the end of a sentence."""
-
-    config: TextConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""

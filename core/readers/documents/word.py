@@ -50,10 +50,8 @@ class _Style:
     listed: bool
 
 
-class Word(DocumentReader):
+class Word(DocumentReader[DocumentConfig]):
     """Reader of a DOCX file as one article, titled by its paragraph in the style Title, or the file name."""
-
-    config: DocumentConfig
 
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""
