@@ -343,7 +343,6 @@ class _Page:
             self.blocks.append(Block(Kind.TITLE if title else self._reason, text, level))
 
     def _end_dropped(self, tag: str) -> None:
-        """Add what a dropped element has."""
         if self._reason == Kind.TABLE:
             self._end_cell()
             layout = any(cell.level for cell in self._cells)  # a page that is laid out by a table

@@ -213,7 +213,6 @@ _CHOICES = "or say how the file is written: delimiter, quoting, header_row, or l
 
 
 def _csv(source: _Source, tabs: bool = False) -> FileTable:
-    """Return the table of a delimited text file."""
     path, form, account = source.path, source.form, source.account
     text = (line for _, line in streams.lines(path, source.report, _encoding(source)))
     sample = list(islice(text, dialects.SAMPLE_LINES))

@@ -189,7 +189,6 @@ class _Text:
             self._kind = before
 
     def _table(self, nodes: Any) -> Iterator[Block]:
-        """Yield the cells of a table."""
         cell: list[Any] = []
         row = 1
         for node in [*nodes, None]:
@@ -232,7 +231,6 @@ class _Text:
             self._pieces.append(self._symbols.nodelist_to_text([node]))
 
     def _words(self, nodes: Any) -> str:
-        """Return the text of nodes inside one block."""
         inner = _Text(self._walker, self._symbols, self._account)
         return " ".join(block.text for block in [*inner._read(nodes), *inner._end()])
 

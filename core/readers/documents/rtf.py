@@ -282,7 +282,6 @@ class _Parser:
             sink.pieces.append(text)
 
     def _paragraph(self) -> Iterator[Block]:
-        """Yield the paragraph that ends here."""
         self._flush()
         state, sink = self._state, self._sinks[-1]
         if state.target == _IGNORED:

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import zip_longest
 from pathlib import Path
 
 from themescope.core.config import option
@@ -115,21 +115,18 @@ class Subtitles(DocumentReader[TextConfig]):
             texts, times = [cue.text for cue in cues], [cue.time for cue in cues]
             turns = [(index, turn) for index, begins, turn in layout.turns(texts, times, self.account, alone=True)]
             cues = [Turn(turn.speaker or cues[index].speaker, times[index], turn.text) for index, turn in turns]
-        yield Document("", self._blocks(cues))
-
-    def _blocks(self, cues: list[Turn]) -> Iterator[Block]:
         single = sum(bool(_END.search(cue.text)) for cue in cues) * 10 < len(cues)
         if single:
             self.account.notes["sentences"] = "one for each cue, because the cues have no full stops"
-        waiting: list[Turn] = []
-        for cue, after in pairwise([*cues, None]):
-            assert cue is not None  # only the last one is
+        blocks, waiting = list[Block](), list[Turn]()
+        for cue, after in zip_longest(cues, cues[1:]):
             waiting.append(cue)
             ends = single or _END.search(cue.text) or len(waiting) >= _MOST_CUES
             if ends or after is None or after.speaker != cue.speaker:
                 said = "\n".join(cue.text for cue in waiting)
-                yield Block(Kind.PARAGRAPH, said, 0, waiting[0].time, waiting[0].values)
+                blocks.append(Block(Kind.PARAGRAPH, said, 0, waiting[0].time, waiting[0].values))
                 waiting = []
+        yield Document("", blocks)
 
 
 def _cues(path: Path, text: str, account: ReadAccount) -> Iterator[Turn]:
