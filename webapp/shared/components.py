@@ -387,8 +387,8 @@ def _clear_for_whole_page(
         _clear(queue, retain_lifecycle_msgs)
 
 
-ScriptRunner._run_script = _run_of_drawn_page  # type: ignore[method-assign]
-ForwardMsgQueue.clear = _clear_for_whole_page  # type: ignore[method-assign]
+ScriptRunner._run_script = _run_of_drawn_page  # type: ignore[assignment, method-assign]
+ForwardMsgQueue.clear = _clear_for_whole_page  # type: ignore[assignment, method-assign]
 
 
 # --- action keys ------------------------------------------------------------------------------------------------------
