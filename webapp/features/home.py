@@ -62,7 +62,7 @@ def box(known: Sequence[CorpusRecord]) -> None:
     if clicked and not lines:
         st.info("Paste texts first, one per line, or drop a file.", icon=":material/info:")
     elif clicked:
-        forms.hand_over([forms.Pasted(lines)])
+        forms.hand_over([forms.pasted(lines)])
         switch_page("import")
 
 

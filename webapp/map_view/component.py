@@ -43,26 +43,6 @@ PINS = 20
 """Number of search results with a numbered pin."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageMenus:
-    """What a page adds to the toolbar of its map."""
-
-    colours: Sequence[str]
-    """Names of what the points can be coloured by."""
-    coloured_by: str
-    filters: int
-    """Number of active filters."""
-    filtering: bool
-    """Whether the panel of the filters is open."""
-    more: Sequence[tuple[str, str]]
-    """Id and label of each further entry of the last menu."""
-
-    def sent(self) -> dict[str, Any]:
-        """Return what the browser needs."""
-        colour = {"options": list(self.colours), "chosen": self.coloured_by}
-        return {"colour": colour, "filters": self.filters, "filtering": self.filtering, "more": [*map(list, self.more)]}
-
-
 @dataclass(frozen=True)
 class Canvas:
     """The points of a map and their appearance."""
@@ -86,8 +66,10 @@ class Canvas:
     """The map fills the window down to this distance from its lower border, in pixels; None for a fixed height."""
     texts: Texts | None = None
     """Returns the texts of rows, from which groups and parts of categories are named; without it they have no names."""
-    page: PageMenus | None = None
-    """What the page adds to the toolbar; events of kind "ask" come from it."""
+    page: Mapping[str, Any] | None = None
+    """What the page adds to the toolbar; events of kind "ask" come from it. The "options" of "colour", the "chosen" one
+    among them; the number of active "filters"; whether their panel is open ("filtering"); and id and label of each
+    entry of the last menu ("more")."""
     status: str = ""
     """What stands below the points; "": their number."""
 
@@ -282,7 +264,7 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
         "focus": canvas.units[scene.rows_of(np.array([state.sentence]))].ravel().tolist(),
         "shapes": [part.corners.astype(int).tolist() for part in state.parts if part.kind == SHAPE],
         "camera": state.camera,
-        "page": canvas.page.sent() if canvas.page is not None else None,
+        "page": canvas.page,
         "status": canvas.status or None,
         "handled": state.handled.get(canvas.name, 0),
         "tip": _tip(canvas, state.tip),

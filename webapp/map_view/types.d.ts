@@ -48,7 +48,6 @@ interface Labels {
   placed(taken: Box[], moves: number[][], small: boolean): Placed[];
   nameable(level: number): number;
   unseen(kinds: number[]): boolean;
-  crowded(): boolean;
   labelSize(text: string, size: number): Pair;
   freeBox(size: Pair, middle: Pair, taken: Box[], moves: number[][]): Box | null;
   labelElement(text: string, size: number): HTMLElement;

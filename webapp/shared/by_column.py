@@ -58,13 +58,8 @@ _DEPENDENT = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Classes:
-    """A classification of the listed units by a column."""
-
-    codes: Codes
-    """(n,) index in ``names``; -1 for none."""
-    names: Sequence[str]
+Classes = tuple[Codes, Sequence[str]]
+"""A classification of the listed units by a column: the (n,) index of each in the names, -1 for none; and the names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,23 +134,23 @@ def _categories(of: Grouping) -> dict[str, Classes]:
     found: dict[str, Classes] = {}
     for column in sorted(queries.columns(of.corpus), key=lambda column: column.level is not ColumnLevel.SENTENCE):
         if column.type == ColumnType.CATEGORY:
-            found[column.label] = Classes(queries.column_values(column, of.ids, of.articles), column.categories)
+            found[column.label] = queries.column_values(column, of.ids, of.articles), column.categories
     names, groups = np.unique(of.sections, return_inverse=True)
     if len(names) > 1:
-        found.setdefault("Section", Classes(groups, [str(name) or LEAD for name in names]))
+        found.setdefault("Section", (groups, [str(name) or LEAD for name in names]))
     return found
 
 
 def differing(analysis: Analysis, listed: RunListing) -> list[list[str]]:
     """Return for each theme in which columns it differs most from the others: the category that it has too often."""
     notes: list[list[tuple[float, str]]] = [[] for _ in analysis.themes]
-    for column in _categories(of_themes(analysis, listed)).values():
-        found = crosstab(listed.labels, column.codes, (len(notes), len(column.names)))
+    for codes, names in _categories(of_themes(analysis, listed)).values():
+        found = crosstab(listed.labels, codes, (len(notes), len(names)))
         shares, whole = found.shares(), found.counts.sum(axis=0) / max(found.counts.sum(), 1)
         residuals = np.nan_to_num(found.residuals, nan=0.0)
-        for theme, most in enumerate(residuals.argmax(axis=1).tolist() if len(column.names) else ()):
+        for theme, most in enumerate(residuals.argmax(axis=1).tolist() if len(names) else ()):
             if residuals[theme, most] > _NOTABLE:
-                value = shorten(column.names[most], _NOTE_CHARS)
+                value = shorten(names[most], _NOTE_CHARS)
                 note = f"{value}: {100 * shares[theme, most]:.0f} % of this theme, {100 * whole[most]:.0f} % of all"
                 notes[theme].append((float(residuals[theme, most]), note))
     return [[note for _, note in sorted(own, reverse=True)[:_DIFFERING]] for own in notes]
@@ -174,7 +169,7 @@ def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: Run
             )
             return True
         name = st.selectbox("Column", list(known), key=CATEGORY, width=220)
-        columns = known[name]
+        codes, categories = known[name]
         titles = {OF_COLUMN: f"% of each {name}", OF_THEMES: "% of each theme", RESIDUALS: RESIDUALS}
         what = st.selectbox("Show", list(titles), key="themes_cells", format_func=titles.__getitem__, width=220)
         several = corpus.articles > 1
@@ -182,23 +177,23 @@ def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: Run
         once = several and st.toggle("Once per text", key="themes_once", help=help)
         first, kept = of.once, np.arange(len(of.ids))
         if once:
-            kept = once_per_article(of.labels, columns.codes, of.articles)
-            first = np.unique(np.stack([of.articles, columns.codes]), axis=1, return_index=True)[1]
-        found = crosstab(of.labels[kept], columns.codes[kept], (len(of.names), len(columns.names)))
+            kept = once_per_article(of.labels, codes, of.articles)
+            first = np.unique(np.stack([of.articles, codes]), axis=1, return_index=True)[1]
+        found = crosstab(of.labels[kept], codes[kept], (len(of.names), len(categories)))
         st.space("stretch")
         download(
-            "CSV", lambda: csv_text(CELLS_HEADER, cells(found, of.names, columns.names)), "themes-by-column.csv",
+            "CSV", lambda: csv_text(CELLS_HEADER, cells(found, of.names, categories)), "themes-by-column.csv",
             help="Counts, expected counts, shares and residuals of all cells.",
         )  # fmt: skip
-    totals = np.bincount(columns.codes[first][columns.codes[first] >= 0], minlength=len(columns.names))
-    _table(found, of.names, columns.names, totals, what)
+    totals = np.bincount(codes[first][codes[first] >= 0], minlength=len(categories))
+    _table(found, of.names, categories, totals, what)
     p = "< 0.001" if found.p < 0.001 else f"= {found.p:.3f}"
     n = int(found.counts.sum())
     counted = f"{n:,} combinations of text, theme and category" if once else count(n, "unit")
     test = f"chi-square {found.chi_square:,.1f} with {count(found.degrees, 'degree')} of freedom, p {p}"
     coded = int((of.labels[of.once] >= 0).sum())
     if coded < len(of.once):
-        counted = f"{coded:,} of {count(len(of.once), 'unit')} have a code or theme{_few(of, columns)}"
+        counted = f"{coded:,} of {count(len(of.once), 'unit')} have a code or theme{_few(of, codes, categories)}"
     parts = [f"{counted}. Cramér’s V {found.cramers_v:.2f}; {test}."]
     if what == RESIDUALS:
         parts.insert(0, _ABOUT_RESIDUALS)
@@ -211,16 +206,15 @@ def show_categories(corpus: CorpusRecord, analysis: Analysis | None, listed: Run
     return True
 
 
-def _few(of: Grouping, columns: Classes) -> str:
+def _few(of: Grouping, codes: Codes, categories: Sequence[str]) -> str:
     """Return how many units of each category are coded where that is few of one, and what the percents are of."""
-    one = of.once
-    sizes = np.bincount(columns.codes[one][columns.codes[one] >= 0], minlength=len(columns.names))
-    coded = columns.codes[one][(of.labels[one] >= 0) & (columns.codes[one] >= 0)]
-    known = np.bincount(coded, minlength=len(columns.names))
+    own, labelled = codes[of.once], of.labels[of.once] >= 0
+    sizes = np.bincount(own[own >= 0], minlength=len(categories))
+    known = np.bincount(own[labelled & (own >= 0)], minlength=len(categories))
     order = np.argsort(-sizes, kind="stable")[:_MOST_TOLD]
     if not (known[order] < _FEW * sizes[order]).any():
         return ""
-    told = ", ".join(f"{shorten(columns.names[i], _NOTE_CHARS)} {known[i]:,} of {sizes[i]:,}" for i in order)
+    told = ", ".join(f"{shorten(categories[i], _NOTE_CHARS)} {known[i]:,} of {sizes[i]:,}" for i in order)
     return f" ({told}), and the percents are of all, coded or not"
 
 

@@ -124,11 +124,11 @@ def _held(param: str, known: Sequence[str], default: str, named: bool = False) -
 
 def clickable(
     records: Sequence[R], param: str, name: Callable[[R], str], columns: Mapping[str, Any],
-    config: Mapping[str, Any] | None = None, default: int = 0,
+    config: Mapping[str, Any] | None = None,
 ) -> R:  # fmt: skip
     """Choose one of ``records`` (at least one) by a click in a table, each row of which is a record.
 
-    The choice is the URL key ``param``; without it, the ``default``. A long table has a search box.
+    The choice is the URL key ``param``; without it, the first one. A long table has a search box.
     """
     names, frame = [name(record) for record in records], pd.DataFrame(columns)
     rows = _searched(frame, param) if len(records) > _LONG else list(range(len(records)))
@@ -146,7 +146,7 @@ def clickable(
         placeholder="–",
     )
     wanted = st.session_state.get(param)
-    return records[names.index(wanted) if wanted in names else default]
+    return records[names.index(wanted) if wanted in names else 0]
 
 
 def _searched(frame: pd.DataFrame, param: str) -> list[int]:

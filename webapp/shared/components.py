@@ -66,7 +66,7 @@ export default (given) => {
   return draw(given);
 };
 """
-_NO_FIELDS: Mapping[str, Any] = {}
+_NO_CONFIG: Mapping[str, Any] = {}
 _CARDS, _CARDS_KEY = 100, "table-cards"
 """Most rows that are shown as cards, and the beginning of the keys of the component."""
 ASSETS = Path(__file__).parent / "assets"
@@ -161,7 +161,7 @@ Columns = Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame | Style
 def draw_table(
     columns: Columns,
     *,
-    column_config: Mapping[str, Any] = _NO_FIELDS,
+    column_config: Mapping[str, Any] = _NO_CONFIG,
     on_click: Callable[[int], None] | None = None,
     **options: Any,
 ) -> None:
@@ -415,9 +415,7 @@ class Acknowledged:
 Handlers = Mapping[str, Callable[[], object]]
 
 
-def action_keys(
-    key: str, url_key: str, keys: Mapping[str, str], handlers: Handlers, fields: Mapping[str, str] = _NO_FIELDS
-) -> None:
+def action_keys(key: str, url_key: str, keys: Mapping[str, str], handlers: Handlers) -> None:
     """Draw the component.
 
     Parameters
@@ -430,8 +428,6 @@ def action_keys(
         Kinds of actions by their letters or digits.
     handlers
         What the kinds do; for callbacks.
-    fields
-        Labels of text fields by the letters that move the cursor there.
     """
     state: Acknowledged = st.session_state.setdefault(key, Acknowledged())
     widget = f"{key}_component"
@@ -444,7 +440,6 @@ def action_keys(
             "acknowledged": state.number,
             "words": _WORDS,
             "keys": {letter.lower(): kind for letter, kind in keys.items()},
-            "fields": {letter.lower(): label for letter, label in fields.items()},
         },
         key=widget,
         on_actions_change=lambda: dispatch_actions(state, url_key, handlers, message(widget, "actions")),

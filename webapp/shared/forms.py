@@ -9,8 +9,9 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field
 from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -60,7 +61,7 @@ def is_unclear(path: Path) -> bool:
     return isinstance(_read(str(path), path.stat().st_size, TableForm(), SAMPLE_ROWS), str)
 
 
-def table_form(path: Path, key: str, most: int = SAMPLE_ROWS) -> tuple[TableForm, Sheet] | None:
+def table_form(path: Path, key: str) -> tuple[TableForm, Sheet] | None:
     """Draw how the table of a file is written; return it with its first rows, or None if a person has to choose first.
 
     What the file leaves open is shown as alternatives side by side, each with its first rows.
@@ -71,7 +72,7 @@ def table_form(path: Path, key: str, most: int = SAMPLE_ROWS) -> tuple[TableForm
     form = checked(TableForm, values)
     if form is None:
         return None
-    sheet = _read(str(path), size, form, most)
+    sheet = _read(str(path), size, form, SAMPLE_ROWS)
     if isinstance(sheet, Sheet):
         return form, sheet
     st.error(plain(sheet), icon=":material/error:")
@@ -277,17 +278,7 @@ def expanded_path(text: str) -> str:
     return os.path.expanduser(text.strip())
 
 
-class Upload(Protocol):
-    """Interface of an uploaded file."""
-
-    name: str
-
-    def getbuffer(self) -> memoryview:
-        """Return the content."""
-        ...
-
-
-def keep(files: Iterable[Upload], home: Path) -> tuple[Path, ...]:
+def keep(files: Iterable[BytesIO], home: Path) -> tuple[Path, ...]:
     """Write uploads into a fresh folder under ``home`` and return their paths."""
     folder, paths = new_folder(home), []
     for number, file in enumerate(files):
@@ -300,7 +291,7 @@ def keep(files: Iterable[Upload], home: Path) -> tuple[Path, ...]:
     return tuple(paths)
 
 
-def keep_once(key: str, mark: object, files: Iterable[Upload]) -> tuple[Path, ...]:
+def keep_once(key: str, mark: object, files: Iterable[BytesIO]) -> tuple[Path, ...]:
     """Call :func:`keep` once, not in every run of the page; ``mark`` identifies the files of the session key."""
     if st.session_state.get(key, (None, ()))[0] != mark:
         st.session_state[key] = (mark, keep(files, queries.store().settings.home))
@@ -308,29 +299,23 @@ def keep_once(key: str, mark: object, files: Iterable[Upload]) -> tuple[Path, ..
     return paths
 
 
-class Pasted:
-    """Pasted texts as a file with a text in each row."""
-
-    name = "pasted texts.jsonl"
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._content = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
-
-    def getbuffer(self) -> memoryview:
-        """Return the content."""
-        return memoryview(self._content)
+def pasted(texts: Sequence[str]) -> BytesIO:
+    """Return pasted texts as a file with a text in each row."""
+    file = BytesIO("".join(json.dumps({"text": text}) + "\n" for text in texts).encode())
+    file.name = "pasted texts.jsonl"
+    return file
 
 
 HANDED_OVER = "input_files_handed_over"
 """Session key of the paths of files that were dropped on Home, for the form of imports."""
 
 
-def hand_over(files: Iterable[Upload]) -> None:
+def hand_over(files: Iterable[BytesIO]) -> None:
     """Keep files for the form of imports, which shows them in place of its own upload."""
     st.session_state[HANDED_OVER] = keep(files, queries.store().settings.home)
 
 
-def keep_one(key: str, file: Upload) -> Path:
+def keep_one(key: str, file: BytesIO) -> Path:
     """Return the path of one uploaded file; see :func:`keep_once`."""
     return keep_once(key, getattr(file, "file_id", file.name), [file])[0]
 

@@ -138,12 +138,10 @@ def offered(corpus_id: int, keep: bool = False) -> Selection | None:
     return found
 
 
-def offer_button(
-    label: str, corpus_id: int, ids: Callable[[], Iterable[int] | Ids], origin: Origin, key: str = ""
-) -> None:
+def offer_button(label: str, corpus_id: int, ids: Callable[[], Iterable[int] | Ids], origin: Origin) -> None:
     """Draw a button that opens sentences as a selection of the map; ``ids`` is called on a click."""
-    button = key or f"offer-{label}-{origin}"
-    if st.button(label, icon=":material/select_all:", key=button, help="Selects these units on the map."):
+    key = f"offer-{label}-{origin}"
+    if st.button(label, icon=":material/select_all:", key=key, help="Selects these units on the map."):
         offer(corpus_id, ids(), origin)
         corpus = queries.read(lambda r: r.corpora.get(corpus_id))
         switch_page(PAGE, {"corpus": corpus.name})

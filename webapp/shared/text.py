@@ -70,11 +70,11 @@ def count(n: float, noun: str, plural: str = "") -> str:
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
-def ago(moment: datetime | None, now: datetime | None = None) -> str:
+def ago(moment: datetime | None) -> str:
     """Return how long ago a moment was, such as ``5 minutes ago``."""
     if moment is None:
         return "never"
-    seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
+    seconds = (datetime.now(UTC) - moment).total_seconds()
     for size, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:
             return f"{count(int(seconds // size), name)} ago"

@@ -29,7 +29,7 @@ from themescope.webapp.features.map.controls import MapHits
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as geometry
 from themescope.webapp.map_view import scene as map_scene
-from themescope.webapp.map_view.component import Canvas, PageMenus
+from themescope.webapp.map_view.component import Canvas
 from themescope.webapp.map_view.scene import LEAD, Colouring, MapState, Rows, Scene
 from themescope.webapp.shared import queries, selections
 from themescope.webapp.shared.navigation import page_link, saved_views
@@ -153,7 +153,11 @@ def _canvas(page: MapPage, options: Sequence[str], inside: npt.NDArray[np.bool_]
     return component.canvas_of(
         page.passing, page.colours, found=page.found.rows, size=scale * geometry.point_size(len(page.scene.ids)),
         opacity=opacity, height=_HEIGHT, fill=_BELOW, name=page.record.digest[:12], frame=frame,
-        page=PageMenus(options, page.coloured_by, page.filters, filtering, _MORE), status=_status(page),
+        page={
+            "colour": {"options": list(options), "chosen": page.coloured_by},
+            "filters": page.filters, "filtering": filtering, "more": [*map(list, _MORE)],
+        },
+        status=_status(page),
         context=grey[:: len(grey) // _MOST_CONTEXT + 1],
     )  # fmt: skip
 

@@ -38,14 +38,16 @@ const LABELS = {
 
   placed(taken, moves, small) {
     const placed = /** @type {Placed[]} */ ([]), seen = new Set();
+    const categories = new Set(this.data.names.filter(([level]) => level === CATEGORIES).map((name) => name[5]));
     for (const level of this.labelLevels()) {
-      const size = small ? SMALL : level === CATEGORIES && this.crowded() ? CROWDED : TYPE_SIZES[level];
+      const size = small ? SMALL : level === CATEGORIES && categories.size > FEW ? CROWDED : TYPE_SIZES[level];
       for (const [of, name, kinds, x, y, key] of this.data.names) {
         const id = `${level} ${key}`;
         if (of !== level || seen.has(id) || placed.length === MOST_LABELS || this.unseen(kinds)) continue;
         const [left, top] = this.screen([x, y]);
         if (left < 0 || top < 0 || left > this.width || top > this.height) continue;
-        const text = small ? shortened(name) : name;
+        const [phrase] = name.split(" · "), short = phrase.length > SHORT_NAME ? `${phrase.slice(0, SHORT_NAME - 1)}…` : phrase;
+        const text = small ? short : name;
         const box = this.freeBox(this.labelSize(text, size), [left, top], [...taken, ...placed], moves);
         if (!box) continue;
         seen.add(id);
@@ -67,11 +69,6 @@ const LABELS = {
   /** Whether all of some categories are hidden, or filters leave out all of their points. @param {number[]} kinds */
   unseen(kinds) {
     return kinds.length > 0 && kinds.every((kind) => this.hidden.includes(kind) || !this.data.look.classes[kind].count);
-  },
-
-  // Whether categories are too many for names in large type.
-  crowded() {
-    return new Set(this.data.names.filter(([level]) => level === CATEGORIES).map((name) => name[5])).size > FEW;
   },
 
   labelSize(text, size) {
@@ -130,9 +127,3 @@ const LABELS = {
     }
   },
 };
-
-/** The first phrase of a name, and at most so many letters. @param {string} name */
-function shortened(name) {
-  const [first] = name.split(" · ");
-  return first.length > SHORT_NAME ? `${first.slice(0, SHORT_NAME - 1)}…` : first;
-}

@@ -22,11 +22,6 @@ const LEGEND = {
     this.redraw();
   },
 
-  // Width at the right that an open legend takes from the fitted map.
-  legendWidth() {
-    return this.root.classList.contains("narrow") || this.legend.classList.contains("closed") ? 0 : this.legend.offsetWidth + 8;
-  },
-
   entries(anew = false) {
     const classes = this.data.look.classes, key = JSON.stringify([classes, this.hidden]);
     if (key === this.listed && !anew) return;

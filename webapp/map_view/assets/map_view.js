@@ -172,8 +172,8 @@ class View {
 
   // Pixels at the borders that the fitted points leave to the panels: above, at the right, below.
   margins() {
-    const narrow = this.root.classList.contains("narrow");
-    return [narrow ? 8 : ABOVE, this.legendWidth(), BELOW];
+    const narrow = this.root.classList.contains("narrow"), closed = this.legend.classList.contains("closed");
+    return [narrow ? 8 : ABOVE, narrow || closed ? 0 : this.legend.offsetWidth + 8, BELOW];
   }
 
   // Grid units per pixel at which the points fit between the panels.

@@ -6,11 +6,9 @@ class ActionKeys extends ActionView {
   }
 
   press(key) {
-    const kind = this.data.keys[key], label = this.data.fields[key];
-    const field = label && /** @type {HTMLElement} */ (document.querySelector(`textarea[aria-label="${CSS.escape(label)}"]`));
-    if (field) field.focus();
-    else if (kind) actionQueue.push({ kind });
-    return Boolean(field || kind);
+    const kind = this.data.keys[key];
+    if (kind) actionQueue.push({ kind });
+    return Boolean(kind);
   }
 }
 

@@ -14,9 +14,7 @@ function show(changes) {
   drawView({ data: shown, parentElement: document.body, setTriggerValue: onEvent, setStateValue() {} });
 }
 
-function onEvent(name, event) {
-  if (name === "hover") show({ tip: card(event.place) });
-}
+const onEvent = (name, event) => name === "hover" && show({ tip: card(event.place) });
 
 // A bit per point, as the server sends it.
 function bits(rows) {
