@@ -290,21 +290,17 @@ def _picture(canvas: Canvas, state: MapState) -> dict[str, str]:
     largest = sorted(sizes, key=lambda name: -sizes[name])[:5]
     groups = ", ".join(f"{shorten(name, 60)} ({sizes[name]:,})" for name in largest if sizes[name])
     alt = f"Picture of {count(len(canvas.scene.ids), 'unit')} on the map."
-    png = base64.b64encode(picture_png(canvas, state)).decode("ascii")
+    png = base64.b64encode(picture_png(canvas, tuple(state.hidden))).decode("ascii")
     return {"source": f"data:image/png;base64,{png}", "alt": f"{alt} Largest groups: {groups}." if groups else alt}
 
 
-def picture_png(canvas: Canvas, state: MapState) -> bytes:
+@st.cache_data(show_spinner=False, max_entries=8, hash_funcs={Canvas: lambda one: (one.digest, one.tones.paper)})
+def picture_png(canvas: Canvas, hidden: tuple[int, ...]) -> bytes:
     """Return the PNG image of the points of the categories that are not hidden."""
-    return _png(canvas.digest, canvas.tones.paper, tuple(state.hidden), canvas)
-
-
-@st.cache_data(show_spinner=False, max_entries=8)
-def _png(digest: str, paper: str, hidden: tuple[int, ...], _canvas: Canvas) -> bytes:
-    colouring, tones = _canvas.colouring, _canvas.tones
+    colouring, tones = canvas.colouring, canvas.tones
     colours = [colouring.paint(tones, category)[0] for category in (*range(len(colouring.names)), -1)]
     shown = np.flatnonzero(~np.isin(colouring.categories, np.array(hidden, dtype=np.int64)))
-    return map_png(_canvas.units[shown], colouring.categories[shown], colours, paper, _canvas.frame, _canvas.size)
+    return map_png(canvas.units[shown], colouring.categories[shown], colours, tones.paper, canvas.frame, canvas.size)
 
 
 def appearance(canvas: Canvas) -> dict[str, Any]:

@@ -80,12 +80,6 @@ def rows_of(among: Ids, wanted: Ids) -> Rows:
     return at[among[at] == wanted]
 
 
-def inside_rows(units: Units, categories: npt.NDArray[np.int64], shape: Polygon, hidden: Sequence[int]) -> Rows:
-    """Return the rows of the points inside ``shape`` (grid coordinates) whose category is not hidden."""
-    found = inside_rows_of_many(units, shape) if len(units) > MANY_POINTS else np.flatnonzero(inside(units, shape))
-    return found[~np.isin(categories[found], np.asarray(hidden, dtype=np.int64))] if len(hidden) else found
-
-
 def inside_rows_of_many(units: Units, shape: Polygon) -> Rows:
     """Return the rows of the points inside ``shape``, as ``core.projection.geometry.inside`` finds them.
 
@@ -457,10 +451,13 @@ class MapPart:
 
     def rows(self, units: Units, categories: npt.NDArray[np.int64], hidden: Sequence[int]) -> Rows:
         """Return the rows of (n, 2) points that this part selects; points of hidden categories are left out."""
-        if self.kind == SHAPE:
-            return inside_rows(units, categories, self.corners, hidden)
-        shown = np.flatnonzero(~np.isin(categories, np.asarray(hidden, dtype=np.int64)))
-        return shown[categories[shown] == self.numbers[0]]
+        if self.kind == CATEGORY:
+            found = np.flatnonzero(categories == self.numbers[0])
+        elif len(units) > MANY_POINTS:
+            found = inside_rows_of_many(units, self.corners)
+        else:
+            found = np.flatnonzero(inside(units, self.corners))
+        return found[~np.isin(categories[found], np.asarray(hidden, dtype=np.int64))]
 
     def combined(self, before: npt.NDArray[Any], chosen: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return ``before`` with the ``chosen`` rows or ids of this part added or removed, or replaced by them."""

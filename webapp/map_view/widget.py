@@ -110,4 +110,6 @@ class ThemesMap(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """Return the widget, and a picture for viewers that run no scripts."""
         data, metadata = super()._repr_mimebundle_(**options)
-        return data | {"image/png": base64.b64encode(component.picture_png(self.canvas, self.state)).decode()}, metadata
+        return data | {
+            "image/png": base64.b64encode(component.picture_png(self.canvas, tuple(self.state.hidden))).decode()
+        }, metadata

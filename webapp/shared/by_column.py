@@ -105,17 +105,16 @@ def _of_coding(corpus: CorpusRecord, record: LabellingRecord) -> Grouping:
 
 def _chosen(corpus: CorpusRecord, analysis: Analysis | None, listed: RunListing | None) -> Grouping | None:
     """Draw the choice between codings of people and the machine's themes, one's own coding first."""
-    me, known, codes = current_person(), list[LabellingRecord](), list[int]()
+    me, known = current_person(), list[tuple[LabellingRecord, int]]()
     with queries.store().reading() as r:
         for one in compare_queries.labellings(corpus.id):
             if one.article_id or one.by_model or (one.blind and one.owner != me):
                 continue
             now = r.labellings.snapshot(one.id).partition
             if (now.numbers != UNASSIGNED).any() and (r.labellings.newest_step(one.id) or "run_id" not in one.origin):
-                known.append(one)
-                codes.append(len(code_clusters(now)))
-    order = sorted(range(len(known)), key=lambda i: compare_queries.precedence(known[i]))
-    options: dict[str, LabellingRecord | None] = {f"{known[i].name} ({codes[i]})": known[i] for i in order}
+                known.append((one, len(code_clusters(now))))
+    known.sort(key=lambda one: compare_queries.precedence(one[0]))
+    options: dict[str, LabellingRecord | None] = {f"{one.name} ({codes})": one for one, codes in known}
     if analysis is not None and listed is not None:
         options[f"machine ({len(analysis.themes)})"] = None
     if not options:

@@ -26,7 +26,6 @@ from themescope.webapp.shared.components import clickable_table, confirm
 from themescope.webapp.shared.navigation import (
     View,
     current_page,
-    is_open,
     offered,
     open_project,
     page_link,
@@ -246,7 +245,7 @@ def steps(found: Sequence[Stage]) -> Stage | None:
                 mark = ":green[:material/check_circle:]" if step.done else f"**{number}**"
                 about = step.sentence if step.done or not step.needs else step.needs
                 st.markdown(f"{mark} **{plain(step.title)}** :gray[· {plain(about)}]", width="stretch")
-                here = is_open(step.page) and step.view is None and step.start is None
+                here = step.page == current_page() and step.view is None and step.start is None
                 if step is not following or here or not offered(step.page):
                     continue
                 look: dict[str, Any] = {"type": "primary", "icon": ":material/arrow_forward:", "key": "next-step"}

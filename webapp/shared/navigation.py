@@ -134,11 +134,6 @@ def page_link(page: str, label: str, *, icon: str = _ARROW, view: View | None = 
     return False
 
 
-def is_open(page: str) -> bool:
-    """Return whether a page is the one that is open."""
-    return bool(st.session_state[_CURRENT] == page)
-
-
 def current_page() -> str:
     """Return the id of the page that is open, which is its URL path."""
     return str(st.session_state[_CURRENT])

@@ -39,7 +39,7 @@ from themescope.jobs.services.search import (
 )
 from themescope.webapp.shared import compare_queries, labelling, projects, queries, selections
 from themescope.webapp.shared.components import draw_component, message, succeeds
-from themescope.webapp.shared.navigation import is_open, offered, offered_cards, switch_page
+from themescope.webapp.shared.navigation import current_page, offered, offered_cards, switch_page
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
 from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.text import count, shorten
@@ -221,7 +221,7 @@ def matching(words: Query, project: CorpusRecord | None) -> Listed:
     """Return the actions that contain all words, those of the open page first; without words, all of them."""
     known = [one for one in _actions(project) if not one[2].page or offered(one[2].page)]
     found = [one for one in known if holds(f"{one[0]} {one[1]}", words)]
-    found.sort(key=lambda one: not one[2].page or not is_open(one[2].page))
+    found.sort(key=lambda one: not one[2].page or one[2].page != current_page())
     group: HitGroup = group_of("Actions", [Result(title, about) for title, about, _ in found], _SHOWN)
     return Listed(group, [link for _, _, link in found[:_SHOWN]])
 

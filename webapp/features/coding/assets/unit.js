@@ -111,12 +111,9 @@ class Unit extends CodingView {
   drawText(unit) {
     if (this.drawn !== unit.id) this.touched.delete(this.drawn);
     if (this.drawn !== unit.id || this.textOf !== unit.text) {
-      const text = make("p", "text", unit.text, { dir: "auto" });
+      const lines = [["about", unit.about], ["near", unit.before], ["text", unit.text], ["near", unit.after]];
       this.note = make("p", "noted", "", { dir: "auto" });
-      const lines = [["about", unit.about], ["near", unit.before]].map(([name, value]) => value && make("p", name, value, { dir: "auto" }));
-      this.article.replaceChildren(...lines.filter(Boolean), text);
-      if (unit.after) this.article.append(make("p", "near", unit.after, { dir: "auto" }));
-      this.article.append(this.note);
+      this.article.replaceChildren(...lines.filter(([, text]) => text).map(([name, text]) => make("p", name, text, { dir: "auto" })), this.note);
       this.main.scrollTop = 0;
     }
     [this.drawn, this.textOf] = [unit.id, unit.text];
