@@ -22,11 +22,11 @@ from themescope.webapp.map_view.scene import (
     SHAPE,
     UNITS,
     Colouring,
-    Grid,
     MapPart,
     MapState,
     Scene,
     frame_of,
+    units_of,
 )
 from themescope.webapp.shared.figures import tones
 
@@ -48,8 +48,8 @@ def canvas_of(n: int) -> Canvas:
     """Return a map of ``n`` random points in 18 colours."""
     rng = np.random.default_rng(0)
     points = rng.normal(size=(n, 2)).astype(np.float32)
-    grid, ids = Grid.around(points), np.arange(n, dtype=np.int64)
-    scene = Scene(ids, points, grid.units(points), ids // 50, ids % 50, np.zeros(n, np.int32), [""], {}, grid)
+    ids = np.arange(n, dtype=np.int64)
+    scene = Scene(ids, points, units_of(points), ids // 50, ids % 50, np.zeros(n, np.int32), [""], {})
     colouring = Colouring(rng.integers(-1, 18, size=n), [f"colour {i}" for i in range(18)], "other")
     return Canvas(
         scene=scene, colouring=colouring, units=scene.units, found=np.arange(50), tones=tones("light"),

@@ -22,7 +22,7 @@ from themescope.core.projection import inside
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import MapPoints
 from themescope.webapp.map_view.labels import WHOLE_POINTS
-from themescope.webapp.map_view.scene import Grid
+from themescope.webapp.map_view.scene import units_of
 
 MANY, PER_ARTICLE = WHOLE_POINTS + 10_000, 2_000
 VIEW = "[...window.themescopeViews][0]"
@@ -75,7 +75,7 @@ def test_tiles_are_loaded_and_a_lasso_selects_among_all_points(page: Page, app: 
     expect(page.locator(".st-key-map_drawer")).to_be_visible()
     page.wait_for_function(f"{VIEW}.data.shapes.length === 1")  # the drawer comes before the map
     shape = np.array(page.evaluate(f"{VIEW}.data.shapes[0]"), dtype=np.float64)
-    inside_shape = np.count_nonzero(inside(Grid.around(points).units(points), shape))
+    inside_shape = np.count_nonzero(inside(units_of(points), shape))
     assert 0 < inside_shape < MANY
     expect(page.locator(".st-key-map_drawer").get_by_text(re.compile(f"^{inside_shape:,} units ·"))).to_be_visible()
     page.get_by_role("button", name="More", exact=True).click()

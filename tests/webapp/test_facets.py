@@ -65,7 +65,7 @@ def test_a_filter_restricts_the_map_and_the_address_keeps_it(
     assert not at.exception and len(canvases[-1].scene.ids) == 18
     assert canvases[-1].status == "18 of 72 units, a random sample of 500"
     at = open_page("map", corpus=CORPUS, facets=json.dumps({"side": [None], "score": [30, 60]}))
-    assert canvases[-1].status.startswith("8 of 72 units") and canvases[-1].page and canvases[-1].page.filters == 2
+    assert canvases[-1].status.startswith("8 of 72 units") and canvases[-1].page and canvases[-1].page["filters"] == 2
     at.session_state["map_panel_open"] = "filter"
     at.run()
     assert not at.exception and len(canvases[-1].scene.ids) == 8

@@ -12,7 +12,7 @@ from themescope.webapp.features.map import figure
 from themescope.webapp.features.map.figure import BELOW, NO_LEGEND, RIGHT, FigureSettings
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view.component import Canvas
-from themescope.webapp.map_view.scene import Colouring, Grid, Scene, frame_of
+from themescope.webapp.map_view.scene import Colouring, Scene, frame_of, units_of
 from themescope.webapp.shared.figures import tones
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -21,9 +21,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 def canvas(names: list[str], n: int = 60, shades: tuple[float, ...] = ()) -> Canvas:
     """Points of as many categories as there are names, and some without one."""
     points = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
-    grid, zeros = Grid.around(points), np.zeros(n, np.int64)
-    units = grid.units(points)
-    scene = Scene(np.arange(n), points, units, zeros, np.arange(n), zeros.astype(np.int32), [""], {}, grid)
+    units, zeros = units_of(points), np.zeros(n, np.int64)
+    scene = Scene(np.arange(n), points, units, zeros, np.arange(n), zeros.astype(np.int32), [""], {})
     colouring = Colouring(np.arange(n) % (len(names) + 1) - 1, names, "low confidence", shades=shades)
     return component.Canvas(
         scene=scene, colouring=colouring, units=units, found=np.empty(0, np.intp), tones=tones("dark"), size=4,

@@ -107,7 +107,7 @@ def test_a_map_opens_by_themes_and_that_of_an_article_by_its_sections(
         w.runs.connection.execute(of_rivers.values(config={**run.config, "corpus_id": 1}))
     canvases = seen(monkeypatch)
     views: list[dict[str, str]] = [{}, {"articles": "Danube"}]
-    coloured = [open_page("map", corpus=CORPUS, **view) and canvases[-1].page.coloured_by for view in views]
+    coloured = [open_page("map", corpus=CORPUS, **view) and canvases[-1].page["colour"]["chosen"] for view in views]
     assert coloured[0].startswith("2 themes by") and coloured[1] == "Section"
 
 
@@ -123,13 +123,13 @@ def test_a_map_is_drawn_by_every_colouring_and_old_names_of_them_are_known(
 ) -> None:
     canvases = seen(monkeypatch)
     at = open_page("map", corpus=CORPUS, colour="Article")
-    assert canvases[-1].page is not None and canvases[-1].page.coloured_by == "Text"
-    names = canvases[-1].page.colours
+    assert canvases[-1].page is not None and canvases[-1].page["colour"]["chosen"] == "Text"
+    names = canvases[-1].page["colour"]["options"]
     assert {"Section", "Text", "Split"} <= set(names)
     for name in names:
         at.session_state[map.COLOUR] = name
         at.run()
-        assert not at.exception and not at.error and canvases[-1].page.coloured_by == name
+        assert not at.exception and not at.error and canvases[-1].page["colour"]["chosen"] == name
         assert at.query_params[map.COLOUR] in (name, [name])
 
 

@@ -24,11 +24,11 @@ from themescope.webapp.map_view.scene import (
     SUBTRACT,
     UNITS,
     Colouring,
-    Grid,
     MapPart,
     MapState,
     Scene,
     part_of,
+    units_of,
 )
 from themescope.webapp.shared.figures import tones
 
@@ -36,12 +36,11 @@ CORNER = st.tuples(st.integers(-UNITS, 2 * UNITS), st.integers(-UNITS, 2 * UNITS
 
 
 def scene_of(ids: list[int], points: np.ndarray, articles: np.ndarray) -> Scene:
-    grid = Grid.around(points)
     known = {int(i): ArticleRecord(int(i), 1, int(i), f"Article {i}", "", "", 0, 1, 1) for i in np.unique(articles)}
     sections = (np.arange(len(ids)) % 3).astype(np.int32)
     return Scene(
-        np.array(ids, dtype=np.int64), points, grid.units(points), articles, np.arange(len(ids)), sections,
-        ["", "History", "Climate"], known, grid,
+        np.array(ids, dtype=np.int64), points, units_of(points), articles, np.arange(len(ids)), sections,
+        ["", "History", "Climate"], known,
     )  # fmt: skip
 
 
@@ -143,10 +142,10 @@ def test_nonsense_in_an_address_selects_nothing(text: str) -> None:
 @given(st.lists(st.tuples(st.integers(-500, 500), st.integers(-500, 500)), min_size=1, max_size=20))
 def test_the_grid_holds_every_point_at_its_place(points: list[tuple[int, int]]) -> None:
     at = np.array(points, dtype=np.float32) / 7
-    grid = Grid.around(at)
-    units = grid.units(at)
+    units = units_of(at)
     span = float(np.ptp(at, axis=0).max()) or 1.0
-    assert np.abs(units * grid.step + (grid.x, grid.y) - at).max() <= span * 1e-4
+    centre = (at.min(axis=0) + at.max(axis=0)) / 2
+    assert np.abs((units / UNITS - 0.5) * span / 0.8 + centre - at).max() <= span * 1e-4
     assert units.min() >= 0.09 * UNITS and units.max() <= 0.91 * UNITS
 
 

@@ -43,29 +43,12 @@ _FRAME_POINTS = 100_000
 _SIZES, _SMALLEST = ((500, 8.0), (2_000, 6.0), (50_000, 4.0)), 2.5
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A square grid of 65,536 lines each way around the points of a map, the same for every filter of it."""
-
-    x: float
-    y: float
-    """Lower left corner."""
-    step: float
-    """Distance between two grid lines, in units of the map."""
-
-    @classmethod
-    def around(cls, points: Points) -> Grid:
-        """Return the grid of (n, 2) points, n at least 1."""
-        low, high = points.min(axis=0).astype(np.float64), points.max(axis=0).astype(np.float64)
-        span = float((high - low).max()) or 1.0
-        width = span / (1 - 2 * _MARGIN)
-        corner = (low + high) / 2 - width / 2
-        return cls(float(corner[0]), float(corner[1]), width / UNITS)
-
-    def units(self, points: Points) -> Units:
-        """Return the (n, 2) nearest grid coordinates; points outside the grid are moved to its border."""
-        at = (np.asarray(points, np.float64) - (self.x, self.y)) / self.step
-        return np.clip(np.rint(at), 0, UNITS).astype(np.uint16)
+def units_of(points: Points) -> Units:
+    """Return (n, 2) points, n at least 1, on a square grid of 65,536 lines each way around them."""
+    low, high = points.min(axis=0).astype(np.float64), points.max(axis=0).astype(np.float64)
+    width = (float((high - low).max()) or 1.0) / (1 - 2 * _MARGIN)
+    corner = (low + high) / 2 - width / 2
+    return np.rint((np.asarray(points, np.float64) - corner) / (width / UNITS)).astype(np.uint16)
 
 
 def rows_of(among: Ids, wanted: Ids) -> Rows:
@@ -169,7 +152,6 @@ class Scene:
     titles: list[str]
     known: Mapping[int, ArticleRecord]
     """The articles by id."""
-    grid: Grid
 
     @cached_property
     def ids_digest(self) -> str:
@@ -220,9 +202,8 @@ def opened(record: MapRecord) -> Scene:
     if not len(points):
         raise DataError(f"The sentences of the map “{record.name}” no longer exist. Draw the map again.")
     known = queries.articles_by_id(np.unique(places.articles))
-    grid = Grid.around(points)
     articles = places.articles, places.positions, places.sections, list(places.titles)
-    return Scene(places.ids, points, grid.units(points), *articles, known, grid)
+    return Scene(places.ids, points, units_of(points), *articles, known)
 
 
 def texts(scene: Scene, rows: npt.NDArray[np.intp]) -> list[Sentence]:

@@ -29,7 +29,7 @@ if not streamlit.runtime.exists():
 
 from themescope.webapp.map_view import component  # noqa: E402
 from themescope.webapp.map_view.component import EVENTS, handle  # noqa: E402
-from themescope.webapp.map_view.scene import Colouring, Grid, MapState, Scene, frame_of, point_size  # noqa: E402
+from themescope.webapp.map_view.scene import Colouring, MapState, Scene, frame_of, point_size, units_of  # noqa: E402
 from themescope.webapp.shared.figures import tones  # noqa: E402
 
 _SCRIPT = """
@@ -70,12 +70,9 @@ class ThemesMap(anywidget.AnyWidget):
         self.themes, self.state = themes, MapState()
         drawn, labels, texts = themes.layout(seed), themes.different_labels, themes.different_sentences
         n = len(texts)
-        zeros, grid = np.zeros(n, np.int64), Grid.around(drawn)
-        units = grid.units(drawn)
+        zeros, units = np.zeros(n, np.int64), units_of(drawn)
         document = ArticleRecord(0, 0, 0, "", "", "", 0, 0, n)
-        scene = Scene(
-            np.arange(n), drawn, units, zeros, np.arange(n), zeros.astype(np.int32), [""], {0: document}, grid
-        )
+        scene = Scene(np.arange(n), drawn, units, zeros, np.arange(n), zeros.astype(np.int32), [""], {0: document})
         self.canvas = component.Canvas(
             scene=scene,
             colouring=Colouring(labels.astype(np.int64), [one.name for one in themes.themes], "no theme"),

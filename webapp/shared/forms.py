@@ -48,17 +48,17 @@ def config_fields(cls: type[Config], key: str, *, shown: int = 6) -> dict[str, A
 
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=16)
-def _read(path: str, size: int, form: TableForm, most: int) -> Sheet | str:
+def _read(path: str, size: int, form: TableForm) -> Sheet | str:
     """Return the first rows of a table, or why it cannot be read; ``size`` distinguishes versions of the file."""
     try:
-        return call_apart(Path(path), read_sheet, Path(path), most, form)
+        return call_apart(Path(path), read_sheet, Path(path), SAMPLE_ROWS, form)
     except ReadError as error:
         return str(error)
 
 
 def is_unclear(path: Path) -> bool:
     """Return whether a table cannot be read before a person says how it is written."""
-    return isinstance(_read(str(path), path.stat().st_size, TableForm(), SAMPLE_ROWS), str)
+    return isinstance(_read(str(path), path.stat().st_size, TableForm()), str)
 
 
 def table_form(path: Path, key: str) -> tuple[TableForm, Sheet] | None:
@@ -72,7 +72,7 @@ def table_form(path: Path, key: str) -> tuple[TableForm, Sheet] | None:
     form = checked(TableForm, values)
     if form is None:
         return None
-    sheet = _read(str(path), size, form, SAMPLE_ROWS)
+    sheet = _read(str(path), size, form)
     if isinstance(sheet, Sheet):
         return form, sheet
     st.error(plain(sheet), icon=":material/error:")
