@@ -188,8 +188,7 @@ def table_formats(
     """
 
     def written(write: Callable[..., Any]) -> str | bytes:
-        content: str | bytes = file_content(queries.store(), corpus_id, write, *table())
-        return content
+        return file_content(queries.store(), corpus_id, write, *table())
 
     writers = {**TABLE_WRITERS, "XLSX": excel}
     return {label: (f"{stem}.{label.lower()}", partial(written, write)) for label, write in writers.items()}
@@ -295,8 +294,7 @@ def keep_once(key: str, mark: object, files: Iterable[BytesIO]) -> tuple[Path, .
     """Call :func:`keep` once, not in every run of the page; ``mark`` identifies the files of the session key."""
     if st.session_state.get(key, (None, ()))[0] != mark:
         st.session_state[key] = (mark, keep(files, queries.store().settings.home))
-    paths: tuple[Path, ...] = st.session_state[key][1]
-    return paths
+    return st.session_state[key][1]
 
 
 def pasted(texts: Sequence[str]) -> BytesIO:

@@ -224,7 +224,6 @@ def _job(job: JobRecord, history: list[JobRecord]) -> None:
 
 
 def _ended(job: JobRecord) -> None:
-    """Draw a job of this session that has ended, with a link to its result."""
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         job_status.badge(job)
         st.markdown(_title(job), width="stretch")

@@ -185,8 +185,7 @@ def offered_cards() -> list[PageCard]:
 
 
 def _offered() -> dict[str, tuple[PageCard, StreamlitPage]]:
-    found: dict[str, tuple[PageCard, StreamlitPage]] = st.session_state.get(_PAGES, {})
-    return found
+    return st.session_state.get(_PAGES, {})
 
 
 def address(card: PageCard, view: View | None = None) -> dict[str, str | Sequence[str]]:

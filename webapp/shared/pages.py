@@ -117,8 +117,7 @@ class PageCard(Card):
         if not self.keys:
             return None
         module, _, name = self.keys.partition(":")
-        found: PageKeys = getattr(importlib.import_module(module), name)
-        return found
+        return getattr(importlib.import_module(module), name)
 
 
 @dataclass(frozen=True, slots=True)

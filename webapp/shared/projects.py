@@ -28,8 +28,7 @@ _CURRENT, _UNKNOWN, _KNOWN = "project_current", "project_unknown", "project_know
 
 def current() -> CorpusRecord | None:
     """Return the current project; None if there is none at all. Pages use it in place of a choice of their own."""
-    found: CorpusRecord | None = st.session_state.get(_CURRENT)
-    return found
+    return st.session_state.get(_CURRENT)
 
 
 def current_id() -> int:
@@ -62,8 +61,7 @@ def open_named(name: str, asked: bool) -> None:
 
 def known() -> list[CorpusRecord]:
     """Return the projects at the beginning of this run."""
-    found: list[CorpusRecord] = st.session_state.get(_KNOWN, [])
-    return found
+    return st.session_state.get(_KNOWN, [])
 
 
 def unknown() -> str:

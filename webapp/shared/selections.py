@@ -460,7 +460,6 @@ def _link(of: Panel) -> None:
 
 
 def _save(of: Panel) -> None:
-    """Draw the form that saves the selection."""
     if may(Right.LABEL):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             name = st.text_input("Name", key=of.name("save-name"), max_chars=200)

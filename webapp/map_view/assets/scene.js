@@ -35,13 +35,6 @@ class Scene {
     this.add(data);
   }
 
-  clear() {
-    this.places = new Uint16Array(0);
-    this.kinds = new Uint8Array(0);
-    this.held = [];
-    for (const tile of this.index) tile.at = -1;
-  }
-
   /** @param {TileData} loaded */
   add({ tiles, places, kinds }) {
     if (tiles.some((number) => this.index[number].at >= 0)) return;
@@ -60,7 +53,8 @@ class Scene {
     if (this.kinds.length <= MOST_KEPT) return false;
     const { places, kinds } = this, old = this.held.filter((number) => kept.has(number)).map((number) => ({ number, from: this.index[number].at }));
     const count = old.reduce((sum, { number }) => sum + this.index[number].count, 0);
-    this.clear();
+    for (const tile of this.index) tile.at = -1;
+    this.held = [];
     this.places = new Uint16Array(2 * count);
     this.kinds = new Uint8Array(count);
     let at = 0;
