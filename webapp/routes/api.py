@@ -60,7 +60,10 @@ def addresses() -> Mapping[str, str]:
 
 def today(page: str, query: str) -> tuple[str, str]:
     """Return path and query of a page for those of an address that an earlier version wrote."""
-    view = [(_name_of_today(name), value) for name, value in parse_qsl(query, keep_blank_values=True)]
+    view = []
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        old = next((old for old in _RENAMED if name.startswith(old)), "")
+        view.append((_RENAMED.get(old, "") + name.removeprefix(old), value))
     if page == "search":
         return "", urlencode({"find": "", **{name: value for name, value in view if name in (CORPUS, "find")}})
     page = _PAGES[page]
@@ -70,11 +73,6 @@ def today(page: str, query: str) -> tuple[str, str]:
         named = {name: value for name, value in view if name in (CORPUS, "texts_details")}
         return page, urlencode({CORPUS: [*named.values()][-1], "texts_view": "Import report"}) if named else ""
     return page, urlencode([(name, value) for name, value in view if page != "import" or name == CORPUS])
-
-
-def _name_of_today(name: str) -> str:
-    old = next((old for old in _RENAMED if name.startswith(old)), "")
-    return _RENAMED[old] + name.removeprefix(old) if old else name
 
 
 _PAGES = addresses()
@@ -158,15 +156,11 @@ class TokenCheck(Wrapper):
         public = scope["path"] == scope.get("root_path", "") + OPENAPI
         refused = None if public else await run_in_threadpool(_admit, request)
         upload = scope["path"] == scope.get("root_path", "") + corpora.PATH
-        if refused is None and _length(request) > (MOST_UPLOAD if upload else MOST_BYTES):
+        length = request.headers.get("content-length", "0")
+        known = "transfer-encoding" not in request.headers and length.isdecimal()
+        if refused is None and not (known and int(length) <= (MOST_UPLOAD if upload else MOST_BYTES)):
             refused = problem(413, MEANINGS[413])
         await (refused or self._app)(scope, receive, send)
-
-
-def _length(request: HTTPConnection) -> int:
-    """Return the announced length of the body; one without length counts as too large."""
-    length = request.headers.get("content-length", "0")
-    return MOST_UPLOAD + 1 if "transfer-encoding" in request.headers or not length.isdecimal() else int(length)
 
 
 def _admit(request: HTTPConnection) -> Response | None:

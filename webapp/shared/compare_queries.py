@@ -94,21 +94,15 @@ def methods(benchmark: BenchmarkRecord) -> list[Method]:
     rows: list[Method] = []
     for (family, clusterer, _), seeds in found.items():
         runs = tuple(seeds[seed] for seed in sorted(seeds))
-        alike = [key for key in found if key[:2] == (family, clusterer)]
-        title = clusterer_title(clusterer) + _differing_settings(runs[0], alike)
+        alike = [json.loads(key[2]) for key in found if key[:2] == (family, clusterer)]
+        differing = sorted({name for one in alike for name in one if any(o.get(name) != one[name] for o in alike)})
+        listed = ", ".join(f"{words(name).lower()} {runs[0].config.get(name)}" for name in differing)
+        title = clusterer_title(clusterer) + (f" ({listed})" if listed else "")
         floor = runs[0].model_id is None
         name = title if floor else f"{family} · {title}"
         rows.append(Method(name, family, title, runs, floor, places.get(clusterer, len(places))))
     names = distinct(method.name for method in rows)
     return [replace(method, name=name) for method, name in zip(rows, names, strict=True)]
-
-
-def _differing_settings(run: RunRecord, keys: Sequence[tuple[str, str, str]]) -> str:
-    """Return the settings that distinguish a run from others of the same model and clusterer."""
-    others = [json.loads(settings) for _, _, settings in keys]
-    differing = sorted({key for other in others for key in other if any(o.get(key) != other[key] for o in others)})
-    listed = ", ".join(f"{words(key).lower()} {run.config.get(key)}" for key in differing)
-    return f" ({listed})" if listed else ""
 
 
 def _seed_families(models: Iterable[ModelRecord]) -> dict[int, str]:

@@ -33,8 +33,7 @@ const LEGEND = {
     const text = this.wanted.value.trim().toLowerCase();
     this.list.replaceChildren();
     for (const [one, kind] of shown) {
-      if (!this.wanted.hidden && !one.name.toLowerCase().includes(text)) continue;
-      this.entry(one, kind);
+      if (this.wanted.hidden || one.name.toLowerCase().includes(text)) this.entry(one, kind);
     }
     if (held) [...this.list.querySelectorAll("button")].find((one) => one.className === held[0] && one.dataset.kind === held[1])?.focus();
     const roomy = this.wanted.hidden && this.frame.clientWidth >= WIDE_LEGEND;

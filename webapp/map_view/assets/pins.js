@@ -5,17 +5,16 @@ const PINS = {
     if (key !== this.pinned) {
       this.pinned = key;
       this.pins.replaceChildren();
-      pins.forEach(([x, y, place, text], i) => this.pin(i + 1, place, text));
+      pins.forEach(([, , place, text], i) => {
+        const about = { title: text, "aria-label": `Result ${i + 1}: ${text}` };
+        const pin = pressed(this.pins, "pin", () => this.openPlace(place), i + 1, about);
+        pin.onpointerdown = (event) => event.stopPropagation();
+      });
     }
     pins.forEach(([x, y], i) => {
       const [left, top] = this.screen([x, y]), pin = this.pins.children[i];
       pin.hidden = left < 0 || top < 0 || left > this.width || top > this.height;
       pin.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
     });
-  },
-
-  pin(order, place, text) {
-    const about = { title: text, "aria-label": `Result ${order}: ${text}` };
-    pressed(this.pins, "pin", () => this.openPlace(place), order, about).onpointerdown = (event) => event.stopPropagation();
   },
 };

@@ -19,13 +19,8 @@ function restore() {
   tab?.focus({ preventScroll: true });
 }
 
-function release() {
-  held = null;
-}
-
 document.addEventListener("focusin", hold);
-document.addEventListener("pointerdown", release);
-const watched = { childList: true, subtree: true, attributes: true, attributeFilter: ["tabindex"] };
-new MutationObserver(restore).observe(document.body, watched);
+document.addEventListener("pointerdown", () => (held = null));
+new MutationObserver(restore).observe(document.body, { childList: true, subtree: true, attributeFilter: ["tabindex"] });
 
 export default function () {}

@@ -63,12 +63,6 @@ async function pdf(canvas, { width, height }) {
   return new Blob([...parts, text.encode(end)], { type: "application/pdf" });
 }
 
-function save(blob, name) {
-  const link = make("a", "", "", { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}
-
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".figure_files"), image = make("img", "", "", { alt: data.label });
   const vector = new Blob([data.svg], { type: "image/svg+xml" }), files = make("div", "files");
@@ -82,7 +76,9 @@ export default function ({ data, parentElement }) {
     const button = make("button", "", label, { type: "button" });
     button.onclick = async () => {
       await image.decode();
-      save(await made[kind](), `${data.file}.${kind}`);
+      const link = make("a", "", "", { href: URL.createObjectURL(await made[kind]()), download: `${data.file}.${kind}` });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     };
     files.append(button);
   }

@@ -15,8 +15,7 @@ function mark(span, number, before, legend) {
   span.dataset.cluster = number;
   span.style.setProperty("--cluster", cluster.colour);
   span.title = `${number + 1}. ${cluster.name}`;
-  if (number === before) return;
-  span.append(make("b", "", number + 1, { "aria-label": `Cluster ${number + 1}, ${cluster.name}:` }));
+  if (number !== before) span.append(make("b", "", number + 1, { "aria-label": `Cluster ${number + 1}, ${cluster.name}:` }));
 }
 
 function legendOf(article, entries) {
