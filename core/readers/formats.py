@@ -73,10 +73,8 @@ def detect(path: Path) -> str:
     head = FileHead.of(path)
     _refuse(head)
     cards = sorted(REGISTRY, key=lambda card: card.detector.startswith("themescope.core."))
-    structured = (card for card in cards if "text" not in card.tags)
-    running = (card for card in cards if "text" in card.tags)
-    for card in structured:
-        if resolve(card.detector)(head):
+    for card in cards:
+        if "text" not in card.tags and resolve(card.detector)(head):
             return card.id
     known = "Supported formats: " + ", ".join(card.title for card in REGISTRY) + "."
     for magic, (name, advice) in _BINARIES.items():
@@ -88,7 +86,7 @@ def detect(path: Path) -> str:
         root = _ROOT.search(head.text)
         problem = f"this is XML with the root element <{root[1] if root else '?'}>, which no reader supports."
         raise ReadError(head.path, problem, "line 1", "Export it as CSV, JSON, RIS, TEI or text instead.")
-    return next(card.id for card in running if resolve(card.detector)(head))
+    return next(card.id for card in cards if "text" in card.tags and resolve(card.detector)(head))
 
 
 def _refuse(head: FileHead) -> None:

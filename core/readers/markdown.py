@@ -133,10 +133,8 @@ class _State:
                 self._picture = []
         elif kind == "Html":
             self._html.append(text)
-        elif kind in ("SoftBreak", "HardBreak"):
-            (self._picture if self._images else self._pieces).append("\n")
-        elif kind in ("Text", "Code", "InlineMath", "DisplayMath"):
-            (self._picture if self._images else self._pieces).append(text)
+        elif kind in ("SoftBreak", "HardBreak", "Text", "Code", "InlineMath", "DisplayMath"):
+            (self._picture if self._images else self._pieces).append("\n" if kind.endswith("Break") else text)
         elif kind == "InlineHtml" and text.lower().startswith("<br"):
             self._pieces.append(" ")
 

@@ -84,30 +84,27 @@ class Newsgroups(BaseReader[NewsgroupsConfig]):
         for message in _messages(path, report):
             if self.config.groups and message.group not in self.config.groups:
                 self.account.skip("other group")
-            else:
-                yield from self._article(path, message)
-
-    def _article(self, path: Path, message: _Message) -> Iterator[Article]:
-        fields, text = header_and_text(message.text)
-        subject, name = fields.pop("subject", ""), "/".join(part for part in (message.group, message.number) if part)
-        if fields:
-            self.account.skip("header field", n=len(fields))
-        # In this order a reply below a quotation is not mistaken for a signature, and the counts are closer to the
-        # published ones (21,826 labelled sentences instead of 21,592; published 22,374).
-        if not self.config.quotations:
-            if quoted := [line for line in text.split("\n") if _QUOTE.search(line)]:
-                self.account.skip("quotation", name, "\n".join(quoted))
-            text = without_quotations(text)
-        if not self.config.signatures:
-            kept = without_signature(text)
-            if signature := text.strip().removeprefix(kept.strip()).strip(" \t\n\f-"):
-                self.account.skip("signature", name, signature)
-            text = kept
-        title = f"{subject} ({name})" if subject else name
-        outline = Outline(title, source=path.name, topic=message.group, part=message.part)
-        for block in paragraphs(text):
-            outline.paragraph(block)
-        yield from self._finished(outline)
+                continue
+            fields, text = header_and_text(message.text)
+            subject, name = fields.pop("subject", ""), "/".join(filter(None, (message.group, message.number)))
+            if fields:
+                self.account.skip("header field", n=len(fields))
+            # In this order a reply below a quotation is not mistaken for a signature, and the counts are closer to the
+            # published ones (21,826 labelled sentences instead of 21,592; published 22,374).
+            if not self.config.quotations:
+                if quoted := [line for line in text.split("\n") if _QUOTE.search(line)]:
+                    self.account.skip("quotation", name, "\n".join(quoted))
+                text = without_quotations(text)
+            if not self.config.signatures:
+                kept = without_signature(text)
+                if signature := text.strip().removeprefix(kept.strip()).strip(" \t\n\f-"):
+                    self.account.skip("signature", name, signature)
+                text = kept
+            title = f"{subject} ({name})" if subject else name
+            outline = Outline(title, source=path.name, topic=message.group, part=message.part)
+            for block in paragraphs(text):
+                outline.paragraph(block)
+            yield from self._finished(outline)
 
 
 def is_message(start: str) -> bool:
