@@ -150,15 +150,12 @@ def class_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
     """Return column → names of its classes, as the package datasets records them; empty if nothing is recorded."""
     try:
         features = json.loads(metadata.get(FEATURES, b"{}"))["info"]["features"]
-        inner = {  # of a list of labels
-            name: feature[0] if isinstance(feature, list) else feature.get("feature", feature)
-            for name, feature in features.items()
-        }
-        return {
-            name: [str(known) for known in feature["names"]]
-            for name, feature in inner.items()
-            if isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
-        }
+        found = {}
+        for name, feature in features.items():  # also of a list of labels
+            inner = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
+            if isinstance(inner, dict) and inner.get("_type") == "ClassLabel":
+                found[name] = [str(known) for known in inner["names"]]
+        return found
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 
