@@ -60,7 +60,6 @@ MEANINGS = {
 }
 WRITING = (400, 409, 413, 415)
 """Statuses of operations that write, besides those of all."""
-_METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 
 
 class InvalidField(BaseModel):
@@ -124,8 +123,8 @@ def handle_problems(app: FastAPI) -> None:
     async def of_http(request: Request, error: HTTPException) -> JSONResponse:
         headers = dict(error.headers or {})
         if error.status_code == 405:  # Starlette names the methods of the first of several routes with this path
-            wanted = ((method, {**request.scope, "method": method}) for method in _METHODS)
-            matched = ((method, [r.matches(scope)[0] for r in app.routes]) for method, scope in wanted)
+            scopes = {one: {**request.scope, "method": one} for one in ("DELETE", "GET", "PATCH", "POST", "PUT")}
+            matched = ((method, [r.matches(scope)[0] for r in app.routes]) for method, scope in scopes.items())
             headers["Allow"] = ", ".join(method for method, found in matched if Match.FULL in found)
         return problem(error.status_code, MEANINGS.get(error.status_code, str(error.detail)), headers)
 

@@ -18,31 +18,10 @@ from typing import Any
 import numpy as np
 
 from themescope.core.errors import ReadError
-from themescope.core.labelling.changes import (
-    Change,
-    ChangeSet,
-    ClusterChange,
-    EntryChange,
-    Field,
-    Kind,
-    SentenceChanges,
-    Step,
-    replay,
-    rewind,
-)
+from themescope.core.labelling import changes, partition
+from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
 from themescope.core.labelling.operations import OperationKind, only_about, without
-from themescope.core.labelling.partition import (
-    COLOURS,
-    UNASSIGNED,
-    Cluster,
-    Entry,
-    EntryKey,
-    EntryKind,
-    Partition,
-    misplaced,
-    unpacked,
-)
-from themescope.core.labelling.partition import start as begun
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKey, EntryKind, Partition
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows, with_approvals
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids
@@ -77,7 +56,7 @@ class LabellingDocument:
 
     def end(self) -> Partition:
         """Return the state after the last step."""
-        return replay(self.start, (change_set for _, change_set in self.log))
+        return changes.replay(self.start, (change_set for _, change_set in self.log))
 
 
 def export_document(store: Store, labelling_id: int) -> LabellingDocument:
@@ -99,7 +78,7 @@ def export_document(store: Store, labelling_id: int) -> LabellingDocument:
     about |= {"blind": record.blind, "origin": dict(record.origin), "corpus": corpus}
     about["one_article"] = record.article_id is not None
     places = {i: SentencePlace(titles[s.article_id].title, s.position, s.text) for i, s in sentences.items()}
-    first = rewind(snapshot.partition, [change_set for _, change_set in log])
+    first = changes.rewind(snapshot.partition, [change_set for _, change_set in log])
     if len(there) < len(every):
         first, kept = without(first, np.setdiff1d(first.ids, there)), frozenset(there.tolist())
         log = tuple((step, only_about(change_set, kept)) for step, change_set in log)
@@ -215,21 +194,16 @@ def _head(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _start(clusters: list[Cluster], entries: dict[EntryKey, Entry], sentences: list[_Sentence]) -> Partition:
     order = sorted(sentences, key=lambda sentence: sentence.id)
-    return Partition(
-        np.array([s.id for s in order], dtype=np.int64),
-        np.array([s.number for s in order], dtype=np.int64),
-        np.array([s.uncertain for s in order], dtype=np.bool_),
-        {s.id: s.note for s in order if s.note},
-        {cluster.number: cluster for cluster in clusters},
-        entries,
-    )
+    ids, numbers = (np.array([getattr(s, name) for s in order], dtype=np.int64) for name in ("id", "number"))
+    uncertain, notes = np.array([s.uncertain for s in order], dtype=np.bool_), {s.id: s.note for s in order if s.note}
+    return Partition(ids, numbers, uncertain, notes, {cluster.number: cluster for cluster in clusters}, entries)
 
 
 def _check(document: LabellingDocument, end: str, path: Path | str) -> None:
     try:
         # Invalid initial states are rejected: a duplicate sentence, or one in an unknown cluster.
-        begun(document.start.ids, document.start.numbers, document.start.clusters.values())
-        if misplaced(document.start.clusters):
+        partition.start(document.start.ids, document.start.numbers, document.start.clusters.values())
+        if partition.misplaced(document.start.clusters):
             raise ValueError("a sub-theme without a theme")
         for entry in document.start.entries.values():
             document.start.rows(entry.sentences)
@@ -264,7 +238,7 @@ def numbered(document: LabellingDocument) -> LabellingDocument:
     return replace(document, log=log)
 
 
-def _renamed(change: Change, names: Mapping[int, int]) -> Change:
+def _renamed(change: changes.Change, names: Mapping[int, int]) -> changes.Change:
     if isinstance(change, ClusterChange):
         return change
     if isinstance(change, EntryChange):
@@ -282,7 +256,7 @@ def _line(entry: dict[str, Any]) -> str:
     return json.dumps(entry, ensure_ascii=True) + "\n"
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: changes.Change) -> dict[str, Any]:
     if isinstance(change, ClusterChange):
         return {"old": change.old and change.old.packed(), "new": change.new and change.new.packed()}
     if isinstance(change, EntryChange):
@@ -294,10 +268,10 @@ def _change(change: Change) -> dict[str, Any]:
     return {"field": change.field.value, **columns}
 
 
-def _unpacked(entry: dict[str, Any]) -> Change:
+def _unpacked(entry: dict[str, Any]) -> changes.Change:
     if "entry" in entry:
         kind, key = entry["entry"]
-        sides = (None if value is None else unpacked(value) for value in (entry["old"], entry["new"]))
+        sides = (None if value is None else partition.unpacked(value) for value in (entry["old"], entry["new"]))
         return EntryChange(EntryKind(kind), string(key), *sides)
     if "field" not in entry:
         old, new = (None if value is None else _cluster(value) for value in (entry["old"], entry["new"]))
@@ -384,11 +358,11 @@ def _add_entry(entries: dict[EntryKey, Entry], value: list[Any]) -> None:
     place = EntryKind(kind), string(key)
     if place in entries:
         raise ValueError(value)
-    entries[place] = unpacked(packed)
+    entries[place] = partition.unpacked(packed)
 
 
 def _cluster(value: list[Any]) -> Cluster:
     number, name, colour, *parent = value
-    if whole_number(number) < 0 or not 0 <= whole_number(colour) < COLOURS or len(parent) > 1:
+    if whole_number(number) < 0 or not 0 <= whole_number(colour) < partition.COLOURS or len(parent) > 1:
         raise ValueError(value)
     return Cluster(number, string(name), colour, *map(whole_number, parent))

@@ -216,9 +216,7 @@ def sign_in(store: Store, name: str, password: str, address: str) -> str:
 
 
 def change_password(store: Store, token: str, current: str, new: str, address: str) -> str:
-    """Change the password of the person of a session, end all their sessions and tokens, and begin a new session.
-
-    Return its token.
+    """Change the password of a person, end all their sessions and tokens, and return the token of a new session.
 
     Raises :class:`AccessError` if the session has ended or the current password is wrong, :class:`TooManyAttempts`, and
     :class:`~themescope.core.errors.DataError` if the new password is not accepted.

@@ -157,9 +157,12 @@ def steps_of(store: Store, corpus: str) -> list[PipelineStep]:
         drawn = record is not None and any(not found.articles for found in r.maps.list(record.id))
     embedded = record is not None and any(job.kind == "embed" and job.status is JobStatus.DONE for job in jobs)
     ready = {"Import": record is not None, "Embed": themes or drawn or embedded, "Themes": themes, "Map": drawn}
-    return [
-        PipelineStep(name, _newest([job for job in jobs if job.kind in kinds]), ready[name]) for name, kinds in _STEPS
-    ]
+    steps = []
+    for name, kinds in _STEPS:  # with the first job that has not ended, else the newest one
+        own = sorted((job for job in jobs if job.kind in kinds), key=lambda job: job.id)
+        active = [job for job in own if not job.status.ended]
+        steps.append(PipelineStep(name, next(iter([*active, *own[::-1]]), None), ready[name]))
+    return steps
 
 
 def working(store: Store) -> list[str]:
@@ -198,12 +201,6 @@ def retry_pipeline(store: Store, corpus: str) -> None:
                 waits = r.jobs.get(job).status in _UNFINISHED
             if waits:
                 retry(store, job)
-
-
-def _newest(jobs: Sequence[JobRecord]) -> JobRecord | None:
-    """Return the first job that has not ended, else the newest one."""
-    active = [job for job in jobs if not job.status.ended]
-    return min(active, key=lambda job: job.id) if active else max(jobs, key=lambda job: job.id, default=None)
 
 
 _LEAST_PROGRESS, _LEAST_S = 0.05, 2.0

@@ -96,14 +96,14 @@ def project_report(
         model = r.models.get(runs[0].model_id or 0) if runs else None
     counting = [coder.record.id for coder in coders if coder.record.id not in reasons]
     facts = facts_of(store, counting) if counting else None
-    coding = None if facts is None else facts.coding
+    coding, units = None if facts is None else facts.coding, counted(corpus.sentences, "unit")
     blocks: list[Block] = [
         HeadingBlock(1, f"Report of {corpus.name}"),
         ParagraphBlock(f"{datetime.now(UTC):%d %B %Y}, Themescope {code_version()}."),
         HeadingBlock(2, "Question"),
         ParagraphBlock(
-            f"How many of the {_units(corpus)} have each of {counted(len(study.codes), 'code')}?" if study is not None
-            else f"Which themes are in the {_units(corpus)}, and how large is each of them?"
+            f"How many of the {units} have each of {counted(len(study.codes), 'code')}?" if study is not None
+            else f"Which themes are in the {units}, and how large is each of them?"
         ),
         HeadingBlock(2, "Data"),
         *data,
@@ -133,10 +133,6 @@ def project_report(
     return [*blocks, HeadingBlock(2, "Limits"), *map(ParagraphBlock, limits), *cited]
 
 
-def _units(corpus: CorpusRecord) -> str:
-    return counted(corpus.sentences, "unit")
-
-
 def _data(r: Unit, corpus: CorpusRecord, long: bool) -> list[Block]:
     """Return what the corpus has, where it comes from, and what was left out or changed."""
     documents = "" if is_list(corpus) else f" in {counted(corpus.articles, 'document')}"
@@ -156,8 +152,9 @@ def _data(r: Unit, corpus: CorpusRecord, long: bool) -> list[Block]:
         "At the import": reasons,
     }
     told = [f"{name}: {', '.join(listed)}." for name, listed in parts.items() if listed]
+    units = counted(corpus.sentences, "unit")
     blocks: list[Block] = [
-        ParagraphBlock(" ".join([f"{_units(corpus)}{documents}, imported on {corpus.created:%d %B %Y}.", *told]))
+        ParagraphBlock(" ".join([f"{units}{documents}, imported on {corpus.created:%d %B %Y}.", *told]))
     ]
     if done:
         blocks.append(ParagraphBlock(f"Since the import: {', '.join(f'{what} ({n:,})' for what, n in done.items())}."))

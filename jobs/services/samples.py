@@ -119,9 +119,8 @@ _RULE = TypeAdapter(DrawnSample)
 def drawn(r: Unit, corpus_id: int, task: str, form: SampleForm, seed: int) -> tuple[DrawnSample, list[Range]]:
     """Draw a sample of a project; return its rule, and its sentences or articles in reading order.
 
-    The same task and seed give the same sample.
-
-    Raises :class:`DataError` if there are too few units, or if a column has no categories.
+    The same task and seed give the same sample. Raises :class:`DataError` if there are too few units, or if a column
+    has no categories.
     """
     if form.whole_articles:
         stored = r.corpora.articles_by_id(r.corpora.article_ids(corpus_id))
@@ -212,9 +211,7 @@ def frame_of(r: Unit, corpus: CorpusRecord, ids: Ids, articles: Ids, samples: Se
         before = [sample for sample in known if sample.when < edit.created]
         if edit.kind is not EditKind.TEXT and edit.undone is None and before:
             gone = [*chain(*r.corpora.sentences_of(r.corpus_edits.removed_articles(edit.id)).values())]
-            gone_ids, owners = (
-                np.array([getattr(one, name) for one in gone], np.int64) for name in ("id", "article_id")
-            )
+            gone_ids, owners = np.array([(one.id, one.article_id) for one in gone], np.int64).reshape(-1, 2).T
             removed += int((~np.isnan(_union(r, corpus.id, gone_ids, owners, before, samples))).sum())
     waves = every_wave(corpus.report)
     wave = np.searchsorted([one["first"] for one in waves], positions, side="right") - 1

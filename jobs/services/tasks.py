@@ -224,11 +224,7 @@ def _gold_items(r: Unit, form: TaskForm, ranges: Sequence[Range]) -> list[int]:
         return []
     sentences = r.corpora.sentences_by_id(gold_labels(r, form.gold_id))
     known = {(s.article_id, s.position) for s in sentences.values()}
-    with_gold = [
-        place
-        for place, (article, first, last) in enumerate(ranges)
-        if any((article, position) in known for position in range(first, last + 1))
-    ]
+    with_gold = [place for place, one in enumerate(ranges) if not known.isdisjoint(places_of([one]))]
     if not with_gold:
         raise DataError(
             "None of the articles has sentences with gold labels. Choose other articles or other gold labels."

@@ -254,7 +254,6 @@ PATH = "/files"
 """Where files are uploaded, which may be larger than other requests."""
 MOST_TEXTS = 1_000_000
 uploads_router = APIRouter(responses=responses())
-_UPLOADED = responses(404, *WRITING)
 _BINARY = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 _DETECTED = 300
 _TEXT, _GROUP = "sentence", "group"
@@ -301,7 +300,7 @@ class NewWave(NewSentences):
     only_new: Flag = Field(False, description="Leave out texts that the corpus has already; they are counted.")
 
 
-@uploads_router.post(PATH, status_code=201, responses=_UPLOADED, tags=["files"], openapi_extra={"requestBody": _BINARY})
+@uploads_router.post(PATH, status_code=201, responses=_CHANGED, tags=["files"], openapi_extra={"requestBody": _BINARY})
 async def upload_file(
     caller: CallerNow,
     request: Request,
@@ -322,7 +321,7 @@ async def upload_file(
     return UploadedFile(name=path.name, path=str(path), bytes=size)
 
 
-@uploads_router.post("/themes", status_code=201, responses=_UPLOADED, tags=["themes"])
+@uploads_router.post("/themes", status_code=201, responses=_CHANGED, tags=["themes"])
 def find_themes(caller: CallerNow, new: NewList) -> list[JobSummary]:
     """Import a list of sentences, and find its themes. Requires the admin role.
 
@@ -340,7 +339,7 @@ def find_themes(caller: CallerNow, new: NewList) -> list[JobSummary]:
     return [*pipeline.queue_list(caller.store, args, pipeline.Choices(new.model, settings))]
 
 
-@uploads_router.post("/corpora/{corpus_id}/sentences", status_code=201, responses=_UPLOADED, tags=["corpora"])
+@uploads_router.post("/corpora/{corpus_id}/sentences", status_code=201, responses=_CHANGED, tags=["corpora"])
 def append_sentences(caller: CallerNow, corpus_id: Id, new: NewWave) -> list[JobSummary]:
     """Add sentences to a corpus as a wave, and place them in its maps and labellings. Requires the admin role."""
     caller.actor.require(Right.MANAGE)

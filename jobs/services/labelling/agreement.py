@@ -12,19 +12,9 @@ import numpy.typing as npt
 from scipy.special import entr
 
 from themescope.core.errors import UnknownNameError
+from themescope.core.labelling import consensus
 from themescope.core.labelling.agreement import CommonCodes, common_codes, dispute
 from themescope.core.labelling.codebook.entries import entries_with
-from themescope.core.labelling.consensus import (
-    CoAssignment,
-    CodeModel,
-    RaterModel,
-    by_article,
-    consensus,
-    disputed,
-    fit,
-    fit_codes,
-    support,
-)
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import (
     ALLOWED,
@@ -218,7 +208,7 @@ CLOSE = 0.1
 class Adjudication:
     """What follows from several labellings of n sentences; row i of every array is one sentence."""
 
-    model: RaterModel | CodeModel
+    model: consensus.RaterModel | consensus.CodeModel
     """That of codes where the labellings have common ones."""
     labels: Labels
     """(n,) most probable codes, or clusters of the consensus; -1 for sentences that nobody has assigned."""
@@ -246,29 +236,18 @@ def adjudicated(
     """Compute the posterior of the codes of labellings; of those without common codes, that of pairs and the consensus.
 
     The consensus is that of every article. Clusters of two articles are the same if people called them the same,
-    because nobody may have labelled both articles.
-
-    Parameters
-    ----------
-    raters
-        (n,) cluster numbers of each labelling; -1 for sentences that are unassigned or do not count.
-    articles
-        (n,) article of each sentence.
-    names
-        Number → name of the clusters of each labelling.
-    gold
-        Positions of labellings that are known to be right.
-    sets
-        Combinations of codes of each labelling.
+    because nobody may have labelled both articles. ``raters`` are the (n,) cluster numbers of each labelling, -1 for
+    sentences that are unassigned or do not count, with the names and the combinations (``sets``) of its clusters;
+    ``articles`` is the (n,) article of each sentence, ``gold`` the positions of labellings that are known to be right.
     """
     codes = common_codes(raters, names, sets, codebooks=True)
     if codes is not None:
         return _of_codes(codes, articles, gold)
-    model = fit(raters, articles, gold)
+    model = consensus.fit(raters, articles, gold)
     columns: dict[str, Any] = {}
     numbers: dict[str, int] = {}
     expected = []
-    for rows, posterior in by_article(model, raters, articles):
+    for rows, posterior in consensus.by_article(model, raters, articles):
         own = [labels[rows] for labels in raters]
         found, value = _of_article(posterior, own, names, numbers)
         for name, values in found.items():
@@ -281,7 +260,7 @@ def adjudicated(
 
 
 def _of_codes(codes: CommonCodes, articles: Ids, gold: Collection[int]) -> Adjudication:
-    model, n = fit_codes(codes.labels, len(codes.values), articles, gold), len(articles)
+    model, n = consensus.fit_codes(codes.labels, len(codes.values), articles, gold), len(articles)
     people = [own for place, own in enumerate(codes.labels) if place not in gold]
     known = np.any([codes.labels[place] >= 0 for place in gold], axis=0)
     p = np.concatenate([model.probabilities, np.zeros((n, 1))], axis=1)  # at least one column
@@ -295,10 +274,13 @@ def _of_codes(codes: CommonCodes, articles: Ids, gold: Collection[int]) -> Adjud
 
 
 def _of_article(
-    posterior: CoAssignment, raters: Sequence[Labels], names: Sequence[Mapping[int, str]], numbers: dict[str, int]
+    posterior: consensus.CoAssignment,
+    raters: Sequence[Labels],
+    names: Sequence[Mapping[int, str]],
+    numbers: dict[str, int],
 ) -> tuple[dict[str, Any], float]:
     """Return the columns of an article, and the expected adjusted Rand index; ``numbers`` of clusters are extended."""
-    made = consensus(posterior)
+    made = consensus.consensus(posterior)
     differ = dispute(raters) > 0
     called = _names(made.labels, raters, names)
     clusters = np.unique(made.labels[made.labels >= 0]).tolist()
@@ -307,19 +289,12 @@ def _of_article(
         # A cluster without a name of its own is none of another article.
         name = called.get(label) or f"\0{len(numbers)}"
         number[label] = numbers.setdefault(name, len(numbers))
-    columns = {
-        "labels": number[made.labels], "certainty": made.certainty, "differ": differ, "dispute": disputed(posterior),
-        "unclear": differ & _unclear(support(posterior)),
-    }  # fmt: skip
-    return columns, made.expected_ari
-
-
-def _unclear(places: Floats) -> npt.NDArray[np.bool_]:
-    """Return the (n,) mask of sentences without a place that is more probable than not, and than the least one."""
-    known = ~np.isnan(places)
-    best = np.where(known, places, -1.0).max(axis=0, initial=-1.0)
-    least = np.where(known, places, 2.0).min(axis=0, initial=2.0)
-    return np.asarray((best < 0.5) | (best - least < CLOSE))
+    places = consensus.support(posterior)
+    best = np.where(np.isnan(places), -1.0, places).max(axis=0, initial=-1.0)
+    least = np.where(np.isnan(places), 2.0, places).min(axis=0, initial=2.0)
+    unclear = differ & ((best < 0.5) | (best - least < CLOSE))  # no place is more probable than not, and than the least
+    columns = {"labels": number[made.labels], "certainty": made.certainty, "differ": differ, "unclear": unclear}
+    return columns | {"dispute": consensus.disputed(posterior)}, made.expected_ari
 
 
 def _names(labels: Labels, raters: Sequence[Labels], names: Sequence[Mapping[int, str]]) -> dict[int, str]:

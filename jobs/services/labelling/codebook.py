@@ -18,34 +18,16 @@ import numpy as np
 
 from themescope.core.columns import as_text
 from themescope.core.errors import DataError, ReadError
+from themescope.core.labelling import methods_section as methods
 from themescope.core.labelling.agreement import agreement_on_codes, common_codes, compare, pair_alpha, replacement_test
 from themescope.core.labelling.changes import NO_LABELLING, Kind, Step, apply
 from themescope.core.labelling.codebook import entries
 from themescope.core.labelling.codebook import operations as book
-from themescope.core.labelling.codebook.entries import (
-    SENTENCES,
-    PortableCode,
-    codes,
-    one_line,
-    portable,
-    reference,
-    text_of,
-)
+from themescope.core.labelling.codebook.entries import PortableCode, one_line, text_of
 from themescope.core.labelling.codebook.qda_project import codebook as qda_codebook
 from themescope.core.labelling.codebook.qda_project import read_codebook
 from themescope.core.labelling.consensus import fit, fit_codes
 from themescope.core.labelling.markup import as_html, as_markdown, cited, latex_text, markdown
-from themescope.core.labelling.methods_section import (
-    REFERENCES,
-    AdjudicationFact,
-    Facts,
-    MachineFact,
-    ReliabilityFact,
-    StartFact,
-    TaskFact,
-    TrainingFact,
-    paragraphs,
-)
 from themescope.core.labelling.partition import EntryKind, Partition
 from themescope.core.readers.tables import TableForm, open_table, raw_cell
 from themescope.core.records.stored import LabellingRecord
@@ -90,12 +72,12 @@ def exported(store: Store, labelling_id: int) -> Exported:
 
 def exported_from(store: Store, record: LabellingRecord, partition: Partition) -> Exported:
     """Return the codebook of a labelling in a state of it."""
-    listed = codes(partition)
-    wanted = {id for code in listed for name in SENTENCES for id in getattr(code.entry, name)}
+    listed = entries.codes(partition)
+    wanted = {id for code in listed for name in entries.SENTENCES for id in getattr(code.entry, name)}
     with store.reading() as r:
         project = r.corpora.get(record.corpus_id).name
     about = f"Project {project}, {record.sentences:,} sentences"
-    shown = portable(listed, references(store, np.array(sorted(wanted), dtype=np.int64)), partition.sizes())
+    shown = entries.portable(listed, references(store, np.array(sorted(wanted), dtype=np.int64)), partition.sizes())
     return Exported(record.name, about, shown, f"{record.id} {record.created.isoformat()}")
 
 
@@ -104,7 +86,7 @@ def references(store: Store, ids: Ids) -> dict[int, str]:
     with store.reading() as r:
         found = r.corpora.sentences_by_id(ids)
         titles = r.corpora.articles_by_id({s.article_id for s in found.values()})
-    return {id: reference(s.text, titles[s.article_id].title, s.position + 1) for id, s in found.items()}
+    return {id: entries.reference(s.text, titles[s.article_id].title, s.position + 1) for id, s in found.items()}
 
 
 def written(store: Store, labelling_id: int, suffix: str) -> str | bytes:
@@ -214,12 +196,12 @@ class MethodsSection:
 
 def methods_section(store: Store, labelling_ids: Sequence[int]) -> MethodsSection:
     """Return the methods section of labellings; raise :class:`DataError` if they are not of one corpus."""
-    found = paragraphs(facts_of(store, labelling_ids))
-    bibtex = "\n\n".join(REFERENCES[key].bibtex() for key in cited(found)) + "\n"
-    return MethodsSection(markdown(found, REFERENCES), latex_text(found), bibtex)
+    found = methods.paragraphs(facts_of(store, labelling_ids))
+    bibtex = "\n\n".join(methods.REFERENCES[key].bibtex() for key in cited(found)) + "\n"
+    return MethodsSection(markdown(found, methods.REFERENCES), latex_text(found), bibtex)
 
 
-def facts_of(store: Store, labelling_ids: Sequence[int]) -> Facts:
+def facts_of(store: Store, labelling_ids: Sequence[int]) -> methods.Facts:
     """Return what the store knows about labellings."""
     with store.reading() as r:
         given = [r.labellings.get(id) for id in labelling_ids]
@@ -245,7 +227,7 @@ def facts_of(store: Store, labelling_ids: Sequence[int]) -> Facts:
     shares = corpus_shares(corpus)
     counted, undone = _steps(histories)
     times = [step.when.date() for steps in histories for step in steps]
-    return Facts(
+    return methods.Facts(
         corpus=corpus.name,
         languages=tuple(language_name(code) for code, share in shares.items() if share >= _FREQUENT),
         articles=len(np.unique(text.articles)),
@@ -272,10 +254,10 @@ def facts_of(store: Store, labelling_ids: Sequence[int]) -> Facts:
     )
 
 
-def _machines(text: CodedText) -> tuple[MachineFact, ...]:
+def _machines(text: CodedText) -> tuple[methods.MachineFact, ...]:
     people = [coder for coder in text.coders if not coder.machine]
     return tuple(
-        MachineFact(
+        methods.MachineFact(
             str(machine.record.origin[MAKER][1]), int(machine.placed.sum()),
             replacement_test(
                 [coder.judged for coder in people], machine.judged,
@@ -303,7 +285,7 @@ def _steps(histories: Sequence[Sequence[Step]]) -> tuple[dict[str, int], int]:
     return dict(counted), undone
 
 
-def _reliability(text: CodedText, gold: Sequence[tuple[Labels, Mapping[int, str]]]) -> ReliabilityFact | None:
+def _reliability(text: CodedText, gold: Sequence[tuple[Labels, Mapping[int, str]]]) -> methods.ReliabilityFact | None:
     people, coders = len(text.coders), text.coders
     raters = [*(coder.judged for coder in coders), *(labels for labels, _ in gold)]
     names = [*(coder.names for coder in coders), *(called for _, called in gold)]
@@ -325,18 +307,18 @@ def _reliability(text: CodedText, gold: Sequence[tuple[Labels, Mapping[int, str]
     ends = [
         (min(column, key=lambda e: e.value), max(column, key=lambda e: e.value)) for column in zip(*rates, strict=True)
     ]
-    return ReliabilityFact(len(rates), dict(zip(words, ends, strict=True)), over, why)
+    return methods.ReliabilityFact(len(rates), dict(zip(words, ends, strict=True)), over, why)
 
 
-def _start(r: Unit, record: LabellingRecord) -> StartFact:
+def _start(r: Unit, record: LabellingRecord) -> methods.StartFact:
     origin = record.origin
     kind, name, run_id = str(origin.get("from", "")), str(origin.get("name", "")), origin.get("run_id")
     run = next((run for run in r.runs.list() if run.id == run_id), None) if kind == "run" and run_id else None
     model = next((model for model in r.models.list() if run is not None and model.id == run.model_id), None)
     if run is None or model is None:
-        return StartFact(kind, 1, name)
+        return methods.StartFact(kind, 1, name)
     clusters = len(run.found.get("themes", ())) or None
-    return StartFact(kind, 1, name, model.name, model.method, run.clusterer, clusters, run.seed)
+    return methods.StartFact(kind, 1, name, model.name, model.method, run.clusterer, clusters, run.seed)
 
 
 def _tasks(r: Unit, records: Sequence[LabellingRecord]) -> list[TaskRecord]:
@@ -344,7 +326,7 @@ def _tasks(r: Unit, records: Sequence[LabellingRecord]) -> list[TaskRecord]:
     return list({task.id: task for known in found if known is not None for task in known[:1]}.values())
 
 
-def _task(task: TaskRecord, store: Store) -> TaskFact:
+def _task(task: TaskRecord, store: Store) -> methods.TaskFact:
     with store.reading() as r:
         items, corpus, sample = r.tasks.items(task.id), r.corpora.get(task.corpus_id), ""
         if SAMPLE in task.settings:
@@ -355,7 +337,7 @@ def _task(task: TaskRecord, store: Store) -> TaskFact:
     distributed = Counter(item.range for item in items if item.reason is Reason.DISTRIBUTION)
     gold = {item.range for item in items if item.reason is Reason.GOLD}
     people = {item.person for item in items}
-    return TaskFact(
+    return methods.TaskFact(
         task.name, len(distributed.keys() | gold), len(people), sum(count > 1 for count in distributed.values()),
         str(task.settings["order"]), int(task.settings["seed"]), len(gold),
         sum(item.reason is Reason.ROUTING for item in items),
@@ -363,15 +345,12 @@ def _task(task: TaskRecord, store: Store) -> TaskFact:
     )  # fmt: skip
 
 
-def _adjudications(r: Unit, records: Sequence[LabellingRecord]) -> tuple[AdjudicationFact, ...]:
+def _adjudications(r: Unit, records: Sequence[LabellingRecord]) -> tuple[methods.AdjudicationFact, ...]:
     names = {record.name for record in records}
-    made = [
-        record
-        for record in r.labellings.list(records[0].corpus_id)
-        if record.origin.get("from") == "adjudication" and names & {*record.origin.get("of", ())}
-    ]
+    every = r.labellings.list(records[0].corpus_id)
+    made = [one for one in every if one.origin.get("from") == "adjudication" and names & {*one.origin.get("of", ())}]
     return tuple(
-        AdjudicationFact(
+        methods.AdjudicationFact(
             str(record.origin.get("method", "majority")), record.sentences, record.origin.get("expected_ari"),
             bool(record.origin.get("equal")), sum(_steps([r.label_steps.list(record.id)])[0].values()),
             int(record.origin.get("open", 0)),
@@ -380,13 +359,13 @@ def _adjudications(r: Unit, records: Sequence[LabellingRecord]) -> tuple[Adjudic
     )  # fmt: skip
 
 
-def _training(r: Unit, records: Sequence[LabellingRecord]) -> tuple[TrainingFact, ...]:
+def _training(r: Unit, records: Sequence[LabellingRecord]) -> tuple[methods.TrainingFact, ...]:
     names, every = {record.name for record in records}, r.triplets.list(records[0].corpus_id)
     of_labels = [s for s in every if s.config.get("from") == "labels"]
     sets = [s for s in of_labels if not names.isdisjoint(s.config.get("labellings", ()))]
     models = r.models.list()
     return tuple(
-        TrainingFact(
+        methods.TrainingFact(
             sum(int(n) for n in found.counts.get("triplets", {}).values()), found.seed,
             tuple(model.name for model in models if model.triplet_set_id == found.id),
         )

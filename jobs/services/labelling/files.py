@@ -27,15 +27,7 @@ from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids
 from themescope.db.sql import BATCH
 from themescope.db.store import Store, Unit
-from themescope.jobs.bundles.labellings import (
-    LabellingDocument,
-    SentencePlace,
-    export_document,
-    from_lines,
-    moved,
-    store_document,
-    to_lines,
-)
+from themescope.jobs.bundles import labellings
 from themescope.jobs.common.labelled import code_makers_of, judged_sentences, provenance_of
 from themescope.jobs.services.labelling import foreign_labels, starts
 from themescope.jobs.services.labelling.starts import LEAD
@@ -61,7 +53,7 @@ Row = tuple[Any, ...]
 
 def export_lines(store: Store, labelling_id: int) -> str:
     """Return the labelling with its history as JSON lines."""
-    return "".join(to_lines(export_document(store, labelling_id)))
+    return "".join(labellings.to_lines(labellings.export_document(store, labelling_id)))
 
 
 def import_lines(store: Store, corpus_id: int, lines: Iterable[str], path: Path | str) -> LabellingRecord:
@@ -69,18 +61,18 @@ def import_lines(store: Store, corpus_id: int, lines: Iterable[str], path: Path 
 
     Raises ``ReadError`` if the file is damaged, and ``DataError`` if the corpus does not have its sentences.
     """
-    document = from_lines(lines, path)
+    document = labellings.from_lines(lines, path)
     with store.reading() as r:
         names, article = _sentences_of(r, corpus_id, document)
     with store.writing() as w:
-        return store_document(w, corpus_id, moved(document, names), article)
+        return labellings.store_document(w, corpus_id, labellings.moved(document, names), article)
 
 
-def _sentences_of(r: Unit, corpus_id: int, document: LabellingDocument) -> tuple[dict[int, int], int | None]:
+def _sentences_of(r: Unit, corpus_id: int, document: labellings.LabellingDocument) -> tuple[dict[int, int], int | None]:
     """Match sentences by article, position and text: return old id → id, and the article if there is one."""
     names: dict[int, int] = {}
     articles: set[int] = set()
-    by_title: dict[str, dict[int, SentencePlace]] = {}
+    by_title: dict[str, dict[int, labellings.SentencePlace]] = {}
     for id, place in document.places.items():
         by_title.setdefault(place.article, {})[id] = place
     for title, places in by_title.items():

@@ -554,7 +554,9 @@ def _of_marks(sheet: Sheet) -> Sheet:
         return sheet
     rest = [n for n in sheet.columns if n not in used and not is_about(n) and not CODER.fullmatch(n.strip())]
     marked = [name for name in rest if _is_marks(name, sheet.column(name))]
-    counted = [name for name in rest if _is_counted({*sheet.column(name)})]
+    values = {name: {*sheet.column(name)} for name in rest}
+    whole = [name for name, own in values.items() if all(cell == "-1" or cell.isdecimal() for cell in own)]
+    counted = [name for name in whole if not {"0", "-1"}.isdisjoint(values[name])]
     marked = counted if len(counted) > max(1, len(marked)) else marked
     if not marked or (len(marked) == 1 and found != marked[0]):
         return sheet
@@ -587,10 +589,6 @@ def _is_marks(name: str, cells: Sequence[str]) -> bool:
     label, values = name.rpartition(":")[2].strip().lower(), {cell.lower() for cell in cells}
     chosen = {cell for cell in values if cell in _CHOSEN or cell == label != ""}
     return (bool(chosen) or values - {""} == {"0"}) and values - chosen <= _NOT_CHOSEN
-
-
-def _is_counted(cells: Collection[str]) -> bool:
-    return all(cell == "-1" or cell.isdecimal() for cell in cells) and not {"0", "-1"}.isdisjoint(cells)
 
 
 def _is_chosen(name: str, cell: str) -> bool:

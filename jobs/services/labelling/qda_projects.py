@@ -20,18 +20,9 @@ import numpy as np
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook import qda_project as qda
 from themescope.core.labelling.codebook.entries import PortableCode, one_line
-from themescope.core.labelling.codebook.qda_project import (
-    ProjectHead,
-    QdaSpan,
-    Spans,
-    TextSource,
-    headings,
-    layout,
-    located,
-    sections,
-    write_project,
-)
+from themescope.core.labelling.codebook.qda_project import QdaSpan, Spans, TextSource
 from themescope.core.labelling.codebook.qda_reader import OUTSIDE, ProjectReader
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED, Partition, code_names, coded, start
@@ -66,7 +57,7 @@ def qdpx(store: Store, labelling_id: int) -> bytes:
 
     def with_codes(article: ArticleRecord) -> TextSource:
         titles, sentences = _text(store, article.id)
-        text, spans = layout(titles, sentences)
+        text, spans = qda.layout(titles, sentences)
         selections = []
         for sentence, (begin, end) in zip(sentences, spans, strict=True):
             row = rows.get(sentence.id)
@@ -81,10 +72,10 @@ def qdpx(store: Store, labelling_id: int) -> bytes:
             if names[number] or note or p.uncertain[row]:
                 marked = bool(p.uncertain[row])
                 selections.append(QdaSpan(begin, end, names[number], note, marked, maker, sure, when, by))
-        return TextSource(article.title, text, selections, headings(titles, sentences))
+        return TextSource(article.title, text, selections, qda.headings(titles, sentences))
 
     out = io.BytesIO()
-    write_project(out, ProjectHead(found.title, found.codes, makers, found.seed), map(with_codes, articles))
+    qda.write_project(out, qda.ProjectHead(found.title, found.codes, makers, found.seed), map(with_codes, articles))
     return out.getvalue()
 
 
@@ -235,7 +226,7 @@ class _Matching:
     def _located(self, articles: Iterable[int], source: TextSource) -> tuple[list[Sentence], Spans] | None:
         for id in (id for id in articles if id not in self._articles):
             titles, sentences = _text(self._store, id)
-            spans = located(titles, sentences, source.text)
+            spans = qda.located(titles, sentences, source.text)
             if spans is not None:
                 self._articles.add(id)
                 return sentences, Spans(spans)
@@ -324,7 +315,7 @@ def _write_texts(path: Path, out: Path) -> int:
     count = 0
     with ProjectReader(path) as project, out.open("x", encoding="utf-8") as stream:
         for source in project.sources():
-            parts = sections(source.text, source.headings, project.own)
+            parts = qda.sections(source.text, source.headings, project.own)
             listed = [{"title": t, "level": 2 if t else 1, "paragraphs": paragraphs} for t, paragraphs in parts]
             article = {"title": source.name or f"Text {count + 1}", "source": path.name, "sections": listed}
             stream.write(json.dumps(article) + "\n")

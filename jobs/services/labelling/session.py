@@ -17,19 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import DataError, DuplicateNameError
+from themescope.core.labelling import changes
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import (
-    ChangeSet,
-    Field,
-    Kind,
-    SentenceChanges,
-    StaleChangeError,
-    Step,
-    UndoState,
-    rebased,
-    rewind,
-    undo_state,
-)
+from themescope.core.labelling.changes import ChangeSet, Field, Kind, SentenceChanges, StaleChangeError, Step, UndoState
 from themescope.core.labelling.coding import ClusterGroup, onto, with_sub_themes
 from themescope.core.labelling.partition import UNASSIGNED, Partition, allows_several, distinct_names, free_name
 from themescope.core.labelling.provenance import back_to
@@ -101,7 +91,7 @@ class LabellingSession:
     @property
     def undo_state(self) -> UndoState:
         """Steps that this user can undo and redo."""
-        return undo_state(self.steps, self.person)
+        return changes.undo_state(self.steps, self.person)
 
     @property
     def next_number(self) -> int:
@@ -184,7 +174,8 @@ class LabellingSession:
         """Return the state after a step; 0: the start."""
         with self._store.reading() as r:
             later = r.label_steps.since(self.record.id, step_id)
-        return rewind(self.partition, [change_set for step, change_set in later if step.id <= self.snapshot.step])
+        seen = [change_set for step, change_set in later if step.id <= self.snapshot.step]
+        return changes.rewind(self.partition, seen)
 
     def _again(self, kind: Kind, step_id: int, convert: Callable[[ChangeSet], ChangeSet]) -> Step | None:
         target = next(step for step in self.steps if step.id == step_id)
@@ -244,7 +235,7 @@ class LabellingSession:
     def insist(self, conflict: Conflict) -> Step | None:
         """Overwrite the current state with the change of a conflict; the history records it as a step."""
         wanted = conflict.operation
-        again = replace(wanted, change_set=rebased(self.partition, wanted.change_set))
+        again = replace(wanted, change_set=changes.rebased(self.partition, wanted.change_set))
         return self.do(again, conflict.reason, conflict.selection_method)
 
 

@@ -150,7 +150,6 @@ def from_predictions(labelling_id: int) -> Begin:
     """Return the predicted codes of a labelling as labels of a machine, also of what people labelled.
 
     The codes of the latter are those predicted without the labels of their documents, so the two can be compared.
-
     Raises :class:`DataError` without predictions.
     """
 

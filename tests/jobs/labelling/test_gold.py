@@ -10,6 +10,7 @@ from tests.jobs.helpers import finish_item, open_item
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
+from themescope.core.labelling.consensus import CodeModel
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import LabellingRecord, Sharing
@@ -158,9 +159,7 @@ def test_reliability_of_two_coders_of_the_same_units(sqlite_store: Store, coders
         [coder.judged for coder in text.coders], text.articles, [coder.names for coder in text.coders]
     )
     model = found.model
-    assert (
-        isinstance(model, agreement.CodeModel) and model.shared == (N, N) and "two people alone" in model.equal_because
-    )
+    assert isinstance(model, CodeModel) and model.shared == (N, N) and "two people alone" in model.equal_because
     first, second = model.accuracy
     assert first == second and first is not None and first.low < first.value < first.high
     right = first.value
