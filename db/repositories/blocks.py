@@ -72,12 +72,6 @@ class Columns(RecordRepository[ColumnRecord]):
         """Return a column, without categories that only removed articles have."""
         return _present(super().get(id))
 
-    def counts(self) -> dict[int, int]:
-        """Return corpus id → number of columns, for corpora with columns."""
-        c = t.corpus_column.c
-        rows = self.connection.execute(sa.select(c.corpus_id, sa.func.count()).group_by(c.corpus_id))
-        return {corpus: count for corpus, count in rows}
-
     def values(self, column: ColumnRecord, ids: Ids) -> Values:
         """Return the values (n,) of articles or sentences ``ids``, as the level says; missing where there is none.
 
@@ -290,11 +284,6 @@ class Embeddings(Repository):
             there = (t.article.c.corpus_id == corpus_id) & t.article.c.removed.is_(None)
             found.update(self.connection.execute(query.where(table.c.model_id == model_id, there)).scalars())
         return found
-
-    def models(self, article_id: int) -> set[int]:
-        """Return the ids of the models that have embedded an article."""
-        queries = (sa.select(table.c.model_id).where(table.c.article_id == article_id) for table in TABLES_OF_VECTORS)
-        return {id for query in queries for id in self.connection.execute(query).scalars()}
 
     def get(self, model_id: int, article_ids: Iterable[int] | Ids) -> dict[int, Matrix]:
         """Return float32 blocks (n, dim) by article, dense or CSR as stored; articles without one are skipped.

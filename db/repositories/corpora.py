@@ -239,13 +239,12 @@ class Corpora(NamedRepository[CorpusRecord]):
         self,
         corpus_id: int,
         search: str = "",
-        split: Split | None = None,
         offset: int = 0,
         limit: int = 50,
         positions: range | None = None,
     ) -> builtins.list[ArticleRecord]:
         """Return a page of articles in store order, filtered by ``search`` in titles and by their positions."""
-        query = self._article_query(sa.select(*_ARTICLE), corpus_id, search, split)
+        query = self._article_query(sa.select(*_ARTICLE), corpus_id, search)
         if positions is not None:
             query = query.where(t.article.c.position >= positions.start, t.article.c.position < positions.stop)
         query = query.order_by(t.article.c.position).offset(offset).limit(limit)
@@ -258,17 +257,13 @@ class Corpora(NamedRepository[CorpusRecord]):
         (ids,) = id_columns(self.connection.execute(query), 1)
         return ids
 
-    def count_articles(self, corpus_id: int, search: str = "", split: Split | None = None) -> int:
+    def count_articles(self, corpus_id: int, search: str = "") -> int:
         """Return the total number of articles of :meth:`articles`."""
-        return self._number(self._article_query(sa.select(sa.func.count()), corpus_id, search, split))
+        return self._number(self._article_query(sa.select(sa.func.count()), corpus_id, search))
 
-    def _article_query(self, query: sa.Select[Any], corpus_id: int, search: str, split: Split | None) -> sa.Select[Any]:
+    def _article_query(self, query: sa.Select[Any], corpus_id: int, search: str) -> sa.Select[Any]:
         query = query.select_from(t.article).where(there(corpus_id))
-        if search:
-            query = query.where(contains(self.connection, t.article.c.title, search))
-        if split is not None:
-            query = query.where(t.article.c.bucket.between(*bucket_range(split)))
-        return query
+        return query.where(contains(self.connection, t.article.c.title, search)) if search else query
 
     def article(self, article_id: int) -> ArticleRecord:
         """Return one article; raise :class:`UnknownNameError` if there is none, or it was removed."""
@@ -384,18 +379,6 @@ class Corpora(NamedRepository[CorpusRecord]):
             for row in self.connection.execute(sa.select(*_SENTENCE).where(sa.or_(*own))):
                 found[row.article_id, row.position] = Sentence(*row)
         return [found[place] for place in order if place in found]
-
-    def search_sentences(
-        self, corpus_id: int, search: str, offset: int = 0, limit: int = 50
-    ) -> builtins.list[Sentence]:
-        """Return a page of the sentences that contain ``search``, in store order."""
-        query = (
-            sa.select(*_SENTENCE)
-            .join(t.article, t.article.c.id == t.sentence.c.article_id)
-            .where(there(corpus_id), contains(self.connection, t.sentence.c.text, search))
-            .order_by(t.article.c.position, t.sentence.c.position)
-        )
-        return [Sentence(*row) for row in self.connection.execute(query.offset(offset).limit(limit))]
 
     def sentences_with(self, corpus_id: int, text: str) -> Ids:
         """Return the ascending ids of the sentences of a corpus that contain ``text``, ignoring case."""

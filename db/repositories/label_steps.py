@@ -42,7 +42,7 @@ from themescope.db import tables as t
 from themescope.db.access import Right
 from themescope.db.records import Draft, Snapshot
 from themescope.db.repositories.labellings import LABEL, Labellings
-from themescope.db.sql import Repository, bulk_insert, contains, id_chunks, id_columns, now, within
+from themescope.db.sql import Repository, bulk_insert, id_chunks, id_columns, now, within
 from themescope.db.types import dump_json
 
 _CLUSTER_ITSELF = "itself"
@@ -272,27 +272,15 @@ class LabelSteps(Repository):
         labelling_id: int,
         *,
         after: int = 0,
-        person: str | None = None,
         operation: str | None = None,
-        search: str = "",
         limit: int | None = None,
-        offset: int = 0,
     ) -> list[Step]:
-        """Return matching steps in order; with ``limit``, the last ones before the last ``offset``."""
+        """Return matching steps in order; with ``limit``, the last ones."""
         c = t.label_step.c
         query = sa.select(*_STEP).where(c.labelling_id == labelling_id, c.id > after).order_by(c.id.desc())
-        if person is not None:
-            query = query.where(c.person == person)
         if operation is not None:
             query = query.where(c.operation == operation)
-        if search:
-            hits = (contains(self.connection, column, search) for column in (c.summary, c.reason, c.selection_method))
-            query = query.where(sa.or_(*hits))
-        return [_step(row) for row in self.connection.execute(query.limit(limit).offset(offset))][::-1]
-
-    def count(self, labelling_id: int) -> int:
-        """Return the number of steps of a labelling."""
-        return self._number(sa.select(sa.func.count()).where(t.label_step.c.labelling_id == labelling_id))
+        return [_step(row) for row in self.connection.execute(query.limit(limit))][::-1]
 
     def since(
         self, labelling_id: int, step_id: int, sentences: Sequence[int] | None = None

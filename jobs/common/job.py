@@ -77,12 +77,11 @@ class JobContext:
         job: JobRecord,
         owner: str,
         watcher: Watcher | None = None,
-        executor: ShardExecutor | None = None,
     ) -> None:
         self.store, self.job_id, self.owner = store, job.id, owner
         self.last: dict[str, MetricPoint] = {}
         """Latest point of every curve, recorded with the result."""
-        self._executor = executor
+        self._executor: ShardExecutor | None = None
         self._watcher = watcher
         self._lock = threading.Lock()
         self._share, self._message = job.progress, job.message
