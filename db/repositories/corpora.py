@@ -16,16 +16,7 @@ from sqlalchemy.engine import Connection
 
 from themescope.core.errors import DataError, StoreError, UnknownNameError
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobStatus, Json
-from themescope.core.types import (
-    Article,
-    Ids,
-    ReadEntry,
-    SectionRecord,
-    Sentence,
-    Split,
-    fold_title,
-    title_bucket,
-)
+from themescope.core.types import Article, Ids, ReadEntry, SectionRecord, Sentence, Split, fold_title, title_bucket
 from themescope.db import tables as t
 from themescope.db.repositories.blocks import Columns
 from themescope.db.sql import (
@@ -236,12 +227,7 @@ class Corpora(NamedRepository[CorpusRecord]):
     # --- articles ---------------------------------------------------------------------------------------------------
 
     def articles(
-        self,
-        corpus_id: int,
-        search: str = "",
-        offset: int = 0,
-        limit: int = 50,
-        positions: range | None = None,
+        self, corpus_id: int, search: str = "", offset: int = 0, limit: int = 50, positions: range | None = None
     ) -> builtins.list[ArticleRecord]:
         """Return a page of articles in store order, filtered by ``search`` in titles and by their positions."""
         query = self._article_query(sa.select(*_ARTICLE), corpus_id, search)

@@ -268,12 +268,7 @@ class LabelSteps(Repository):
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def list(
-        self,
-        labelling_id: int,
-        *,
-        after: int = 0,
-        operation: str | None = None,
-        limit: int | None = None,
+        self, labelling_id: int, *, after: int = 0, operation: str | None = None, limit: int | None = None
     ) -> list[Step]:
         """Return matching steps in order; with ``limit``, the last ones."""
         c = t.label_step.c

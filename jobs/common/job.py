@@ -71,13 +71,7 @@ class Stop(Enum):
 class JobContext:
     """Report and store access of one attempt at a job; progress is kept in the job's row."""
 
-    def __init__(
-        self,
-        store: Store,
-        job: JobRecord,
-        owner: str,
-        watcher: Watcher | None = None,
-    ) -> None:
+    def __init__(self, store: Store, job: JobRecord, owner: str, watcher: Watcher | None = None) -> None:
         self.store, self.job_id, self.owner = store, job.id, owner
         self.last: dict[str, MetricPoint] = {}
         """Latest point of every curve, recorded with the result."""
