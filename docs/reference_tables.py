@@ -15,6 +15,7 @@ from themescope.core.registry import Card, Registry
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
 from themescope.jobs.executors import REGISTRY as EXECUTORS
 from themescope.jobs.kinds import REGISTRY as JOB_KINDS
+from themescope.jobs.kinds import JobCard
 from themescope.webapp.features import REGISTRY as PAGES
 
 FAMILIES: tuple[tuple[str, Registry[Any]], ...] = (
@@ -42,7 +43,8 @@ def _family(title: str, registry: Iterable[Card]) -> str:
     cards = list(registry)
     rows = [f"| `{card.id}` | {_cell(card.title)} | {_cell(card.summary)} | {_cell(card.source)} |" for card in cards]
     table = ["| id | title | summary | source |", "|---|---|---|---|", *rows]
-    return "\n".join([f"## {title}", "", *table, "", *(_settings(card) for card in cards if card.config)])
+    configured = (card for card in cards if card.config or isinstance(card, JobCard))
+    return "\n".join([f"## {title}", "", *table, "", *map(_settings, configured)])
 
 
 def _settings(card: Card) -> str:

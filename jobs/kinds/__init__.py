@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_type_hints
 
+from themescope.core.config import Config
 from themescope.core.registry import Card, Registry
 from themescope.jobs.common.job import JobConfig
 
@@ -41,18 +42,23 @@ class ResultLink:
 
 @dataclass(frozen=True, slots=True)
 class JobCard(Card):
-    """Declaration of a job kind.
-
-    ``factory`` names the function that does the work, ``config`` the class of its arguments.
-    """
+    """Declaration of a job kind; ``factory`` names the function that does the work."""
 
     source: str = "Themescope"
     factory: str = ""
     config: str = ""
+    """Class of the arguments; by default the type of the function's parameter ``args``."""
     pages: tuple[str, ...] = ()
     """Ids of the pages that show the progress of such jobs; the page of all jobs shows every kind."""
     link: ResultLink | None = None
     """Link to the result, if a page shows it."""
+
+    def config_class(self) -> type[Config]:
+        """Import and return the class of the arguments."""
+        if self.config:
+            return Card.config_class(self)
+        declared: type[Config] = get_type_hints(self.resolve())["args"]
+        return declared
 
 
 REGISTRY = Registry(
@@ -63,7 +69,6 @@ REGISTRY = Registry(
             title="Import a corpus",
             summary="Reads files of articles with sections, splits them into sentences and stores them.",
             factory="themescope.jobs.kinds.import_corpus:import_corpus",
-            config="themescope.jobs.kinds.import_corpus:ImportConfig",
             revision=3,
             tags=frozenset({"fills-a-corpus"}),
             pages=("texts", "import"),
@@ -74,7 +79,6 @@ REGISTRY = Registry(
             title="Add files to a corpus",
             summary="Adds the articles of files to a corpus as a wave; nothing that is stored changes.",
             factory="themescope.jobs.kinds.append_corpus:append_corpus",
-            config="themescope.jobs.kinds.append_corpus:AppendConfig",
             tags=frozenset({"adds-a-wave"}),
             pages=("texts", "import"),
             link=ResultLink("texts", {"view": "Read"}, {"corpus": "corpus"}),
@@ -84,7 +88,6 @@ REGISTRY = Registry(
             title="Import codings",
             summary="Makes the codes of a REFI-QDA project, or of a table of labels, labellings of a corpus.",
             factory="themescope.jobs.services.importing:import_codings",
-            config="themescope.jobs.services.importing:ImportCodingsConfig",
             pages=("texts", "import", "code", "codebook"),
             link=ResultLink("code", {}, {"labelling": "labelling"}),
         ),
@@ -94,7 +97,6 @@ REGISTRY = Registry(
             summary="Embeds the sentences of a wave, adds them to maps, predicts their codes and finds new themes.",
             source="McInnes et al. 2018 (transform), Kulldorff 1997 (scan statistic), Guo et al. 2017 (calibration)",
             factory="themescope.jobs.kinds.place_wave:place_wave",
-            config="themescope.jobs.kinds.place_wave:PlaceWaveConfig",
             pages=("texts", "import", "code", "map"),
             link=ResultLink("texts", {"view": "Read"}, {"corpus": "corpus"}),
         ),
@@ -103,7 +105,6 @@ REGISTRY = Registry(
             title="Import triplets",
             summary="Stores triplets of a file (pivot, positive, negative) as a set, and their sentences as a project.",
             factory="themescope.jobs.kinds.triplets:import_triplets",
-            config="themescope.jobs.kinds.triplets:ImportTripletsConfig",
             tags=frozenset({"fills-a-corpus", "fills-a-triplet-set"}),
             pages=("triplets",),
             link=ResultLink("triplets", {"view": "Browse"}, {"set": "triplets"}),
@@ -114,7 +115,6 @@ REGISTRY = Registry(
             summary="Samples weakly labelled triplets (pivot, same section, other section) from a corpus.",
             source="Ein Dor et al. 2018, section 3",
             factory="themescope.jobs.kinds.triplets:build_triplets",
-            config="themescope.jobs.kinds.triplets:TripletsConfig",
             tags=frozenset({"fills-a-triplet-set"}),
             pages=("triplets",),
             link=ResultLink("triplets", {"view": "Browse"}, {"set": "triplets"}),
@@ -124,7 +124,6 @@ REGISTRY = Registry(
             title="Remove bad triplets",
             summary="Copies a triplet set without the triplets that reviewers marked as bad.",
             factory="themescope.jobs.kinds.triplets:clean_triplets",
-            config="themescope.jobs.kinds.triplets:CleanTripletsConfig",
             tags=frozenset({"fills-a-triplet-set"}),
             pages=("triplets",),
             link=ResultLink("triplets", {"view": "Browse"}, {"set": "triplets"}),
@@ -134,7 +133,6 @@ REGISTRY = Registry(
             title="Sample triplets from labels",
             summary="Samples triplets from the clusters of labellings; articles of the test split are left out.",
             factory="themescope.jobs.kinds.triplets:learn_labels",
-            config="themescope.jobs.kinds.triplets:LearnConfig",
             tags=frozenset({"fills-a-triplet-set"}),
             link=ResultLink("triplets", {"view": "Browse"}, {"set": "triplets"}),
         ),
@@ -144,7 +142,6 @@ REGISTRY = Registry(
             summary="Predicts the codes of the sentences that nobody has labelled, with their probabilities.",
             source="Zhou et al. 2004 (label spreading), Guo et al. 2017 (calibration)",
             factory="themescope.jobs.kinds.code_with_model:predict_labels",
-            config="themescope.jobs.kinds.code_with_model:PredictLabelsConfig",
             pages=("code",),
             link=ResultLink("code", {"view": "Label the rest"}, {"labelling": "labelling"}),
         ),
@@ -153,7 +150,6 @@ REGISTRY = Registry(
             title="Code with a language model",
             summary="Asks a language model for codes by the codebook, after a person agreed to send the texts.",
             factory="themescope.jobs.kinds.code_with_model:code_with_model",
-            config="themescope.jobs.kinds.code_with_model:CodeWithModelConfig",
             pages=("code",),
             link=ResultLink("code", {}, {"labelling": "labelling"}),
         ),
@@ -163,7 +159,6 @@ REGISTRY = Registry(
             summary="Chooses articles whose sections are the true clusters of their sentences.",
             source="Ein Dor et al. 2018, section 3.3 (Sentence Clustering Benchmark)",
             factory="themescope.jobs.kinds.benchmarks:build_benchmark",
-            config="themescope.jobs.kinds.benchmarks:BenchmarkConfig",
             pages=("compare",),
         ),
         JobCard(
@@ -172,7 +167,6 @@ REGISTRY = Registry(
             summary="Fits a method to triplets or sentences and stores it as a model.",
             source="Ein Dor et al. 2018, section 4",
             factory="themescope.jobs.kinds.train:train",
-            config="themescope.jobs.kinds.train:TrainConfig",
             pages=("triplets", "train"),
             link=ResultLink("train", {}, {"model": "model"}),
         ),
@@ -181,7 +175,6 @@ REGISTRY = Registry(
             title="Add a saved model",
             summary="Copies a folder with a saved model into the store.",
             factory="themescope.jobs.kinds.train:add_saved_model",
-            config="themescope.jobs.kinds.train:AddModelConfig",
             pages=("themes", "train"),
             link=ResultLink("train", {}, {"model": "model"}),
         ),
@@ -190,7 +183,6 @@ REGISTRY = Registry(
             title="Embed a corpus",
             summary="Computes the vector of every sentence of a corpus and stores one block per article.",
             factory="themescope.jobs.kinds.project:embed",
-            config="themescope.jobs.kinds.project:EmbedConfig",
             pages=("compare", "map"),
         ),
         JobCard(
@@ -199,7 +191,6 @@ REGISTRY = Registry(
             summary="Measures how often a model puts the pivot closer to the sentence of its own section.",
             source="Ein Dor et al. 2018, section 5.1",
             factory="themescope.jobs.kinds.evaluate:evaluate_triplets",
-            config="themescope.jobs.kinds.evaluate:EvaluateTripletsConfig",
             pages=("triplets", "compare"),
         ),
         JobCard(
@@ -208,7 +199,6 @@ REGISTRY = Registry(
             summary="Clusters every article of a benchmark and scores the clusters against its sections.",
             source="Ein Dor et al. 2018, section 5.1",
             factory="themescope.jobs.kinds.benchmarks:cluster",
-            config="themescope.jobs.kinds.benchmarks:ClusterConfig",
             pages=("compare",),
         ),
         JobCard(
@@ -217,7 +207,6 @@ REGISTRY = Registry(
             summary="Measures how well a model's vectors predict the relatedness of the sentence pairs of SICK.",
             source="Kiros et al. 2015, section 3.1; Ein Dor et al. 2018, section 5.2",
             factory="themescope.jobs.kinds.evaluate:evaluate_relatedness",
-            config="themescope.jobs.kinds.evaluate:EvaluateRelatednessConfig",
         ),
         JobCard(
             id="evaluate-topics",
@@ -225,7 +214,6 @@ REGISTRY = Registry(
             summary="Measures how well a model's vectors predict the topic of a sentence's document.",
             source="Saha et al. 2017, section 4",
             factory="themescope.jobs.kinds.evaluate:evaluate_topics",
-            config="themescope.jobs.kinds.evaluate:EvaluateTopicsConfig",
         ),
         JobCard(
             id="evaluate-summaries",
@@ -233,14 +221,12 @@ REGISTRY = Registry(
             summary="Summarises documents by their most central sentences and compares with reference summaries.",
             source="Saha et al. 2017, section 4.3; Lin 2004 (ROUGE)",
             factory="themescope.jobs.kinds.evaluate:evaluate_summaries",
-            config="themescope.jobs.kinds.evaluate:EvaluateSummariesConfig",
         ),
         JobCard(
             id="reproduce",
             title="Reproduce the tables of a paper",
             summary="Runs the experiments of a paper's tables, except those whose results are stored already.",
             factory="themescope.jobs.papers.tables:run",
-            config="themescope.jobs.papers.tables:ReproduceConfig",
             tags=frozenset({"runs-others"}),
         ),
         JobCard(
@@ -249,7 +235,6 @@ REGISTRY = Registry(
             summary="Projects sentences to two dimensions and measures how faithful the map is.",
             source="McInnes, Healy and Melville 2018 (UMAP)",
             factory="themescope.jobs.kinds.project:project",
-            config="themescope.jobs.kinds.project:ProjectConfig",
             revision=4,
             pages=("map",),
             link=ResultLink("map", {}, {"corpus": "corpus", "map": "map"}),
@@ -259,7 +244,6 @@ REGISTRY = Registry(
             title="Import a list of sentences",
             summary="Reads a column of sentences of a text, CSV, Excel, Parquet or JSON lines file.",
             factory="themescope.jobs.kinds.import_corpus:import_list",
-            config="themescope.jobs.kinds.import_corpus:ImportListConfig",
             revision=2,
             tags=frozenset({"fills-a-corpus"}),
             link=ResultLink("texts", {"view": "Read"}, {"corpus": "corpus"}),
@@ -269,7 +253,6 @@ REGISTRY = Registry(
             title="Export a bundle",
             summary="Writes a corpus with its labellings, and models with their vectors, to one file.",
             factory="themescope.jobs.kinds.bundles:export_bundle",
-            config="themescope.jobs.kinds.bundles:ExportBundleConfig",
             pages=("texts", "import"),
             link=ResultLink("texts", {"view": "Bundle and dataset"}, {"corpus": "corpus"}),
         ),
@@ -278,7 +261,6 @@ REGISTRY = Registry(
             title="Export a dataset",
             summary="Writes a corpus, with labels if wanted, as the folder of a Hugging Face dataset.",
             factory="themescope.jobs.kinds.bundles:export_dataset",
-            config="themescope.jobs.kinds.bundles:ExportDatasetConfig",
             pages=("texts", "import"),
             link=ResultLink("texts", {"view": "Bundle and dataset"}, {"corpus": "corpus"}),
         ),
@@ -287,7 +269,6 @@ REGISTRY = Registry(
             title="Import a bundle",
             summary="Stores a corpus with its labellings, history and vectors from one file, or nothing if it fails.",
             factory="themescope.jobs.kinds.bundles:import_bundle",
-            config="themescope.jobs.kinds.bundles:ImportBundleConfig",
             tags=frozenset({"fills-a-corpus"}),
             pages=("texts", "import"),
             link=ResultLink("texts", {"view": "Read"}, {"corpus": "corpus"}),
@@ -298,7 +279,6 @@ REGISTRY = Registry(
             summary="Clusters all sentences of a corpus, suggests a number of clusters, and names them.",
             source="Slonim et al. 2005 (Iclust); Grootendorst 2022 (class-based tf-idf)",
             factory="themescope.jobs.kinds.themes:find_themes_of_corpus",
-            config="themescope.jobs.kinds.themes:FindThemesConfig",
             revision=13,
             pages=("themes",),
         ),
@@ -307,7 +287,6 @@ REGISTRY = Registry(
             title="Name themes by a language model",
             summary="Asks a language model for names of themes, after a person agreed to send their texts.",
             factory="themescope.jobs.kinds.themes:name_themes",
-            config="themescope.jobs.kinds.themes:NameThemesConfig",
             pages=("themes",),
         ),
     ],
