@@ -144,7 +144,6 @@ class _Writer:
     def add(
         self, number: int, article: ArticleRecord, sections: Sequence[SectionRecord], sentences: Sequence[Sentence]
     ) -> None:
-        """Add an article with its sentences."""
         listed = [{"title": s.title, "level": s.level, "path": [*s.path]} for s in sections]
         about = (article.title, article.url, article.source, article.topic, article.part)
         self._put(ARTICLES, article.split, article.id, (number, *about, listed))

@@ -338,7 +338,6 @@ class _History:
     """Number of labels of deleted cases."""
 
     def __post_init__(self) -> None:
-        """Replay what the person did."""
         known = self.rows["error_category"]
         self.numbers: dict[int | None, int] = {category["id"]: number for number, category in enumerate(known, 1)}
         self.state = start(self.ids)

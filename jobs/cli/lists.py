@@ -303,7 +303,6 @@ class _BarReport:
         self._bar = bar
 
     def progress(self, done: float, total: float, message: str = "") -> None:
-        """Update the bar."""
         self._bar(done / total if total else 0.0, message)
 
     def metric(self, name: str, step: float, value: float) -> None:

@@ -282,7 +282,6 @@ class _Sender(NullReport):
         self._connection = connection
 
     def progress(self, done: float, total: float, message: str = "") -> None:
-        """Send the progress."""
         self._connection.send_bytes(as_data(("progress", (done, total, message))))
 
 

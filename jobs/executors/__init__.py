@@ -382,7 +382,6 @@ class _Mapping:
     recorded: int = 0
 
     def results(self, shards: Iterator[Shard]) -> Iterator[Any]:
-        """Yield the results in order."""
         coming, following, read = enumerate(shards), 0, False
         while True:
             self._repeat_lost()
@@ -533,7 +532,6 @@ class _Processes:
         return ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"), initializer=end_with_parent)
 
     def submit(self, function: bytes, data: Any) -> Future[Any]:
-        """Start a shard."""
         try:
             handle = self._pool.submit(call, function, data)
         except BrokenProcessPool:  # a process died since the last result
@@ -543,11 +541,9 @@ class _Processes:
         return handle
 
     def finished(self, handles: Collection[Future[Any]], timeout: float) -> Collection[Future[Any]]:
-        """Return the finished shards."""
         return wait(handles, timeout, return_when=FIRST_COMPLETED).done
 
     def result(self, handle: Future[Any]) -> Any:
-        """Return the result of a shard."""
         pool = self._pools.pop(handle)
         try:
             return handle.result()

@@ -85,7 +85,6 @@ class _Worker:
     """Actor; one shard at a time."""
 
     def ready(self) -> bool:
-        """Return true once the actor runs."""
         return True
 
     def compute(self, function: bytes, data: Any) -> Any:
@@ -126,7 +125,6 @@ class _Actors:
         self._starting[actor.ready.remote()] = actor
 
     def submit(self, function: bytes, data: Any) -> _Task:
-        """Queue a shard."""
         task = _Task(function, data)
         self._waiting.append(task)
         self._send()
@@ -176,7 +174,6 @@ class _Actors:
             self._send()
 
     def result(self, handle: _Task) -> Any:
-        """Return the result of a shard."""
         del self._running[handle.ref]
         try:
             result = self._ray.get(handle.ref)

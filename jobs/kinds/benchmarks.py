@@ -87,7 +87,6 @@ class _Work:
 
     @property
     def digest(self) -> str:
-        """Return the digest of this run."""
         methods = [method_of(self.model)] if self.model else []
         cards = [KINDS.get("cluster"), *methods, CLUSTERERS.get(self.clusterer), *METRICS]
         inputs = {"clusterer": self.clusterer, "config": self.config.to_dict(), "seed": self.seed}
@@ -126,7 +125,6 @@ class _Work:
                 yield item, blocks[item.article_id][rows]
 
     def keep(self, items: Sequence[BenchmarkItem], labels: Sequence[Labels], seconds: float) -> RunRecord:
-        """Score and store the labels."""
         from themescope.core.tasks.scb import score_labels
 
         scores, ids = score_labels([item.truth for item in items], labels), [item.article_id for item in items]

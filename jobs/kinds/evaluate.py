@@ -51,7 +51,6 @@ from themescope.jobs.kinds import REGISTRY as KINDS
 if TYPE_CHECKING:
     from themescope.core.metrics.triplets import Context, TripletAccuracy
     from themescope.core.tasks.summaries import Summary, SummaryDocument
-    from themescope.core.tasks.topics import TopicClusters, TopicScores
 
 KIND = "topics"
 PER_DOCUMENT = "accuracy"
@@ -115,17 +114,17 @@ def evaluate_topics(args: EvaluateTopicsConfig, context: JobContext) -> dict[str
     begun = time.monotonic()
     report = context.part(0.0, 0.35, "Labelling")
     task = topic_task_of(context, card, corpus, labels, args.topic_settings(), report, args.documents)
-    measured = _measure(args, context, task, _Vectors(context, corpus, model, task))
+    scores, chosen = _measure(args, context, task, _Vectors(context, corpus, model, task))
     with context.writing() as w:
         made = w.runs.add(
             kind=KIND,
             digest=digest,
             model_id=model.id,
             corpus_id=corpus.id,
-            config=settings | {"labels": labels.name} | measured.about | {"counts": asdict(task.counts)},
+            config=settings | {"labels": labels.name} | chosen | {"counts": asdict(task.counts)},
             seed=args.seed,
             seconds=time.monotonic() - begun,
-            scores=measured.records(args.seed),
+            scores=scores,
         )
     return _result(store, made, corpus, model, cached=False)
 
@@ -154,27 +153,13 @@ class _Vectors:
         return matrix
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """Results: scores of the test items, clusters, and the chosen settings."""
+def _measure(
+    args: EvaluateTopicsConfig, context: JobContext, task: TopicTask, vectors: _Vectors
+) -> tuple[list[ScoreRecord], dict[str, Any]]:
+    """Return score rows and the chosen settings.
 
-    test: TopicItems
-    scores: TopicScores
-    clusters: TopicClusters
-    clustered: int
-    about: dict[str, Any]
-
-    def records(self, seed: int) -> Iterator[ScoreRecord]:
-        """Return score rows: means with intervals over documents, accuracy per document, and cluster scores."""
-        for name, estimate in scores_with_intervals(self.test.labels, self.scores, self.test.articles, seed).items():
-            yield total(name, estimate)
-        yield from article_means(PER_DOCUMENT, self.test.articles, self.scores.correct)
-        named = {"V": self.clusters.v, "AMI": self.clusters.ami_max, "AMI (arithmetic)": self.clusters.ami_arithmetic}
-        for name, value in named.items():
-            yield ScoreRecord(0, None, name, value, n=self.clustered)
-
-
-def _measure(args: EvaluateTopicsConfig, context: JobContext, task: TopicTask, vectors: _Vectors) -> _Measured:
+    The rows are means with intervals over documents, the accuracy per document, and the scores of the clusters.
+    """
     settings, train, held = args.classifier_settings(), task.train, task.validation
     x = vectors.of(train)
     if args.tune:
@@ -186,8 +171,12 @@ def _measure(args: EvaluateTopicsConfig, context: JobContext, task: TopicTask, v
     context.progress(0.9, 1, "Clustering")
     clustered = task.clustered() if args.part == "test" else held
     clusters = cluster_topics(vectors.of(clustered), clustered.labels, len(task.topics), args.seed, args.unit)
-    about = {"c": settings.c, "converged": scores.converged, "topics": list(task.topics)}
-    return _Measured(test, scores, clusters, len(clustered), about)
+    estimates = scores_with_intervals(test.labels, scores, test.articles, args.seed)
+    records = [total(name, estimate) for name, estimate in estimates.items()]
+    records += article_means(PER_DOCUMENT, test.articles, scores.correct)
+    named = {"V": clusters.v, "AMI": clusters.ami_max, "AMI (arithmetic)": clusters.ami_arithmetic}
+    records += [ScoreRecord(0, None, name, value, n=len(clustered)) for name, value in named.items()]
+    return records, {"c": settings.c, "converged": scores.converged, "topics": list(task.topics)}
 
 
 def _result(store: Store, run: RunRecord, corpus: CorpusRecord, model: ModelRecord, *, cached: bool) -> dict[str, Any]:

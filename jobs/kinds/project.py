@@ -179,7 +179,6 @@ class _Placing:
     fitted: FittedMap
 
     def __call__(self, shard: tuple[int, Matrix]) -> list[Points]:
-        """Return the positions of a shard."""
         return [self.fitted(shard)]
 
 

@@ -315,7 +315,6 @@ class _Answers:
         self._requests = Requests(endpoint, file, args.timeout, args.parallel)
 
     def of_all(self) -> list[GeneratedName]:
-        """Return the checked answer about each theme."""
         return self._asked({place: m.messages() for place, m in enumerate(self._materials)}, 0.0, 0.9)
 
     def unique(self, names: list[GeneratedName], others: Sequence[str]) -> list[GeneratedName]:
