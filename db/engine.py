@@ -48,7 +48,12 @@ def open_engine(settings: Settings, *, foreign_keys: bool = True) -> Engine:
     """
     path = sqlite_path(settings.database_url)
     if path is None:
-        engine = _postgres(settings)
+        try:
+            import psycopg  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError("A store on PostgreSQL", "psycopg", "postgres") from error
+        url, timeout = _parsed(settings).set(drivername="postgresql+psycopg"), {"connect_timeout": int(TIMEOUT_SECONDS)}
+        engine = sa.create_engine(url, connect_args=timeout, pool_pre_ping=True, pool_size=10, max_overflow=20)
     else:
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -77,16 +82,6 @@ def _parsed(settings: Settings) -> URL:
             f"DATABASE_URL is not a valid URL: {settings.database_label}. "
             "Write it as postgresql://user:password@host:5432/name, special characters of the password as %XX."
         ) from None
-
-
-def _postgres(settings: Settings) -> Engine:
-    try:
-        import psycopg  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("A store on PostgreSQL", "psycopg", "postgres") from error
-    url = _parsed(settings).set(drivername="postgresql+psycopg")
-    timeout = {"connect_timeout": int(TIMEOUT_SECONDS)}
-    return sa.create_engine(url, connect_args=timeout, pool_pre_ping=True, pool_size=10, max_overflow=20)
 
 
 def _sqlite(url: URL, foreign_keys: bool) -> Engine:

@@ -147,11 +147,6 @@ def grouped_columns(
     ]
 
 
-def number_table(result: CursorResult[Any], width: int) -> npt.NDArray[np.float64]:
-    """Return rows of numbers as one array (n, width); ids are exact below 2⁵³."""
-    return np.fromiter(chain.from_iterable(plain_rows(result)), dtype=np.float64).reshape(-1, width)
-
-
 def plain_rows(result: CursorResult[Any]) -> Iterable[tuple[Any, ...]]:
     """Return the driver's cursor over the rows, which avoids one object per row; no type is converted."""
     return cast("Iterable[tuple[Any, ...]]", result.cursor)
@@ -324,14 +319,6 @@ class NamedRepository(RecordRepository[R]):
             number += 1
             name = f"{wanted[: NAME_LIMIT - 8].strip()} {number}"
         return name
-
-
-def checked_text(text: str, limit: int, what: str) -> str:
-    """Return a text trimmed; raise ``DataError`` if it is too long."""
-    text = clean_text(text).strip()
-    if len(text) > limit:
-        raise DataError(f"A {what} has at most {limit:,} characters; this one has {len(text):,}. Shorten it.")
-    return text
 
 
 def noun(table: sa.Table) -> str:

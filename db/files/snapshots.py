@@ -66,10 +66,8 @@ class StoreSnapshot:
     def rows(self) -> dict[str, int]:
         """Return the number of rows of every table, as in a copy."""
         emptied = self._left_out()
-        return {name: 0 if name in emptied else self._count(name) for name in self._names}
-
-    def _count(self, table: str) -> int:
-        return int(self._connection.scalar(sa.select(sa.func.count()).select_from(sa.table(table))) or 0)
+        counts = {name: sa.select(sa.func.count()).select_from(sa.table(name)) for name in self._names}
+        return {n: 0 if n in emptied else int(self._connection.scalar(count) or 0) for n, count in counts.items()}
 
     def size(self) -> int:
         """Return the size of the database in bytes."""

@@ -6,6 +6,7 @@ import builtins
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from themescope.db.sql import (
     from_bytes,
     id_chunks,
     now,
-    number_table,
+    plain_rows,
     to_bytes,
     within,
 )
@@ -281,7 +282,8 @@ class Runs(ResultRepository[RunRecord]):
         for chunk in id_chunks(run_ids):
             query = sa.select(c.run_id, c.article_id, c.value, c.n).where(within(self.connection, c.run_id, chunk))
             query = query.where(c.metric == metric, c.article_id.is_not(None))
-            rows = number_table(self.connection.execute(query), 4)
+            cells = chain.from_iterable(plain_rows(self.connection.execute(query)))
+            rows = np.fromiter(cells, np.float64).reshape(-1, 4)  # ids are exact below 2⁵³
             rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
             for part in np.split(rows, np.flatnonzero(np.diff(rows[:, 0])) + 1):
                 if len(part):

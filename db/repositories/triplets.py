@@ -27,7 +27,6 @@ from themescope.db.sql import (
     NamedRepository,
     RecordRepository,
     bulk_insert,
-    checked_text,
     grouped_columns,
     id_chunks,
     id_columns,
@@ -291,7 +290,9 @@ class TripletReviews(RecordRepository[TripletReview]):
         may only view.
         """
         People(self.connection).check_may_write(clean_text(person))
-        note = checked_text(note, NOTE_LIMIT, "note")
+        note = clean_text(note).strip()
+        if len(note) > NOTE_LIMIT:
+            raise DataError(f"A note has at most {NOTE_LIMIT:,} characters; this one has {len(note):,}. Shorten it.")
         of_set = sa.select(t.triplet.c.id).where(t.triplet.c.id == triplet_id, t.triplet.c.set_id == set_id)
         if self._row(of_set) is None:
             raise DataError("This triplet was deleted with its set. Choose another set.")

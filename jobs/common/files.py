@@ -98,8 +98,8 @@ def check_new(out: Path) -> None:
         raise DataError(f"The file {str(out)!r} exists already. Choose another name, or move it away.")
 
 
-def made_file(folder: Path, suffix: str) -> Path:
-    """Return the path of a new file for a download in a folder, from which files older than a week are removed.
+def made_file(folder: Path) -> Path:
+    """Return the path of a new ZIP file for a download in a folder, from which files older than a week are removed.
 
     Partial files of killed exports are removed as well; two exports may do so at the same time.
     """
@@ -108,7 +108,7 @@ def made_file(folder: Path, suffix: str) -> Path:
         with suppress(FileNotFoundError):
             if old.stat().st_mtime < time.time() - _KEPT_S:
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
-    return folder / f"{secrets.token_hex(8)}{suffix}"
+    return folder / f"{secrets.token_hex(8)}.zip"
 
 
 def size_text(size: float) -> str:

@@ -154,24 +154,21 @@ class _Actors:
         if not alive:
             raise self._gone("no node is alive")
         for ref in done:
-            if ref in self._starting:
-                self._started(ref)
-        return [self._running[ref] for ref in done if ref in self._running]
-
-    def _started(self, ref: Any) -> None:
-        actor = self._starting.pop(ref)
-        try:
-            self._ray.get(ref)
-        except self._losses() as error:
-            self._failed_starts -= 1
-            if self._failed_starts < 0:
+            if (actor := self._starting.pop(ref, None)) is None:
+                continue
+            try:
+                self._ray.get(ref)
+            except self._losses() as error:
+                self._failed_starts -= 1
+                if self._failed_starts < 0:
+                    raise self._cannot_start(error) from error
+                self._start_actor()
+            except Exception as error:
                 raise self._cannot_start(error) from error
-            self._start_actor()
-        except Exception as error:
-            raise self._cannot_start(error) from error
-        else:
-            self._busy[actor] = 0
-            self._send()
+            else:
+                self._busy[actor] = 0
+                self._send()
+        return [self._running[ref] for ref in done if ref in self._running]
 
     def result(self, handle: _Task) -> Any:
         del self._running[handle.ref]

@@ -17,19 +17,11 @@ from themescope.core.config import option
 from themescope.core.errors import ArtifactError, Cancelled, ConfigError, DataError, ReadError
 from themescope.core.paths import working_folder
 from themescope.core.records.stored import CorpusRecord, ModelRecord
-from themescope.core.types import Article, Ids, Matrix, Report
+from themescope.core.types import Article, Matrix, Report
 from themescope.db.records import VectorBlock
 from themescope.db.repositories.corpus_edits import REMOVED_WAVES, WAVES
 from themescope.db.store import Store, Unit
-from themescope.jobs.bundles.labellings import (
-    LabellingDocument,
-    export_document,
-    from_lines,
-    moved,
-    numbered,
-    store_document,
-    to_lines,
-)
+from themescope.jobs.bundles.labellings import export_document, from_lines, moved, numbered, store_document, to_lines
 from themescope.jobs.bundles.parts import (
     ARTICLES,
     BUNDLE,
@@ -184,7 +176,16 @@ def _store_labellings(bundle: ArchiveReader, context: JobContext, record: Corpus
             document = from_lines(lines, name)
         if (listed.name, listed.owner) != (document.about["name"], document.about["owner"]):
             raise DataError("A coding of the bundle does not match its manifest. Export it again.")
-        checked.append(_checked(context, document, ids))
+        start = document.start
+        if len(start.ids) and (start.ids[0] < 0 or start.ids[-1] >= len(ids)):
+            raise DataError("A coding of the bundle refers to missing sentences. Export it again.")
+        with context.store.reading() as r:
+            sentences = r.corpora.sentences_by_id(ids[start.ids])
+        if any(sentences[int(ids[place])].text != found.text for place, found in document.places.items()):
+            raise DataError("The sentences of a coding differ from those of the bundle. Export it again.")
+        owners = {sentence.article_id for sentence in sentences.values()}
+        document = moved(document, {place: int(ids[place]) for place in document.places})
+        checked.append((document, next(iter(owners)) if len(owners) == 1 else None))
     for done, (document, article_id) in enumerate(checked, len(names)):
         report.progress(done, 2 * len(names))
         with context.writing() as w:
@@ -206,20 +207,6 @@ def _store_selections_and_notebook(bundle: ArchiveReader, context: JobContext, r
             notebook = [*lines]
         with context.writing() as w:
             store_notebook(w, record, notebook, ids, ERROR_NOTEBOOK)
-
-
-def _checked(context: JobContext, document: LabellingDocument, ids: Ids) -> tuple[LabellingDocument, int | None]:
-    """Return a labelling with the ids of the stored sentences, and its article if it has only one."""
-    start = document.start
-    if len(start.ids) and (start.ids[0] < 0 or start.ids[-1] >= len(ids)):
-        raise DataError("A coding of the bundle refers to missing sentences. Export it again.")
-    with context.store.reading() as r:
-        sentences = r.corpora.sentences_by_id(ids[start.ids])
-    if any(sentences[int(ids[place])].text != found.text for place, found in document.places.items()):
-        raise DataError("The sentences of a coding differ from those of the bundle. Export it again.")
-    of = {s.article_id for s in sentences.values()}
-    found = moved(document, {place: int(ids[place]) for place in document.places})
-    return found, next(iter(of)) if len(of) == 1 else None
 
 
 # --- models and vectors -----------------------------------------------------------------------------------------------
@@ -313,7 +300,7 @@ def export_bundle(args: ExportBundleConfig, context: JobContext) -> dict[str, An
     store = context.store
     corpus = ready_corpus(store, args.corpus)
     models = [_with_vectors(store, corpus, name) for name in dict.fromkeys(args.models)]
-    target = Path(args.file) if args.file else made_file(store.settings.home / FOLDER, ".zip")
+    target = Path(args.file) if args.file else made_file(store.settings.home / FOLDER)
     if args.file:
         check_new(target)
     with whole(target) as partial:
@@ -490,7 +477,7 @@ def export_dataset(args: ExportDatasetConfig, context: JobContext) -> dict[str, 
     store = context.store
     corpus = ready_corpus(store, args.corpus)
     labels = labels_of(store, corpus, args.labelling, args.themes)
-    target = Path(args.folder) if args.folder else made_file(store.settings.home / DATASETS, ".zip")
+    target = Path(args.folder) if args.folder else made_file(store.settings.home / DATASETS)
     if args.folder:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise DataError(f"{str(target)!r} exists and is not an empty folder. Choose a new one.")

@@ -91,7 +91,9 @@ class Sources:
 
 def find_sources(store: Store, wanted: Wanted, run: Run, *, needs_articles: bool = True) -> Sources:
     """Find the data; import articles and a benchmark that exist only as files."""
-    data = _data_folder(wanted.data)
+    data = Path(wanted.data) if wanted.data else None
+    if data is not None and not data.is_dir():
+        raise ReadError(wanted.data, "this folder does not exist.", advice="Choose the folder of the data sets.")
     words = {TEXT_WORDS: wanted.words or _existing(data, *_TEXT_VECTORS) or _INSTALLED_WORDS}
     pair_words = _existing(data, *_PAIR_VECTORS) or wanted.words
     if pair_words:
@@ -168,14 +170,6 @@ def _corpus(store: Store, wanted: Wanted, data: Path | None, run: Run) -> Corpus
         where = f"{data.name!r} has no folder {' or '.join(_ARTICLES)}" if data else "no data folder was given"
         raise ConfigError(f"Choose a corpus of the store (--corpus), or a data folder (--data): {where}.")
     return ready_corpus(store, corpus_of(store, run, files, "wikipedia"))
-
-
-def _data_folder(name: str) -> Path | None:
-    if not name:
-        return None
-    if not Path(name).is_dir():
-        raise ReadError(name, "this folder does not exist.", advice="Choose the folder of the data sets.")
-    return Path(name)
 
 
 def _existing(data: Path | None, *parts: str) -> str:
