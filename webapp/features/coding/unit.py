@@ -421,16 +421,16 @@ def _conflict(state: RelabelState, before: Partition, unit: int) -> str:
     return f"Not saved: “{_name(state, unit)}” was changed by {who}, to {now}."
 
 
-def _code(state: RelabelState, ids: Ids, action: Mapping[str, Any], key: str = "code") -> Operation | None:
-    """Put a unit into a code, or with the key "cluster" into the suggested one, or confirm the one that it has.
+def _code(state: RelabelState, ids: Ids, action: Mapping[str, Any], named: str = "code") -> Operation | None:
+    """Put a unit into a code, or with ``named`` "cluster" into the suggested one, or confirm the one that it has.
 
     Its mark stays if the person has marked it as uncertain just before.
     """
-    number, partition = action.get(key), state.partition
+    number, partition = action.get(named), state.partition
     if not is_int(number) or number not in partition.clusters:
         state.notice = "That code no longer exists."
         return None
-    if key == "code" and allows_several(partition):
+    if named == "code" and allows_several(partition):
         return coding.toggle_code(partition, ids, number, state.session.next_number)
     here = int(partition.numbers[partition.rows(ids)][0]) == number
     made = op.approve(partition, ids) if here else op.assign(partition, ids, number)
@@ -449,7 +449,7 @@ def _note(state: RelabelState, ids: Ids, action: Mapping[str, Any]) -> Operation
 
 _MAKERS: Mapping[str, Callable[[RelabelState, Ids, Mapping[str, Any]], Operation | None]] = {
     "code": _code,
-    "accept": partial(_code, key="cluster"),
+    "accept": partial(_code, named="cluster"),
     "none_fits": lambda state, ids, _: op.none_fits(state.partition, ids),
     "unassign": lambda state, ids, _: op.unassign(state.partition, ids),
     "uncertain": lambda state, ids, action: op.mark(state.partition, ids, bool(action.get("on"))),
