@@ -215,14 +215,8 @@ def _points_of(canvas: Canvas, rows: Rows) -> dict[str, str]:
 def interactive(canvas: Canvas, state: MapState, version: int, keep: Callable[[MapState], None] | None = None) -> None:
     """Draw the map with its tools and legend; what the user does on it changes ``state``.
 
-    The map is a fragment of its own, which hovering redraws alone; a selection redraws the page.
-
-    Parameters
-    ----------
-    version
-        Version of ``state`` that the rest of the page shows.
-    keep
-        Called with the state after each run, to write it into the address.
+    The map is a fragment of its own, which hovering redraws alone; a selection redraws the page, which shows the given
+    version of ``state``. ``keep`` is called with the state after each run, to write it into the address.
     """
     if state.version != version:
         st.rerun()

@@ -224,14 +224,9 @@ def names_of(
 ) -> list[Name]:
     """Return the names on a map of (n, 2) points; within a level, those come first that are shown if room is short.
 
-    Parameters
-    ----------
-    categories
-        (n,) index into ``names`` of each point, -1 for none.
-    texts
-        Returns the texts of some rows; without it only categories are named.
-
-    Where categories are scattered over the map, regions of the map are named by their distinctive words instead.
+    ``categories`` is the (n,) index into ``names`` of each point, -1 for none. ``texts`` returns the texts of some
+    rows; without it only categories are named. Where these are scattered over the map, regions of the map are named by
+    their distinctive words instead.
     """
     n = len(units)
     rows = np.arange(n) if n <= _SAMPLE else np.sort(np.random.default_rng(n).permutation(n)[:_SAMPLE])

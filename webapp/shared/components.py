@@ -416,18 +416,9 @@ Handlers = Mapping[str, Callable[[], object]]
 
 
 def action_keys(key: str, url_key: str, keys: Mapping[str, str], handlers: Handlers) -> None:
-    """Draw the component.
+    """Let letters or digits (``keys``: each with a kind of action) call the ``handlers`` of their kinds in callbacks.
 
-    Parameters
-    ----------
-    key
-        Session key of what was handled.
-    url_key
-        URL key of the item that is shown.
-    keys
-        Kinds of actions by their letters or digits.
-    handlers
-        What the kinds do; for callbacks.
+    ``key`` is the session key of what was handled, and ``url_key`` the URL key of the item that is shown.
     """
     state: Acknowledged = st.session_state.setdefault(key, Acknowledged())
     widget = f"{key}_component"

@@ -140,13 +140,7 @@ def current_page() -> str:
 
 
 def switch_page(page: str, view: View | None = None) -> NoReturn:
-    """Open a view of a page; ends the run.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such page, or this person may not open it.
-    """
+    """Open a view of a page; ends the run. Raises ``UnknownNameError`` for a page that this person may not open."""
     offered = _offered()
     if page not in offered:
         raise UnknownNameError("page", page, offered)

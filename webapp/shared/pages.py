@@ -50,14 +50,9 @@ class UrlKey:
 
 
 class PageKeys:
-    """URL keys of one page.
+    """URL keys of one page, whose id is the prefix of each.
 
-    Parameters
-    ----------
-    page
-        Id of the page, the prefix of its keys.
-    viewed
-        Prefixes of the session keys that belong to a view, and that a link to another view therefore removes.
+    ``viewed`` are prefixes of the session keys that belong to a view, and that a link to another view removes.
     """
 
     def __init__(self, page: str, viewed: tuple[str, ...] = ()) -> None:

@@ -146,10 +146,7 @@ class _Held:
 def current_person() -> str:
     """Return the name of the person who signed in, or the name in the menu; "" for none.
 
-    Raises
-    ------
-    AccessError
-        If sign-in is required and nobody has signed in.
+    Raises ``AccessError`` if sign-in is required and nobody has signed in.
     """
     if sign_in_required():
         name = signed_in_person()

@@ -55,10 +55,7 @@ HASHES: dict[str | type[Any], Callable[[Any], Any]] = {
 def store() -> Store:
     """Return the store for the person of this session, whose role and blind tasks limit what they write and see.
 
-    Raises
-    ------
-    AccessError
-        If sign-in is required and nobody has signed in.
+    Raises ``AccessError`` if sign-in is required and nobody has signed in.
     """
     inside = get_script_run_ctx(suppress_warning=True) is not None
     person = people.current_person() if inside else ""
