@@ -171,8 +171,7 @@ def _rows(vectors: Matrix, metric: str) -> Any:
     """Return dense or CSR rows, of unit length for cosines, so that Euclidean neighbours are cosine neighbours."""
     from sklearn.preprocessing import normalize
 
-    values = vectors.data if sparse.issparse(vectors) else vectors
-    if not np.isfinite(values).all():
+    if not np.isfinite(vectors.data if sparse.issparse(vectors) else vectors).all():
         raise DataError("The vectors contain values that are not finite. Embed the sentences again.")
     return normalize(vectors) if metric == "cosine" and vectors.shape[0] else vectors
 
@@ -441,20 +440,11 @@ def numbered(labels: npt.NDArray[np.integer]) -> Labels:
 
 
 def merged(centres: Places, weights: npt.NDArray[np.floating], counts: Sequence[int]) -> list[Labels]:
-    """Merge (m, 2) parts of a plane into fewer and fewer groups, for each of ``counts``, at most one per part.
+    """Return (m,) labels that merge (m, 2) parts of a plane into groups, for each of ``counts``, at most one per part.
 
-    Parameters
-    ----------
-    weights
-        (m,) number of points of each part; at each step those two groups are merged whose merger increases the sum of
-        squared distances to the group centres least (Ward's criterion).
-    counts
-        Numbers of groups, largest first.
-
-    Returns
-    -------
-    list of (m,) labels
-        One array per count. Every group of an array is a union of groups of the array before it.
+    Counts fall, and every group is a union of groups of the labels before. ``weights`` (m,) are the numbers of points
+    of the parts; at each step those two groups are merged whose merger increases the sum of squared distances to the
+    group centres least (Ward's criterion).
     """
     groups = np.arange(len(centres))
     at, mass = np.asarray(centres, dtype=np.float64).copy(), np.asarray(weights, dtype=np.float64).copy()

@@ -52,8 +52,7 @@ class CorrelationClustering:
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """Return (n,) labels 0…; without ``k`` the number of clusters follows from the data. ``seed`` is ignored."""
         matrix, _ = checked(x, 1 if k is None else k)
-        odds = DEFAULT_CALIBRATION.log_odds(centred_cosines(matrix), effective_themes(matrix))
-        weights = odds + self.config.offset
+        weights = DEFAULT_CALIBRATION.log_odds(centred_cosines(matrix), effective_themes(matrix)) + self.config.offset
         return best_partition(weights, k, self.config.sweeps)
 
 
@@ -80,8 +79,7 @@ def best_partition(weights: Square, k: int | None, sweeps: int = 50) -> Labels:
         return canonical_labels(labels)
     labels = _numbered(fcluster(tree, max(highest, 0.0), "distance"))
     for _ in range(_ROUNDS):
-        count = int(labels.max()) + 1
-        moved = moves(w, labels, min(2 * count + 8, n), False, sweeps)
+        moved = moves(w, labels, min(2 * (int(labels.max()) + 1) + 8, n), False, sweeps)
         labels = _numbered(labels)
         member = np.eye(int(labels.max()) + 1)[labels]
         merged = merges(member.T @ w @ member)

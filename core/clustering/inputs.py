@@ -45,8 +45,7 @@ def checked(x: Matrix, k: int | None, most: int = MOST_ITEMS) -> tuple[Matrix, i
         raise DataError(f"A clusterer needs one row of numbers per sentence, not an array of shape {x.shape}.")
     k = check_items(x.shape[0], k, most)
     matrix: Matrix = sparse.csr_array(x, dtype=np.float64) if sparse.issparse(x) else np.asarray(x, dtype=np.float64)
-    values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix
-    if not np.isfinite(values).all():
+    if not np.isfinite(matrix.data if isinstance(matrix, sparse.csr_array) else matrix).all():
         raise DataError("The vectors contain values that are not finite. Embed the sentences again.")
     return matrix, k
 
@@ -224,8 +223,7 @@ class DistinctTexts:
         if len(number) == len(texts):
             return self
         rows = self.rows[np.unique(of, return_index=True)[1]]
-        counts = np.bincount(of, self.counts).astype(np.int64)
-        return replace(self, rows=rows, place=of[self.place], counts=counts)
+        return replace(self, rows=rows, place=of[self.place], counts=np.bincount(of, self.counts).astype(np.int64))
 
     def frequent(self, most: int) -> tuple[tuple[int, int], ...]:
         """Return (representing row, number of rows) of up to ``most`` repeated texts, most frequent first."""

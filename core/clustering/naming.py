@@ -139,19 +139,9 @@ def level_names(
 ) -> list[list[str]]:
     """Return the names of the groups of each level, finest level first as in ``levels``.
 
-    Parameters
-    ----------
-    levels
-        (n,) group of each text, 0 … k - 1, for each level. Each group of a level is part of one group of the next.
-    words
-        Maximum number of words or phrases of a name.
-    given
-        Known names of the groups of some levels, by position of the level; they are kept.
-
-    Returns
-    -------
-    list of lists of str
-        The name of each group. A group has no word of the group that it is part of; "" where nothing is left.
+    ``levels`` are the (n,) groups of the texts, 0 … k - 1; each group is part of one group of the next level. A name
+    has at most ``words`` words or phrases, and none of the group that it is part of; "" where nothing is left. Names
+    in ``given``, by position of the level, are kept.
     """
     reader = WordReader.of_list(texts)
     read = [reader.words(text) for text in texts]
@@ -163,8 +153,7 @@ def level_names(
         if names:
             owner[labels] = levels[level + 1]
         above = [[word.key for word in reader.words(names[0][of]) if word.key] for of in owner] if names else []
-        found = known or [" · ".join(own) for own in _named(read, labels, k, words, reader, above)]
-        names.insert(0, list(found))
+        names.insert(0, list(known or [" · ".join(own) for own in _named(read, labels, k, words, reader, above)]))
     return names
 
 
@@ -197,9 +186,8 @@ def _phrases(
             if near[label].isdisjoint(phrase):
                 continue
             inside = tokens[start:end]
-            written = joined(inside)
             # A first word has lost its capital letter, so it counts less.
-            forms.setdefault(phrase, Counter())[written] += 2 if start else 1
+            forms.setdefault(phrase, Counter())[joined(inside)] += 2 if start else 1
             occurrences = found[label].setdefault(phrase, _Occurrences())
             occurrences.sentences += phrase not in seen
             occurrences.proper += start > 0 and all(_CAPITALISED.match(one.written) for one in inside if one.key)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -57,10 +57,8 @@ class TfidfConfig(Config):
     stop_words: bool = option(True, "Count stop words too: frequent words of English such as “the” and “of”.")
 
 
-class WordCounts(BaseModel):
+class WordCounts(BaseModel, config=WordCountsConfig):
     """Number of occurrences of each word, without weights and without training."""
-
-    config_class: ClassVar[type[Config]] = WordCountsConfig
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Do nothing, since there is nothing to learn."""
@@ -72,14 +70,13 @@ class WordCounts(BaseModel):
         return count_words(texts, self.config.lowercase, self.config.min_letters).astype(np.float32)
 
 
-class Tfidf(BaseModel):
+class Tfidf(BaseModel, config=TfidfConfig):
     """Tf-idf vectors of length 1 with smoothed inverse document frequency ``1 + ln((1 + N) / (1 + df))``.
 
     A document is a sentence. N and df are counted over the sentences of its article (scope "article") or over the
     sentences given to :meth:`fit` (scope "corpus"). Cosine distance (Salton and Buckley 1988).
     """
 
-    config_class: ClassVar[type[Config]] = TfidfConfig
     config: TfidfConfig
     _documents = 0
     _frequencies: Counts | None = None  # (COLUMNS,) number of sentences with each word; scope "corpus" only
@@ -212,18 +209,15 @@ class _WordVectorModel(BaseModel):
         self._vectors = read_word_vectors(folder)
 
 
-class MeanVectors(_WordVectorModel):
+class MeanVectors(_WordVectorModel, config=MeanVectorsConfig):
     """Mean of the vectors of a sentence's known words, cosine distance (Ein Dor et al. 2018, section 5.1)."""
-
-    config_class: ClassVar[type[Config]] = MeanVectorsConfig
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dim) means of word vectors."""
         vectors = self._fitted(self._vectors)
         means = np.zeros((len(sentences), vectors.dim), np.float32)
         for start in range(0, len(sentences), _BLOCK):
-            block = sentences[start : start + _BLOCK]
-            tokens = token_ids((s.text for s in block), vectors, unknown=False)
+            tokens = token_ids((s.text for s in sentences[start : start + _BLOCK]), vectors, unknown=False)
             filled = np.flatnonzero(tokens.lengths)
             if len(filled):
                 sums = np.add.reduceat(tokens.table[tokens.ids], tokens.starts[filled], axis=0)
@@ -231,14 +225,12 @@ class MeanVectors(_WordVectorModel):
         return means
 
 
-class CPhrase(_WordVectorModel):
+class CPhrase(_WordVectorModel, config=CPhraseConfig):
     """Sum of additive word vectors scaled to length 1 (Pham et al. 2015; Saha et al. 2017, section 4).
 
     Saha et al. use the 300-dimensional C-PHRASE vectors; any table of additive word vectors works. Words are
     lower-cased without punctuation and not stemmed. Cosine distance.
     """
-
-    config_class: ClassVar[type[Config]] = CPhraseConfig
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dim) sums of word vectors, scaled to length 1."""

@@ -34,7 +34,11 @@ class BaseModel(ABC):
     """
 
     config_class: ClassVar[type[Config]]
-    """Class of :attr:`config`, which a saved model is read with."""
+    """Class of :attr:`config`, which a saved model is read with; the class statement names it as ``config=…``."""
+
+    def __init_subclass__(cls, config: type[Config] | None = None) -> None:
+        if config is not None:
+            cls.config_class = config
 
     def __init__(self, config: Any, seed: int) -> None:
         self.config, self.seed = config, seed

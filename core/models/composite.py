@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -53,10 +53,9 @@ class HybridConfig(Config):
     stop_words: bool = option(True, "Count stop words in tf-idf too.")
 
 
-class Hybrid(CombiningModel):
+class Hybrid(CombiningModel, config=HybridConfig):
     """Concatenated vectors of dense models and of tf-idf within the article, cosine distance."""
 
-    config_class: ClassVar[type[Config]] = HybridConfig
     config: HybridConfig
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
@@ -294,14 +293,11 @@ class _ContextSmoothing(CombiningModel):
             self._axes = PrincipalAxes(tensors["mean"], tensors["axes"])
 
 
-class DocumentMean(_ContextSmoothing):
+class DocumentMean(_ContextSmoothing, config=DocumentMeanConfig):
     """Mean of the vectors of a sentence's document."""
 
-    config_class: ClassVar[type[Config]] = DocumentMeanConfig
-
     def _smooth(self, x: Float32, articles: Index, positions: Index) -> Float32:
-        loose = articles == -1
-        own = np.where(loose, articles.max(initial=-1) + 1 + np.arange(len(articles)), articles)
+        own = np.where(articles == -1, articles.max(initial=-1) + 1 + np.arange(len(articles)), articles)
         _, groups, sizes = np.unique(own, return_inverse=True, return_counts=True)
         shares = (1 / sizes[groups], (groups, np.arange(len(groups))))
         means: Any = sparse.csr_array(shares, shape=(len(sizes), len(groups))) @ x
@@ -309,13 +305,11 @@ class DocumentMean(_ContextSmoothing):
         return np.concatenate([x, found], axis=1) if self.config.keep_own else found
 
 
-class NeighbourMean(_ContextSmoothing):
+class NeighbourMean(_ContextSmoothing, config=NeighbourMeanConfig):
     """½ of a sentence's own vector, ¼ of the previous and ¼ of the next one's.
 
     The share of a missing neighbour is added to that of the other, or of the sentence itself if both are missing.
     """
-
-    config_class: ClassVar[type[Config]] = NeighbourMeanConfig
 
     def _smooth(self, x: Float32, articles: Index, positions: Index) -> Float32:
         graph = discourse_graph(articles, positions)
@@ -324,14 +318,12 @@ class NeighbourMean(_ContextSmoothing):
         return np.asarray(mixed + isolated @ x, x.dtype)
 
 
-class Smoothed(_ContextSmoothing):
+class Smoothed(_ContextSmoothing, config=SmoothedConfig):
     """Personalised PageRank along the order of sentences (Haveliwala 2002): (1 − a)(I − aP)⁻¹ x.
 
     P is the row-normalised adjacency: the weight of a sentence falls with its distance. A sentence without neighbours
     is not changed.
     """
-
-    config_class: ClassVar[type[Config]] = SmoothedConfig
 
     def _smooth(self, x: Float32, articles: Index, positions: Index) -> Float32:
         graph, share = discourse_graph(articles, positions), self.config.share
@@ -444,10 +436,9 @@ _MOST = 2_000
 """Maximum number of sentences whose triplets are used; the metric then has at most as many axes as they have."""
 
 
-class LinearMetric(CombiningModel):
+class LinearMetric(CombiningModel, config=LinearMetricConfig):
     """Vectors of other models under a learned metric, cosine distance."""
 
-    config_class: ClassVar[type[Config]] = LinearMetricConfig
     config: LinearMetricConfig
     _directions: Directions | None = None
 

@@ -280,7 +280,6 @@ class TrainingLoop(ABC, Generic[B]):
         return self._epoch[1]
 
     def _point(self, loss: float, epoch: float) -> None:
-        """Add a point to the live curve."""
         self.report.metric("loss", epoch, loss)
 
     def _tick(self) -> None:
@@ -384,13 +383,11 @@ class ValidatedLoop(TrainingLoop[B]):
 
     def _tick(self) -> None:
         best = f", best {self.measure} {self.at.best:.3f}" if self.at.best >= 0 else ""
-        message = f"epoch {self.at.epoch + 1} of at most {self._settings.epochs}{best}"
-        self.report.progress(*self._done(), message)
+        self.report.progress(*self._done(), f"epoch {self.at.epoch + 1} of at most {self._settings.epochs}{best}")
 
     def _validated(self, batches: int) -> bool:
         parts = self._settings.evaluations_per_epoch
-        places = {math.ceil(batches * part / parts) for part in range(1, parts + 1)}
-        due = self.at.batch in places or self.at.step == 0
+        due = self.at.batch in {math.ceil(batches * part / parts) for part in range(1, parts + 1)} or self.at.step == 0
         if due and self.at.evaluated != self.at.step:
             # Measure the network and keep the best weights.
             epoch = self.at.epoch + self.at.batch / max(batches, 1)

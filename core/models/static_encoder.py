@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice, product
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional
 
-from themescope.core.config import Config, option
+from themescope.core.config import option
 from themescope.core.errors import ConfigError, DataError, MissingExtraError
 from themescope.core.models.artifact import damaged, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.models.base import TrainedModel, unit_length
@@ -77,10 +77,9 @@ class StaticEncoderConfig(DistillationConfig):
             raise ConfigError(f"{self.named('word_vectors')} is empty. Name at least one table.")
 
 
-class StaticEncoder(TrainedModel):
+class StaticEncoder(TrainedModel, config=StaticEncoderConfig):
     """Weighted sum of trained word vectors, cosine distance."""
 
-    config_class: ClassVar[type[Config]] = StaticEncoderConfig
     config: StaticEncoderConfig
     _words: WordVectors | None = None
 
@@ -129,8 +128,7 @@ class StaticEncoder(TrainedModel):
             read = read.only(np.where(rows >= 0, np.cumsum(rows >= 0) - 1, -1))
             table = words.vectors(rows[rows >= 0])
             ones, shape = np.ones(len(read.ids), np.float32), (len(block), len(table))
-            counts = sparse.csr_array((ones, read.ids, read.starts), shape=shape)
-            sums[start : start + len(block)] = counts @ table
+            sums[start : start + len(block)] = sparse.csr_array((ones, read.ids, read.starts), shape=shape) @ table
         return unit_length(sums)
 
     def save_for_sentence_transformers(self, folder: Path) -> None:

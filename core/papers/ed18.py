@@ -225,8 +225,7 @@ TRIPLET_SETS = ResultTable(
 
 
 def _accuracy(id: str, title: str, deviation: str, published: float = 0.0, *, model: str = "") -> Row:
-    numbers = {ACCURACY: published} if published else {}
-    return Row(id, title, Accuracy(model or id, EVALUATED), deviation, numbers)
+    return Row(id, title, Accuracy(model or id, EVALUATED), deviation, {ACCURACY: published} if published else {})
 
 
 TABLE_3 = ResultTable(

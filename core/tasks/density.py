@@ -78,8 +78,7 @@ def suggest(x: Matrix, calibration: PairCalibration, most: int, seed: int) -> Co
     if n < 4 or most == 2:
         k = min(2, n)
         return CountSuggestion(k, k, k, "There are too few different sentences for another number of themes.")
-    effective = effective_themes(x, seed)
-    found = calibration.count(effective)
+    found = calibration.count(effective_themes(x, seed))
     random = np.random.default_rng(seed)
     taken = min(n // 2, _SAMPLE_ROWS)
     counts = [calibration.count(effective_themes(x[np.sort(random.permutation(n)[:taken])])) for _ in range(_SAMPLES)]

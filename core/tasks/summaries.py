@@ -91,14 +91,13 @@ class SummaryDocument:
     references: tuple[str, ...]
 
 
-def read_summary_documents(path: Path, language: str = "en", report: Report | None = None) -> list[SummaryDocument]:
+def read_summary_documents(path: Path, language: str = "en", report: Report = SILENT) -> list[SummaryDocument]:
     """Read a file of JSON lines (see ``themescope.core.readers.jsonl``) or a folder (see above), in order of ids.
 
     A document without references is kept, because it can be summarised, although not scored. Raises
     :class:`ReadError` for invalid files, and :class:`DataError` if no document has a sentence.
     """
-    report, splitter = report or SILENT, SentenceSplitter(language)
-    found = list((_folder if path.is_dir() else _file)(path, splitter, report))
+    found = list((_folder if path.is_dir() else _file)(path, SentenceSplitter(language), report))
     if not found:
         raise DataError(f"No document in {path.name!r} has a sentence.")
     return sorted(found, key=lambda document: document.id)
@@ -118,8 +117,7 @@ def _folder(path: Path, splitter: SentenceSplitter, report: Report) -> Iterator[
             advice = "Put the documents into documents/ and their summaries into references/."
             raise ReadError(path, f"the folder does not contain a folder {name!r}.", advice=advice)
     files = _files(path / "documents")
-    ids = {_id(file) for file in files}
-    references = _references(path / "references", ids)
+    references = _references(path / "references", {_id(file) for file in files})
     for number, file in enumerate(files):
         report.progress(number, len(files), f"{number:,} documents read")
         text = whole_text(file, SILENT, "latin-1")
@@ -269,11 +267,6 @@ Numbered = tuple[int, SummaryDocument]
 """A document with its position among all documents."""
 
 
-def placed(document: SummaryDocument, number: int) -> list[Sentence]:
-    """Return the positioned sentences of a document outside the store; ``number`` gives its article id."""
-    return [Sentence(text, article_id=-2 - number, position=i) for i, text in enumerate(document.sentences)]
-
-
 def document_groups(documents: Sequence[SummaryDocument]) -> Iterator[list[Numbered]]:
     """Yield groups of documents with about 4,096 sentences, which are embedded at once."""
     group: list[Numbered] = []
@@ -303,7 +296,9 @@ class Summarize:
         """Return the extracts."""
         vectors: Any = None
         if model is not None:
-            vectors = model.embed([sentence for number, document in group for sentence in placed(document, number)])
+            # Each document is an article of its own, which is in no store.
+            listed = ((i, text, -2 - number) for number, document in group for i, text in enumerate(document.sentences))
+            vectors = model.embed([Sentence(text, article_id=id, position=i) for i, text, id in listed])
         found, start = [], 0
         for number, document in group:
             own = None if vectors is None else vectors[start : start + len(document.sentences)]
@@ -341,8 +336,7 @@ def lexrank(vectors: Matrix, threshold: float = 0.1, damping: float = 0.85, tole
     weights[weights < threshold] = 0.0
     loose = np.count_nonzero(weights, axis=1) <= np.count_nonzero(weights.diagonal()[:, None], axis=1)
     weights[loose] = 0.0
-    degrees = weights.sum(axis=1)
-    steps = (weights / np.where(loose, 1.0, degrees)[:, None]).T
+    steps = (weights / np.where(loose, 1.0, weights.sum(axis=1))[:, None]).T
     scores = np.full(n, 1.0 / n)
     for _ in range(_ITERATIONS):
         moved = damping * (steps @ scores + scores[loose].sum() / n) + (1.0 - damping) / n

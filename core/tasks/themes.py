@@ -296,8 +296,7 @@ def joined(x: Matrix, labels: Labels, compared: Ids, alone: Ids) -> list[Labels]
 
     while k >= (_JOINED_AGAIN if levels else 3):
         numbers = range(max(2, round(_FEWEST_JOINED * k)), (k + 1) // 2 + 1)
-        cuts = [cut_tree(tree, number).ravel().astype(np.int32) for number in numbers]
-        best = max(cuts, key=clear)
+        best = max((cut_tree(tree, number).ravel().astype(np.int32) for number in numbers), key=clear)
         k = int(best.max()) + 1
         place = np.empty(int(labels.max()) + 1, np.int32)
         place[others], place[alone] = best, np.arange(k, k + len(alone))
@@ -445,8 +444,7 @@ def follows_order(vectors: Matrix, positions: Ids, seed: int) -> bool:
         second = unit[order[places + 1]]
         return float((first.multiply(second) if sparse.issparse(first) else first * second).sum())
 
-    by_position = np.argsort(positions, kind="stable")
-    return alike(by_position) > max(alike(random.permutation(n)) for _ in range(_PERMUTED))
+    return alike(np.argsort(positions, kind="stable")) > max(alike(random.permutation(n)) for _ in range(_PERMUTED))
 
 
 def by_size(labels: Labels, counts: Ids, k: int) -> Labels:
@@ -465,8 +463,7 @@ def _central(texts: Sequence[str], own: Floats, rows: npt.NDArray[np.intp], coun
     for row in rows[np.argsort(-own[rows], kind="stable")].tolist():
         if len(found) == count:
             break
-        text = texts[row]
-        flat = f" {' '.join(text.split()).casefold()} "
+        flat = f" {' '.join(texts[row].split()).casefold()} "
         new = {flat[i : i + 3] for i in range(max(len(flat) - 2, 1))}
         if all(len(new & old) < _DUPLICATE * len(new | old) for old in found.values()):
             found[row] = new

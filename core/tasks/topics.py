@@ -308,10 +308,6 @@ class TopicTask:
     test: TopicItems
     counts: TopicCounts
 
-    def clustered(self) -> TopicItems:
-        """Return the sentences to cluster: training and test, without the validation documents."""
-        return joined([self.train, self.test])
-
 
 def joined(parts: Sequence[TopicItems]) -> TopicItems:
     """Return the concatenated items of several parts."""

@@ -198,8 +198,7 @@ def _densest(
     n, whole = int(inside.sum()), len(inside)
     ratios = _ratios(counts, n, whole)
     odds = counts * (whole - n) / np.maximum(others * n, 1)
-    strange = np.cumsum(unusual[near] & left[near], axis=1)
-    fits = strange * 2 < counts
+    fits = np.cumsum(unusual[near] & left[near], axis=1) * 2 < counts
     ratios[(counts < np.where(fits, 2 * FEWEST, FEWEST)) | (odds < np.where(fits, CLEAR, ODDS))] = 0
     centre, size = np.unravel_index(int(ratios.argmax()), ratios.shape)
     if not ratios[centre, size]:

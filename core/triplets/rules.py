@@ -258,10 +258,9 @@ def section_sentences(article: ArticleSentences, rules: SectionRules) -> list[Se
     The section of a sentence is the number of the kept section it belongs to, so that merged sections are one. The
     caller checks whether enough sections remain (rule v).
     """
-    kept = kept_sections(article, rules, Counter())
     return [
         replace(sentence, section=number)
-        for number, section in enumerate(kept)
+        for number, section in enumerate(kept_sections(article, rules, Counter()))
         for sentence in section.sentences
         if not length_rule(sentence, rules)
     ]
@@ -285,8 +284,7 @@ def article_key(title: str, seed: int) -> int:
 
 def keys(base: int, purpose: str, *columns: Indices) -> Keys:
     """Return (n,) hashes of the rows of the (n,) columns; different purposes give independent hashes."""
-    start = np.uint64(base ^ text_key(purpose))
-    mixed = np.full(columns[0].shape, start, dtype=np.uint64)
+    mixed = np.full(columns[0].shape, np.uint64(base ^ text_key(purpose)), dtype=np.uint64)
     for column in columns:
         mixed = mix(mixed + GOLDEN + column.astype(np.uint64))
     return mixed
@@ -300,8 +298,7 @@ def below(drawn: Keys, bound: Indices) -> Indices:
 def two_below(first: Keys, second: Keys, which: Indices, bound: Indices) -> Indices:
     """Return the ``which``-th (0 or 1) of two different numbers below ``bound``; with a bound of 1 both are 0."""
     start = below(first, bound)
-    step = 1 + below(second, np.maximum(bound - 1, 1))
-    return (start + which * step) % bound
+    return (start + which * (1 + below(second, np.maximum(bound - 1, 1)))) % bound
 
 
 def smallest_per_group(drawn: Keys, groups: Indices, most: int) -> Indices:
@@ -385,8 +382,7 @@ def draw_sentences(
     counts["pairs_used"] += len(u)
     pair, which, neighbour = _slots(pool.sections[u], pool.counts)
     counts["triplets_possible"] += len(pair)
-    drawn = keys(base, "triplet", pool.positions[u[pair]], pool.positions[v[pair]], which)
-    chosen = _capped(drawn, per_article)
+    chosen = _capped(keys(base, "triplet", pool.positions[u[pair]], pool.positions[v[pair]], which), per_article)
     u, v, which, neighbour = u[pair[chosen]], v[pair[chosen]], which[chosen], neighbour[chosen]
     slots = (pool.positions[u], pool.positions[v], which)
     swap = (keys(base, "pivot", slots[0], slots[1]) & np.uint64(1)).astype(bool)
@@ -496,6 +492,4 @@ def _slots(own: Indices, available: Indices) -> tuple[Indices, Indices, Indices]
 
 
 def _capped(drawn: Keys, most: int | None) -> Indices:
-    if most is None:
-        return np.arange(len(drawn))
-    return smallest_per_group(drawn, np.zeros(len(drawn), np.int64), most)
+    return np.arange(len(drawn)) if most is None else smallest_per_group(drawn, np.zeros(len(drawn), np.int64), most)

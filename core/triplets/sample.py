@@ -109,8 +109,7 @@ def _negatives(drawn: list[Drawn], seed: int) -> list[TextColumns]:
             continue
         if found.split not in pools:
             same = [other.pool for other in drawn if other.split == found.split]
-            columns = ("ids", "exact", "folded")
-            joined = (np.concatenate([getattr(pool, column) for pool in same]) for column in columns)
+            joined = (np.concatenate([getattr(pool, column) for pool in same]) for column in ("ids", "exact", "folded"))
             pools[found.split] = TextColumns(*joined)
         pool, start, own = pools[found.split], starts[found.split], len(found.pool)
         free = len(pool) - own

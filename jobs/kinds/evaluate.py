@@ -169,7 +169,7 @@ def _measure(
     report = context.part(0.8, 0.9, "Classifying")
     scores = classify(x, train.labels, vectors.of(test), test.labels, settings, report)
     context.progress(0.9, 1, "Clustering")
-    clustered = task.clustered() if args.part == "test" else held
+    clustered = joined([task.train, task.test]) if args.part == "test" else held
     clusters = cluster_topics(vectors.of(clustered), clustered.labels, len(task.topics), args.seed, args.unit)
     estimates = scores_with_intervals(test.labels, scores, test.articles, args.seed)
     records = [total(name, estimate) for name, estimate in estimates.items()]

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.config import Config, config_from_dict
+from themescope.core.config import config_from_dict
 from themescope.core.errors import DataError
 from themescope.core.models.artifact import (
     damaged,
@@ -137,8 +137,7 @@ class ContentModel:
         from themescope.core.models.con_s2v import kernels
 
         seeds = np.array([digests[i] & (2**63 - 1) for i in enough], np.int64)
-        lengths = [len(rows[i]) for i in enough]
-        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum([len(rows[i]) for i in enough])]).astype(np.int64)
         ids = np.fromiter((word for i in enough for word in rows[i]), np.int32, int(starts[-1]))
         text = TextArrays(ids, starts, keep_thresholds(vocabulary.counts, config.subsampling))
         alias = word_noise(vocabulary.counts)
@@ -146,8 +145,7 @@ class ContentModel:
         for row, seed in zip(start, seeds.tolist(), strict=True):
             row[:dim] = (np.random.default_rng(seed).random(dim, np.float32) - 0.5) / dim
         tables = Tables(start, _padded(self.words), np.zeros((0, 1), np.float32), _padded(self.inputs))
-        noise = Noise(alias, alias, config.negatives)
-        kernels.infer(tables, text, noise, self.window, config.epochs, self.rate, seeds)
+        kernels.infer(tables, text, Noise(alias, alias, config.negatives), self.window, config.epochs, self.rate, seeds)
         out[enough] = start[:, :dim]
         return out
 
@@ -258,22 +256,18 @@ _VECTORS_DONE, _GRAPH_DONE = 0.4, 0.5  # progress of CON-S2V after content vecto
 _RETROFIT_VECTORS_DONE, _RETROFIT_GRAPH_DONE = 0.8, 0.95  # the same for retrofitting
 
 
-class Sen2Vec(SentenceVectors):
+class Sen2Vec(SentenceVectors, config=Sen2VecConfig):
     """Vectors learned from the words of each sentence alone."""
-
-    config_class: ClassVar[type[Config]] = Sen2VecConfig
 
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
         return learn_content(self.config, text, self.seed, report)
 
 
-class ConS2VDis(SentenceVectors):
+class ConS2VDis(SentenceVectors, config=ConS2VDisConfig):
     """CON-S2V with the previous and the next sentence as neighbours.
 
     The other methods with neighbours have other settings, which switch content, neighbour prediction and proximity.
     """
-
-    config_class: ClassVar[type[Config]] = ConS2VDisConfig
 
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
         from themescope.core.models.con_s2v.training import learn_sentences
@@ -295,32 +289,24 @@ class ConS2VDis(SentenceVectors):
         return Fitted(learned.sentences, (content,), text.vocabulary, learned.metrics | _degree(graph))
 
 
-class ConS2VSim(ConS2VDis):
+class ConS2VSim(ConS2VDis, config=ConS2VSimConfig):
     """CON-S2V with the most similar sentences as neighbours."""
 
-    config_class: ClassVar[type[Config]] = ConS2VSimConfig
 
-
-class RegDis(ConS2VDis):
+class RegDis(ConS2VDis, config=RegDisConfig):
     """Content and proximity to the previous and the next sentence."""
 
-    config_class: ClassVar[type[Config]] = RegDisConfig
 
-
-class RegSim(ConS2VDis):
+class RegSim(ConS2VDis, config=RegSimConfig):
     """Content and proximity to the most similar sentences."""
 
-    config_class: ClassVar[type[Config]] = RegSimConfig
 
-
-class RetDis(SentenceVectors):
+class RetDis(SentenceVectors, config=RetDisConfig):
     """Retrofitting to the previous and the next sentence.
 
     q_i ← ½ q̂_i + ½ mean of the neighbours' q, in place, for a number of rounds; q̂ are unit Sen2Vec vectors. A sentence
     that was not in the training text gets its inferred vector, scaled to length 1.
     """
-
-    config_class: ClassVar[type[Config]] = RetDisConfig
 
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
         from themescope.core.models.con_s2v.kernels import retrofit
@@ -343,10 +329,8 @@ class RetDis(SentenceVectors):
         return unit_length(super()._inferred(texts))
 
 
-class RetSim(RetDis):
+class RetSim(RetDis, config=RetSimConfig):
     """Retrofitting to the most similar sentences."""
-
-    config_class: ClassVar[type[Config]] = RetSimConfig
 
 
 def content_of(config: Sen2VecConfig, text: EncodedText, corpus: Corpus, seed: int, report: Report) -> Fitted:
@@ -420,8 +404,7 @@ class _WordSums(TrainedModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dim) sums or means; a sentence without known words is the zero vector."""
-        words = [content_words(s.text) for s in sentences]
-        return combined_words(words, self._fitted(self._words), mean=self.mean)
+        return combined_words([content_words(s.text) for s in sentences], self._fitted(self._words), mean=self.mean)
 
     def _write(self, folder: Path) -> None:
         write_word_vectors(folder, self._fitted(self._words))
@@ -430,30 +413,25 @@ class _WordSums(TrainedModel):
         self._words = read_word_vectors(folder)
 
 
-class FastSent(_WordSums):
+class FastSent(_WordSums, config=FastSentConfig):
     """The sum of a sentence's word vectors predicts the words of the previous and the next sentence."""
 
-    config_class: ClassVar[type[Config]] = FastSentConfig
     mean: ClassVar[bool] = False
 
     def _learn(self, text: EncodedText, report: Report) -> tuple[Float32, dict[str, float]]:
         from themescope.core.models.con_s2v.training import learn_bags
 
-        graph = discourse_graph(text.articles, text.positions)
-        learned = learn_bags(self.config, text, graph, self.seed, report)
+        learned = learn_bags(self.config, text, discourse_graph(text.articles, text.positions), self.seed, report)
         return learned.inputs, learned.metrics
 
 
-class FastSentAE(FastSent):
+class FastSentAE(FastSent, config=FastSentAEConfig):
     """FastSent that also predicts the words of the sentence itself."""
 
-    config_class: ClassVar[type[Config]] = FastSentAEConfig
 
-
-class W2VAverage(_WordSums):
+class W2VAverage(_WordSums, config=W2VAverageConfig):
     """The mean of skip-gram word vectors that were learned on the same text."""
 
-    config_class: ClassVar[type[Config]] = W2VAverageConfig
     mean: ClassVar[bool] = True
 
     def _learn(self, text: EncodedText, report: Report) -> tuple[Float32, dict[str, float]]:

@@ -131,22 +131,19 @@ def word_noise(counts: npt.NDArray[np.int64]) -> AliasTable:
 
 def node_noise(targets: npt.NDArray[np.int32], nodes: int) -> AliasTable:
     """Return the alias table of noise sentences: ψ_g ∝ (1 + c)^¾, c being the number of their neighbours."""
-    lists = np.bincount(targets, minlength=nodes).astype(np.float64)
-    return alias_table((1 + lists) ** _FLATTENED)
+    return alias_table((1 + np.bincount(targets, minlength=nodes).astype(np.float64)) ** _FLATTENED)
 
 
 def keep_thresholds(counts: npt.NDArray[np.int64], subsampling: float) -> AliasTable:
     """Return (words,) thresholds: a word is kept when a 32-bit random number is below 2³² · keep probability."""
-    share = keep_probability(counts, subsampling)
-    return np.asarray(np.rint(share * _WHOLE), np.uint64)
+    return np.asarray(np.rint(keep_probability(counts, subsampling) * _WHOLE), np.uint64)
 
 
 def keep_probability(counts: npt.NDArray[np.int64], subsampling: float) -> npt.NDArray[np.float64]:
     """Return (words,) probabilities min(1, (√(f/t) + 1)·t/f), f being relative frequency; 1 where t is 0."""
-    frequency = np.maximum(counts, 1) / max(int(counts.sum()), 1)
     if not subsampling:
         return np.ones(len(counts))
-    ratio = subsampling / frequency
+    ratio = subsampling / (np.maximum(counts, 1) / max(int(counts.sum()), 1))
     return np.asarray(np.minimum(1.0, (np.sqrt(1 / ratio) + 1) * ratio))
 
 
@@ -283,8 +280,7 @@ def graph_of_pairs(first: Index, second: Index, nodes: int) -> Graph:
     """Return the undirected graph of (pairs,) edges; duplicates count once, and loops are removed."""
     apart = first != second
     ends = np.concatenate([first[apart], second[apart]]), np.concatenate([second[apart], first[apart]])
-    keys = np.unique(ends[0].astype(np.int64) * nodes + ends[1])
-    sources, targets = np.divmod(keys, max(nodes, 1))
+    sources, targets = np.divmod(np.unique(ends[0].astype(np.int64) * nodes + ends[1]), max(nodes, 1))
     starts = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=nodes))])
     return Graph(targets.astype(np.int32), starts.astype(np.int64))
 

@@ -153,8 +153,7 @@ class _Training:
             raise
         self._save()
         seconds = self.at.seconds + time.monotonic() - self.clock
-        losses = {curve: loss for curve, loss in zip(self.curves, self.at.losses, strict=True) if loss}
-        metrics = losses | {
+        metrics = {curve: loss for curve, loss in zip(self.curves, self.at.losses, strict=True) if loss} | {
             "training sentences": float(len(self.text)),
             "training words": float(self.words),
             "training seconds": seconds,
@@ -169,8 +168,7 @@ class _Training:
         epoch, block = self.at.epoch, self.at.block
         self.report.progress(self._done(), self.words * self.epochs, f"{self.name}: epoch {epoch + 1} of {self.epochs}")
         spans = self._spans(epoch, block)
-        sums = sum(pool.map(self.learner.run, spans)) if len(spans) > 1 else self.learner.run(spans[0])
-        self.sums += sums
+        self.sums += sum(pool.map(self.learner.run, spans)) if len(spans) > 1 else self.learner.run(spans[0])
         if not np.isfinite(self.sums).all():
             raise TrainingError(f"The loss of {self.name} is not finite. Lower the learning rate.")
         self.pending += int(self.text.starts[self.bounds[block + 1]] - self.text.starts[self.bounds[block]])

@@ -50,7 +50,6 @@ class SectionedArticles:
     """(articles + 1,) first row of each article."""
 
     def __len__(self) -> int:
-        """Return the number of articles."""
         return len(self.starts) - 1
 
     def rows(self, article: int) -> Index:
@@ -67,8 +66,7 @@ class SectionedArticles:
         """Return at most ``limit`` articles, sampled with ``seed`` and in the same order; 0 returns all."""
         if not limit or limit >= len(self):
             return self
-        order = np.random.default_rng([seed, _CHOICE]).permutation(len(self))
-        return self.only(np.sort(order[:limit]))
+        return self.only(np.sort(np.random.default_rng([seed, _CHOICE]).permutation(len(self))[:limit]))
 
     def thinned(self, sentences: int, seed: int) -> SectionedArticles:
         """Return the articles with at most ``sentences`` of each, sampled with ``seed``; 0 keeps all.
@@ -137,7 +135,6 @@ class Batch:
     """(m,) section of each row."""
 
     def __len__(self) -> int:
-        """Return the number of sentences."""
         return len(self.rows)
 
 
@@ -190,8 +187,7 @@ def draw(data: SectionedArticles, article: int, size: SampleSize, random: np.ran
 
 def _batch(data: SectionedArticles, visits: Sequence[Index]) -> Batch:
     rows = np.concatenate(visits)
-    articles = np.repeat(np.arange(len(visits)), [len(visit) for visit in visits])
-    return Batch(rows, articles, data.sections[rows])
+    return Batch(rows, np.repeat(np.arange(len(visits)), [len(visit) for visit in visits]), data.sections[rows])
 
 
 @dataclass(frozen=True)
@@ -340,7 +336,6 @@ def average_precision(similarities: Float32, sections: npt.NDArray[np.int64]) ->
         return float("nan")
     scores = similarities[anchors].astype(np.float64)
     scores[np.arange(len(anchors)), anchors] = -np.inf
-    order = np.argsort(-scores, axis=1, kind="stable")
-    hits = np.take_along_axis(same[anchors], order, axis=1)
+    hits = np.take_along_axis(same[anchors], np.argsort(-scores, axis=1, kind="stable"), axis=1)
     precision = np.cumsum(hits, axis=1) / np.arange(1, len(sections) + 1)
     return float(((precision * hits).sum(axis=1) / counts[anchors]).mean())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -154,8 +155,7 @@ class _Training(ValidatedLoop[Batch]):
         similarities = source.similarities(batch)
         labels = (torch.from_numpy(x).to(similarities.device) for x in (batch.articles, batch.sections))
         candidates, positives = section_masks(*labels)
-        loss = contrastive_loss(similarities / self.config.temperature, candidates, positives)
-        return loss, similarities, candidates
+        return contrastive_loss(similarities / self.config.temperature, candidates, positives), similarities, candidates
 
     def _measured(self) -> dict[str, float]:
         """Return the mean precision and the mean loss over the validation articles in which they are defined."""
@@ -264,9 +264,7 @@ def drop_teacher(report: Report) -> None:
     """Remove the vectors of the teacher from the checkpoint folder of a finished training."""
     folder = report.checkpoint_folder()
     if folder is not None and (folder / _FOLDER).is_dir():
-        for path in (folder / _FOLDER).iterdir():
-            path.unlink()
-        (folder / _FOLDER).rmdir()
+        shutil.rmtree(folder / _FOLDER)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from themescope.core.config import Config
 from themescope.core.errors import DataError, TrainingError
 from themescope.core.models.artifact import damaged, read_tensors, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.models.base import TrainedModel
@@ -89,13 +88,12 @@ class _RecurrentModel(TrainedModel):
         return vectors.stored_as(storage)
 
 
-class Sae(_RecurrentModel):
+class Sae(_RecurrentModel, config=SaeConfig):
     """Sequential autoencoder: a GRU trained to encode the whole sentence (Hill, Cho and Korhonen 2016, section 2).
 
     Words are lower-cased without punctuation and not stemmed; a word that was not learned is ignored.
     """
 
-    config_class: ClassVar[type[Config]] = SaeConfig
     config: SaeConfig
     _words: WordVectors
 
@@ -126,20 +124,17 @@ class Sae(_RecurrentModel):
         return content_words(sentence.text, stemmed=False)[: self.config.max_tokens]
 
 
-class Sdae(Sae):
+class Sdae(Sae, config=SdaeConfig):
     """Sequential denoising autoencoder: trained to reconstruct sentences with deleted and swapped words."""
 
-    config_class: ClassVar[type[Config]] = SdaeConfig
 
-
-class SkipThought(_RecurrentModel):
+class SkipThought(_RecurrentModel, config=SkipThoughtConfig):
     """Skip-Thought: a GRU trained to predict neighbouring sentences (Kiros et al. 2015, section 2).
 
     It is trained on consecutive sentences of a corpus, or built from published weights
     (:func:`themescope.core.models.recurrent.data.read_recurrent_weights`).
     """
 
-    config_class: ClassVar[type[Config]] = SkipThoughtConfig
     config: SkipThoughtConfig
     _words: ExpandedWords
 
@@ -156,8 +151,7 @@ class SkipThought(_RecurrentModel):
         if not len(corpus.sentences):
             raise DataError("skip-thought needs consecutive sentences of a corpus, but this corpus has none.")
         vocabulary, most = self.config.vocabulary, self.config.max_tokens
-        tick = partial(report.progress, 0, 1, "Reading the sentences")
-        data = skip_data(corpus.sentences, vocabulary, most, tick)
+        data = skip_data(corpus.sentences, vocabulary, most, partial(report.progress, 0, 1, "Reading the sentences"))
         trained = train_skip(self.config, self.seed, data, report)
         self.metrics = trained.metrics
         words = expanded(WordVectors(data.words, trained.table), table)
@@ -223,8 +217,7 @@ class SampledWords:
         share /= share.sum()
         self._seed, self._negatives, self._device = seed, negatives, device
         self._cumulated = np.cumsum(share)
-        expected = np.log(np.maximum(share * negatives, 1e-30)).astype(np.float32)
-        self._expected = torch.from_numpy(expected).to(device)
+        self._expected = torch.from_numpy(np.log(np.maximum(share * negatives, 1e-30)).astype(np.float32)).to(device)
 
     def at(self, step: int) -> Tensor:
         """Return (negatives,) rows for one training step."""

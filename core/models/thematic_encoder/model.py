@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -100,10 +100,9 @@ class ThematicEncoderConfig(ContrastiveConfig):
     evaluations_per_epoch: int = option(4, "Number of validations in each epoch.", low=1, high=100)
 
 
-class ThematicEncoder(TrainedModel):
+class ThematicEncoder(TrainedModel, config=ThematicEncoderConfig):
     """Pooled states of a fine-tuned transformer, cosine distance."""
 
-    config_class: ClassVar[type[Config]] = ThematicEncoderConfig
     config: ThematicEncoderConfig
 
     def __init__(self, config: ThematicEncoderConfig, seed: int) -> None:
@@ -254,13 +253,11 @@ class ThematicEncoder(TrainedModel):
         return self._fitted(self._encoder)
 
 
-class ListEncoder(CombiningModel):
+class ListEncoder(CombiningModel, config=Config):
     """Vectors of the encoder that a thematic encoder was fine-tuned from, beside its own; cosine distance.
 
     Fine-tuning on the sections of articles loses some of what tells short texts on many subjects apart.
     """
-
-    config_class: ClassVar[type[Config]] = Config
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Take the thematic encoder in ``corpus.models``; raise ``DataError`` without a single one of the base."""
@@ -346,10 +343,9 @@ class ContextEncoderConfig(ContrastiveConfig):
     weight_decay: float = option(0.0, "Weight decay of AdamW.", low=0.0, high=10.0)
 
 
-class ContextEncoder(TrainedModel, CombiningModel):
+class ContextEncoder(TrainedModel, CombiningModel, config=ContextEncoderConfig):
     """Vectors of a thematic encoder that reads the mean of the article before each sentence, cosine distance."""
 
-    config_class: ClassVar[type[Config]] = ContextEncoderConfig
     config: ContextEncoderConfig
     _weights: dict[str, Any] | None = None
 

@@ -127,10 +127,9 @@ _KEPT = ("hidden", "attention", "distance", "norm_bound", "word_vectors", "vocab
 """Settings that fine-tuning takes over from the base model."""
 
 
-class TripletNet(BiLstmModel):
+class TripletNet(BiLstmModel, config=TripletNetConfig):
     """BiLSTM with attention over fixed word vectors, evaluated with the distance it was trained with."""
 
-    config_class: ClassVar[type[Config]] = TripletNetConfig
     config: TripletNetConfig
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
@@ -398,10 +397,9 @@ class ContrastiveNetConfig(BiLstmConfig, DistillationConfig):
     """Settings of ``triplets-sen-contrastive``."""
 
 
-class ContrastiveNet(BiLstmModel):
+class ContrastiveNet(BiLstmModel, config=ContrastiveNetConfig):
     """BiLSTM with attention over fixed word vectors, cosine distance."""
 
-    config_class: ClassVar[type[Config]] = ContrastiveNetConfig
     config: ContrastiveNetConfig
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
@@ -460,10 +458,9 @@ class ConcatenatedConfig(Config):
     )  # fmt: skip
 
 
-class ConcatenatedModel(BaseModel):
+class ConcatenatedModel(BaseModel, config=ConcatenatedConfig):
     """Two trained triplet networks whose vectors are concatenated; :meth:`fit` takes them from ``corpus.models``."""
 
-    config_class: ClassVar[type[Config]] = ConcatenatedConfig
     config: ConcatenatedConfig
     _components: tuple[TripletNet, ...] = ()
 

@@ -61,8 +61,7 @@ class BiLstmAttention(nn.Module):
         states = self.states(words, lengths)
         if drop is not None:
             states = drop(states)
-        weights = self.attention(states, lengths).to(states.dtype)
-        return torch.bmm(weights.unsqueeze(1), states).squeeze(1)
+        return torch.bmm(self.attention(states, lengths).to(states.dtype).unsqueeze(1), states).squeeze(1)
 
     def states(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Return (n, t, 2·hidden) states of both directions; those of padding are undefined."""
@@ -189,8 +188,7 @@ class TripletData:
     @property
     def lengths(self) -> Index:
         """(n,) number of tokens of the longest sentence of each triplet."""
-        lengths: Index = self.tokens.lengths[self.triplets].max(axis=1)
-        return lengths
+        return np.asarray(self.tokens.lengths[self.triplets].max(axis=1), np.int64)
 
     def weights(self, balance: float) -> npt.NDArray[np.float32]:
         """Return (n,) weights with mean 1: (number of triplets of the article) to the power -``balance``."""
@@ -251,8 +249,7 @@ def _runs(groups: Ids, length: int, random: np.random.Generator) -> Index:
     place = np.arange(len(order)) - np.repeat(starts, sizes) + np.repeat(offsets, sizes)
     run = np.repeat(np.cumsum(np.append(0, (sizes + offsets) // length + 1))[:-1], sizes) + place // length
     _, run = np.unique(run, return_inverse=True)
-    shuffled = random.permutation(int(run.max()) + 1)[run]
-    return np.asarray(order[np.argsort(shuffled, kind="stable")], np.int64)
+    return np.asarray(order[np.argsort(random.permutation(int(run.max()) + 1)[run], kind="stable")], np.int64)
 
 
 def length_batches(order: Index, lengths: Index, size: int) -> Iterator[Index]:

@@ -50,9 +50,7 @@ def triplet_losses(delta: Tensor, loss: str) -> Tensor:
 
     Neither exponentiates a distance. "log" keeps a gradient on triplets far on the wrong side.
     """
-    if loss == "log":
-        return functional.softplus(delta)
-    return 2 * torch.sigmoid(delta)
+    return functional.softplus(delta) if loss == "log" else 2 * torch.sigmoid(delta)
 
 
 def distances(a: Tensor, b: Tensor, kind: str) -> Tensor:
@@ -88,8 +86,7 @@ def relations(triplets: npt.NDArray[np.int64], sentences: int) -> tuple[Mask, Ma
     ``triplets`` is (n, 3) of rows below m; a sentence is not paired with itself.
     """
     pivots, positives, negatives = triplets.T
-    ones = np.ones(len(triplets), np.int8)
-    graph = coo_array((ones, (pivots, positives)), shape=(sentences, sentences))
+    graph = coo_array((np.ones(len(triplets), np.int8), (pivots, positives)), shape=(sentences, sentences))
     _, piece = connected_components(graph, directed=False)
     apart = np.zeros((piece.max(initial=-1) + 1,) * 2, bool)
     apart[piece[pivots], piece[negatives]] = apart[piece[negatives], piece[pivots]] = True
@@ -286,8 +283,7 @@ class _Training(ValidatedLoop[Index]):
             # Set τ as configured, or to the standard deviation of Δ before training, where the gradient is largest.
             tau = self.config.temperature
             if tau is None:
-                random = np.random.default_rng([self.seed, _SPREAD_SAMPLE])
-                sample = random.permutation(len(self.data))[:_SPREAD_SAMPLE]
+                sample = np.random.default_rng([self.seed, _SPREAD_SAMPLE]).permutation(len(self.data))[:_SPREAD_SAMPLE]
                 spread = float(self._deltas(self.encoder, self.data.triplets[sample]).std(correction=0))
                 tau = spread if spread > 0 else 1.0
             self.loss.tau.fill_(tau)
