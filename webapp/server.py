@@ -22,6 +22,8 @@ from themescope.jobs.common import logs
 from themescope.jobs.services import search
 from themescope.webapp import features
 
+_START_S = 30.0
+
 
 def preload() -> None:
     """Import what pages need and open the store in advance, which takes seconds on a small machine."""
@@ -30,7 +32,7 @@ def preload() -> None:
     # Wait until Streamlit runs; it warns about every cache that is created before.
     from streamlit import runtime
 
-    until = time.monotonic() + 30
+    until = time.monotonic() + _START_S
     while not runtime.exists() and time.monotonic() < until:
         time.sleep(0.02)
     # Import the modules of all pages, except their scripts: importing a script would draw the page.

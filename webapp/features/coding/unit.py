@@ -369,7 +369,6 @@ def _travel(state: RelabelState, queue: UnitQueue, kind: str) -> None:
 
 def _decide(state: RelabelState, queue: UnitQueue, action: Mapping[str, Any], kind: str, unit: int) -> None:
     """Write what a person decided about a unit, if the unit is still as it was shown."""
-    before = state.partition
     state.session.sync()
     made = _MAKERS.get(kind)
     if made is None:
@@ -392,7 +391,7 @@ def _decide(state: RelabelState, queue: UnitQueue, action: Mapping[str, Any], ki
             state.last_summary = f"“{_name(state, unit)}” {what}"
     if not expected:
         queue.written.pop(unit, None)
-        queue.conflict = (unit, _conflict(state, before, unit))
+        queue.conflict = (unit, _conflict(state, unit))
         return
     queue.written[unit] = (int(action["number"]), _seen(state.partition, unit))
     if queue.conflict is not None and queue.conflict[0] == unit:
@@ -410,7 +409,7 @@ def _name(state: RelabelState, unit: int) -> str:
     return shorten(state.session.texts.get(unit, ""), 48)
 
 
-def _conflict(state: RelabelState, before: Partition, unit: int) -> str:
+def _conflict(state: RelabelState, unit: int) -> str:
     """Return who changed a unit first, and what it has now."""
     partition = state.partition
     number = int(partition.numbers[partition.rows([unit])[0]])

@@ -268,8 +268,20 @@ def _themes(view: ColouredView, analysis: Analysis) -> Colouring:
 
 
 def _confidence(view: ColouredView, analysis: Analysis) -> Colouring:
+    """Return ordered ranges of the margins of the themes, those below 0 in the other direction."""
     listed = compare_queries.theme_listing(analysis.run.id, analysis.run.created)
-    return _ranged(_looked_up(view.scene.ids, listed.ids, listed.margins), "no theme", "Confidence")
+    values = _looked_up(view.scene.ids, listed.ids, listed.margins)
+    found = np.full(len(values), -1, dtype=np.int64)
+    names: list[str] = []
+    shades: list[float] = []
+    for wrong in (True, False):
+        part = np.where((values < 0) == wrong, values, np.nan)
+        place, ends = ranges(part, 3)
+        found[place >= 0] = place[place >= 0] + len(names)
+        steps = np.linspace(1, 0.3, len(ends)) if wrong else np.linspace(0.3, 1, len(ends))
+        shades += [float(-s if wrong else s) for s in steps]
+        names += [_number_range(low, high, ".2f") for low, high in ends]
+    return Colouring(found, names, "no theme", shades=shades, column="Confidence", values=values)
 
 
 def of_labellings(view: ColouredView) -> list[Option]:
@@ -310,21 +322,6 @@ def _looked_up(wanted: Ids, ids: Ids, values: npt.NDArray[np.floating]) -> npt.N
     there = np.flatnonzero(np.isin(wanted, ids))
     found[there] = values[rows_of(ids, wanted[there])]
     return found
-
-
-def _ranged(values: npt.NDArray[np.float64], other: str, column: str) -> Colouring:
-    """Return ordered ranges of a number, those below 0 in the other direction."""
-    found = np.full(len(values), -1, dtype=np.int64)
-    names: list[str] = []
-    shades: list[float] = []
-    for wrong in (True, False):
-        part = np.where((values < 0) == wrong, values, np.nan)
-        place, ends = ranges(part, 3)
-        found[place >= 0] = place[place >= 0] + len(names)
-        steps = np.linspace(1, 0.3, len(ends)) if wrong else np.linspace(0.3, 1, len(ends))
-        shades += [float(-s if wrong else s) for s in steps]
-        names += [_number_range(low, high, ".2f") for low, high in ends]
-    return Colouring(found, names, other, shades=shades, column=column, values=values)
 
 
 SOURCES: list[Callable[[ColouredView], list[Option]]] = [of_text, of_columns, of_labellings, of_clusterings, of_themes]
