@@ -25,7 +25,7 @@ import numpy as np
 
 from tests.core.estimates.studies import Study
 from themescope.core.estimates.shares import CodedUnits, composition, difference, regression, share
-from themescope.core.metrics.coding_agreement import alternative_annotator_test, coding_of
+from themescope.core.metrics.coding_agreement import alternative_annotator_test
 from themescope.core.types import Estimate, Floats
 
 STUDIES = {
@@ -158,7 +158,7 @@ def replaced(people: int, units: int, studies: int, seed: int, epsilon: float = 
     for _ in range(studies):
         errors = [0.1] * people + [0.1 + epsilon]
         wrong = [np.where(random.random(units) < error, 1 + j, 0) for j, error in enumerate(errors)]
-        *codings, machine = (coding_of(codes.astype(np.int32)) for codes in wrong)
+        *codings, machine = ([frozenset([code]) for code in codes.tolist()] for codes in wrong)
         found = alternative_annotator_test(codings, machine, epsilon)
         wins += any(one.wins for one in found.people)
         passes += (found.winning_rate or 0) >= 0.5

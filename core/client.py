@@ -16,7 +16,6 @@ from functools import cached_property, lru_cache
 from importlib import import_module
 from operator import index
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from themescope.core.errors import ConfigError, DataError, RequestError, optional_module
@@ -34,8 +33,7 @@ _API = "/api/v1"
 _PAGE, _POINTS = 1_000, 50_000
 """Number of items that are requested at once: the maximum of the server."""
 _WAIT_S = 30.0
-_OF_RECORDS = ("records.answers", "records.stored", "labelling.changes", "labelling.codebook.entries")
-_RECORDS = tuple(f"themescope.core.{name}" for name in _OF_RECORDS)
+_RECORDS = ("records.answers", "records.stored", "labelling.changes", "labelling.codebook.entries")
 """Modules of the records that answers consist of."""
 _SHORT = {
     "search_sentences": "search", "list_similar_sentences": "similar", "queue_job": "queue", "cancel_job": "cancel",
@@ -89,7 +87,7 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -184,13 +182,9 @@ class Client:
         paged = (schema := media.get("application/json", {}).get("schema", {})).get("$ref", "").find("/Page_") > 0
         rest = [name for name in (*body, *in_query) if name not in required and not (file and name == "format")]
         rest.sort(key=lambda name: name in _LATER)
-        signature = inspect.Signature(
-            [
-                inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-                for name in (*in_path, *required, *(["file"] if file else []))
-            ]
-            + [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in rest]
-        )
+        either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        first = [inspect.Parameter(name, either) for name in (*in_path, *required, *(["file"] if file else []))]
+        signature = inspect.Signature([*first, *(inspect.Parameter(name, either, default=None) for name in rest)])
 
         def method(*args: Any, **options: Any) -> Any:
             given = signature.bind(*args, **options).arguments
@@ -212,7 +206,6 @@ class Client:
         return method
 
     def _pages(self, kind: Any, path: str, query: Mapping[str, Any]) -> Iterator[Any]:
-        """Yield the items of a list, page by page."""
         offset, total = 0, 1
         while offset < total:
             with self._errors():
@@ -288,7 +281,7 @@ def _type(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Any:
 
 @lru_cache(maxsize=1)
 def _records() -> dict[str, Any]:
-    modules = [vars(import_module(name)) for name in _RECORDS]
+    modules = [vars(import_module(f"themescope.core.{name}")) for name in _RECORDS]
     return {name: one for module in modules for name, one in module.items() if is_dataclass(one)}
 
 

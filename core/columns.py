@@ -27,7 +27,6 @@ from themescope.core.types import Value
 
 _LONGEST = 64
 """Characters beyond which a text is neither a number nor a date."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +63,7 @@ def _plain(match: re.Match[str]) -> float | None:
 
 
 def _parsed_moment(match: re.Match[str]) -> float | None:
-    """Return the time of the named groups year, month, day, hour, minute, second, fraction, half and zone.
-
-    Years of two digits are those from 1970 to 2069.
-    """
+    """Return the time of the named groups year, month, …, half and zone; years of two digits are 1970 to 2069."""
     found = {name.rstrip("2"): part for name, part in match.groupdict().items() if part}
     month = found.get("month", "1")
     hour, minute, second = (int(found.get(name, 0)) for name in ("hour", "minute", "second"))
@@ -83,17 +79,11 @@ def _parsed_moment(match: re.Match[str]) -> float | None:
         moment = datetime(year, number, int(found.get("day", 1)), hour, minute, second, fraction, UTC)
     except (ValueError, KeyError):
         return None
-    past = moment - _EPOCH
-    seconds = past.days * 86_400 + past.seconds - _offset(found.get("zone", "").strip().upper())
-    return seconds * 1_000_000 + past.microseconds
+    return microseconds(moment) - _offset(found.get("zone", "").strip().upper()) * 1_000_000
 
 
-_MONTHS = {
-    name: number
-    for number, name in enumerate(
-        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1
-    )
-}
+_MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _ZONES = {"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
 
 
@@ -131,16 +121,13 @@ NUMBERS = (
     # Numbers with leading zeros are codes, such as postcodes.
     _format("plain", "number", r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?", _plain),
     _format(
-        "grouped",
-        "number",
-        r"[+-]?(?:0|[1-9]\d{0,2}(?:,\d{3})*)(?:\.\d*)?",
-        lambda match: float(match[0].replace(",", "")),
+        "grouped", "number", r"[+-]?(?:0|[1-9]\d{0,2}(?:,\d{3})*)(?:\.\d*)?", lambda m: float(m[0].replace(",", ""))
     ),
     _format(
         "comma",
         "number",
         r"[+-]?(?:0|[1-9]\d{0,14}|[1-9]\d{0,2}(?:\.\d{3})+)(?:,(?:\d{1,2}|\d{4,9}))?",
-        lambda match: float(match[0].replace(".", "").replace(",", ".")),
+        lambda m: float(m[0].replace(".", "").replace(",", ".")),
     ),
 )
 """Formats of numbers: 1234.5; 1,234.5 and 1.234,5 if all numbers of a column are written so. 1,234 is not 1.234."""
@@ -250,10 +237,7 @@ def plain_value(value: Any) -> Value:
 
 @dataclass(slots=True)
 class Profile:
-    """What the type of a column follows from, collected value by value.
-
-    ``declared`` is one of :data:`DECLARED`, or "" if nothing is declared.
-    """
+    """What the type of a column follows from, value by value. ``declared`` is one of :data:`DECLARED`, or empty."""
 
     declared: str = ""
     values: int = 0
@@ -281,20 +265,16 @@ class Profile:
             elif isinstance(value, int | float) and not isinstance(value, bool):
                 self.numbers += 1
                 self._count(as_text(value))
+            elif not (text := as_text(value)).strip():
+                self.missing += 1
             else:
-                self._add_text(as_text(value))
-
-    def _add_text(self, text: str) -> None:
-        if not text.strip():
-            self.missing += 1
-            return
-        self.texts += 1
-        new = text not in self._known
-        self._count(text)
-        if text.strip().lower() in _NOTHING:
-            self._nothing += 1
-        elif new or self.declared:
-            self._try(text.strip())
+                self.texts += 1
+                new = text not in self._known
+                self._count(text)
+                if text.strip().lower() in _NOTHING:
+                    self._nothing += 1
+                elif new or self.declared:
+                    self._try(text.strip())
 
     def _count(self, text: str) -> None:
         if text in self._known or len(self._known) <= MOST_CHOSEN:
@@ -303,18 +283,12 @@ class Profile:
 
     def _try(self, text: str) -> None:
         if self._open is None:
-            self._open = self._candidates()
+            every = {"": [*NUMBERS, *DATES], ColumnType.NUMBER: [*NUMBERS], ColumnType.DATE: [*DATES, YEAR]}
+            self._open = every.get(self.declared, [])
         if self.declared:
             self._read.update(format.id for format in self._open if format.reads(text))
         elif self._open:
             self._open = [format for format in self._open if format.reads(text)]
-
-    def _candidates(self) -> list[ValueFormat]:
-        if self.declared == ColumnType.NUMBER:
-            return list(NUMBERS)
-        if self.declared == ColumnType.DATE:
-            return [*DATES, YEAR]
-        return [] if self.declared else [*NUMBERS, *DATES]
 
     @property
     def type(self) -> ColumnType:
@@ -350,11 +324,10 @@ class Profile:
             best = max(self._open, key=lambda format: self._read[format.id], default=None)
             return best if best is not None and self._read[best.id] else None
         numbers = [format for format in self._open if format.type == "number"]
-        dates = [format for format in self._open if format.type == "date"]
         if numbers:
             return numbers[0]
         # 3/4/2020 is in April or in March; only a person can say which.
-        return dates[0] if len(dates) == 1 else None
+        return self._open[0] if len(self._open) == 1 else None
 
 
 def typed(values: Sequence[Value], type: ColumnType, format: ValueFormat | None = None) -> Values:
@@ -366,22 +339,19 @@ def typed(values: Sequence[Value], type: ColumnType, format: ValueFormat | None 
         return np.array([_number(value, format) for value in values], np.float64)
     if type is ColumnType.DATE:
         return np.array([_moment(value, format) for value in values], np.int64).view("datetime64[us]")
-    texts = map(as_text, values)
-    return np.array([text if text.strip() else None for text in texts], object)
+    return np.array([text if text.strip() else None for text in map(as_text, values)], object)
 
 
 _NAT = np.iinfo(np.int64).min
 
 
 def _number(value: Value, format: ValueFormat | None) -> float:
+    found: float | None = None
     if isinstance(value, int | float) and not isinstance(value, bool):
-        number = float(value) if abs(value) < 1e300 else math.nan
+        found = float(value) if abs(value) < 1e300 else None
     elif isinstance(value, str) and format is not None:
         found = format.read(value.strip())
-        number = math.nan if found is None else found
-    else:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
+    return found if found is not None and math.isfinite(found) else math.nan
 
 
 def _moment(value: Value, format: ValueFormat | None) -> int:
@@ -448,5 +418,4 @@ def plain_values(type: ColumnType, values: Values, categories: Sequence[str] = (
     if type is ColumnType.DATE:
         times = values.astype("datetime64[us]").tolist()
         return [None if time is None else time.replace(tzinfo=UTC) for time in times]
-    found: list[Value] = values.tolist()
-    return found
+    return list(values.tolist())

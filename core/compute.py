@@ -20,9 +20,8 @@ BLOCK = 8_192
 def cosines(query: Matrix, vectors: Matrix) -> Float32:
     """Return the (n,) cosine of the (1, dim) ``query`` to each row of (n, dim) ``vectors``; 0 for zero rows.
 
-    The rows, dense or CSR, may be float16: they are converted block by block, which takes a few megabytes.
-
-    Raises :class:`DataError` if the dimensions differ.
+    The rows, dense or CSR, may be float16: they are converted block by block, which takes a few megabytes. Raises
+    :class:`DataError` if the dimensions differ.
     """
     if query.shape[1] != vectors.shape[1]:
         raise DataError(f"The vectors have {vectors.shape[1]} dimensions, the query has {query.shape[1]}.")

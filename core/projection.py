@@ -17,7 +17,7 @@ from scipy import sparse
 
 from themescope.core.config import Config, option
 from themescope.core.errors import Cancelled, DataError
-from themescope.core.types import Float32, Labels, Matrix, Points, Report, SubReport
+from themescope.core.types import Float32, Labels, Mask, Matrix, Points, Report, SubReport
 
 # Two-dimensional maps of sentence vectors by UMAP (McInnes, Healy, Melville 2018)
 
@@ -120,6 +120,8 @@ def laid_out(
     usual = "pca" if len(rows) < FEW else "spectral"
     if not np.ptp(rows, axis=0).any():  # equal rows have no principal axes
         usual = "random"
+    fixed = {"initial_alpha": 1.0, "gamma": 1.0, "negative_sample_rate": 5, "metric": "euclidean", "metric_kwds": {}}
+    fixed |= {"densmap": False, "densmap_kwds": {}, "output_dens": False}
     bar = {"disable": False, "file": _Epochs(report), "bar_format": "{n_fmt} {total_fmt}", "mininterval": 0.2}
     with warnings.catch_warnings():  # of a small component without a spectral start, which then gets a random one
         warnings.filterwarnings("ignore", "Spectral initialisation failed")
@@ -127,20 +129,13 @@ def laid_out(
             rows,
             graph,
             n_components=dimensions,
-            initial_alpha=1.0,
             a=a,
             b=b,
-            gamma=1.0,
-            negative_sample_rate=5,
             n_epochs=config.epochs or (500 if len(rows) <= 10_000 else 200),
             init=usual if start is None else start.copy(),
             random_state=random_state,
-            metric="euclidean",
-            metric_kwds={},
-            densmap=False,
-            densmap_kwds={},
-            output_dens=False,
             tqdm_kwds=bar,
+            **fixed,
         )
     return np.asarray(points, dtype=np.float32)
 
@@ -370,7 +365,7 @@ def load_umap() -> Any:
 Polygon = npt.NDArray[np.float64]  # (m, 2) corners in order; the last is connected to the first
 
 
-def inside(points: npt.NDArray[np.floating | np.integer], polygon: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+def inside(points: npt.NDArray[np.floating | np.integer], polygon: npt.ArrayLike) -> Mask:
     """Return an (n,) mask of the (n, 2) points inside the (m, 2) polygon, by the even-odd rule.
 
     A point on an edge is inside if the area is above or to the right of it, so that it is in exactly one of two

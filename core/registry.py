@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
 from themescope.core.config import Config, config_from_dict
@@ -70,20 +70,10 @@ CardT = TypeVar("CardT", bound=Card)
 class Registry(Generic[CardT]):
     """Cards of one family by id: the built-in ones in the order of declaration, then those of plug-in packages.
 
-    Parameters
-    ----------
-    kind
-        What the family is called in messages, such as ``"method"``.
-    cards
-        The built-in cards. Their class decides which cards a plug-in may add.
-    plugin_group
-        Group of entry points that add cards; empty for a family without plug-ins. Entry points are loaded when the
-        registry is first used.
-
-    Raises
-    ------
-    DuplicateNameError
-        If two built-in cards have the same id.
+    ``kind`` is what the family is called in messages, such as ``"method"``. The class of the built-in ``cards`` decides
+    which cards a plug-in may add. ``plugin_group`` is the group of entry points that add cards, which are loaded when
+    the registry is first used; empty for a family without plug-ins. Raises :class:`DuplicateNameError` if two built-in
+    cards have the same id.
     """
 
     def __init__(self, kind: str, cards: Iterable[CardT], plugin_group: str = "") -> None:
@@ -99,26 +89,22 @@ class Registry(Generic[CardT]):
     def _cards(self) -> dict[str, CardT]:
         if not self._plugins_loaded:
             added: dict[str, CardT] = {}
-            entries = sorted(entry_points(group=self.plugin_group), key=lambda entry: entry.name)
-            for entry in entries:
-                for card in self._loaded(entry):
+            wanted = type(next(iter(self._known.values()), Card("", "", "", "", "", "")))
+            for entry in sorted(entry_points(group=self.plugin_group), key=lambda entry: entry.name):
+                try:
+                    found = entry.load()
+                except Exception as error:
+                    raise PluginError(entry.value, f"it cannot be imported ({error}).") from error
+                cards = found if isinstance(found, tuple) else (found,)
+                if not all(isinstance(card, wanted) for card in cards):
+                    raise PluginError(entry.value, f"it is not a {wanted.__name__}.")
+                for card in cards:
                     if card.id in self._known or card.id in added:
                         raise PluginError(entry.value, f"it adds a second {self.kind} called {card.id!r}.")
                     added[card.id] = card
             self._known |= added
             self._plugins_loaded = True
         return self._known
-
-    def _loaded(self, entry: EntryPoint) -> tuple[CardT, ...]:
-        try:
-            found = entry.load()
-        except Exception as error:
-            raise PluginError(entry.value, f"it cannot be imported ({error}).") from error
-        cards = found if isinstance(found, tuple) else (found,)
-        wanted = type(next(iter(self._known.values()), Card("", "", "", "", "", "")))
-        if not all(isinstance(card, wanted) for card in cards):
-            raise PluginError(entry.value, f"it is not a {wanted.__name__}.")
-        return cards
 
     def __iter__(self) -> Iterator[CardT]:
         return iter(self._cards.values())

@@ -136,8 +136,7 @@ class SentenceModel:
             vectors = unit_rows(vectors).astype(vectors.dtype)
         if isinstance(sentences, str | Sentence):
             vectors = vectors[[0]].toarray()[0] if hasattr(vectors, "toarray") else vectors[0]
-        found: Matrix = vectors
-        return found
+        return cast("Matrix", vectors)
 
     @property
     def device(self) -> str:
@@ -180,9 +179,8 @@ class SentenceModel:
 
     def with_context(self, context: Any) -> SentenceModel:
         """Return the model with a (dim,) vector before each sentence."""
-        return SentenceModel(
-            self.name, cast("Any", self.fitted).with_context(context), self.info, self.calibration, self.source
-        )
+        fitted = cast("Any", self.fitted).with_context(context)
+        return SentenceModel(self.name, fitted, self.info, self.calibration, self.source)
 
     @property
     def context(self) -> Any:
@@ -284,7 +282,14 @@ def load(
             )
         network: Any = model
         network.inference = precision
-    _use_device(model, device)
+    if device != "auto":
+        from themescope.core.models.networks import pick_device
+
+        if device not in ("cpu", "cuda"):
+            raise ConfigError(f"A device is auto, cpu or cuda, not {device!r}.")
+        pick_device(device)
+        for part in _parts(model):
+            part.config = replace(part.config, device=device)
     source = folder.name if folder in pretrained_folders().values() else str(folder.resolve())
     return SentenceModel(folder.name, model, info, load_calibration(folder), source)
 
@@ -295,18 +300,6 @@ def _parts(model: Any) -> Iterator[Any]:
         yield model
     for part in getattr(model, "submodels", getattr(model, "components", ())):
         yield from _parts(part)
-
-
-def _use_device(model: Model, device: str) -> None:
-    if device == "auto":
-        return
-    from themescope.core.models.networks import pick_device
-
-    if device not in ("cpu", "cuda"):
-        raise ConfigError(f"A device is auto, cpu or cuda, not {device!r}.")
-    pick_device(device)
-    for part in _parts(model):
-        part.config = replace(part.config, device=device)
 
 
 def encoder(model: ModelLike) -> EncoderLike:
@@ -335,5 +328,4 @@ def vectors_of(model: EncoderLike, texts: Sequence[str]) -> Matrix:
     if found.ndim != 2 or found.shape[0] != len(different):
         raise DataError(f"The encoder returned an array of shape {found.shape} for {len(different):,} sentences.")
     place = {text: row for row, text in enumerate(different)}
-    vectors: Matrix = found[[place[text] for text in flat]]
-    return vectors
+    return cast("Matrix", found[[place[text] for text in flat]])

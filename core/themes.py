@@ -158,7 +158,6 @@ class Themes(FoundThemes):
 
         A sentence gets the theme with the most similar centre by the model alone, without shared words. ``labels`` of
         the result are labels of these themes, ``probabilities`` (n, k), and ``unusual`` says which sentences fit none.
-
         Raises :class:`.DataError` if an item is no sentence, if no two themes have two different sentences, or without
         a model.
         """
@@ -189,8 +188,7 @@ class Themes(FoundThemes):
     def merge(self, *themes: int | str, name: str = "") -> Themes:
         """Return themes with two or more joined under ``name``, or a name from their words.
 
-        Themes are put in order of falling size again, and their words, central sentences and margins computed; the
-        others keep their names.
+        They are in order of falling size again; words, central sentences and margins are computed, other names kept.
         """
         joined = sorted({self._place(theme) for theme in themes})
         if len(joined) < 2:
@@ -314,7 +312,11 @@ class Themes(FoundThemes):
         parts = ("data", "indices", "indptr") if sparse.issparse(x) else ()
         write_tensors(target / _ARRAYS, arrays | ({p: getattr(x, p) for p in parts} or {"vectors": x}))
         model = self.encoder
-        named = {"model": _reference(model)} if isinstance(model, SentenceModel) else {}
+        named: dict[str, Any] = {}
+        if isinstance(model, SentenceModel):  # what ``_model_of`` finds it by
+            context = {} if model.context is None else {"context": model.context.tolist()}
+            facts = {"source": model.source, "digest": model.info.get("digest"), "base": BASE in model.info}
+            named = {"model": facts | context}
         values = {
             "themes": [asdict(theme) for theme in self.themes], "curves": asdict(self.curves), "reason": self.reason,
             "interval": self.interval, "compared": self.compared, "shared": self.shared, "order": self.order,
@@ -367,7 +369,6 @@ class Themes(FoundThemes):
         return replace(plain, encoder=_model_of(found.get("model"), source, given))
 
     def _repr_html_(self) -> str:
-        """Return the table of themes that a notebook shows."""
         rows = []
         for label, theme in enumerate(self.themes):
             texts = "<br>".join(html.escape(self.sentences[row]) for row in theme.central[:_SHOWN])
@@ -437,12 +438,6 @@ def _themes(listed: Sequence[Mapping[str, Any]]) -> tuple[Theme, ...]:
     return tuple(Theme(t["name"], tuple(t["words"]), t["size"], tuple(t["central"])) for t in listed)
 
 
-def _reference(model: SentenceModel) -> dict[str, Any]:
-    """Return what :func:`_model_of` finds a model by."""
-    context = {} if model.context is None else {"context": model.context.tolist()}
-    return {"source": model.source, "digest": model.info.get("digest"), "base": BASE in model.info} | context
-
-
 def _model_of(saved: Mapping[str, Any] | None, folder: Path, given: EncoderLike | None) -> EncoderLike | None:
     if not saved or not isinstance(given, SentenceModel | None):
         return given
@@ -488,13 +483,9 @@ def themes_of(
     positions = np.arange(len(texts)) if in_order else None
     themes = find_themes(list(texts), found.vectors, config, seed, report, found.calibration, positions, found.plain)
     known = {field.name: getattr(themes, field.name) for field in fields(themes)}
+    own = different.vectors(found.vectors)
     return Themes(
-        **known,
-        sentences=tuple(texts),
-        left_out={},
-        vectors=different.vectors(found.vectors),
-        clusterer=config.clusterer,
-        encoder=found.encoder,
+        **known, sentences=tuple(texts), left_out={}, vectors=own, clusterer=config.clusterer, encoder=found.encoder
     )
 
 

@@ -27,6 +27,7 @@ Matrix: TypeAlias = "npt.NDArray[np.floating] | sparse.csr_array"  # (n, dim) fe
 Labels: TypeAlias = npt.NDArray[np.int32]  # (n,) cluster of each item; -1 = unassigned
 Floats: TypeAlias = npt.NDArray[np.float64]
 Float32: TypeAlias = npt.NDArray[np.float32]
+Mask: TypeAlias = npt.NDArray[np.bool_]
 Index: TypeAlias = npt.NDArray[np.int64]  # rows of another array
 Points: TypeAlias = npt.NDArray[np.float32]  # (n, 2) coordinates of a map
 Ids: TypeAlias = npt.NDArray[np.int64]  # (n,) stable ids of the store
@@ -444,9 +445,8 @@ class Executor(Protocol):
 
         ``fn`` must be picklable. Each worker has one copy of it, which may keep what it loads for the next shard.
         ``report`` receives about once a second how many of ``total`` units are done. A shard with an entry in
-        ``records`` is not computed again; the result of every other one is entered as soon as it is finished.
-
-        Raises what ``fn`` raises, with a note that names the shard, what ``report`` raises, and
+        ``records`` is not computed again; the result of every other one is entered as soon as it is finished. Raises
+        what ``fn`` raises, with a note that names the shard, what ``report`` raises, and
         :class:`themescope.core.errors.ExecutorError` for workers that died repeatedly or cannot be reached.
         """
         ...

@@ -17,7 +17,6 @@ from themescope.core.errors import DataError
 from themescope.core.estimates import formulas
 from themescope.core.estimates.shares import COUNTED, NOT_RANDOM, CodedUnits, ShareEstimate, share, shares
 from themescope.core.labelling.markup import Cite, Foreign, Reference, Sentence, counted
-from themescope.core.types import Estimate
 
 REFERENCES: Mapping[str, Reference] = {
     found.key: found
@@ -57,12 +56,8 @@ def paragraphs(
     where = np.ones(len(units.labels), dtype=bool)
     if units.counted:
         counts = "; ".join(f"{one.name or 'all units'}: {count_text(one)}" for one in found)
-        return [
-            [
-                ("We counted the units with the code “", Foreign(code), "”: ", Foreign(counts), "."),
-                *((Foreign(note),) for note in (*notes, COUNTED)),
-            ]
-        ]
+        first: Sentence = ("We counted the units with the code “", Foreign(code), "”: ", Foreign(counts), ".")
+        return [[first, *((Foreign(note),) for note in (*notes, COUNTED))]]
     sampled = units.weights > 0
     n = counted(int(sampled.sum()), "unit")
     data: list[Sentence] = [
@@ -70,45 +65,34 @@ def paragraphs(
         (f"People coded {n} in {counted(units.labelled_documents(where), 'document')}{_sampling(units)}.",),
         *((Foreign(note),) for note in notes),
     ]
-    method: list[Sentence] = []
+    method: Sentence = ("The shares are means of the labels, weighted by the inverse of their sampling probabilities.",)
     if units.codes is not None:
         data.append(("All units were coded by ", Foreign(machine), "."))
-        method.append(
-            (
-                "The shares are corrected for its mistakes by prediction-powered inference with power tuning ",
-                Cite("angelopoulos2023"),
-                ", with labels weighted by the inverse of their sampling probabilities ",
-                Cite("egami2023"),
-                ": the mean of the machine's codes, times λ, plus the weighted mean of label – λ · code over the "
-                "labels, where λ between 0 and 1 minimizes the variance.",
-            )
+        method = (
+            "The shares are corrected for its mistakes by prediction-powered inference with power tuning ",
+            Cite("angelopoulos2023"),
+            ", with labels weighted by the inverse of their sampling probabilities ",
+            Cite("egami2023"),
+            ": the mean of the machine's codes, times λ, plus the weighted mean of label – λ · code over the "
+            "labels, where λ between 0 and 1 minimizes the variance.",
         )
-    else:
-        method.append(("The shares are means of the labels, weighted by the inverse of their sampling probabilities.",))
-
-    def tuned(one: ShareEstimate) -> str:
-        return "" if units.codes is None else f" (λ = {one.tuning:.2f})"
-
-    clusters = "documents" if units.documents is not None else "units"
-    method.append(
-        (
-            f"Standard errors are clustered by {'document' if units.documents is not None else 'unit'}; 95 % intervals "
-            "are Wilson's ",
-            Cite("wilson1927"),
-            " with the effective sample size ",
-            Cite("korn1998"),
-            f" and the t distribution with the effective number of labelled {clusters} – 1 degrees of freedom.",
-        )
+    cluster = "document" if units.documents is not None else "unit"
+    intervals: Sentence = (
+        f"Standard errors are clustered by {cluster}; 95 % intervals are Wilson's ",
+        Cite("wilson1927"),
+        " with the effective sample size ",
+        Cite("korn1998"),
+        f" and the t distribution with the effective number of labelled {cluster}s – 1 degrees of freedom.",
     )
-    results: list[Sentence] = [
-        ("For “", Foreign(one.name), "”, it is ", _percent(one.corrected), f"{tuned(one)}{_bounds(one)}.")
-        if one.name
-        else ("The share is ", _percent(one.corrected), f"{tuned(one)}{_bounds(one)}.")
-        for one in found
-        if one.corrected is not None
-    ]
-    told = list(dict.fromkeys(w for one in found for w in one.warnings if w != NOT_RANDOM))
-    return [data, method, [*results, *((w,) for w in told)]]
+    results: list[Sentence] = []
+    for one in found:
+        if (mean := one.corrected) is not None:
+            which = ("For “", Foreign(one.name), "”, it is ") if one.name else ("The share is ",)
+            tuned = "" if units.codes is None else f" (λ = {one.tuning:.2f})"
+            told = f"{100 * mean.value:.1f} % (95 % interval {100 * mean.low:.1f} to {100 * mean.high:.1f})"
+            results.append((*which, told, f"{tuned}{_bounds(one)}."))
+    warnings = dict.fromkeys(w for one in found for w in one.warnings if w != NOT_RANDOM)
+    return [data, [method, intervals], [*results, *((w,) for w in warnings)]]
 
 
 def _sampling(units: CodedUnits) -> str:
@@ -132,10 +116,6 @@ def _bounds(one: ShareEstimate) -> str:
 def count_text(one: ShareEstimate) -> str:
     """Return ``16 of 1,114 units``: those that have the code now; a percent would look like an estimate."""
     return f"{one.coded:,} of {counted(one.units, 'unit')}"
-
-
-def _percent(found: Estimate) -> str:
-    return f"{100 * found.value:.1f} % (95 % interval {100 * found.low:.1f} to {100 * found.high:.1f})"
 
 
 # --- replication ------------------------------------------------------------------------------------------------------
@@ -169,12 +149,8 @@ def replication_files(
     known = ["" if np.isnan(x) else repr(x) for x in chances.tolist()]
     open_ = ["1" if x else "" for x in units.open.tolist()]
     writer.writerows(zip(names, documents.tolist(), groups, labels, codes, known, open_, strict=True))
-    script = (
-        _HEAD
-        + "".join(f"# {' '.join(note.split())}\n" for note in notes)
-        + Path(formulas.__file__).read_text(encoding="utf-8")
-        + _PROGRAM
-    )
+    remarks = "".join(f"# {' '.join(note.split())}\n" for note in notes)
+    script = _HEAD + remarks + Path(formulas.__file__).read_text(encoding="utf-8") + _PROGRAM
     return {"units.csv": table.getvalue(), "replicate.py": script}
 
 
@@ -199,40 +175,36 @@ def main() -> None:
     )
     group = np.array([row["group"] for row in rows])
     document = np.unique(np.array([row["document"] for row in rows]), return_inverse=True)[1]
-    used = ~np.isnan(label) & ~np.isnan(chance)
-    weight = np.divide(1.0, chance, out=np.zeros(len(rows)), where=used)
+    sampled = ~np.isnan(label) & ~np.isnan(chance)
+    weight = np.divide(1.0, chance, out=np.zeros(len(rows)), where=sampled)
     still = np.array([row["open"] == "1" for row in rows]) & ~np.isnan(chance)
-    label, machine = np.where(used, label, 0.0), not np.isnan(code).any()
+    label, machine = np.where(sampled, label, 0.0), not np.isnan(code).any()
     names = sorted(set(group.tolist()) - {""})
 
-    everything = np.ones(len(rows), dtype=bool)
+    everything, ones = np.ones(len(rows), dtype=bool), np.ones(len(rows))
 
-    def ways(where, estimate):
-        """Return estimates of ``estimate(labels, codes, weights)`` by people, the machine, and corrected."""
-        found, chosen = {}, where & (weight > 0)
+    def ways(where, estimate, most):
+        """Return estimates of ``estimate(labels, codes, weights)`` by people, the machine, and corrected.
+
+        Also the corrected ones with the labels 1 - ``most`` and ``most`` of the open units, where there are any.
+        """
+        found, chosen, used = {}, where & (weight > 0), code if machine else None
         enough = chosen.sum() >= FEWEST_LABELS and len(np.unique(document[chosen])) >= FEWEST_DOCUMENTS
         if enough:
             found["people"] = estimate(label, None, weight)
         if machine:
-            found["machine"] = estimate(code, None, np.ones(len(rows)))
+            found["machine"] = estimate(code, None, ones)
         if enough:
-            found["corrected"] = estimate(label, code if machine else None, weight)
-        return {way: one for way, one in found.items() if not math.isnan(one.value)}
-
-    def bounds(where, found, estimate, most):
-        """Return the corrected estimates with the labels 1 - ``most`` and ``most`` of the open units."""
-        if "corrected" not in found or not (where & still).any():
-            return {}
-        ends = ((way, np.where(still, of, label)) for way, of in (("least", 1 - most), ("most", most)))
-        return {way: estimate(of, code if machine else None, np.where(still, 1 / chance, weight)) for way, of in ends}
+            found["corrected"] = estimate(label, used, weight)
+        found = {way: one for way, one in found.items() if not math.isnan(one.value)}
+        if "corrected" in found and (where & still).any():
+            for way, of in (("least", 1 - most), ("most", most)):
+                found[way] = estimate(np.where(still, of, label), used, np.where(still, 1 / chance, weight))
+        return found
 
     def share(where):
         return lambda y, f, w: mean(
             y[where], None if f is None else f[where], w[where], document[where], len(rows))
-
-    def both(where, estimate, most):
-        found = ways(where, estimate)
-        return found | bounds(where, found, estimate, most)
 
     def show(name, way, numbers):
         print("\\t".join([name, way, *(f"{100 * x:.4f}" for x in numbers)]))
@@ -242,14 +214,13 @@ def main() -> None:
             show(name, way, (min(1.0, max(0.0, one.value)), *interval(one)))
 
     print("group\\testimate\\tshare\\tlow\\thigh")
-    ones = np.ones(len(rows))
-    listed("all units", both(everything, share(everything), ones))
-    found = {name: both(group == name, share(group == name), ones) for name in names}
+    listed("all units", ways(everything, share(everything), ones))
+    found = {name: ways(group == name, share(group == name), ones) for name in names}
     for name in names:
         listed(name, found[name])
     for name in names:
         part = (group == name).astype(float)
-        listed("of the code, " + name, both(
+        listed("of the code, " + name, ways(
             everything, lambda y, f, w: ratio(part, y, f, w, document, len(rows)), part))
     for one, other in combinations(names, 2):
         first, second = found[one], found[other]

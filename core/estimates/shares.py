@@ -164,10 +164,7 @@ class ShareEstimate:
 
 
 def share(units: CodedUnits, where: Where | None = None, name: str = "") -> ShareEstimate:
-    """Return the share of the code among the units of ``where`` (n,), by default all.
-
-    Raises :class:`themescope.core.errors.DataError` if there are none.
-    """
+    """Return the share of the code among the units of ``where`` (n,), by default all; raise ``DataError`` for none."""
     everywhere = _everything(units) if where is None else where
     found = _result(name, _means(units, everywhere), units, everywhere)
     return _bounded(found, units, everywhere, np.ones(len(everywhere)), lambda other: share(other, where))
@@ -320,16 +317,14 @@ def regression(units: CodedUnits, columns: Mapping[str, Sequence[str] | Floats])
     """Return the logistic regression of the code on ``columns`` of (n,) numbers or texts.
 
     A text column has a coefficient for each value but its most frequent one. Units with NaN or "" in a column are left
-    out, and counted in a warning. Raises :class:`themescope.core.errors.DataError` if a column has a wrong length, or
-    one value only.
+    out, and counted in a warning. Raises :class:`DataError` if a column has a wrong length, or one value only.
     """
     known = np.ones(len(units.labels), dtype=bool)
     for name, values in columns.items():
         if len(values) != len(known):
             raise DataError(f"Column {name!r} has {len(values):,} values for {len(known):,} units. Give one for each.")
-        known &= (
-            ~np.isnan(values) if isinstance(values, np.ndarray) and values.dtype.kind == "f" else np.array(values) != ""
-        )
+        column = np.asarray(values)
+        known &= ~np.isnan(column) if column.dtype.kind == "f" else column != ""
     names, table = _design(columns, known)
     weights, place = units.weights[known], (units.document[known], units.document_count)
     label, codes = units.label[known], None if units.codes is None else units.codes[known]
@@ -442,7 +437,7 @@ def plan(units: CodedUnits, groups: Sequence[str], margin: float) -> LabelPlan:
     place = place.ravel()
     codes = np.zeros(len(place)) if units.codes is None else units.codes
     coded, sampled = codes >= 0.5, units.weights > 0
-    known = not units.too_few(np.ones(len(place), dtype=bool))
+    known = not units.too_few(_everything(units))
     where = units.document, units.document_count
     found = formulas.mean(units.label, units.codes, units.weights, *where) if known else None
     tuning = found.tuning if found else 0.0
@@ -457,11 +452,11 @@ def plan(units: CodedUnits, groups: Sequence[str], margin: float) -> LabelPlan:
         sides = [(place == number) & (coded == side) for side in (False, True)]
         size = np.array([float(side.sum()) for side in sides])
         labels = np.array([float((side & sampled).sum()) for side in sides])
-        spread = np.array(
-            [_spread(rest[side & sampled], prior, _PRIOR) for side, prior in zip(sides, pooled, strict=True)]
-        )
+        spread = np.array([_spread(rest[side & sampled], pooled[at], _PRIOR) for at, side in enumerate(sides)])
         inside = place == number
-        fixed = tuning**2 * _machine_variance(units, codes, inside)
+        of_inside = units.document[inside], units.document_count
+        machine = formulas.mean(codes[inside], None, np.ones(int(inside.sum())), *of_inside)
+        fixed = tuning**2 * machine.variance  # which further labels do not change
         clustering = _design_effect(units, codes, tuning, inside, known)
         risk = (size / size.sum()) ** 2 * spread * clustering
         total = _allocated(risk, labels, size, (margin / z) ** 2 - fixed)
@@ -477,12 +472,6 @@ def plan(units: CodedUnits, groups: Sequence[str], margin: float) -> LabelPlan:
 def _spread(rest: Floats, prior: float, weight: float) -> float:
     """Return the variance of what labels correct; ``prior`` counts as ``weight`` labels."""
     return (float(((rest - rest.mean()) ** 2).sum() if len(rest) else 0.0) + weight * prior) / (len(rest) + weight)
-
-
-def _machine_variance(units: CodedUnits, codes: Floats, inside: np.ndarray) -> float:
-    """Return the variance of the machine's share, which further labels do not change."""
-    n = int(inside.sum())
-    return formulas.mean(codes[inside], None, np.ones(n), units.document[inside], units.document_count).variance
 
 
 def _design_effect(units: CodedUnits, codes: Floats, tuning: float, inside: np.ndarray, known: bool) -> float:

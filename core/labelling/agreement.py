@@ -24,16 +24,19 @@ from themescope.core.metrics.coding_agreement import (
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig, match_clusters
 from themescope.core.metrics.statistics import bootstrap_mean
 from themescope.core.text.cleaning import folded_name
-from themescope.core.types import Estimate, Floats, Ids, Labels
+from themescope.core.types import Estimate, Floats, Ids, Labels, Mask
 
 # Judgements on pairs of sentences (together or apart), counted by the pattern of the raters who made them
 
 MOST_PARTS = 50
 """Maximum number of parts of a text that are left out one at a time."""
-_SAMPLED = 3_000
-"""Maximum number of sentences of an article that are compared in pairs; more are sampled."""
+_PAIRED = 3_000
+"""Maximum number of sentences of an article that are compared in pairs (4.5 million pairs); more are sampled."""
 _DIGITS = 36
 """Number of raters whose judgements, three values each, fit one 64-bit code."""
+MISSING = -1
+FEWEST_ARTICLES = 8
+"""Minimum number of articles for intervals over articles instead of sentences."""
 
 Indices = npt.NDArray[np.intp]
 Judgements = npt.NDArray[np.int8]
@@ -93,13 +96,12 @@ class PairTable:
         self._random = np.random.default_rng(seed)
         order = np.argsort(articles, kind="stable")
         starts = np.flatnonzero(np.diff(articles[order], prepend=np.nan if len(order) else 0))
-        rows = [self._sampled(own) for own in np.split(order, starts[1:])] if len(order) else []
+        rows = [_sample(own, self._random) for own in np.split(order, starts[1:])] if len(order) else []
         table = np.stack([np.asarray(labels, dtype=np.int32) for labels in raters], axis=1)
         # Articles with sentences of one rater say nothing about who is right.
         known = [((table[own] != MISSING).sum(axis=1) >= 2).sum() >= 2 for own in rows]
         kept = [own for own, several in zip(rows, known, strict=True) if several]
         self._profiles = [profiles_of([labels[own] for labels in raters]) for own in kept]
-        self._raters = len(raters)
         self._sizes = np.concatenate([np.empty(0), *(p.sizes for p in self._profiles)])
         # List the pairs of profiles of an article, and each profile with itself.
         starts = np.cumsum([0, *(len(p.sizes) for p in self._profiles)])
@@ -108,35 +110,25 @@ class PairTable:
         self._first = np.concatenate([empty, *(i + at for (i, _), at in zip(upper, starts[:-1], strict=True))])
         self._second = np.concatenate([empty, *(j + at for (_, j), at in zip(upper, starts[:-1], strict=True))])
         self._article = np.repeat(np.arange(len(upper)), [len(i) for i, _ in upper]).astype(np.intp)
-        self._number_patterns()
-
-    def _sampled(self, rows: Indices) -> Indices:
-        if len(rows) <= _SAMPLED:
-            return rows
-        return np.sort(self._random.choice(rows, _SAMPLED, replace=False))
-
-    def _number_patterns(self) -> None:
-        """Number the patterns of at least two judgements, and keep the pairs that have one."""
-        empty = np.empty((0, self._raters), dtype=np.int32)
-        table = np.concatenate([empty, *(p.table for p in self._profiles)])
+        # Number the patterns of at least two judgements, and keep the pairs that have one.
+        table = np.concatenate([table[:0], *(p.table for p in self._profiles)])
         code, times = np.zeros(len(self._first), dtype=np.int64), np.zeros(len(self._first), dtype=np.int64)
-        for rater in range(self._raters):
+        for rater in range(len(raters)):
             if rater and rater % _DIGITS == 0:
                 code = np.unique(code, return_inverse=True)[1].reshape(-1).astype(np.int64)
             said = _said(table[self._first, rater], table[self._second, rater])
             code, times = code * 3 + said + 1, times + (said >= 0)
-        kept = np.flatnonzero(times >= 2)
-        _, first, place = np.unique(code[kept], return_index=True, return_inverse=True)
-        self._first, self._second = self._first[kept], self._second[kept]
-        self._article, self._pattern = self._article[kept], place.reshape(-1)
+        counted = np.flatnonzero(times >= 2)
+        _, first, place = np.unique(code[counted], return_index=True, return_inverse=True)
+        self._first, self._second = self._first[counted], self._second[counted]
+        self._article, self._pattern = self._article[counted], place.reshape(-1)
         i, j = self._first[first], self._second[first]
         self._judgements = _said(table[i], table[j])
 
-    def counts(self, fewest_articles: int) -> PairCounts:
+    def counts(self) -> PairCounts:
         """Count the pairs, also without each part of the text.
 
-        Parts are articles, in random groups if there are more than 50. With fewer than ``fewest_articles`` they are
-        random groups of the sentences of every article.
+        Parts are articles, in random groups if there are more than 50, or if they are few, random groups of sentences.
         """
         articles, p = len(self._profiles), len(self._judgements)
         pairs: Floats = self._pairs(self._sizes)
@@ -144,7 +136,7 @@ class PairTable:
         scale = 1 / np.sqrt(2 * np.maximum(totals, 1.0))
         weights: Floats = pairs * scale[self._article]
         whole: Floats = np.bincount(self._pattern, weights, minlength=p).astype(np.float64)
-        by_article = articles >= fewest_articles
+        by_article = articles >= FEWEST_ARTICLES
         if by_article:
             n = min(articles, MOST_PARTS)
             part_of = np.empty(articles, dtype=np.intp)
@@ -152,39 +144,33 @@ class PairTable:
             own = np.bincount(part_of[self._article] * p + self._pattern, weights, minlength=n * p)
             without: Floats = whole - own.reshape(n, p)
         else:
-            rest = (self._pairs(self._sizes - part) * scale[self._article] for part in self._sentence_parts())
+            # The number of sentences of each profile (parts, profiles) in random parts of every article.
+            members, start = np.zeros((MOST_PARTS, len(self._sizes))), 0
+            for profiles in self._profiles:
+                place = profiles.inverse[profiles.inverse >= 0] + start
+                np.add.at(members, (self._random.permutation(len(place)) % MOST_PARTS, place), 1.0)
+                start += len(profiles.sizes)
+            parts = members[members.any(axis=1)]
+            rest = (self._pairs(self._sizes - part) * scale[self._article] for part in parts)
             found = [np.bincount(self._pattern, left, minlength=p) for left in rest]
             without = np.stack(found) if found else np.empty((0, p))
         shared = np.bincount(self._pattern, pairs, minlength=p) @ (self._judgements >= 0)
         of = "texts" if by_article else "units"
         return PairCounts(self._judgements, whole, shared.astype(np.int64), np.maximum(without, 0.0), of)
 
-    def _sentence_parts(self) -> Floats:
-        """Return the (parts, profiles) number of sentences of each profile in random parts of every article."""
-        members = np.zeros((MOST_PARTS, len(self._sizes)))
-        start = 0
-        for profiles in self._profiles:
-            place = profiles.inverse[profiles.inverse >= 0] + start
-            np.add.at(members, (self._random.permutation(len(place)) % MOST_PARTS, place), 1.0)
-            start += len(profiles.sizes)
-        return members[members.any(axis=1)]
-
     def _pairs(self, sizes: Floats) -> Floats:
         first, second = sizes[self._first], sizes[self._second]
         return np.asarray(np.where(self._first == self._second, first * (first - 1) / 2, first * second))
+
+
+def _sample(rows: Indices, random: np.random.Generator) -> Indices:
+    return np.sort(random.choice(rows, _PAIRED, replace=False)) if len(rows) > _PAIRED else rows
 
 
 def _said(first: Labels, second: Labels) -> Judgements:
     """Return 1 where a rater put both together, 0 apart, -1 where one is missing."""
     known = (first != MISSING) & (second != MISSING)
     return np.where(known, first == second, MISSING).astype(np.int8)
-
-
-MISSING = -1
-FEWEST_ARTICLES = 8
-"""Minimum number of articles for intervals over articles instead of sentences."""
-_PAIRED = 3_000
-"""Maximum number of sentences of an article that are compared in pairs (4.5 million pairs); more are sampled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +255,7 @@ class CommonCodes:
         sets = [frozenset(place[name] for name in value) for value in self.values]
         return [[sets[at] if at >= 0 else None for at in own.tolist()] for own in self.labels], codes
 
-    def majority(self) -> tuple[list[tuple[str, ...]], npt.NDArray[np.bool_]]:
+    def majority(self) -> tuple[list[tuple[str, ...]], Mask]:
         """Return the codes that more than half of the people gave each sentence, and the (n,) mask of the open ones.
 
         A sentence is open if it has labels but no such code, or if half of its people gave it another one.
@@ -290,21 +276,12 @@ Sets = Sequence[Mapping[int, frozenset[int]]]
 def common_codes(
     labels: Sequence[Labels], names: Sequence[Mapping[int, str]], sets: Sets = (), codebooks: bool = False
 ) -> CommonCodes | None:
-    """Return labels by their codes.
+    """Return labels, (n,) cluster numbers of each labelling with -1 for unassigned, by their codes.
 
-    Clusters with the same name are one code, whatever their numbers are; case and spaces do not count. Codes are common
-    if everybody gave most of their labels to codes that all the others have, too; otherwise the result is None.
-
-    Parameters
-    ----------
-    labels
-        (n,) cluster numbers of each labelling; -1 is unassigned.
-    names
-        Number → name of all clusters of each labelling, including unused ones.
-    sets
-        The combinations of codes of each labelling.
-    codebooks
-        Whether it is enough that everybody has most codes in common with all the others, given or not.
+    ``names`` has the number → the name of all clusters of each labelling, including unused ones, ``sets`` the
+    combinations of codes of each. Clusters with the same name are one code, whatever their numbers are; case and spaces
+    do not count. Codes are common if everybody gave most of their labels to codes that all the others have, too, or
+    with ``codebooks`` has most codes in common with all the others, given or not; otherwise the result is None.
     """
     sets = sets or [{}] * len(names)
     known = [{n: name for n, name in own.items() if n not in held} for own, held in zip(names, sets, strict=True)]
@@ -341,27 +318,16 @@ def replacement_test(
     people: Sequence[Labels],
     machine: Labels,
     names: Sequence[Mapping[int, str]],
-    abstained: npt.NDArray[np.bool_],
+    abstained: Mask,
     epsilon: float,
     sets: Sets = (),
 ) -> AlternativeAnnotatorTest | None:
     """Return the alternative annotator test of labellings with common codes; None if they have none.
 
-    Parameters
-    ----------
-    people
-        (n,) cluster numbers of each person; -1 is not judged.
-    machine
-        (n,) cluster numbers of the machine.
-    names
-        Number → name of all clusters of each person, and last of the machine.
-    abstained
-        (n,) mask of the sentences to which the machine gave no code. It agrees with
-        nobody there; otherwise a machine that leaves out what is hard would pass.
-    epsilon
-        By how much less often than a person the machine may be as close to the others.
-    sets
-        The combinations of codes of each, in the order of ``names``.
+    ``people`` and ``machine`` are (n,) cluster numbers, -1 where not judged; ``names`` and ``sets`` are, as in
+    :func:`common_codes`, those of each person and last of the machine. Where it gave no code to a sentence,
+    ``abstained`` (n,), it agrees with nobody; otherwise a machine that leaves out what is hard would pass. It may be as
+    close to the others as a person is by ``epsilon`` less often.
     """
     found = common_codes([*people, machine], names, sets)
     if found is None:
@@ -438,15 +404,16 @@ def pair_alpha(raters: Sequence[Labels], articles: Ids, seed: int = 0) -> PairAl
     Units are the pairs of sentences of one article, values are together (1) and apart (0); a rater has judged a pair if
     both sentences are assigned. Hayes and Krippendorff 2007: alpha = 1 - D_observed / D_expected.
     """
-    random, units, together, apart = np.random.default_rng(seed), 0, 0.0, 0.0
-    observed = 0.0
+    random, units, together, apart, observed = np.random.default_rng(seed), 0, 0.0, 0.0, 0.0
     for article in np.unique(articles):
-        rows = np.flatnonzero(articles == article)
-        if len(rows) > _PAIRED:
-            rows = np.sort(random.choice(rows, _PAIRED, replace=False))
-        ones, judged = _judgements([labels[rows] for labels in raters])
-        judged_twice = judged >= 2
-        ones, judged = ones[judged_twice], judged[judged_twice]
+        rows = _sample(np.flatnonzero(articles == article), random)
+        i, j = np.triu_indices(len(rows), 1)
+        # For every pair of rows how many raters put them together, and how many rated both.
+        ones, judged = np.zeros(len(i), dtype=np.int64), np.zeros(len(i), dtype=np.int64)
+        for labels in raters:
+            said = _said(labels[rows][i], labels[rows][j])
+            ones, judged = ones + (said == 1), judged + (said >= 0)
+        ones, judged = ones[judged >= 2], judged[judged >= 2]
         zeros = judged - ones
         units += len(judged)
         together, apart = together + float(ones.sum()), apart + float(zeros.sum())
@@ -458,17 +425,6 @@ def pair_alpha(raters: Sequence[Labels], articles: Ids, seed: int = 0) -> PairAl
         return PairAlpha(None, units, f"all raters put every pair {value}")
     n = together + apart
     return PairAlpha(1.0 - (observed / n) / (2.0 * together * apart / (n * (n - 1.0))), units, "")
-
-
-def _judgements(raters: Sequence[Labels]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return for every pair of rows how many raters put them together, and how many rated both."""
-    i, j = np.triu_indices(len(raters[0]), 1)
-    ones, judged = np.zeros(len(i), dtype=np.int64), np.zeros(len(i), dtype=np.int64)
-    for labels in raters:
-        known = (labels[i] != MISSING) & (labels[j] != MISSING)
-        judged += known
-        ones += known & (labels[i] == labels[j])
-    return ones, judged
 
 
 def dispute(raters: Sequence[Labels], names: Sequence[Mapping[int, str]] = (), sets: Sets = ()) -> Floats:

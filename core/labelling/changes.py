@@ -136,10 +136,7 @@ class ChangeSet:
 
 
 class StaleChangeError(ConflictError):
-    """A conflict with an earlier change by another user. Nothing was changed.
-
-    ``sentences`` and ``clusters`` are those that differ.
-    """
+    """A conflict with an earlier change by another user of ``sentences`` or ``clusters``. Nothing was changed."""
 
     def __init__(self, sentences: Iterable[int] = (), clusters: Iterable[int] = (), problem: str = "") -> None:
         self.sentences, self.clusters = sorted(int(i) for i in sentences), sorted(clusters)
@@ -197,13 +194,8 @@ def apply(partition: Partition, change_set: ChangeSet) -> Partition:
                 entries[key] = change.new
         else:
             after = _write(after, change)
-    used = {
-        int(n)
-        for c in change_set
-        if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER
-        for n in np.unique(c.new)
-    }
-    gone = [number for number in used if number != UNASSIGNED and number not in after.clusters]
+    moves = [c.new for c in change_set if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER]
+    gone = [n for n in {int(n) for new in moves for n in np.unique(new)} if n != UNASSIGNED and n not in after.clusters]
     left = after.ids[np.isin(after.numbers, change_set.deleted())]
     if gone or len(left):
         raise StaleChangeError(left.tolist(), gone or change_set.deleted())
@@ -216,8 +208,17 @@ def apply(partition: Partition, change_set: ChangeSet) -> Partition:
 
 
 def _write(partition: Partition, change: SentenceChanges) -> Partition:
-    if change.field is Field.MEMBER:
-        return _moved_in_or_out(partition, change)
+    if change.field is Field.MEMBER:  # sentences that leave must be as when they entered
+        enter = np.asarray(change.new, dtype=bool)
+        wrong, leave = np.isin(change.ids, partition.ids) == enter, change.ids[~enter]
+        if wrong.any():
+            raise StaleChangeError(change.ids[wrong].tolist())
+        rows, named = partition.rows(leave), [id for entry in partition.entries.values() for id in entry.sentences]
+        used = (partition.numbers[rows] != UNASSIGNED) | partition.uncertain[rows]
+        used |= np.isin(leave, [*partition.notes, *named])
+        if used.any():
+            raise StaleChangeError(leave[used].tolist())
+        return partition.only(np.setdiff1d(partition.ids, leave)).extended(change.ids[enter])
     rows = partition.rows(change.ids)
     differ = np.asarray(values(partition, change.field, rows) != np.asarray(change.old), dtype=bool)
     if differ.any():
@@ -232,20 +233,6 @@ def _write(partition: Partition, change: SentenceChanges) -> Partition:
     numbers = partition.numbers.copy()
     numbers[rows] = np.asarray(change.new, dtype=np.int64)
     return replace(partition, numbers=numbers)
-
-
-def _moved_in_or_out(partition: Partition, change: SentenceChanges) -> Partition:
-    """Return the partition after sentences entered and left; those that leave must be as when they entered."""
-    enter = np.asarray(change.new, dtype=bool)
-    wrong, leave = np.isin(change.ids, partition.ids) == enter, change.ids[~enter]
-    if wrong.any():
-        raise StaleChangeError(change.ids[wrong].tolist())
-    rows, named = partition.rows(leave), [id for entry in partition.entries.values() for id in entry.sentences]
-    used = (partition.numbers[rows] != UNASSIGNED) | partition.uncertain[rows]
-    used |= np.isin(leave, [*partition.notes, *named])
-    if used.any():
-        raise StaleChangeError(leave[used].tolist())
-    return partition.only(np.setdiff1d(partition.ids, leave)).extended(change.ids[enter])
 
 
 def membership(ids: Ids, inside: bool) -> list[Change]:
@@ -329,8 +316,7 @@ def rebased(partition: Partition, change_set: ChangeSet) -> ChangeSet:
         old, new = values(partition, change.field, partition.rows(change.ids)), np.asarray(change.new)
         differ = np.asarray(old != new, dtype=bool)
         if differ.any():
-            sure = None if change.probability is None else change.probability[differ]
-            changes.append(SentenceChanges(change.field, change.ids[differ], old[differ], new[differ], sure))
+            changes.append(replace(change, old=old, new=new).only(change.ids[differ]))
     return ChangeSet(tuple(changes))
 
 

@@ -42,27 +42,17 @@ from themescope.core.types import Ids
 
 
 def allow_several(partition: Partition, allowed: bool) -> Operation:
-    """Allow several codes per sentence, or one only.
-
-    Raises :class:`DataError` where one is wanted and sentences have several.
-    """
+    """Allow several codes per sentence, or one only, for which no sentence may have several (:class:`DataError`)."""
     used = np.isin(partition.numbers, [*combinations(partition)]).sum()
     if not allowed and used:
         have = "has" if used == 1 else "have"
         raise DataError(f"{counted(int(used), 'unit')} {have} several codes. Leave each one code first.")
     key, summary = (EntryKind.CODES, ALLOWED), f"{'several codes' if allowed else 'one code'} per unit"
     change = EntryChange(*key, partition.entries.get(key), Entry() if allowed else None)
-    unused = ChangeSet() if allowed else difference(partition, _without_combinations(partition))
+    kept = {own: entry for own, entry in partition.entries.items() if own == key or own[0] is not EntryKind.CODES}
+    bare = partition if allowed else replace(partition, clusters=code_clusters(partition), entries=kept)
     made = entries(OperationKind.SEVERAL_CODES, summary, [change])
-    return replace(made, change_set=ChangeSet((*unused, *made.change_set)))
-
-
-def _without_combinations(partition: Partition) -> Partition:
-    made = combinations(partition)
-    clusters = {number: cluster for number, cluster in partition.clusters.items() if number not in made}
-    kept = {key: entry for key, entry in partition.entries.items() if key[0] is not EntryKind.CODES}
-    allowed = {key: entry for key, entry in partition.entries.items() if key == (EntryKind.CODES, ALLOWED)}
-    return replace(partition, clusters=clusters, entries=kept | allowed)
+    return replace(made, change_set=ChangeSet((*difference(partition, bare), *made.change_set)))
 
 
 def add_code(partition: Partition, ids: Ids, code: int, first_number: int) -> Operation:
@@ -202,18 +192,13 @@ def with_sub_themes(partition: Partition, numbers: Iterable[int]) -> list[int]:
     return sorted(n for n, c in partition.clusters.items() if n in wanted or c.parent in wanted)
 
 
-def theme_numbers(partition: Partition) -> Ids:
-    """Return the (n,) number of the theme of each sentence, or :data:`UNASSIGNED`."""
-    known = np.array([UNASSIGNED, *sorted(partition.clusters)], dtype=np.int64)
-    themes = [UNASSIGNED, *(theme_of(partition.clusters, int(n)) for n in known[1:])]
-    found: Ids = np.array(themes, dtype=np.int64)[np.searchsorted(known, partition.numbers)]
-    return found
-
-
 def at_theme_level(partition: Partition) -> Partition:
     """Return the partition into themes, for display: each sentence of a sub-theme is in its theme."""
+    known = np.array([UNASSIGNED, *sorted(partition.clusters)], dtype=np.int64)
+    above = [UNASSIGNED, *(theme_of(partition.clusters, int(n)) for n in known[1:])]
+    numbers = np.array(above, dtype=np.int64)[np.searchsorted(known, partition.numbers)]
     themes = {n: c for n, c in partition.clusters.items() if c.parent is None}
-    return replace(partition, numbers=theme_numbers(partition), clusters=themes)
+    return replace(partition, numbers=numbers, clusters=themes)
 
 
 def total_sizes(partition: Partition) -> dict[int, int]:
@@ -224,10 +209,7 @@ def total_sizes(partition: Partition) -> dict[int, int]:
 
 
 def put_under(partition: Partition, numbers: Iterable[int], theme: int) -> Operation:
-    """Make clusters sub-themes of a theme, each with its own sub-themes.
-
-    Raises :class:`DataError` if ``theme`` is a sub-theme itself.
-    """
+    """Make clusters and their sub-themes sub-themes of a theme; raise :class:`DataError` if it is a sub-theme."""
     above = partition.cluster(theme)
     check_codes(partition, [theme], "Choose")
     if above.parent is not None:
@@ -260,10 +242,7 @@ def move_out(partition: Partition, numbers: Iterable[int]) -> Operation:
 
 
 def dissolve(partition: Partition, theme: int) -> Operation:
-    """Make the sub-themes of a theme themes.
-
-    The theme is deleted with its codebook entry unless it has sentences of its own.
-    """
+    """Make the sub-themes of a theme themes, and delete it with its entry unless it has sentences of its own."""
     above = partition.cluster(theme)
     changes: list[Change] = [*_under(partition, [c.number for c in partition.children(theme)], None)]
     if changes and not len(partition.members(theme)) and holding(partition, theme) == [theme]:

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import entr, expit, logit
 from scipy.stats import t as student
 
 from themescope.core.labelling.agreement import (
+    FEWEST_ARTICLES,
     MISSING,
     MOST_PARTS,
     Indices,
@@ -25,7 +25,7 @@ from themescope.core.labelling.agreement import (
     profiles_of,
 )
 from themescope.core.metrics.statistics import LEVEL
-from themescope.core.types import Estimate, Floats, Ids, Labels
+from themescope.core.types import Estimate, Floats, Ids, Labels, Mask
 
 _OFFSETS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 """Added to the log-odds of all pairs for different candidates of a consensus; see :func:`consensus`."""
@@ -36,7 +36,6 @@ _PRIOR_SENTENCES = 200.0
 _STEPS, _TOLERANCE = 200, 1e-6
 _CHUNK = 4_000_000
 """Number of probabilities in memory at once."""
-_ALL = slice(None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +48,7 @@ class CoAssignment:
     evidence: tuple[Floats, Floats]
     """(raters,) log-odds that "together", and "apart", add."""
 
-    def between(self, first: Indices, second: Indices | slice = _ALL) -> Floats:
+    def between(self, first: Indices, second: Indices | slice = slice(None)) -> Floats:
         """Return the (m, k) probabilities that different sentences of two sets of profiles belong together."""
         table = self.profiles.table
         return np.asarray(expit(_log_odds(table[first], table[second], self.evidence) + logit(self.share)))
@@ -137,14 +136,21 @@ def consensus(found: CoAssignment) -> Consensus:
     sentences says, and correlation clusterings of the posterior with several offsets, because a threshold of one half
     leaves sentences alone where few pairs belong together. Sentences of one profile always stay together.
     """
-    sizes = found.profiles.sizes
-    n = len(found.profiles.inverse)
+    from themescope.core.clustering.correlation import best_partition
+
+    sizes, n = found.profiles.sizes, len(found.profiles.inverse)
     if not len(sizes):
-        nothing = np.full(n, MISSING, dtype=np.int32)
-        return Consensus(nothing, np.zeros(n), 0.0)
+        return Consensus(np.full(n, MISSING, dtype=np.int32), np.zeros(n), 0.0)
     kept = _largest(found.profiles)
     p = found.between(kept, kept)
-    scored = [(expected_ari(labels, p, sizes[kept]), labels) for labels in _candidates(found, kept, p)]
+    candidates = [
+        np.unique(column, return_inverse=True)[1].reshape(-1).astype(np.int32)
+        for column in found.profiles.table[kept].T
+        if (column != MISSING).all()
+    ]
+    pairs, odds = np.outer(sizes[kept], sizes[kept]), logit(np.clip(p, 1e-12, 1 - 1e-12))
+    candidates += [best_partition(pairs * (odds + offset), None) for offset in _OFFSETS]
+    scored = [(expected_ari(labels, p, sizes[kept]), labels) for labels in candidates]
     best, labels = max(scored, key=lambda pair: pair[0])
     whole = np.full(len(sizes), MISSING, dtype=np.int32)
     whole[kept] = labels
@@ -153,20 +159,12 @@ def consensus(found: CoAssignment) -> Consensus:
     whole[left] = means[left].argmax(axis=1)
     if left.any():
         means = _means(found, whole, means.shape[1])
-    return _of_sentences(found.profiles, whole, means, best)
-
-
-def _candidates(found: CoAssignment, kept: Indices, p: Floats) -> list[Labels]:
-    from themescope.core.clustering.correlation import best_partition
-
-    sizes, table = found.profiles.sizes[kept], found.profiles.table[kept]
-    known = [
-        np.unique(column, return_inverse=True)[1].reshape(-1).astype(np.int32)
-        for column in table.T
-        if (column != MISSING).all()
-    ]
-    pairs, odds = np.outer(sizes, sizes), logit(np.clip(p, 1e-12, 1 - 1e-12))
-    return [*known, *(best_partition(pairs * (odds + offset), None) for offset in _OFFSETS)]
+    rows, inverse = np.arange(len(whole)), found.profiles.inverse
+    certainty = means[rows, whole]
+    means[rows, whole] = -1.0
+    certainty = np.where(np.isnan(certainty), 1 - np.maximum(means.max(axis=1), 0.0), certainty)
+    placed = np.where(inverse >= 0, whole[inverse], MISSING).astype(np.int32)
+    return Consensus(placed, np.where(inverse >= 0, certainty[inverse], 0.0), best)
 
 
 def expected_ari(labels: Labels, probabilities: Floats, sizes: Floats) -> float:
@@ -206,7 +204,7 @@ def support(found: CoAssignment) -> Floats:
     NaN where the rater has not assigned the sentence, or put it alone.
     """
     table, sizes, inverse = found.profiles.table, found.profiles.sizes, found.profiles.inverse
-    result = np.full((table.shape[1], len(sizes)), np.nan)
+    result = np.full((table.shape[1], len(sizes) + 1), np.nan)  # the last column is for sentences without a profile
     for part, p in found.chunks():
         rows, own = np.arange(part.start, part.stop), np.arange(len(p))
         for rater, column in enumerate(table.T):
@@ -217,22 +215,7 @@ def support(found: CoAssignment) -> Floats:
             counts = member.sum(axis=0)[mine] - 1.0
             known = (column[rows] != MISSING) & (counts > 0)
             result[rater, rows[known]] = sums[known] / counts[known]
-    if not len(sizes):
-        return np.full((table.shape[1], len(inverse)), np.nan)
-    return np.where(inverse >= 0, result[:, inverse], np.nan)
-
-
-def _of_sentences(profiles: Profiles, labels: Labels, means: Floats, best: float) -> Consensus:
-    rows, inverse = np.arange(len(labels)), profiles.inverse
-    certainty, others = means[rows, labels], means.copy()
-    others[rows, labels] = -1.0
-    certainty = np.where(np.isnan(certainty), 1 - np.maximum(others.max(axis=1), 0.0), certainty)
-    assigned = inverse >= 0
-
-    def spread(values: np.ndarray, missing: float) -> np.ndarray:
-        return np.where(assigned, values[inverse], missing).astype(values.dtype)
-
-    return Consensus(spread(labels, MISSING), spread(certainty, 0.0), best)
+    return result[:, inverse]
 
 
 # --- what people dispute --------------------------------------------------------------------------------------------
@@ -254,9 +237,7 @@ def disputed(found: CoAssignment) -> Floats:
             no |= known & ~same
         bits[part] = np.where(yes & no, np.asarray((entr(p) + entr(1 - p)) / np.log(2)), 0.0) @ sizes
     values = bits / max(float(sizes.sum()) - 1.0, 1.0)
-    if not len(values):
-        return np.zeros(len(found.profiles.inverse))
-    return np.where(found.profiles.inverse >= 0, values[found.profiles.inverse], 0.0)
+    return np.append(values, 0.0)[found.profiles.inverse]  # the last one is that of sentences without a profile
 
 
 # Reliability of raters, estimated from their judgements on pairs of sentences
@@ -266,8 +247,6 @@ RIGHT, WRONG = 3.0, 1.0
 It says which of the two solutions is meant: raters are better than chance."""
 GOLD = 0.999
 """Sensitivity and specificity of a rater whose labels are known to be right."""
-FEWEST_ARTICLES = 8
-"""Minimum number of articles with labels of two people for intervals over articles."""
 _POSTERIOR_TOLERANCE, _MOST_STEPS = 1e-8, 2_000
 _DETERMINED = 0.5
 """A value is determined by the labels if they reduce the variance of its prior at least by this factor."""
@@ -304,8 +283,6 @@ class LabelRates:
     """(raters,)"""
     share: float
     """Share of pairs that belong together."""
-    trace: tuple[float, ...] = ()
-    """Log of likelihood times prior before each step of EM; it never falls."""
 
     def evidence(self) -> tuple[Floats, Floats]:
         """Return the (raters,) log-odds that "together", and "apart", add for a pair to belong together."""
@@ -329,30 +306,31 @@ class RaterModel:
 
 
 def fit(raters: Sequence[Labels], articles: Ids, gold: Collection[int] = (), seed: int = 0) -> RaterModel:
-    """Fit the model to the labels of all raters.
+    """Fit the model to the (n,) labels of all raters, of which -1 is missing.
 
-    Parameters
-    ----------
-    raters
-        (n,) labels of each rater; -1 is missing. Names of clusters, and the order of raters, do not matter.
-    articles
-        (n,) article of each sentence; only pairs of the same article are compared.
-    gold
-        Positions of raters whose labels are known to be right. They show who is right where two people differ.
-    seed
-        Seed of the groups that are left out for the intervals, and of the sample of very long articles.
+    Names of clusters, and the order of raters, do not matter; only pairs of the same article of ``articles`` (n,) are
+    compared. ``gold`` are the positions of raters whose labels are known to be right: they show who is right where two
+    people differ. ``seed`` is that of the groups that are left out for the intervals, and of the sample of very long
+    articles.
     """
     if not raters:
         return RaterModel(LabelRates(np.empty(0), np.empty(0), 0.5), (), "", True, _NOBODY)
-    counts = PairTable(raters, articles, seed).counts(FEWEST_ARTICLES)
-    reason = _nothing_to_learn(raters, counts)
+    counts, active = PairTable(raters, articles, seed).counts(), _active(raters)
+    said = np.unique(counts.judgements[counts.weights > 0])
+    said, reason = said[said != MISSING], ""
+    if active < 2:
+        reason = "only one person has labelled" if active else _NOBODY
+    elif not counts.shared.any():
+        reason = "no pair of units of a text was judged by two people"
+    elif len(said) == 1:
+        reason = f"all people put every pair {'together' if said[0] else 'apart'}"
     if reason:
         even = np.full(len(counts.shared), RIGHT / (RIGHT + WRONG))
         nothing = tuple(Reliability(None, None, int(shared), reason) for shared in counts.shared)
         return RaterModel(LabelRates(even, even, 0.5), nothing, counts.parts_of, True, reason)
     fixed = np.isin(np.arange(len(raters)), [*gold])
     rates = estimate(counts.judgements, counts.weights, fixed)
-    alone = not fixed.any() and _active(raters) == 2
+    alone = not fixed.any() and active == 2
     determined = _determined(counts, rates, fixed) & ~np.bool_(alone)
     if not determined.any():
         equal = estimate(counts.judgements, counts.weights, fixed, equal=True)
@@ -360,21 +338,15 @@ def fit(raters: Sequence[Labels], articles: Ids, gold: Collection[int] = (), see
         values = [Reliability(None, None, int(shared), reason) for shared in counts.shared]
         return RaterModel(equal, tuple(values), counts.parts_of, True)
     again = [estimate(counts.judgements, rest, fixed, rates) for rest in counts.without]
-    found = [_reliability(rater, counts, rates, again, bool(determined[rater])) for rater in range(len(raters))]
+    found = []
+    for rater, shared in enumerate(counts.shared.tolist()):
+        if determined[rater]:
+            sensitivity = jackknife(rates.sensitivity[rater], np.array([one.sensitivity[rater] for one in again]))
+            specificity = jackknife(rates.specificity[rater], np.array([one.specificity[rater] for one in again]))
+            found.append(Reliability(sensitivity, specificity, shared, ""))
+        else:
+            found.append(Reliability(None, None, shared, FEW_OF_PERSON))
     return RaterModel(rates, tuple(found), counts.parts_of, False)
-
-
-def _nothing_to_learn(raters: Sequence[Labels], counts: PairCounts) -> str:
-    active = _active(raters)
-    if active < 2:
-        return "only one person has labelled" if active else _NOBODY
-    if not counts.shared.any():
-        return "no pair of units of a text was judged by two people"
-    made = counts.judgements[counts.weights > 0]
-    said = np.unique(made[made != MISSING])
-    if len(said) == 1:
-        return f"all people put every pair {'together' if said[0] else 'apart'}"
-    return ""
 
 
 def _active(raters: Sequence[Labels]) -> int:
@@ -385,25 +357,23 @@ def _active(raters: Sequence[Labels]) -> int:
 
 
 def estimate(
-    judgements: Judgements,
-    weights: Floats,
-    fixed: npt.NDArray[np.bool_],
-    start: LabelRates | None = None,
-    equal: bool = False,
+    judgements: Judgements, weights: Floats, fixed: Mask, start: LabelRates | None = None, equal: bool = False
 ) -> LabelRates:
     """Return the maximum a posteriori values by EM in the log domain.
 
-    ``judgements`` (p, raters) and ``weights`` (p,) are those of :class:`PairCounts`; raters with ``fixed`` (raters,)
-    are gold. With ``equal``, all other raters have the same values.
+    ``judgements`` (p, raters) and ``weights`` (p,) are those of :class:`PairCounts`, ``fixed`` (raters,) those of gold.
+    With ``equal``, all other raters have the same values.
     """
     together, apart = (judgements == 1).astype(np.float64), (judgements == 0).astype(np.float64)
-    rates = start or _first_rates(together, apart, weights, fixed)
-    s, c, share = rates.sensitivity, rates.specificity, rates.share
-    trace: list[float] = []
+    if start is None:
+        said = float(weights @ together.sum(axis=1))
+        share = (said + 0.5) / (said + float(weights @ apart.sum(axis=1)) + 1.0)
+        s = c = np.where(fixed, GOLD, RIGHT / (RIGHT + WRONG))
+    else:
+        s, c, share = start.sensitivity, start.specificity, start.share
     for _ in range(_MOST_STEPS):
         yes = together @ np.log(s) + apart @ np.log1p(-s) + np.log(share)
         no = apart @ np.log(c) + together @ np.log1p(-c) + np.log1p(-share)
-        trace.append(float(weights @ np.logaddexp(yes, no)) + _log_prior(s[~fixed], c[~fixed], share))
         posterior = expit(yes - no)
         new_s = _rate((weights * posterior) @ together, (weights * posterior) @ apart, fixed, equal)
         new_c = _rate((weights * (1 - posterior)) @ apart, (weights * (1 - posterior)) @ together, fixed, equal)
@@ -412,10 +382,10 @@ def estimate(
         s, c, share = new_s, new_c, new_share
         if moved < _POSTERIOR_TOLERANCE:
             break
-    return LabelRates(s, c, share, tuple(trace))
+    return LabelRates(s, c, share)
 
 
-def _rate(right: Floats, wrong: Floats, fixed: npt.NDArray[np.bool_], equal: bool) -> Floats:
+def _rate(right: Floats, wrong: Floats, fixed: Mask, equal: bool) -> Floats:
     """Return the share of right judgements with the prior, of each rater or of all."""
     if equal:
         n = max(int((~fixed).sum()), 1)
@@ -424,22 +394,10 @@ def _rate(right: Floats, wrong: Floats, fixed: npt.NDArray[np.bool_], equal: boo
     return np.where(fixed, GOLD, (right + RIGHT) / (right + wrong + RIGHT + WRONG))
 
 
-def _first_rates(together: Floats, apart: Floats, weights: Floats, fixed: npt.NDArray[np.bool_]) -> LabelRates:
-    said = float(weights @ together.sum(axis=1))
-    share = (said + 0.5) / (said + float(weights @ apart.sum(axis=1)) + 1.0)
-    even = np.where(fixed, GOLD, RIGHT / (RIGHT + WRONG))
-    return LabelRates(even, even, share)
-
-
-def _log_prior(s: Floats, c: Floats, share: float) -> float:
-    rates = sum(float((RIGHT * np.log(v) + WRONG * np.log1p(-v)).sum()) for v in (s, c))
-    return rates + 0.5 * float(np.log(share) + np.log1p(-share))
-
-
 # --- intervals --------------------------------------------------------------------------------------------------------
 
 
-def _determined(counts: PairCounts, rates: LabelRates, fixed: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _determined(counts: PairCounts, rates: LabelRates, fixed: Mask) -> Mask:
     """Return the (raters,) mask of people whose values the labels determine, instead of the prior.
 
     Observed information on the logit scale, Louis 1982, Journal of the Royal Statistical Society B 44. Without gold,
@@ -463,17 +421,6 @@ def _determined(counts: PairCounts, rates: LabelRates, fixed: npt.NDArray[np.boo
     enough = (variance > 0) & (variance < _DETERMINED / prior)
     r = len(s)
     return np.asarray(enough[:r] & enough[r : 2 * r] & (counts.shared > 0))
-
-
-def _reliability(
-    rater: int, counts: PairCounts, rates: LabelRates, again: Sequence[LabelRates], determined: bool
-) -> Reliability:
-    shared = int(counts.shared[rater])
-    if not determined:
-        return Reliability(None, None, shared, FEW_OF_PERSON)
-    sensitivity = jackknife(rates.sensitivity[rater], np.array([found.sensitivity[rater] for found in again]))
-    specificity = jackknife(rates.specificity[rater], np.array([found.specificity[rater] for found in again]))
-    return Reliability(sensitivity, specificity, shared, "")
 
 
 def jackknife(value: float, without: Floats) -> Estimate:
@@ -526,27 +473,17 @@ def fit_codes(
 ) -> CodeModel:
     """Fit the model of Dawid and Skene 1979 with one probability of being right for each rater.
 
-    A wrong code is any of the others. Two people alone do not show who is right where they differ, so that they are
-    taken to be equally reliable; the share of equal codes then tells how reliable.
-
-    Parameters
-    ----------
-    raters
-        (n,) codes 0, 1, … of each rater; -1 is missing.
-    codes
-        Number of codes.
-    articles, gold, seed
-        As in :func:`fit`.
+    ``raters`` are (n,) codes 0 … ``codes`` - 1 of each, -1 is missing; the other arguments are those of :func:`fit`. A
+    wrong code is any of the others. Two people alone do not show who is right where they differ, so that they are taken
+    to be equally reliable; the share of equal codes then tells how reliable.
     """
     table, places = np.unique(np.stack(raters, axis=1), axis=0, return_inverse=True)
     place, known = places.reshape(-1), table != MISSING
     fixed, twice = np.isin(np.arange(len(raters)), [*gold]), known.sum(axis=1) >= 2
     sizes = np.bincount(place, minlength=len(table)).astype(np.float64)
     shared = (sizes[:, None] * (known & twice[:, None])).sum(axis=0)
-    reason = ""
-    if not twice.any():
-        reason = "no unit was coded by two people"
-    elif codes < 2:
+    reason = "" if twice.any() else "no unit was coded by two people"
+    if not reason and codes < 2:
         reason = "all people gave every unit the same code"
     weights = np.where(twice & (reason == ""), sizes, 0.0)
     checked = known.sum(axis=1) + known[:, fixed].any(axis=1) >= 3
@@ -568,7 +505,7 @@ def fit_codes(
     return CodeModel(accuracy, tuple(shared.astype(int).tolist()), over, equal, "", p[place, :codes])
 
 
-def _parts(articles: Ids, counted: npt.NDArray[np.bool_], seed: int) -> tuple[Ids, str]:
+def _parts(articles: Ids, counted: Mask, seed: int) -> tuple[Ids, str]:
     """Return the (n,) parts that are left out one at a time: articles, or groups of sentences if these are few."""
     numbers = np.unique(articles, return_inverse=True)[1].reshape(-1)
     if len(np.unique(numbers[counted])) >= FEWEST_ARTICLES:
@@ -578,7 +515,7 @@ def _parts(articles: Ids, counted: npt.NDArray[np.bool_], seed: int) -> tuple[Id
 
 
 def _code_rates(
-    table: Labels, weights: Floats, codes: int, fixed: npt.NDArray[np.bool_], equal: bool, rates: Floats
+    table: Labels, weights: Floats, codes: int, fixed: Mask, equal: bool, rates: Floats
 ) -> tuple[Floats, Floats]:
     """Return the (raters,) accuracies by EM, and the (profiles, codes) probability that each code is right."""
     said, known = table[:, :, None] == np.arange(codes), (table != MISSING).astype(np.float64)

@@ -36,7 +36,7 @@ from themescope.core.labelling.partition import (
     has_code,
 )
 from themescope.core.registry import Card
-from themescope.core.types import Floats, Ids, Matrix, Split, TripletRows, split_of_title
+from themescope.core.types import Floats, Ids, Mask, Matrix, Split, TripletRows, split_of_title
 
 FINE_TUNING_SETTINGS: Mapping[str, Any] = {
     "loss": "log",
@@ -121,56 +121,36 @@ def labelled_triplets(
 
     The positive and the negative are placed sentences if there are any, otherwise other sentences of the cluster; pairs
     in ``without`` (contradictions) are not used. The title of an article determines its split; articles of the test
-    split are excluded.
-
-    Raises :class:`DataError` if an article has no title, so that its split is unknown.
+    split are excluded. Raises :class:`DataError` if an article has no title, so that its split is unknown.
     """
     random = np.random.default_rng(seed)
     barred = {frozenset(pair) for pair in without}
     rows: dict[Split, list[tuple[int, int, int, int]]] = {Split.TRAIN: [], Split.VALIDATION: []}
-    known = set(placed.ids.tolist())
+    ids, known = placed.partition.ids.tolist(), set(placed.ids.tolist())
+    numbers = dict(zip(ids, placed.partition.numbers.tolist(), strict=True))
     by_article: dict[int, list[int]] = {}
-    for sentence in placed.partition.ids.tolist():
+    for sentence in ids:
         by_article.setdefault(article_of[sentence], []).append(sentence)
+
+    def surest(sentences: list[int]) -> list[int]:
+        """Return the sentences that users placed, or all sentences if there are none."""
+        return [s for s in sentences if s in known] or sentences
+
     for article, sentences in by_article.items():
         if article not in titles:
             raise DataError("An article has no title, so its split is unknown.")
-        split = split_of_title(titles[article])
-        if split in rows:
-            rows[split] += _of_article(article, sentences, placed.partition, known, barred, per_sentence, random)
-    return {split: _columns(found) for split, found in rows.items()}
-
-
-def _of_article(
-    article: int,
-    sentences: list[int],
-    partition: Partition,
-    known: set[int],
-    barred: set[frozenset[int]],
-    per_sentence: int,
-    random: np.random.Generator,
-) -> list[tuple[int, int, int, int]]:
-    numbers = dict(zip(sentences, partition.numbers[partition.rows(sentences)].tolist(), strict=True))
-    found = []
-    for pivot in (s for s in sentences if s in known):
-        free = [s for s in sentences if s != pivot and numbers[s] != UNASSIGNED and frozenset((s, pivot)) not in barred]
-        same = _surest([s for s in free if numbers[s] == numbers[pivot]], known)
-        other = _surest([s for s in free if numbers[s] != numbers[pivot]], known)
-        if not same or not other:
-            continue
-        for _ in range(min(per_sentence, len(same) * len(other))):
-            found.append((article, pivot, same[random.integers(len(same))], other[random.integers(len(other))]))
-    return list(dict.fromkeys(found))
-
-
-def _surest(sentences: list[int], known: set[int]) -> list[int]:
-    """Return the sentences that users placed, or all sentences if there are none."""
-    return [s for s in sentences if s in known] or sentences
-
-
-def _columns(rows: list[tuple[int, int, int, int]]) -> TripletRows:
-    table = np.array(rows, dtype=np.int64).reshape(-1, 4)
-    return TripletRows(np.zeros(len(table), dtype=np.int64), *(np.ascontiguousarray(table[:, c]) for c in range(4)))
+        split, found = split_of_title(titles[article]), []
+        assigned = [s for s in sentences if numbers[s] != UNASSIGNED and split in rows]
+        for pivot in (s for s in assigned if s in known):
+            free = [s for s in assigned if s != pivot and frozenset((s, pivot)) not in barred]
+            same = surest([s for s in free if numbers[s] == numbers[pivot]])
+            other = surest([s for s in free if numbers[s] != numbers[pivot]])
+            for _ in range(min(per_sentence, len(same) * len(other))):
+                found.append((article, pivot, same[random.integers(len(same))], other[random.integers(len(other))]))
+        if found:
+            rows[split] += dict.fromkeys(found)
+    tables = {split: np.array(found, dtype=np.int64).reshape(-1, 4) for split, found in rows.items()}
+    return {split: TripletRows(np.zeros(len(t), np.int64), *np.ascontiguousarray(t.T)) for split, t in tables.items()}
 
 
 # Suggestions from vectors for a labelling: places of sentences, clusters to group or to divide
@@ -245,15 +225,13 @@ class Suggestions:
     def queue(self, partition: Partition) -> Ids:
         """Return sentence ids by ascending margin; sentences marked uncertain come first."""
         order = np.lexsort((partition.ids, self.margin, ~partition.uncertain))
-        found: Ids = partition.ids[order]
-        return found
+        return np.asarray(partition.ids[order])
 
     def against(self, partition: Partition) -> Ids:
         """Return the ids of assigned sentences that the model puts into another cluster, largest margin first."""
         differ = (self.best != partition.numbers) & (partition.numbers != UNASSIGNED) & (self.best != UNASSIGNED)
         rows = np.flatnonzero(differ)
-        found: Ids = partition.ids[rows[np.argsort(-self.pull[rows], kind="stable")]]
-        return found
+        return np.asarray(partition.ids[rows[np.argsort(-self.pull[rows], kind="stable")]])
 
 
 def suggest(partition: Partition, x: Matrix) -> Suggestions:
@@ -277,17 +255,14 @@ def suggest(partition: Partition, x: Matrix) -> Suggestions:
     return Suggestions(np.where(has[np.arange(n), order[:, 0]], partition.numbers, found), margin, pull)
 
 
-def _membership(partition: Partition, numbers: Ids) -> npt.NDArray[np.bool_]:
+def _membership(partition: Partition, numbers: Ids) -> Mask:
     """Return the (n, k) mask of which sentence has which code."""
     columns = [has_code(partition, number) for number in numbers.tolist()]
     return np.array(columns, np.bool_).reshape(len(numbers), len(partition.ids)).T
 
 
 def affinities(partition: Partition, x: Matrix) -> Floats:
-    """Return the (n, k) mean cosines of each sentence to the others with each code, codes by number.
-
-    The value is minus infinity if no other sentence has a code.
-    """
+    """Return the (n, k) mean cosines of each sentence to the others with each code, by number; -inf without others."""
     unit: Any = unit_rows(x)
     membership = _membership(partition, np.array(sorted(code_clusters(partition)), np.int64)).astype(np.float32)
     sums = np.asarray(unit @ (unit.T @ membership), dtype=np.float64) - membership * squared_lengths(unit)[:, None]
@@ -341,7 +316,6 @@ MOST = 4_000
 """Maximum number of sentences that are clustered; the others are assigned to the nearest part."""
 FEWEST = 2
 """Minimum number of sentences and of parts."""
-_UNSUITABLE = frozenset({"no-vectors", "many-items"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +328,8 @@ class ClusterPart:
 
 def clusterers() -> list[Card]:
     """Return the clusterers that divide vectors into a given number of clusters."""
-    return [card for card in CLUSTERERS if "needs-k" in card.tags and not card.tags & _UNSUITABLE]
+    unsuitable = {"no-vectors", "many-items"}
+    return [card for card in CLUSTERERS if "needs-k" in card.tags and not card.tags & unsuitable]
 
 
 def propose(
@@ -375,17 +350,13 @@ def propose(
     found = int(some.max()) + 1
     labels = extended_labels(points, compared, some, found)[different.place]
     names = theme_names(theme_words(texts, labels, found))
-    inside = [np.flatnonzero(labels == c) for c in range(found)]
-    parts = [ClusterPart(name, by_centrality(ids[rows], x[rows])) for name, rows in zip(names, inside, strict=True)]
+    parts = []
+    for label, name in enumerate(names):
+        rows = np.flatnonzero(labels == label)
+        unit: Any = unit_rows(x[rows])
+        central = np.asarray(unit @ np.asarray(unit.sum(axis=0)).ravel()).ravel()
+        parts.append(ClusterPart(name, ids[rows[np.argsort(-central, kind="stable")]]))
     return sorted(parts, key=lambda part: -len(part.ids))
-
-
-def by_centrality(ids: Ids, x: Matrix) -> Ids:
-    """Return (m,) sentences with (m, dim) vectors by falling cosine to the sum of their unit vectors."""
-    unit: Any = unit_rows(x)
-    centre = np.asarray(unit.sum(axis=0)).ravel()
-    ordered: Ids = ids[np.argsort(-np.asarray(unit @ centre).ravel(), kind="stable")]
-    return ordered
 
 
 NEW_THEMES = "new themes"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TypeAlias
@@ -121,31 +121,30 @@ class Reference:
 
 def markdown(paragraphs: Iterable[Iterable[Sentence]], references: Mapping[str, Reference]) -> str:
     """Return paragraphs of sentences as Markdown, with a list of the references that they cite."""
-    found = [list(paragraph) for paragraph in paragraphs]
-
-    def part(one: Part) -> str:
-        if isinstance(one, Cite):
-            return f"({references[one.key].short})"
-        return markdown_text(_flat(one.text)) if isinstance(one, Foreign) else one
-
-    text = [" ".join("".join(map(part, sentence)) for sentence in paragraph) for paragraph in found]
-    listed = [f"- {references[key].line()}" for key in cited(found)]
-    end = ["## References", "\n".join(listed)] if listed else []
+    text, listed = _with_references(paragraphs, references, markdown_text)
+    end = ["## References", "\n".join(f"- {line}" for line in listed)] if listed else []
     return "\n\n".join([*text, *end]) + "\n"
 
 
 def paragraph_blocks(paragraphs: Iterable[Iterable[Sentence]], references: Mapping[str, Reference]) -> list[Block]:
     """Return paragraphs of sentences as blocks, with the references that they cite in the last ones."""
+    text, listed = _with_references(paragraphs, references, str)
+    return [*map(ParagraphBlock, text), *([Explained("References", listed)] if listed else [])]
+
+
+def _with_references(
+    paragraphs: Iterable[Iterable[Sentence]], references: Mapping[str, Reference], escaped: Callable[[str], str]
+) -> tuple[list[str], list[str]]:
+    """Return the texts of paragraphs, and the lines of the references that they cite."""
     found = [list(paragraph) for paragraph in paragraphs]
 
     def part(one: Part) -> str:
         if isinstance(one, Cite):
             return f"({references[one.key].short})"
-        return _flat(one.text) if isinstance(one, Foreign) else one
+        return escaped(_flat(one.text)) if isinstance(one, Foreign) else one
 
-    text = (" ".join("".join(map(part, sentence)) for sentence in paragraph) for paragraph in found)
-    listed = [references[key].line() for key in cited(found)]
-    return [*map(ParagraphBlock, text), *([Explained("References", listed)] if listed else [])]
+    text = [" ".join("".join(map(part, sentence)) for sentence in paragraph) for paragraph in found]
+    return text, [references[key].line() for key in cited(found)]
 
 
 def latex_text(paragraphs: Iterable[Iterable[Sentence]]) -> str:
@@ -265,12 +264,11 @@ def _markdown(block: Block) -> str:
         case Quotation(label, text):
             return f"> **{markdown_text(label)}** {markdown_text(text)}"
         case LinkTargets(targets):
-            return " · ".join(f"[{markdown_text(text)}](<{_address(url)}>)" for text, url in targets)
+            safe = str.maketrans({"<": "%3C", ">": "%3E", "\n": ""})
+            return " · ".join(f"[{markdown_text(text)}](<{url.translate(safe)}>)" for text, url in targets)
         case Table(header, rows):
-            lines = [
-                ["---"] * len(header) if row is None else [markdown_text(cell) for cell in row]
-                for row in (header, None, *rows)
-            ]
+            lines = [[markdown_text(cell) for cell in row] for row in (header, *rows)]
+            lines.insert(1, ["---"] * len(header))
             return "\n".join(f"| {' | '.join(line)} |" for line in lines)
         case Figure(svg, caption):
             return f"![{markdown_text(caption)}](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})"
@@ -279,17 +277,12 @@ def _markdown(block: Block) -> str:
         case Explained(term, str(text)):
             # Single line ends are kept as line breaks, empty lines as paragraphs.
             parts = (part.split("\n") for part in re.split(r"\n\s*\n", text))
-            return "\n\n".join(
-                [f"**{markdown_text(term)}**", *("\\\n".join(map(markdown_text, part)) for part in parts)]
-            )
+            listed = ("\\\n".join(map(markdown_text, part)) for part in parts)
+            return "\n\n".join([f"**{markdown_text(term)}**", *listed])
         case Explained(term, items):
             return f"**{markdown_text(term)}**\n\n" + "\n".join(f"- {markdown_text(item)}" for item in items)
         case Together(blocks):
             return "\n\n".join(map(_markdown, blocks))
-
-
-def _address(url: str) -> str:
-    return url.replace("<", "%3C").replace(">", "%3E").replace("\n", "")
 
 
 def as_html(blocks: Sequence[Block], title: str, style: str = _STYLE) -> str:

@@ -196,7 +196,8 @@ def paragraphs(facts: Facts) -> list[list[Sentence]]:
 
 def _data(facts: Facts) -> Sentence:
     told = f"{counted(facts.sentences, 'unit')} of {counted(facts.articles, 'text')}"
-    languages = f" ({_listed(facts.languages)})" if facts.languages else ""
+    listed = " and ".join(filter(None, [", ".join(facts.languages[:-1]), *facts.languages[-1:]]))
+    languages = f" ({listed})" if listed else ""
     return ["Coded were ", told, " of the project “", Foreign(facts.corpus), f"”{languages}."]
 
 
@@ -239,9 +240,8 @@ def _task(task: TaskFact) -> list[Sentence]:
     if task.sample:
         sentences.append(["The items are ", Foreign(task.sample), "."])
     if task.shared:
-        sentences.append(
-            [f"Of these items, {task.shared:,} ({task.shared / task.items:.0%}) were given to several people."]
-        )
+        share = f"{task.shared:,} ({task.shared / task.items:.0%})"
+        sentences.append([f"Of these items, {share} were given to several people."])
     if task.gold:
         sentences.append([f"Everybody also coded {counted(task.gold, 'item')} with known codes."])
     if task.routed:
@@ -275,10 +275,14 @@ def agreement(found: CodingAgreement) -> list[Sentence]:
     two = found.coders == 2
     several = "Both coders" if two else f"At least two of {found.coders:,} coders"
     mean: list[Part] = [] if two else [", the mean over pairs of coders ", Cite("light1971"), ","]
+    alpha: list[Part] = ["Krippendorff's alpha for nominal data is "]
+    if found.several:
+        several_codes = "A unit may have several codes. Krippendorff's alpha with the MASI distance of sets "
+        alpha = [several_codes, Cite("passonneau2006"), " is "]
     sentences: list[Sentence] = [
         [f"{several} coded {counted(found.sentences, 'unit')}, and "
          f"{found.observed:.0%} of their {'sets of codes' if found.several else 'codes'} are equal."],
-        [*_of_what(found), f"{_estimate(found.alpha.estimate)} ", Cite("hayes2007"),
+        [*alpha, f"{_estimate(found.alpha.estimate)} ", Cite("hayes2007"),
          " and Cohen's kappa", *mean, f" is {_estimate(found.kappa.estimate)} ", Cite("cohen1960"),
          f", with 95 % bootstrap intervals over {found.over} ", Cite("zapf2016"), "."],
     ]  # fmt: skip
@@ -288,13 +292,6 @@ def agreement(found: CodingAgreement) -> list[Sentence]:
         by_code += ["; " if by_code else "For each code against all others, kappa is "]
         by_code += [f"{value} for “", Foreign(code.name), "”"]
     return [*sentences, [*by_code, "."]] if by_code else sentences
-
-
-def _of_what(found: CodingAgreement) -> list[Part]:
-    if not found.several:
-        return ["Krippendorff's alpha for nominal data is "]
-    return ["A unit may have several codes. Krippendorff's alpha with the MASI distance of sets ",
-            Cite("passonneau2006"), " is "]  # fmt: skip
 
 
 def _of_partitions(facts: Facts) -> list[Sentence]:
@@ -368,9 +365,8 @@ def _adjudication(made: AdjudicationFact) -> Sentence:
     if made.method != "posterior":
         return [f"{of} from the majority of codes after groups were matched.{after}"]
     equal = ", with all people taken as equally reliable" if made.equal else ""
-    expected = (
-        f"; its expected value when it was made is {made.expected_ari:.3f}" if made.expected_ari is not None else ""
-    )
+    ari = made.expected_ari
+    expected = "" if ari is None else f"; its expected value when it was made is {ari:.3f}"
     return [
         f"{of} from the posterior probabilities of all pairs{equal}, by maximising the expected adjusted Rand index ",
         Cite("fritsch2009"), f"{expected}.{after}",
@@ -387,15 +383,9 @@ def _training(made: TrainingFact) -> Sentence:
 
 
 def _range(low: Estimate, high: Estimate) -> str:
-    if low == high:
-        return _estimate(low)
-    return f"{_estimate(low)} to {_estimate(high)}"
+    return _estimate(low) if low == high else f"{_estimate(low)} to {_estimate(high)}"
 
 
 def _estimate(found: Estimate) -> str:
     known = found.n > 1 and found.low < found.high
     return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]" if known else f"{found.value:.3f}"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -48,9 +48,9 @@ from themescope.core.text.cleaning import clean, folded_name
 from themescope.core.types import Ids
 
 NOTE_LIMIT = 5_000
+"""Maximum number of characters of a note."""
 NONE_FITS = "None of the codes fits."
 """Note of a sentence for which a person found no code."""
-"""Maximum number of characters of a note."""
 
 
 class OperationKind(StrEnum):
@@ -140,9 +140,8 @@ def unassign(partition: Partition, ids: Ids) -> Operation:
 
 def none_fits(partition: Partition, ids: Ids) -> Operation:
     """Say in the notes of sentences that none of the codes fits; they are in no cluster."""
-    changes = (marked(partition, *change) for change in (
-        (Field.CLUSTER, ids, UNASSIGNED), (Field.UNCERTAIN, ids, 0), (Field.NOTE, ids, NONE_FITS),
-    ))  # fmt: skip
+    new = {Field.CLUSTER: UNASSIGNED, Field.UNCERTAIN: 0, Field.NOTE: NONE_FITS}
+    changes = (marked(partition, field, ids, value) for field, value in new.items())
     return Operation(OperationKind.NOTE, f"{counted(len(ids), 'unit')}: none of the codes fits", _change_set(*changes))
 
 
@@ -187,11 +186,8 @@ def only_about(change_set: ChangeSet, ids: Collection[int]) -> ChangeSet:
             old, new = (entry and _entry_of(change.kind, entry, ids) for entry in (change.old, change.new))
             found += [replace(change, old=old, new=new)] if old != new else []
         elif isinstance(change, SentenceChanges):
-            kept = np.isin(change.ids, [*ids])
-            old_values, new_values = (np.asarray(side)[kept] for side in (change.old, change.new))
-            sure = None if change.probability is None else change.probability[kept]
-            some = SentenceChanges(change.field, change.ids[kept], old_values, new_values, sure)
-            found += [some] if kept.any() else []
+            some = change.only(np.array([*ids], np.int64))
+            found += [some] if len(some.ids) else []
         else:
             found.append(change)
     return ChangeSet(tuple(found))
@@ -260,9 +256,8 @@ def recluster(
 
     A cluster without other sentences is continued by the part with most of its sentences, which keeps its number,
     colour and sub-themes; clusters left over are deleted as by :func:`delete`. Other parts become new clusters, under
-    the theme of the sentences if it is one theme.
-
-    Raises :class:`DataError` if ``parts`` lack sentences of the clusters ``whole``.
+    the theme of the sentences if it is one theme. Raises :class:`DataError` if ``parts`` lack sentences of the clusters
+    ``whole``.
     """
     rows = partition.rows(np.concatenate([np.empty(0, np.int64), *(np.asarray(ids, np.int64) for _, ids in parts)]))
     if not parts or any(not len(ids) for _, ids in parts) or len(np.unique(rows)) < len(rows):
@@ -311,9 +306,8 @@ def _divided(
 def _continued(partition: Partition, parts: Sequence[Ids]) -> tuple[dict[int, int], set[int]]:
     """Return part → the cluster that it continues, and the clusters of which no sentence and no part is left.
 
-    Codes of combinations are neither, because other sentences have them.
-
-    ``parts`` are the present clusters of the sentences of each part. Largest overlaps come first.
+    Codes of combinations are neither, because other sentences have them. ``parts`` are the present clusters of the
+    sentences of each part. Largest overlaps come first.
     """
     sizes, together = partition.sizes(), np.concatenate(parts)
     kept = {UNASSIGNED, *(code for held in combinations(partition).values() for code in held)}
@@ -327,33 +321,26 @@ def _continued(partition: Partition, parts: Sequence[Ids]) -> tuple[dict[int, in
 
 
 def rename(partition: Partition, number: int, name: str) -> Operation:
-    """Rename a cluster."""
+    """Rename a cluster, and the combinations with it."""
     old = partition.cluster(number)
     new = replace(old, name=_free(partition, name, but=number))
-    return Operation(OperationKind.RENAME, f"{old.name} is now {new.name}", _renaming(partition, [new]))
-
-
-def _renaming(partition: Partition, wanted: Sequence[Cluster]) -> ChangeSet:
-    """Return the change set that replaces clusters by renamed ones, and renames the combinations with them."""
-    check_codes(partition, [cluster.number for cluster in wanted], "Rename")
-    after = renamed(partition.with_clusters({**partition.clusters, **{c.number: c for c in wanted}})).clusters
-    pairs = ((old, after[number]) for number, old in partition.clusters.items())
-    return ChangeSet(tuple(ClusterChange(old, new) for old, new in pairs if old != new))
+    check_codes(partition, [number], "Rename")
+    after = renamed(partition.with_clusters({**partition.clusters, number: new})).clusters
+    pairs = ((one, after[n]) for n, one in partition.clusters.items())
+    change_set = ChangeSet(tuple(ClusterChange(one, other) for one, other in pairs if one != other))
+    return Operation(OperationKind.RENAME, f"{old.name} is now {new.name}", change_set)
 
 
 def recolour(partition: Partition, number: int, colour: int) -> Operation:
     """Change the colour of a cluster."""
     old = partition.cluster(number)
-    return Operation(
-        OperationKind.RECOLOUR, f"{old.name} in another colour", _turn(old, replace(old, colour=_colour(colour)))
-    )
+    new = replace(old, colour=_colour(colour))
+    change = None if old == new else ClusterChange(old, new)
+    return Operation(OperationKind.RECOLOUR, f"{old.name} in another colour", _change_set(change))
 
 
 def delete(partition: Partition, number: int) -> Operation:
-    """Delete a cluster and its codebook entry; its sub-themes become themes.
-
-    Its sentences become unassigned, or keep their other codes.
-    """
+    """Delete a cluster and its codebook entry; its sub-themes become themes, its sentences keep other codes or none."""
     old = partition.cluster(number)
     check_codes(partition, [number], "Delete")
     rewriting = _rewriting(partition, rewritten(partition, lambda held: held - {number}))
@@ -375,10 +362,8 @@ def _rewriting(partition: Partition, after: Partition) -> ChangeSet:
 def mark(partition: Partition, ids: Ids, uncertain: bool) -> Operation:
     """Mark sentences as uncertain or certain."""
     change = marked(partition, Field.UNCERTAIN, ids, int(uncertain))
-    what = OperationKind.UNCERTAIN if uncertain else OperationKind.CERTAIN
-    return Operation(
-        what, f"{_sentences(change)} marked {'uncertain' if uncertain else 'certain'}", _change_set(change)
-    )
+    kind = OperationKind.UNCERTAIN if uncertain else OperationKind.CERTAIN
+    return Operation(kind, f"{_sentences(change)} marked {kind}", _change_set(change))
 
 
 def note(partition: Partition, ids: Ids, text: str) -> Operation:
@@ -443,10 +428,6 @@ def _moved_up(partition: Partition, gone: set[int], parent: int | None, but: int
     """Return the changes that give the sub-themes of clusters that will be gone another parent."""
     left = [c for _, c in sorted(partition.clusters.items()) if c.parent in gone and c.number not in {*gone, but}]
     return [ClusterChange(c, replace(c, parent=parent)) for c in left]
-
-
-def _turn(old: Cluster, new: Cluster) -> ChangeSet:
-    return ChangeSet((ClusterChange(old, new),)) if old != new else ChangeSet()
 
 
 def _change_set(*changes: Change | None) -> ChangeSet:

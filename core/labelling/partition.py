@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from themescope.core.errors import DataError
 from themescope.core.text.cleaning import folded_name
-from themescope.core.types import Ids
+from themescope.core.types import Ids, Mask
 
 
 class EntryKind(StrEnum):
@@ -40,9 +40,6 @@ class EntryKind(StrEnum):
     """Metric learned from the labels, which development versions of 0.3 used."""
     CODES = "codes"
     """Codes of a cluster that is a combination, see :mod:`themescope.core.labelling.partition`."""
-
-
-_KEYED_BY_CLUSTER = frozenset({EntryKind.CODE, EntryKind.CODES})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,9 +89,8 @@ def unpacked(value: Any) -> Entry:
 
 def renumbered_key(kind: EntryKind, key: str, names: Mapping[int, int]) -> str:
     """Return the key of an entry after clusters got other numbers."""
-    if kind in _KEYED_BY_CLUSTER and key.isdecimal():
-        return str(names.get(int(key), int(key)))
-    return key
+    keyed_by_cluster = kind in (EntryKind.CODE, EntryKind.CODES) and key.isdecimal()
+    return str(names.get(int(key), int(key))) if keyed_by_cluster else key
 
 
 # --- partition --------------------------------------------------------------------------------------------------------
@@ -133,7 +129,7 @@ class Partition:
     """(n,) sentence ids, ascending, each once."""
     numbers: Ids
     """(n,) cluster number of each sentence, or :data:`UNASSIGNED`."""
-    uncertain: npt.NDArray[np.bool_]
+    uncertain: Mask
     """(n,) mask of sentences marked uncertain."""
     notes: Mapping[int, str] = field(default_factory=dict)
     """Sentence id → note, for sentences with a note."""
@@ -154,8 +150,7 @@ class Partition:
 
     def members(self, number: int) -> Ids:
         """Return the ids of the sentences in a cluster (or of the unassigned ones), ascending."""
-        found: Ids = self.ids[self.numbers == number]
-        return found
+        return np.asarray(self.ids[self.numbers == number])
 
     def sizes(self) -> dict[int, int]:
         """Return the size of every cluster by number, including :data:`UNASSIGNED`."""
@@ -185,10 +180,9 @@ class Partition:
     def only(self, ids: Ids) -> Partition:
         """Return the partition of some of the sentences, with all clusters and entries."""
         rows = np.sort(self.rows(np.unique(ids)))
-        notes = {i: self.notes[i] for i in self.ids[rows].tolist() if i in self.notes}
-        return replace(
-            self, ids=self.ids[rows], numbers=self.numbers[rows], uncertain=self.uncertain[rows], notes=notes
-        )
+        ids = self.ids[rows]
+        notes = {i: self.notes[i] for i in ids.tolist() if i in self.notes}
+        return replace(self, ids=ids, numbers=self.numbers[rows], uncertain=self.uncertain[rows], notes=notes)
 
     def extended(self, ids: Ids) -> Partition:
         """Return the partition with other sentences besides, unassigned."""
@@ -303,7 +297,7 @@ def holding(partition: Partition, *codes: int) -> list[int]:
     return [*codes, *(number for number, held in combinations(partition).items() if not held.isdisjoint(codes))]
 
 
-def has_code(partition: Partition, *codes: int) -> npt.NDArray[np.bool_]:
+def has_code(partition: Partition, *codes: int) -> Mask:
     """Return the (n,) mask of the sentences with one of these codes."""
     return np.isin(partition.numbers, holding(partition, *codes))
 
@@ -366,10 +360,7 @@ def moved(
 
 
 def coded(partition: Partition, wanted: Mapping[int, CodeSet]) -> Partition:
-    """Return the partition with the codes of sentences: id → numbers of clusters.
-
-    Several codes are allowed if one has several.
-    """
+    """Return the partition with the codes of sentences, id → clusters; several are allowed if one has several."""
     ids = np.array(sorted(wanted), dtype=np.int64)
     different = {held: place for place, held in enumerate(dict.fromkeys(wanted.values()))}
     of = np.array([different[wanted[id]] for id in ids.tolist()], dtype=np.int64)
@@ -388,8 +379,7 @@ def _only(held: CodeSet, before: CodeSet) -> CodeSet:
 def rewritten(partition: Partition, turn: Callable[[CodeSet], CodeSet]) -> Partition:
     """Return the partition after the codes of every combination were turned.
 
-    A combination that becomes equal to another cluster is merged with it, the others keep their number; no new cluster
-    is made.
+    A combination that becomes equal to another cluster is merged with it; no new cluster is made.
     """
     for number, held in sorted(combinations(partition).items()):
         wanted = turn(held)
@@ -423,9 +413,5 @@ def _with_combination(partition: Partition, number: int, held: CodeSet) -> Parti
     others = partition.with_clusters({n: cluster for n, cluster in partition.clusters.items() if n != number})
     known = partition.clusters.get(number)
     cluster = Cluster(number, free_name(others, name), free_colour(others) if known is None else known.colour)
-    entry = Entry(clusters=tuple(sorted(held)))
-    return replace(
-        partition,
-        clusters={**partition.clusters, number: cluster},
-        entries={**partition.entries, (EntryKind.CODES, str(number)): entry},
-    )
+    entries = {**partition.entries, (EntryKind.CODES, str(number)): Entry(clusters=tuple(sorted(held)))}
+    return replace(partition, clusters={**partition.clusters, number: cluster}, entries=entries)

@@ -27,7 +27,7 @@ from themescope.core.labelling.codebook.entries import SENTENCES, TEXTS, Code
 from themescope.core.metrics.statistics import bootstrap_mean, share_intervals
 from themescope.core.text.cleaning import folded_name
 from themescope.core.text.languages import tokenize
-from themescope.core.types import Estimate, Float32, Floats, Ids, Index, Matrix
+from themescope.core.types import Estimate, Float32, Floats, Ids, Index, Mask, Matrix
 
 LEAST = 10
 """Least number of labels to learn from."""
@@ -77,7 +77,7 @@ class PredictionReport:
     """(k, k): labels of the row's code that are predicted as the column's."""
     confidence: Floats
     """(m,) probability of the predicted code of each held-out label, falling."""
-    right: npt.NDArray[np.bool_]
+    right: Mask
     """(m,) whether that prediction is right."""
     curve: tuple[tuple[int, float], ...]
     """Number of labels → accuracy."""
@@ -90,25 +90,28 @@ class PredictionReport:
         return float(min(rise, 1 - accuracy[-1]))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class CodeClassifier:
-    """Classifier of sentences by code, made by :func:`learn`.
+    """Classifier of sentences by code, made by :func:`learn`."""
 
-    ``held_out`` (m, k) are the probabilities of the labelled sentences, each from the labels of other documents: what
-    the classifier would have said without them, by which estimates correct it.
-    """
-
-    def __init__(
-        self, codes: Ids, held_out: Float32, graph: _Graph, spread: Floats, words: _Words, fitted: _Fitted
-    ) -> None:
-        self.codes, self.held_out = codes, held_out
-        self._graph, self._spread, self._words, self._fitted = graph, spread, words, fitted
+    codes: Ids
+    held_out: Float32
+    """(m, k) probabilities of the labelled sentences, each from the labels of other documents: what the classifier
+    would have said without them, by which estimates correct it."""
+    _graph: _Graph
+    _spread: Floats
+    _words: _Words
+    _regression: _Regression
+    _words_weight: float
+    _power: float
+    _temperature: float
 
     def probabilities(self, x: Matrix, texts: Sequence[str]) -> Float32:
         """Return the (n, k) calibrated probabilities of the codes of n sentences with (n, dim) vectors."""
         unit = unit_rows(x)
         scores = self._graph.reached(unit, self._spread)
-        regressed = self._fitted.regression(_features(unit, self._words(texts), self._fitted.words), len(self.codes))
-        return _combined(regressed, scores, self._fitted.power, self._fitted.temperature).astype(np.float32)
+        regressed = self._regression(_features(unit, self._words(texts), self._words_weight), len(self.codes))
+        return _combined(regressed, scores, self._power, self._temperature).astype(np.float32)
 
 
 def learn(
@@ -124,10 +127,9 @@ def learn(
     """Learn from the (m,) codes of m sentences with (m, dim) vectors, and from (n, dim) others without labels.
 
     ``sets`` are the codes of those that are combinations of several: each is predicted like a code of its own, and the
-    quality by code is that of the single codes, the accuracy that of whole combinations.
-
-    ``documents`` (m,) keeps sentences of a document in one fold. Raises :class:`DataError` for fewer than
-    :data:`LEAST` labels, and for labels of a single code.
+    quality by code is that of the single codes, the accuracy that of whole combinations. ``documents`` (m,) keeps
+    sentences of a document in one fold. Raises :class:`DataError` for fewer than :data:`LEAST` labels, and for labels
+    of a single code.
     """
     known, y = np.unique(codes, return_inverse=True)
     if len(y) < LEAST or len(known) < 2:
@@ -137,7 +139,8 @@ def learn(
     unit, free = unit_rows(x), unit_rows(others)
     inside = np.sort(rng.permutation(len(y))[: NODES // 2])
     drawn = np.sort(rng.permutation(len(other_texts))[: NODES - len(inside)])
-    graph = _Graph(_stacked(unit[inside], free[drawn]))
+    nodes = [unit[inside], free[drawn]]
+    graph = _Graph(sparse.csr_array(sparse.vstack(nodes)) if sparse.issparse(unit) else np.concatenate(nodes))
     words = _Words([*texts, *(other_texts[i] for i in drawn.tolist())])
     counted = words(texts)
     folds = _folds(y, documents, rng)
@@ -170,7 +173,6 @@ def learn(
                 best = loss, words_weight, strength, power, temperature
     _, words_weight, strength, power, temperature = best
     regression = _Regression(_features(unit, counted, words_weight), y, strength)
-    fitted = _Fitted(regression, words_weight, power, temperature)
     regressed, scores = held_out(np.arange(len(y)), words_weight, strength)
     probabilities = _combined(regressed, scores, power, temperature)
     curve = []
@@ -180,8 +182,9 @@ def learn(
         curve.append((len(rows), float((made.argmax(1) == y[rows]).mean())))
     held_codes = [(sets or {}).get(code, (code,)) for code in known.tolist()]
     report = _report(probabilities, y, held_codes, documents, tuple(curve), seed)
-    held = probabilities.astype(np.float32)
-    return CodeClassifier(known, held, graph, spread(np.arange(len(y))), words, fitted), report
+    held, spreading = probabilities.astype(np.float32), spread(np.arange(len(y)))
+    classifier = CodeClassifier(known, held, graph, spreading, words, regression, words_weight, power, temperature)
+    return classifier, report
 
 
 def next_sentences(
@@ -209,14 +212,6 @@ def next_sentences(
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Fitted:
-    regression: _Regression
-    words: float
-    power: float
-    temperature: float
 
 
 class _Words:
@@ -295,10 +290,8 @@ class _Graph:
             if without_itself:
                 similar[similar > 1 - 1e-6] = -2
             _, near, weight = self._nearest(similar)
-            part = found[start : start + 4_096]
-            np.einsum(
-                "njk,nj->nk", scores[near].reshape(len(part), self._near, -1), weight.reshape(-1, self._near), out=part
-            )
+            own = scores[near].reshape(-1, self._near, scores.shape[1])
+            found[start : start + 4_096] = np.einsum("njk,nj->nk", own, weight.reshape(-1, self._near))
         total = found.sum(1, keepdims=True)
         return np.where(total > 1e-12, found / np.maximum(total, 1e-12), 1 / found.shape[1])
 
@@ -306,10 +299,6 @@ class _Graph:
 def _dots(a: Matrix, b: Matrix) -> Float32:
     cosines: Any = a @ b.T
     return np.asarray(cosines.toarray() if sparse.issparse(cosines) else cosines, np.float32)
-
-
-def _stacked(a: Matrix, b: Matrix) -> Matrix:
-    return sparse.csr_array(sparse.vstack([a, b])) if sparse.issparse(a) else np.concatenate([a, b])
 
 
 def _features(unit: Matrix, words: Any, weight: float) -> Any:
@@ -323,7 +312,7 @@ def _combined(regressed: Floats, scores: Floats, power: float, temperature: floa
     return np.asarray(weights / weights.sum(1, keepdims=True))
 
 
-def _temperature(probabilities: Floats, y: Index, learnable: npt.NDArray[np.bool_]) -> tuple[float, float]:
+def _temperature(probabilities: Floats, y: Index, learnable: Mask) -> tuple[float, float]:
     """Return the temperature of the probabilities, and the lowest mean log-loss of the ``learnable`` labels.
 
     New sentences have codes without a label, too, so the other labels take part in the choice of the temperature: with
@@ -341,7 +330,7 @@ def _temperature(probabilities: Floats, y: Index, learnable: npt.NDArray[np.bool
     return chosen[1], least
 
 
-def _learnable(y: Index, folds: Index) -> npt.NDArray[np.bool_]:
+def _learnable(y: Index, folds: Index) -> Mask:
     """Return which labels have a code that other folds have, too; no classifier could predict the others."""
     table = np.zeros((y.max() + 1, _FOLDS), np.int64)
     np.add.at(table, (y, folds), 1)
@@ -401,15 +390,9 @@ def _report(
     order = np.argsort(-confidence, kind="stable")
     parts = [part for part in np.array_split(order, 10) if len(part)]
     error = sum(len(part) * abs(confidence[part].mean() - right[part].mean()) for part in parts) / len(y)
+    shares = ((precision, counts[1]), (recall, counts[2]), (f1, counts[1] + counts[2]))
     rows = tuple(
-        CodePrecision(
-            code,
-            int(true[:, i].sum()),
-            *(
-                estimate(one[:, i], cases[:, i])
-                for one, cases in ((precision, counts[1]), (recall, counts[2]), (f1, counts[1] + counts[2]))
-            ),
-        )
+        CodePrecision(code, int(true[:, i].sum()), *(estimate(one[:, i], cases[:, i]) for one, cases in shares))
         for i, code in enumerate(codes)
     )
     return PredictionReport(
@@ -460,12 +443,8 @@ def coding_prompt(codes: Sequence[Code], texts: Mapping[int, str], instructions:
 
     Raises :class:`DataError` with fewer than two codes, or if two have the same name.
     """
-    themes = {code.cluster.number: code.cluster.name for code in codes}
-    names = tuple(
-        name if (above := code.cluster.parent) is None else f"{themes[above]} › {name}"
-        for code in codes
-        for name in (code.cluster.name,)
-    )
+    above = {None: ""} | {code.cluster.number: f"{code.cluster.name} › " for code in codes}
+    names = tuple(above[code.cluster.parent] + code.cluster.name for code in codes)
     if len(names) < 2:
         raise DataError("A language model needs at least two codes to choose from. Add codes to the codebook.")
     if repeated := {name for name in names if [*map(folded_name, names)].count(folded_name(name)) > 1}:
@@ -526,9 +505,8 @@ def parsed_codes(answer: str, sentences: int, names: Sequence[str]) -> list[int 
             codes = dict(pairs)
             return [known.get(folded_name(str(codes[number])), _shown(str(codes[number]))) for number in wanted]
         if all(number.isdecimal() for number in given):
-            reason = (
-                f"{len(given):,} codes for {len(set(given)):,} different numbers, not one for each of {sentences:,}"
-            )
+            found = f"{len(given):,} codes for {len(set(given)):,} different numbers"
+            reason = f"{found}, not one for each of {sentences:,}"
     raise UnusableAnswer(reason)
 
 
@@ -565,7 +543,7 @@ class PromptComparison:
     """Of the prompt chosen on the other folds, on each fold: what choosing the best prompt gives on new sentences."""
 
 
-def compare_prompts(right: npt.NDArray[np.bool_], documents: Ids, seed: int = 0) -> PromptComparison:
+def compare_prompts(right: Mask, documents: Ids, seed: int = 0) -> PromptComparison:
     """Compare k prompts by ``right`` (k, n), whether each is right on each sentence; folds keep ``documents`` whole.
 
     ``documents`` (n,) are the document of each sentence. With fewer documents than folds, sentences are the documents.

@@ -28,7 +28,7 @@ from themescope.core.labelling.partition import (
     code_sets,
     combinations,
 )
-from themescope.core.types import Floats, Ids
+from themescope.core.types import Floats, Ids, Mask
 
 
 class Source(StrEnum):
@@ -63,7 +63,7 @@ class Provenance:
     """(n,) id of the step that gave each label: 0 for the start, -1 where a person approved the label in a task."""
 
     @property
-    def judged(self) -> npt.NDArray[np.bool_]:
+    def judged(self) -> Mask:
         """Return the (n,) mask of the labels of people and of imported ones, from which methods learn."""
         people = [place for place, maker in enumerate(self.makers) if maker.source is not Source.MACHINE]
         return np.isin(self.maker, people)
@@ -151,8 +151,7 @@ class _Replay:
         """Step → the rows that it changed, and the marks that they had when it was done or redone last."""
 
     def add(self, step: Step, change_set: ChangeSet) -> None:
-        while self._waiting and self._waiting[0].when < step.when:
-            self._approve_next()
+        self._approve_before(step.when)
         changes = (c for c in change_set if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER)
         moves = [change.only(self._partition.ids) for change in changes]
         if not moves:
@@ -166,15 +165,14 @@ class _Replay:
         rows = self._partition.rows(np.unique(np.concatenate([move.ids for move in moves])))
         self._before[of.id] = rows, self._marks[rows]
         if of.operation == OperationKind.BACK:
-            self._marks[rows] = self._at(self._state_of(of))[rows]
+            self._marks[rows] = self._at_target(of)[rows]
             return
         for move in moves:
             self._move(of, self._partition.rows(move.ids), move, change_set)
 
     def finished(self) -> npt.NDArray[Any]:
         """Return the marks of all sentences after all approvals."""
-        while self._waiting:
-            self._approve_next()
+        self._approve_before(None)
         return self._marks
 
     def _place(self, maker: Maker) -> int:
@@ -202,16 +200,13 @@ class _Replay:
         marks["probability"][given] = np.nan if change.probability is None else change.probability[given]
         self._marks[rows] = marks
 
-    def _state_of(self, back: Step) -> int:
-        """Return the step to the state after which a step went back; steps of version 0.2 only have its summary."""
-        if back.target is not None:
-            return back.target
-        earlier = [step.id for step, _ in self._log if step.id < back.id and back.summary == back_to(step)]
-        return earlier[-1] if earlier else 0
-
-    def _at(self, step_id: int) -> npt.NDArray[Any]:
-        """Return the marks after a step; 0: at the start."""
-        log = [(step, change_set) for step, change_set in self._log if step.id <= step_id]
+    def _at_target(self, back: Step) -> npt.NDArray[Any]:
+        """Return the marks after the step to which a step went back; steps of version 0.2 only have its summary."""
+        target = back.target
+        if target is None:
+            earlier = [step.id for step, _ in self._log if step.id < back.id and back.summary == back_to(step)]
+            target = earlier[-1] if earlier else 0
+        log = [(step, change_set) for step, change_set in self._log if step.id <= target]
         approvals = [one for one in self._approvals if log and one.when <= log[-1][0].when]
         then = _Replay(self._partition, self._start, log, approvals)
         then.makers = self.makers  # the same places
@@ -219,10 +214,11 @@ class _Replay:
             then.add(step, change_set)
         return then.finished()
 
-    def _approve_next(self) -> None:
-        approval = self._waiting.pop(0)
-        ids = np.intersect1d(approval.ids, self._partition.ids)
-        self._approve(self._partition.rows(ids), approval.person, -1)
+    def _approve_before(self, when: datetime | None) -> None:
+        while self._waiting and (when is None or self._waiting[0].when < when):
+            approval = self._waiting.pop(0)
+            ids = np.intersect1d(approval.ids, self._partition.ids)
+            self._approve(self._partition.rows(ids), approval.person, -1)
 
     def _approve(self, rows: npt.NDArray[np.intp], person: str, step_id: int) -> None:
         human = [place for maker, place in self.makers.items() if maker.source is Source.HUMAN]

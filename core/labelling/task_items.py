@@ -47,10 +47,9 @@ def distribute(
     """Return the items 0 … ``items`` - 1 of each person of ``plan``, in the person's order.
 
     Every item has exactly its number of people, all different, and loads differ by at most one where quotas allow it.
-    ``gold`` items are labelled by everybody, spread evenly over the person's list, and do not count for quotas.
-    Items with several people are drawn at random, and two people share about as many items as any other two.
-
-    Raises :class:`DataError` if the plan cannot be met, with what is missing.
+    ``gold`` items are labelled by everybody, spread evenly over the person's list, and do not count for quotas. Items
+    with several people are drawn at random, and two people share about as many items as any other two. Raises
+    :class:`DataError` if the plan cannot be met, with what is missing.
     """
     if not plan.people or len({*plan.people}) < len(plan.people):
         raise DataError("A task needs people, each of them once.")
@@ -76,7 +75,7 @@ def distribute(
     for place, people in _assigned(demand, loads, random):
         for person in people:
             lists[person].append(int(ordinary[place]))
-    return [_with_gold(_ordered(own, plan.order, uncertainty, random), [*gold], random) for own in lists]
+    return [_ordered(own, plan.order, uncertainty, gold, random) for own in lists]
 
 
 def _loads(total: int, items: int, plan: DistributionPlan) -> npt.NDArray[np.int64]:
@@ -134,18 +133,16 @@ def _assigned(
     return found
 
 
-def _ordered(own: list[int], order: Order, uncertainty: Floats | None, random: np.random.Generator) -> list[int]:
+def _ordered(
+    own: list[int], order: Order, uncertainty: Floats | None, gold: Sequence[int], random: np.random.Generator
+) -> list[int]:
+    """Return the items in their order, with gold items in between, at even distances."""
     items = np.sort(np.array(own, dtype=np.int64))
     if order is Order.RANDOM:
         items = random.permutation(items)
     elif order is Order.UNCERTAIN and uncertainty is not None:
         items = items[np.argsort(-uncertainty[items], kind="stable")]
-    return [int(item) for item in items]
-
-
-def _with_gold(own: list[int], gold: list[int], random: np.random.Generator) -> list[int]:
-    """Return the items with gold items in between, at even distances."""
-    mixed, total = list(own), len(own) + len(gold)
+    mixed, total = list[int](items.tolist()), len(own) + len(gold)
     for place, item in enumerate(random.permutation(np.array(gold, dtype=np.int64)).tolist()):
         mixed.insert(min(round((place + 0.5) * total / len(gold)), len(mixed)), item)
     return mixed

@@ -6,6 +6,8 @@ alternative computation of another metric, shown only on request.
 
 from themescope.core.registry import Card, Registry
 
+_AMI = "Mutual information above chance, divided by the larger entropy above chance: the paper's variant."
+_MEAN = "Mutual information above chance, divided by the mean entropy above chance: the default of scikit-learn."
 _VINH = "Vinh, Epps, Bailey 2010, JMLR 11"
 _PAPER = frozenset({"paper"})
 _CORRECTED = frozenset({"chance-corrected"})
@@ -23,18 +25,11 @@ REGISTRY = Registry(
         _card(
             "mi", "MI", "Mutual information in nats.", "Shannon 1948; Ein Dor et al. 2018", "MutualInformation", _PAPER
         ),
-        _card(
-            "ami",
-            "AMI",
-            "Mutual information above chance, divided by the larger entropy above chance: the paper's variant.",
-            _VINH,
-            "AdjustedMutualInformation",
-            _PAPER | _CORRECTED,
-        ),
+        _card("ami", "AMI", _AMI, _VINH, "AdjustedMutualInformation", _PAPER | _CORRECTED),
         _card(
             "ami-arithmetic",
             "AMI (arithmetic)",
-            "Mutual information above chance, divided by the mean entropy above chance: the default of scikit-learn.",
+            _MEAN,
             _VINH,
             "ArithmeticAdjustedMutualInformation",
             _VARIANT | _CORRECTED,

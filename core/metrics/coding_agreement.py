@@ -61,7 +61,14 @@ class Coefficients:
 
 
 def coefficients(coders: Sequence[Labels], groups: Ids | None = None, seed: int = 0) -> Coefficients:
-    """Return :func:`alpha` and :func:`kappa` of all codes together, and of each code; all from the same resamples."""
+    """Return alpha and kappa of all codes together, and of each code; all from the same resamples.
+
+    The coders have (n,) codes each; -1 is missing. ``groups`` (n,) are resampled as a whole.
+
+    alpha = 1 - D_observed / D_expected: within units, where the m values of a unit have the weight 1 / (m - 1), and
+    between all values of units with at least two. kappa = (p_o - p_e) / (1 - p_e), with the observed and the expected
+    share of equal codes (Cohen 1960, eq. 1); of more than two coders it is the mean over all pairs (Light 1971).
+    """
     units = _units(coders, groups)
     (sums, alphas), (more, kappas) = _alphas(units), _kappas(units)
     both = sparse.hstack([sums, more], format="csr")
@@ -70,39 +77,6 @@ def coefficients(coders: Sequence[Labels], groups: Ids | None = None, seed: int 
     k = len(units.codes) + 1
     pairs = zip(found[1:k], found[k + 1 :], strict=True)
     return Coefficients(found[0], found[k], dict(zip(units.codes.tolist(), pairs, strict=True)))
-
-
-def kappa(coders: Sequence[Labels], groups: Ids | None = None, seed: int = 0) -> Agreement:
-    """Return Cohen's kappa of two coders, of (n,) codes each; -1 is missing.
-
-    kappa = (p_o - p_e) / (1 - p_e), with the observed and the expected share of equal codes (Cohen 1960, eq. 1). Of
-    more coders it is the mean over all pairs (Light 1971). ``groups`` (n,) are resampled as a whole.
-    """
-    units = _units(coders, groups)
-    return _estimated(units, *_kappas(units), seed)[0]
-
-
-def alpha(
-    coders: Sequence[Labels], groups: Ids | None = None, distances: Floats | None = None, seed: int = 0
-) -> Agreement:
-    """Return Krippendorff's alpha of any number of coders, of (n,) codes each; -1 is missing.
-
-    alpha = 1 - D_observed / D_expected: within units, where the m values of a unit have the weight 1 / (m - 1), and
-    between all values of units with at least two. ``distances`` of two codes are 0 or 1 (nominal) by default.
-    ``groups`` (n,) are resampled as a whole.
-    """
-    units = _units(coders, groups)
-    if distances is None:
-        return _estimated(units, *_alphas(units), seed)[0]
-    apart, counts = distances[np.ix_(units.codes, units.codes)], units.counts
-    within = sparse.csr_array((counts @ apart * counts.toarray()).sum(axis=1, keepdims=True) * units.weight[:, None])
-
-    def value(sums: Floats) -> Floats:
-        totals, within = sums[:, :-1], sums[:, -1:]
-        n = totals.sum(axis=1, keepdims=True)
-        return _corrected(within / n, ((totals @ apart) * totals).sum(axis=1, keepdims=True) / (n * (n - 1)))
-
-    return _estimated(units, sparse.hstack([counts, within], format="csr"), value, seed)[0]
 
 
 def masi(one: Categories, other: Categories) -> float:
@@ -117,12 +91,20 @@ def masi(one: Categories, other: Categories) -> float:
 
 
 def set_alpha(codings: Sequence[Coding], seed: int = 0, groups: Ids | None = None) -> Agreement:
-    """Return Krippendorff's alpha of sets of categories with the MASI distance; ``groups`` as in :func:`alpha`."""
+    """Return Krippendorff's alpha of sets of categories with the MASI distance; ``groups`` (n,) as in the others."""
     values = sorted({value for coding in codings for value in coding if value is not None}, key=sorted)
     place: dict[Categories | None, int] = {value: number for number, value in enumerate(values)} | {None: -1}
     distances = np.array([[masi(one, other) for other in values] for one in values]).reshape(len(values), len(values))
-    coders = [np.array([place[value] for value in coding], dtype=np.int32) for coding in codings]
-    return alpha(coders, groups, distances, seed)
+    units = _units([np.array([place[value] for value in coding], dtype=np.int32) for coding in codings], groups)
+    apart, counts = distances[np.ix_(units.codes, units.codes)], units.counts
+    within = sparse.csr_array((counts @ apart * counts.toarray()).sum(axis=1, keepdims=True) * units.weight[:, None])
+
+    def value(sums: Floats) -> Floats:
+        totals, within = sums[:, :-1], sums[:, -1:]
+        n = totals.sum(axis=1, keepdims=True)
+        return _corrected(within / n, ((totals @ apart) * totals).sum(axis=1, keepdims=True) / (n * (n - 1)))
+
+    return _estimated(units, sparse.hstack([counts, within], format="csr"), value, seed)[0]
 
 
 def given(coding: Coding, category: int) -> Labels:
@@ -209,8 +191,7 @@ def _kappas(units: _Units) -> tuple[sparse.csr_array, _Value]:
             expected = np.hstack([n**2 - chance.sum(axis=1, keepdims=True), a * (n - b) + b * (n - a)])
             found = _corrected(observed * n, expected)
             total, known = total + np.nan_to_num(found), known + np.isfinite(found)
-        mean: Floats = np.divide(total, known, out=np.full(total.shape, np.nan), where=known > 0)
-        return mean
+        return np.asarray(np.divide(total, known, out=np.full(total.shape, np.nan), where=known > 0))
 
     return sparse.hstack(columns or [units.counts], format="csr"), value
 
@@ -314,11 +295,6 @@ class AlternativeAnnotatorTest:
     """What is missing, and what to do; "" if the verdict is passed or failed."""
 
 
-def coding_of(labels: Labels) -> list[Categories | None]:
-    """Return (n,) codes of one coder as sets; -1 is missing."""
-    return [frozenset({code}) if code >= 0 else None for code in labels.tolist()]
-
-
 def alternative_annotator_test(
     people: Sequence[Coding], machine: Coding, epsilon: float = 0.15, q: float = 0.05
 ) -> AlternativeAnnotatorTest:
@@ -334,17 +310,11 @@ def alternative_annotator_test(
     tested = [j for j, (ours, _) in enumerate(wins) if len(ours) >= FEWEST]
     ps = {j: replacement_p(wins[j][1] - wins[j][0], epsilon) for j in tested}
     corrected = dict(zip(tested, benjamini_yekutieli([ps[j] for j in tested]), strict=True))
+    shares = [[float(side.mean()) if len(side) else 0.0 for side in pair] for pair in wins]
+    won = {j for j in tested if corrected[j] <= q}
     found = tuple(
-        AgainstPerson(
-            j,
-            len(ours),
-            float(ours.mean()) if len(ours) else 0.0,
-            float(theirs.mean()) if len(ours) else 0.0,
-            ps.get(j),
-            corrected.get(j),
-            j in corrected and corrected[j] <= q,
-        )
-        for j, (ours, theirs) in enumerate(wins)
+        AgainstPerson(j, len(wins[j][0]), ours, theirs, ps.get(j), corrected.get(j), j in won)
+        for j, (ours, theirs) in enumerate(shares)
     )
     if not tested:
         most = max(one.units for one in found)

@@ -168,8 +168,6 @@ class VMeasure(PartitionMetric):
 
 # One-to-one matching of the clusters of two partitions, and the items that moved
 
-
-Table = npt.NDArray[np.int64]
 UNASSIGNED = -1
 
 
@@ -200,10 +198,7 @@ class Matching:
 
 
 def match_clusters(first: Labels, second: Labels) -> Matching:
-    """Match the clusters of two partitions (n,) with maximum overlap; disjoint clusters stay unmatched.
-
-    Raises :class:`DataError` if the numbers of items differ.
-    """
+    """Match clusters of two partitions (n,) by maximum overlap, if any; raise :class:`DataError` if n differs."""
     from scipy.optimize import linear_sum_assignment
 
     first, second = np.asarray(first), np.asarray(second)
@@ -211,7 +206,7 @@ def match_clusters(first: Labels, second: Labels) -> Matching:
         raise DataError(f"Two partitions need one label per item, not {first.shape} and {second.shape}.")
     rows, columns = (np.unique(labels[labels != UNASSIGNED]) for labels in (first, second))
     both = (first != UNASSIGNED) & (second != UNASSIGNED)
-    table: Table = np.zeros((len(rows), len(columns)), dtype=np.int64)
+    table: Counts = np.zeros((len(rows), len(columns)), dtype=np.int64)
     np.add.at(table, (np.searchsorted(rows, first[both]), np.searchsorted(columns, second[both])), 1)
     at = zip(*linear_sum_assignment(table, maximize=True), strict=True)
     met = [MatchedPair(int(rows[r]), int(columns[c]), int(table[r, c])) for r, c in at if table[r, c]]
@@ -223,13 +218,9 @@ def match_clusters(first: Labels, second: Labels) -> Matching:
     found, place = np.unique(second, return_inverse=True)
     aligned: Labels = np.array([names.get(int(label), UNASSIGNED) for label in found], dtype=np.int32)[place]
     taken = {pair.first for pair in pairs}
-    return Matching(
-        pairs,
-        tuple(int(r) for r in rows if int(r) not in taken),
-        only_second,
-        np.flatnonzero(aligned != first).astype(np.int64),
-        aligned,
-    )
+    only_first = tuple(int(r) for r in rows if int(r) not in taken)
+    moved = np.flatnonzero(aligned != first).astype(np.int64)
+    return Matching(pairs, only_first, only_second, moved, aligned)
 
 
 def same_clusters(first: Labels, second: Labels) -> dict[int, int]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from themescope.core.config import Config, option
 from themescope.core.errors import DataError
-from themescope.core.text.languages import STOP_WORDS
-from themescope.core.types import Estimate, Floats, Ids
+from themescope.core.text.languages import STOP_WORDS, stem
+from themescope.core.types import Estimate, Floats, Ids, Mask
 
 # Means with 95 % bootstrap intervals over groups (articles), since sentences of an article are not independent
 
@@ -36,7 +34,18 @@ def bootstrap_mean(
     mean = float(sums.sum() / sizes.sum())
     if len(sums) == 1:
         return Estimate(mean, mean, mean, 1)
-    means = _resampled_means(sums, sizes, n_resamples, np.random.default_rng(seed))
+    n, rng = len(sums), np.random.default_rng(seed)
+    kinds, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
+    if kinds.shape[1] <= n * _FEW:
+        # Single triplets are right, wrong or tied, so drawing the counts of these values is equivalent and faster.
+        drawn = rng.multinomial(n, counts / n, size=n_resamples)
+        means = (drawn @ kinds[0]) / (drawn @ kinds[1])
+    else:
+        step, parts = max(1, _CHUNK // n), []
+        for start in range(0, n_resamples, step):
+            rows = rng.integers(n, size=(min(step, n_resamples - start), n), dtype=np.int32)
+            parts.append(sums[rows].sum(axis=1) / sizes[rows].sum(axis=1))
+        means = np.concatenate(parts)
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(mean, float(low), float(high), len(sums))
 
@@ -56,16 +65,12 @@ def paired_difference(
     return bootstrap_mean(first - second, groups, n_resamples, seed)
 
 
-def resampled_means(
-    values: npt.ArrayLike, sizes: npt.ArrayLike | None = None, n_resamples: int = 10_000, seed: int = 0
-) -> Floats:
-    """Return (n_resamples, m) means of (n, m) ``values`` of m methods over articles drawn with replacement.
+def resampled_means(table: Floats, sizes: npt.ArrayLike | None, n_resamples: int, seed: int) -> Floats:
+    """Return (n_resamples, m) means of (n, m) scores of m methods over articles drawn with replacement.
 
     A resample has the same articles for every method, so the difference of two columns is a paired resample. Item i has
-    the weight ``sizes[i]`` (n,), such as its number of triplets, by default 1. Raises :class:`DataError` without values
-    or if one is not finite.
+    the weight ``sizes[i]`` (n,), such as its number of triplets, by default 1.
     """
-    table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or len(table) == 0:
         raise DataError("There are no scores to average.")
     if not np.isfinite(table).all():
@@ -97,21 +102,6 @@ def _grouped(values: Floats, groups: Ids | None) -> tuple[Floats, Floats]:
     return np.concatenate([sums, values[alone]]), np.concatenate([sizes, np.ones(int(alone.sum()))])
 
 
-def _resampled_means(sums: Floats, sizes: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
-    n = len(sums)
-    kinds, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
-    if kinds.shape[1] <= n * _FEW:
-        # Single triplets are right, wrong or tied, so drawing the counts of these values is equivalent and faster.
-        drawn = rng.multinomial(n, counts / n, size=n_resamples)
-        return np.asarray((drawn @ kinds[0]) / (drawn @ kinds[1]))
-    step = max(1, _CHUNK // n)
-    parts = []
-    for start in range(0, n_resamples, step):
-        rows = rng.integers(n, size=(min(step, n_resamples - start), n), dtype=np.int32)
-        parts.append(sums[rows].sum(axis=1) / sizes[rows].sum(axis=1))
-    return np.concatenate(parts)
-
-
 # --- paired tests -----------------------------------------------------------------------------------------------------
 
 
@@ -135,12 +125,7 @@ def paired_test(a: npt.ArrayLike, b: npt.ArrayLike, groups: Ids | None = None, s
     """
     difference = paired_difference(a, b, groups, seed=seed)
     sums, sizes = _grouped(np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64), groups)
-    return PairedTest(difference, signed_rank_p(sums / sizes))
-
-
-def signed_rank_p(differences: npt.ArrayLike) -> float:
-    """Return the two-sided p that (n,) ``differences`` are symmetric around 0; see :func:`signed_rank_ps`."""
-    return float(signed_rank_ps(np.asarray(differences, dtype=np.float64)[:, None])[0])
+    return PairedTest(difference, float(signed_rank_ps((sums / sizes)[:, None])[0]))
 
 
 def signed_rank_ps(differences: npt.ArrayLike) -> Floats:
@@ -150,7 +135,7 @@ def signed_rank_ps(differences: npt.ArrayLike) -> Floats:
     approximation with the variance of tied ranks.
     """
     from scipy.special import ndtr
-    from scipy.stats import rankdata
+    from scipy.stats import rankdata, wilcoxon
 
     values = np.asarray(differences, dtype=np.float64)
     sizes = np.abs(values)
@@ -162,18 +147,10 @@ def signed_rank_ps(differences: npt.ArrayLike) -> Floats:
         found = 2 * ndtr(-np.abs(above - ranks.sum(axis=0) / 2) / deviation)
     found = np.where(deviation > 0.0, found, 1.0)
     for column in np.flatnonzero((len(values) - zeros <= _EXACT) & (deviation > 0.0)):
-        found[column] = _exact(values[:, column], float(found[column]))
+        known = values[values[:, column] != 0.0, column]
+        if len(np.unique(np.abs(known))) == len(known):
+            found[column] = wilcoxon(known, method="exact").pvalue
     return np.asarray(found)
-
-
-def _exact(differences: Floats, approximate: float) -> float:
-    """Return Wilcoxon's exact p, or ``approximate`` if absolute differences are tied."""
-    from scipy.stats import wilcoxon
-
-    values = differences[differences != 0.0]
-    if len(np.unique(np.abs(values))) < len(values):
-        return approximate
-    return float(wilcoxon(values, method="exact").pvalue)
 
 
 def holm(ps: Sequence[float] | Floats) -> list[float]:
@@ -235,11 +212,10 @@ class Family:
         turned = d if a < b else Estimate(-d.value, -d.high, -d.low, d.n)
         return turned, float(self.ps[at]), float(self.corrected[at])
 
-    def better(self) -> npt.NDArray[np.bool_]:
+    def better(self) -> Mask:
         """Return the (m, m) matrix of significant differences: True if method i is better than method j.
 
-        This requires a corrected p below .05 and an interval above 0, because a test of ranks and a mean may favour
-        different methods.
+        This requires a corrected p below .05 and, as a mean may favour another than ranks do, an interval above 0.
         """
         m = len(self.estimates)
         found = np.zeros((m, m), dtype=bool)
@@ -257,14 +233,21 @@ class Family:
         return [(1 + int(better[:, i].sum()), m - int(better[i].sum())) for i in range(m)]
 
     def groups(self) -> list[str]:
-        """Return the letters of each method in a compact letter display (Piepho 2004).
+        """Return the letters of each method in a compact letter display (Piepho 2004): a … z, then a2 … z2.
 
         Methods that share a letter do not differ significantly; "a" contains the best method.
         """
         better = self.better()
+        groups = [frozenset(range(len(better)))]
+        for pair in zip(*np.nonzero(np.triu(better | better.T)), strict=True):  # insert and absorb
+            i, j = map(int, pair)
+            split = [part for g in groups for part in ((g - {i}, g - {j}) if {i, j} <= g else (g,))]
+            groups = [g for g in set(split) if not any(g < other for other in split)]
         order = np.argsort([-e.value for e in self.estimates], kind="stable")
-        groups = sorted(_groups(better | better.T), key=lambda g: sorted(int(np.flatnonzero(order == i)[0]) for i in g))
-        return ["".join(_letter(n) for n, group in enumerate(groups) if i in group) for i in range(len(better))]
+        groups.sort(key=lambda g: sorted(int(np.flatnonzero(order == i)[0]) for i in g))
+        letters = [chr(ord("a") + n % 26) + (str(n // 26 + 1) if n >= 26 else "") for n in range(len(groups))]
+        named = list(zip(letters, groups, strict=True))
+        return ["".join(letter for letter, group in named if i in group) for i in range(len(better))]
 
 
 def compare_all(
@@ -272,11 +255,9 @@ def compare_all(
 ) -> Family:
     """Compare m methods by their (n, m) scores of the same articles, weighted with ``sizes`` (n,) in the means.
 
-    The test of a pair is Wilcoxon's signed-rank test of its differences, an article being one observation.
-
-    Intervals are percentiles of a bootstrap over articles; for a single article both ends are its mean. A test over
-    fewer articles than :data:`FEWEST_ARTICLES` is not run. Raises :class:`themescope.core.errors.DataError` without
-    scores or if one is not finite.
+    The test of a pair is Wilcoxon's signed-rank test of its differences, an article being one observation. Intervals
+    are percentiles of a bootstrap over articles; for a single article both ends are its mean. A test over fewer
+    articles than :data:`FEWEST_ARTICLES` is not run. Raises :class:`DataError` without scores or if one is not finite.
     """
     table = np.asarray(values, dtype=np.float64)
     draws = resampled_means(table, sizes, resamples, seed)
@@ -297,20 +278,6 @@ def compare_all(
 def _estimates(means: Floats, draws: Floats, n: int) -> list[Estimate]:
     ends = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return [Estimate(float(m), float(low), float(high), n) for m, low, high in zip(means, *ends, strict=True)]
-
-
-def _groups(apart: npt.NDArray[np.bool_]) -> list[frozenset[int]]:
-    """Return the largest sets of methods without significant differences: insert and absorb (Piepho 2004)."""
-    groups = [frozenset(range(len(apart)))]
-    for i, j in zip(*np.nonzero(np.triu(apart)), strict=True):
-        split = [part for g in groups for part in ((g - {int(i)}, g - {int(j)}) if {int(i), int(j)} <= g else (g,))]
-        groups = [g for g in set(split) if not any(g < other for other in split)]
-    return groups
-
-
-def _letter(n: int) -> str:
-    """Return the letter of group ``n``: a … z, then a2 … z2."""
-    return chr(ord("a") + n % 26) + (str(n // 26 + 1) if n >= 26 else "")
 
 
 # Two classifications of the same items as a table: expected counts, residuals, association; and shares over time
@@ -344,13 +311,9 @@ class Crosstab:
         return int((self.expected < LEAST_EXPECTED).sum())
 
     def shares(self, axis: int = 1) -> Floats:
-        """Return the (r, c) shares of the columns in each row, or with axis 0 of the rows in each column.
-
-        Those of empty rows or columns are NaN.
-        """
+        """Return the (r, c) shares of columns in each row, or (axis 0) of rows in each column; NaN for empty ones."""
         totals = self.counts.sum(axis=axis, keepdims=True)
-        shares: Floats = np.divide(self.counts, totals, out=np.full(self.counts.shape, np.nan), where=totals > 0)
-        return shares
+        return np.asarray(np.divide(self.counts, totals, out=np.full(self.counts.shape, np.nan), where=totals > 0))
 
 
 def crosstab(rows: Codes, columns: Codes, shape: tuple[int, int]) -> Crosstab:
@@ -402,10 +365,7 @@ _UNITS = {"year": "datetime64[Y]", "quarter": "datetime64[M]", "month": "datetim
 
 
 def periods_of(dates: npt.NDArray[np.datetime64], period: str) -> tuple[Codes, list[str]]:
-    """Return the (n,) period of each date, -1 for missing ones, and the names of the periods in order.
-
-    Periods without a date are left out.
-    """
+    """Return the (n,) period of each date, -1 for missing ones, and the names in order of the periods with a date."""
     known = ~np.isnat(dates)
     units = dates[known].astype(_UNITS[period])
     if period == "quarter":
@@ -474,12 +434,9 @@ def agreement_with_scores(
         parts["pearson"].append(_weighted_pearson(values, given, counts))
         parts["spearman"].append(_weighted_pearson(_ranks(values, counts), _ranks(given, counts), counts))
         parts["mse"].append(counts @ errors / n)
-    resampled = {name: np.concatenate(chunks) for name, chunks in parts.items()}
     tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-    ends = {name: np.quantile(draws, tails) for name, draws in resampled.items()}
-    return {
-        name: Estimate(value, float(ends[name][0]), float(ends[name][1]), len(given)) for name, value in found.items()
-    }
+    ends = {name: np.quantile(np.concatenate(chunks), tails) for name, chunks in parts.items()}
+    return {name: Estimate(v, float(ends[name][0]), float(ends[name][1]), n) for name, v in found.items()}
 
 
 def _weighted_pearson(a: Floats, b: Floats, counts: Floats) -> Floats:
@@ -504,7 +461,6 @@ def _ranks(values: Floats, counts: Floats) -> Floats:
 
 _TOKEN = re.compile(r"[a-z0-9]+")
 _SHORT = 3  # tokens of at most so many letters are not stemmed
-_LOCAL = threading.local()  # a stemmer has state, so threads cannot share one
 
 
 @dataclass(frozen=True)
@@ -562,16 +518,6 @@ def rouge_tokens(text: str, settings: RougeSettings) -> Counter[str]:
     tokens = _TOKEN.findall(text.lower())
     if settings.remove_stop_words:
         tokens = [token for token in tokens if token not in STOP_WORDS]
-    return Counter(map(_stem, tokens) if settings.stemming else tokens)
-
-
-@lru_cache(maxsize=200_000)
-def _stem(token: str) -> str:
-    if len(token) <= _SHORT:
-        return token
-    stemmer = getattr(_LOCAL, "stemmer", None)
-    if stemmer is None:
-        import snowballstemmer
-
-        stemmer = _LOCAL.stemmer = snowballstemmer.stemmer("porter")
-    return str(stemmer.stemWord(token))
+    if settings.stemming:
+        tokens = [stem(token, "porter") if len(token) > _SHORT else token for token in tokens]
+    return Counter(tokens)

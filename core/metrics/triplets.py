@@ -72,10 +72,7 @@ def triplet_accuracy(
     batch: int = BATCH,
     context: Context | None = None,
 ) -> TripletAccuracy:
-    """Embed the sentences of ``triplets`` and compare distances; every sentence of a batch is embedded once.
-
-    Raises :class:`DataError` without triplets.
-    """
+    """Embed the sentences of ``triplets``, once in a batch, and compare distances; raise ``DataError`` without any."""
     margins = np.empty(len(triplets), dtype=np.float32)
     done = 0
     report.progress(0, len(triplets), "triplets")
@@ -97,26 +94,18 @@ def triplet_batches(
     """
     if len(triplets) == 0:
         raise DataError("There are no triplets to measure. Choose another split or triplet set.")
-    for rows in _batches(triplets.groups, batch):
-        pivots, positives, negatives = (
-            [found[row] for row in rows] for found in (triplets.pivots, triplets.positives, triplets.negatives)
-        )
+    order = np.argsort(triplets.groups, kind="stable")
+    ordered, end = triplets.groups[order], 0
+    while end < len(order):
+        start, end = end, min(end + batch, len(order))
+        while end < len(order) and ordered[end] != -1 and ordered[end] == ordered[end - 1]:
+            end += 1
+        rows = order[start:end]
+        columns = triplets.pivots, triplets.positives, triplets.negatives
+        pivots, positives, negatives = ([column[row] for row in rows] for column in columns)
         texts = TripletTexts(pivots, positives, negatives, triplets.groups[rows])
         groups = [int(group) for group in np.unique(texts.groups) if group != -1]
         yield TripletBatch(rows, texts, {} if context is None else context(groups))
-
-
-def _batches(groups: Ids, batch: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield batches of about ``batch`` rows ordered by group; only group -1 may be divided."""
-    order = np.argsort(groups, kind="stable")
-    ordered = groups[order]
-    start = 0
-    while start < len(order):
-        end = min(start + batch, len(order))
-        while end < len(order) and ordered[end] != -1 and ordered[end] == ordered[end - 1]:
-            end += 1
-        yield order[start:end]
-        start = end
 
 
 def margins_of_batch(model: Comparing, batch: TripletBatch) -> npt.NDArray[np.float32]:
@@ -223,11 +212,11 @@ def section_pairs(own: Codes, other: Codes, titles: Sequence[str], margins: npt.
     distinct, pair, counts = np.unique(keys, return_inverse=True, return_counts=True)
     rank = np.argsort(-counts, kind="stable")
     pair = np.argsort(rank, kind="stable")[pair]
-    correct = correctness(values)
-    counts = counts[rank]
+    correct, counts = correctness(values), counts[rank]
+    both = ((spelled[key // len(spelled)], spelled[key % len(spelled)]) for key in distinct[rank].tolist())
     _, first_seen = np.unique(pair * (int(groups.max()) + 2) + groups + 1, return_index=True)
     return SectionPairs(
-        names=[_alphabetical(spelled[k // len(spelled)], spelled[k % len(spelled)]) for k in distinct[rank].tolist()],
+        names=[(a, b) if (a.casefold(), a) <= (b.casefold(), b) else (b, a) for a, b in both],
         counts=counts,
         articles=np.bincount(pair[first_seen], minlength=len(counts)),
         accuracy=np.bincount(pair, weights=correct) / counts,
@@ -238,13 +227,8 @@ def section_pairs(own: Codes, other: Codes, titles: Sequence[str], margins: npt.
     )
 
 
-def _alphabetical(a: str, b: str) -> tuple[str, str]:
-    return (a, b) if (a.casefold(), a) <= (b.casefold(), b) else (b, a)
-
-
 _CUT = 0.005
 """Maximum share of the margins beyond either end of the chart."""
-_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,4 +291,5 @@ def _round_width(least: float) -> float:
     if least <= 0:
         return 1.0
     power = 10.0 ** np.floor(np.log10(least))
-    return float(next(step * power for step in _STEPS if step * power >= least * (1 - 1e-12)))
+    steps = (1.0, 2.0, 2.5, 5.0, 10.0)
+    return float(next(step * power for step in steps if step * power >= least * (1 - 1e-12)))

@@ -47,9 +47,8 @@ def folded_name(name: str) -> str:
 
     Letter case, spaces, compatible characters (NFKC) and characters that are not seen do not count.
     """
-    seen = (
-        c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) not in ("Cf", "Cc") or c.isspace()
-    )
+    compatible = unicodedata.normalize("NFKC", name)
+    seen = (c for c in compatible if unicodedata.category(c) not in ("Cf", "Cc") or c.isspace())
     return " ".join("".join(seen).casefold().split())
 
 

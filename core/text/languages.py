@@ -102,10 +102,8 @@ def shares_text(shares: Shares, most: int = 3) -> str:
     """Return shares in words: "82 % German, 12 % English", or "German" for one language."""
     if len(shares) == 1:
         return language_name(next(iter(shares)))
-    listed = [
-        f"{share:.0%} {language_name(code)}".replace("%", " %", 1) for code, share in islice(shares.items(), most)
-    ]
-    return ", ".join(listed)
+    listed = islice(shares.items(), most)
+    return ", ".join(f"{share:.0%} {language_name(code)}".replace("%", " %", 1) for code, share in listed)
 
 
 @cache
@@ -179,10 +177,7 @@ def _chunk_tokens(chunk: str) -> tuple[str, ...]:
     chunk = chunk.translate(STRAIGHT_QUOTES)
     if f" {chunk.lower()} " in ABBREVIATIONS:
         return (chunk,)
-    tokens: list[str] = []
-    for match in _TOKEN.finditer(chunk):
-        tokens.extend(_word_tokens(match.group()))
-    return tuple(tokens)
+    return tuple(token for match in _TOKEN.finditer(chunk) for token in _word_tokens(match.group()))
 
 
 def _word_tokens(word: str) -> list[str]:
@@ -209,50 +204,48 @@ def content_words(text: str, stemmed: bool = True) -> list[str]:
     for C-PHRASE, SAE and SDAE, words are returned unchanged: "cats", "tails".
     """
     words = text.lower().translate(_SPACED).split()
-    return [_stem(word) for word in words] if stemmed else words
+    return [stem(word) for word in words] if stemmed else words
 
 
 @lru_cache(maxsize=200_000)
-def _stem(word: str) -> str:
-    """Return the English Snowball stem. Cached, because a few frequent words make up most of a text."""
-    stemmer = getattr(_LOCAL, "stemmer", None)
-    if stemmer is None:
-        stemmer = _LOCAL.stemmer = snowballstemmer.stemmer("english")
-    return str(stemmer.stemWord(word))
+def stem(word: str, algorithm: str = "english") -> str:
+    """Return the stem by an algorithm of Snowball. Cached, because a few frequent words make up most of a text."""
+    stemmers = vars(_LOCAL)
+    if algorithm not in stemmers:
+        stemmers[algorithm] = snowballstemmer.stemmer(algorithm)
+    return str(stemmers[algorithm].stemWord(word))
 
 
 _SMART = """
-    a able about above according accordingly across actually after afterwards again against all allow allows
-    almost alone along already also although always am among amongst an and another any anybody anyhow anyone
-    anything anyway anyways anywhere apart appear appreciate appropriate are around as aside ask asking associated
-    at available away awfully b be became because become becomes becoming been before beforehand behind being
-    believe below beside besides best better between beyond both brief but by c came can cannot cant cause causes
-    certain certainly changes clearly co com come comes concerning consequently consider considering contain
-    containing contains corresponding could course currently d definitely described despite did different do does
-    doing done down downwards during e each edu eg eight either else elsewhere enough entirely especially et etc
-    even ever every everybody everyone everything everywhere ex exactly example except f far few fifth first five
-    followed following follows for former formerly forth four from further furthermore g get gets getting given
-    gives go goes going gone got gotten greetings h had happens hardly has have having he hello help hence her
-    here hereafter hereby herein hereupon hers herself hi him himself his hither hopefully how howbeit however i
-    ie if ignored immediate in inasmuch inc indeed indicate indicated indicates inner insofar instead into inward
-    is it its itself j just k keep keeps kept know known knows l last lately later latter latterly least less lest
-    let like liked likely little look looking looks ltd m mainly many may maybe me mean meanwhile merely might
-    more moreover most mostly much must my myself n namely nd near nearly necessary need needs neither never
-    nevertheless new next nine no nobody non none noone nor normally not nothing novel now nowhere o obviously of
-    off often oh ok okay old on once one ones only onto or other others otherwise ought our ours ourselves out
-    outside over overall own p particular particularly per perhaps placed please plus possible presumably probably
-    provides q que quite qv r rather rd re really reasonably regarding regardless regards relatively respectively
-    right s said same saw say saying says second secondly see seeing seem seemed seeming seems seen self selves
-    sensible sent serious seriously seven several shall she should since six so some somebody somehow someone
-    something sometime sometimes somewhat somewhere soon sorry specified specify specifying still sub such sup
-    sure t take taken tell tends th than thank thanks thanx that thats the their theirs them themselves then
-    thence there thereafter thereby therefore therein theres thereupon these they think third this thorough
-    thoroughly those though three through throughout thru thus to together too took toward towards tried tries
-    truly try trying twice two u un under unfortunately unless unlikely until unto up upon us use used useful uses
-    using usually uucp v value various very via viz vs w want wants was way we welcome well went were what
-    whatever when whence whenever where whereafter whereas whereby wherein whereupon wherever whether which while
-    whither who whoever whole whom whose why will willing wish with within without wonder would x y yes yet you
-    your yours yourself yourselves z zero
+    a able about above according accordingly across actually after afterwards again against all allow allows almost
+    alone along already also although always am among amongst an and another any anybody anyhow anyone anything anyway
+    anyways anywhere apart appear appreciate appropriate are around as aside ask asking associated at available away
+    awfully b be became because become becomes becoming been before beforehand behind being believe below beside besides
+    best better between beyond both brief but by c came can cannot cant cause causes certain certainly changes clearly
+    co com come comes concerning consequently consider considering contain containing contains corresponding could
+    course currently d definitely described despite did different do does doing done down downwards during e each edu eg
+    eight either else elsewhere enough entirely especially et etc even ever every everybody everyone everything
+    everywhere ex exactly example except f far few fifth first five followed following follows for former formerly forth
+    four from further furthermore g get gets getting given gives go goes going gone got gotten greetings h had happens
+    hardly has have having he hello help hence her here hereafter hereby herein hereupon hers herself hi him himself his
+    hither hopefully how howbeit however i ie if ignored immediate in inasmuch inc indeed indicate indicated indicates
+    inner insofar instead into inward is it its itself j just k keep keeps kept know known knows l last lately later
+    latter latterly least less lest let like liked likely little look looking looks ltd m mainly many may maybe me mean
+    meanwhile merely might more moreover most mostly much must my myself n namely nd near nearly necessary need needs
+    neither never nevertheless new next nine no nobody non none noone nor normally not nothing novel now nowhere o
+    obviously of off often oh ok okay old on once one ones only onto or other others otherwise ought our ours ourselves
+    out outside over overall own p particular particularly per perhaps placed please plus possible presumably probably
+    provides q que quite qv r rather rd re really reasonably regarding regardless regards relatively respectively right
+    s said same saw say saying says second secondly see seeing seem seemed seeming seems seen self selves sensible sent
+    serious seriously seven several shall she should since six so some somebody somehow someone something sometime
+    sometimes somewhat somewhere soon sorry specified specify specifying still sub such sup sure t take taken tell tends
+    th than thank thanks thanx that thats the their theirs them themselves then thence there thereafter thereby
+    therefore therein theres thereupon these they think third this thorough thoroughly those though three through
+    throughout thru thus to together too took toward towards tried tries truly try trying twice two u un under
+    unfortunately unless unlikely until unto up upon us use used useful uses using usually uucp v value various very via
+    viz vs w want wants was way we welcome well went were what whatever when whence whenever where whereafter whereas
+    whereby wherein whereupon wherever whether which while whither who whoever whole whom whose why will willing wish
+    with within without wonder would x y yes yet you your yours yourself yourselves z zero
 """
 # Added by ROUGE for newswire.
 _NEWSWIRE = """
@@ -315,13 +308,9 @@ _ARTICLES = {
     "it": "il lo la i gli le un una uno della dei del", "pt": "o a os as um uma da do das dos", "nl": "de het een",
 }  # fmt: skip
 """Articles and the like, before which a verb ends and after which a noun begins, by language."""
-_PREPOSITIONS = frozenset(
-    ("of", "for", "with", "from", "without", "about", "in", "on", "at", "by", "pour", "avec", "con")
-)
+_PREPOSITIONS = {"of", "for", "with", "from", "without", "about", "in", "on", "at", "by", "pour", "avec", "con"}
 _BEFORE_VERB, _DEGREES = frozenset(_WORDS_BESIDE.split()), frozenset(("very", "more", "most", "so", "too", "less"))
-_AFTER_NOUN = frozenset(
-    ("of", "is", "are", "was", "were", "has", "had", "can", "will", "would", "should", "must", "est")
-)
+_AFTER_NOUN = {"of", "is", "are", "was", "were", "has", "had", "can", "will", "would", "should", "must", "est"}
 _HEAD_FIRST = frozenset(("ca", "es", "fr", "it", "pt", "ro"))
 """Languages in which an adjective mostly follows its noun."""
 _INFLECTION = re.compile(r"(\w{2,}?)(?:ing|ed)")

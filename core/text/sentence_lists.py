@@ -61,26 +61,11 @@ def read_sentences(
 ) -> SentenceList:
     """Return the sentences of what a caller gave, in Unicode NFC without characters that are not seen, as imports do.
 
-    Parameters
-    ----------
-    given
-        One string, which is one sentence; an iterable of strings or :class:`~themescope.core.types.Sentence`; a column,
-        or a table.
-    text
-        Name of the column of a table.
-    invalid
-        Whether None, NaN, empty texts and numbers are an error, or left out and counted.
-    blank
-        Whether an empty text is a sentence.
-
-    Raises
-    ------
-    ConfigError
-        If a table has no ``text``, something else has one, or ``invalid`` has another value.
-    UnknownNameError
-        If the table has no such column.
-    DataError
-        If an item is no sentence; the message has its place, counting from 0.
+    That is one string, which is one sentence; an iterable of strings or :class:`Sentence`; a column, or a table with
+    the name of its column in ``text``. None, NaN, empty texts and numbers are an error, or with ``invalid`` "drop" left
+    out and counted; with ``blank`` an empty text is a sentence. Raises :class:`ConfigError` if a table has no ``text``,
+    something else has one, or ``invalid`` has another value; :class:`UnknownNameError` if the table has no such column;
+    and :class:`DataError` if an item is no sentence, with its place, counting from 0.
     """
     if invalid not in ("error", "drop"):
         raise ConfigError(f"invalid must be 'error' or 'drop', not {invalid!r}.")

@@ -205,8 +205,7 @@ _REACH = 40
 @cache
 def _lists(language: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """Return the abbreviations of a language, those before numbers only, and the words that begin sentences."""
-    always: set[str] = set()
-    numeric: set[str] = set()
+    always, numeric = set[str](), set[str]()
     if language in _LISTED:
         for line in (_PREFIXES / f"{language}.txt").read_text(encoding="utf-8").splitlines():
             word = line.partition("#")[0].strip()
@@ -223,7 +222,6 @@ def _lists(language: str) -> tuple[frozenset[str], frozenset[str], frozenset[str
 
 
 def _capitalized(words: set[str]) -> frozenset[str]:
-    """Return the words, also with a capital."""
     return frozenset(words | {word[:1].upper() + word[1:] for word in words})
 
 
@@ -269,11 +267,8 @@ class SentenceSplitter:
                 if ends and (end - begin > 9 or _has_words(text, begin, end)):
                     found.append((begin, end))
                     begin = place.end()
-            if (
-                len(found) > first
-                and stop - begin < 13
-                and (not _has_words(text, begin, stop) or _REMARK.fullmatch(text, begin, stop))
-            ):
+            after = len(found) > first and stop - begin < 13
+            if after and (not _has_words(text, begin, stop) or _REMARK.fullmatch(text, begin, stop)):
                 found[-1] = (found[-1][0], stop)
             elif begin < stop:
                 found.append((begin, stop))
@@ -354,10 +349,7 @@ class SentenceSplitter:
         return self._abbreviates(text, word, prefix, start)
 
     def _abbreviates(self, text: str, word: str, prefix: str, start: re.Match[str]) -> bool:
-        """Return whether the stop after ``word`` ends an abbreviation or initial and no sentence.
-
-        ``prefix`` is the word without quotes and brackets before it.
-        """
+        """Return whether the stop after ``word``, without quotes ``prefix``, ends an abbreviation and no sentence."""
         kind = start.lastgroup
         if prefix in _ENDING:
             return kind not in ("capital", "item")

@@ -25,7 +25,7 @@ from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.paths import expand_home
 from themescope.core.registry import Card, Registry
 from themescope.core.text.languages import tokenize
-from themescope.core.types import Float32, Index
+from themescope.core.types import Float32, Index, Mask
 
 Storage: TypeAlias = Literal["fp32", "fp16", "int8"]
 STORAGES: tuple[Storage, ...] = ("fp32", "fp16", "int8")
@@ -64,7 +64,9 @@ class WordVectors:
         if self.rows is not None and len(self.rows) and not 0 <= self.rows.min() <= self.rows.max() < len(self.table):
             raise DataError(f"The word list refers to rows outside the table of {len(self.table):,} rows.")
         if not self.spread:
-            object.__setattr__(self, "spread", self._measured_spread())
+            sample = self.vectors(slice(0, 50_000))
+            spread = float(np.sqrt(sample.var(axis=0, dtype=np.float64).mean())) if len(sample) else 1.0
+            object.__setattr__(self, "spread", spread or 1.0)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -84,23 +86,18 @@ class WordVectors:
     def row(self, word: str) -> int:
         """Return the row of ``word``, looked up unchanged → lower → title → digits as "0", then as "#"; or -1."""
         known = self._row_of
-        for form in (word, word.lower(), word.title()):
-            if form in known:
-                return known[form]
+        forms = [word, word.lower(), word.title()]
         if _DIGIT.search(word):
-            for mark in "0#":
-                pattern = _DIGIT.sub(mark, word)
-                for form in (pattern, pattern.lower()):
-                    if form in known:
-                        return known[form]
-        return -1
+            patterns = (_DIGIT.sub(mark, word) for mark in "0#")
+            forms += [form for pattern in patterns for form in (pattern, pattern.lower())]
+        return next((known[form] for form in forms if form in known), -1)
 
     def vectors(self, rows: Index | slice) -> Float32:
         """Return the (n, dim) float32 vectors of table rows."""
         picked = self.table[rows].astype(np.float32)
         return picked if self.scales is None else picked * self.scales[rows, None]
 
-    def of_words(self, words: Sequence[str]) -> tuple[Float32, npt.NDArray[np.bool_]]:
+    def of_words(self, words: Sequence[str]) -> tuple[Float32, Mask]:
         """Return (n, dim) vectors of ``words``, random for unknown ones, and the (n,) mask of known words."""
         rows = np.fromiter((self.row(w) for w in words), np.int64, len(words))
         known = rows >= 0
@@ -126,24 +123,18 @@ class WordVectors:
         """Return the first ``limit`` words (tables are usually in order of falling frequency); 0 returns all."""
         if not limit or limit >= len(self.words):
             return self
-        if self.rows is None:
-            scales = None if self.scales is None else self.scales[:limit]
-            return WordVectors(self.words[:limit], self.table[:limit], scales, None, self.spread)
-        kept, rows = np.unique(self.rows[:limit], return_inverse=True)
+        kept: Any = slice(limit)
+        rows = self.rows
+        if rows is not None:
+            kept, rows = np.unique(rows[:limit], return_inverse=True)
         scales = None if self.scales is None else self.scales[kept]
-        return WordVectors(self.words[:limit], self.table[kept], scales, rows.astype(np.int64), self.spread)
+        return WordVectors(self.words[:limit], self.table[kept], scales, rows, self.spread)
 
     @cached_property
     def _row_of(self) -> dict[str, int]:
         rows: Sequence[int] = range(len(self.words)) if self.rows is None else self.rows.tolist()
         # Of duplicate words the first counts, and a dict keeps the last.
         return dict(zip(reversed(self.words), reversed(rows), strict=True))
-
-    def _measured_spread(self) -> float:
-        if not len(self.table):
-            return 1.0
-        sample = self.vectors(slice(0, 50_000))
-        return float(np.sqrt(sample.var(axis=0, dtype=np.float64).mean())) or 1.0
 
 
 def random_vectors(words: Sequence[str], dim: int, spread: float) -> Float32:
@@ -217,7 +208,7 @@ class TokenIds(NumberedTexts):
 class WordLookup(Protocol):
     """Interface of objects that return vectors of words."""
 
-    def of_words(self, words: Sequence[str]) -> tuple[Float32, npt.NDArray[np.bool_]]:
+    def of_words(self, words: Sequence[str]) -> tuple[Float32, Mask]:
         """Return (n, dim) vectors of ``words`` and the (n,) mask of known words."""
         ...
 
@@ -271,7 +262,6 @@ def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
     ``source`` is the id of a table in :data:`REGISTRY`, ``distilled:FOLDER`` for a table distilled from a sentence
     encoder (``distilled:`` alone: from the one that the extra ``encoder`` installs), or the path of a GloVe text file
     (``.txt``, ``.vec``), a word2vec binary (``.bin``), or ``.safetensors`` with its vocabulary file in the same folder.
-
     Raises :class:`ConfigError` if the source is none of these, and :class:`ReadError` if the file is damaged.
     """
     if source.startswith(DISTILLED):
@@ -308,16 +298,13 @@ def _distilled(folder: Path, words: Sequence[str]) -> WordVectors:
     encoder = load_encoder(folder, "Distilling word vectors")
     blocks = [encoder.encode(words[start : start + _BATCH]) for start in range(0, len(words), _BATCH)]
     states = np.concatenate(blocks)
-    return WordVectors(words, states if min(states.shape) <= _DISTILLED_DIM else _reduced(states))
-
-
-def _reduced(states: Float32) -> Float32:
-    """Return the principal components of (n, dim) states with Zipf weights log(1 + rank)."""
-    centred = states - states.mean(axis=0)
-    _, directions = np.linalg.eigh(centred.T @ centred)
-    reduced = centred @ directions[:, ::-1][:, :_DISTILLED_DIM]
-    weights = np.log(2 + np.arange(len(states)))[:, None]
-    return np.asarray(reduced * weights / np.sqrt((reduced * weights).var()), np.float32)
+    if min(states.shape) > _DISTILLED_DIM:
+        centred = states - states.mean(axis=0)
+        _, directions = np.linalg.eigh(centred.T @ centred)
+        # By Zipf's law, weights are log(1 + rank).
+        weighted = centred @ directions[:, ::-1][:, :_DISTILLED_DIM] * np.log(2 + np.arange(len(states)))[:, None]
+        states = np.asarray(weighted / np.sqrt(weighted.var()), np.float32)
+    return WordVectors(words, states)
 
 
 _VARIANT = re.compile(r"\.(fp16|fp32|float16|float32|int8)$")
@@ -426,35 +413,29 @@ def read_safetensors(path: Path, limit: int = 0) -> WordVectors:
         if len(words) != len(table):
             raise ReadError(vocabulary, f"has {len(words):,} words for the {len(table):,} vectors of {path.name}.")
     else:
-        words, rows = _shared_rows(vocabulary, len(table))
+        words, places = [], []
+        opened = gzip.open if vocabulary.suffix == ".gz" else open
+        with opened(vocabulary, "rt", encoding="utf-8", newline="\n") as stream:
+            for number, line in enumerate(stream, 1):
+                word, tab, row = line.rstrip("\n").rpartition("\t")
+                if not tab or not row.isdecimal() or int(row) >= len(table):
+                    problem = f"expected a word, a tab and a row below {len(table):,}."
+                    raise ReadError(vocabulary, problem, f"line {number:,}")
+                words.append(word)
+                places.append(int(row))
+        rows = np.asarray(places, np.int64)
     return WordVectors(words, table, tensors.get("scales"), rows).first(limit)
 
 
 def _vocabulary_of(path: Path) -> Path:
     stem = path.name.removesuffix(".safetensors")
-    names = [
-        name + ending
-        for name in (stem, _VARIANT.sub("", stem))
-        for ending in (".vocab.txt", ".words.tsv.gz", ".words.tsv")
-    ]
+    endings = ".vocab.txt", ".words.tsv.gz", ".words.tsv"
+    names = [name + ending for name in (stem, _VARIANT.sub("", stem)) for ending in endings]
     for name in names:
         if (path.parent / name).is_file():
             return path.parent / name
     advice = f"Put {names[0]} (one word per line) into its folder."
     raise ReadError(path, "has no vocabulary file in its folder.", advice=advice)
-
-
-def _shared_rows(path: Path, count: int) -> tuple[list[str], Index]:
-    words, rows = [], []
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8", newline="\n") as stream:
-        for number, line in enumerate(stream, 1):
-            word, tab, row = line.rstrip("\n").rpartition("\t")
-            if not tab or not row.isdecimal() or int(row) >= count:
-                raise ReadError(path, f"expected a word, a tab and a row below {count:,}.", f"line {number:,}")
-            words.append(word)
-            rows.append(int(row))
-    return words, np.asarray(rows, np.int64)
 
 
 def read_glove_package(limit: int = 0) -> WordVectors:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any
@@ -139,25 +139,19 @@ def merged(partition: Partition, others: Iterable[Cluster], into: Cluster) -> li
 
     Texts and examples beyond the limits are left out at the end; undoing the merge restores them.
     """
-    joined, gone = entry_of(partition, into.number), []
+    kept, gone = entry_of(partition, into.number), []
+    joined: dict[str, Any] = {name: getattr(kept, name) for name in (*TEXTS, *SENTENCES)}
     for other in others:
         gone += removed(partition, other.number)
-        joined = _joined(joined, entry_of(partition, other.number), other.name)
-    made = change(partition, into.number, joined)
+        second = entry_of(partition, other.number)
+        for name in TEXTS:
+            own, added = joined[name], getattr(second, name)
+            both = own and added and own != added
+            joined[name] = f"{own}\n\n{other.name}:\n{added}"[:TEXT_LIMIT] if both else own or added
+        for name in SENTENCES:
+            joined[name] = tuple(dict.fromkeys(joined[name] + getattr(second, name)))[:EXAMPLE_LIMIT]
+    made = change(partition, into.number, CodebookEntry(**joined))
     return [*gone, made] if made.old != made.new else gone
-
-
-def _joined(first: CodebookEntry, second: CodebookEntry, name: str) -> CodebookEntry:
-    """Return an entry with the texts of both, the second below its name, and the sentences of both."""
-    found: dict[str, Any] = {}
-    for text in TEXTS:
-        own, other = getattr(first, text), getattr(second, text)
-        added = f"{name}:\n{other}" if own else other
-        found[text] = f"{own}\n\n{added}"[:TEXT_LIMIT] if own and other and own != other else own or other
-    for sentences in SENTENCES:
-        both = dict.fromkeys(getattr(first, sentences) + getattr(second, sentences))
-        found[sentences] = tuple(both)[:EXAMPLE_LIMIT]
-    return CodebookEntry(**found)
 
 
 def with_example(entry: CodebookEntry, ids: Iterable[int], counter: bool = False) -> CodebookEntry:
@@ -228,29 +222,21 @@ def only_known(kind: EntryKind, entry: Entry, ids: Collection[int]) -> Entry | N
 
 def packed_version(number: int, name: str, listed: Sequence[Code]) -> Entry:
     """Return the entry of a version: its sentences are those of all codes in turn, its clusters likewise."""
-    places = {code.cluster.number: place for place, code in enumerate(listed)}
+    places: dict[int | None, int] = {code.cluster.number: place for place, code in enumerate(listed)}
     rows: list[dict[str, Any]] = []
     sentences: list[int] = []
     for code in listed:
-        entry = packed(code.entry) or Entry()
-        parent = code.cluster.parent
-        head = {"name": code.cluster.name, "colour": code.cluster.colour, "sentences": len(entry.sentences)}
-        above = None if parent is None else places.get(parent)
-        rows.append({**head, "parent": above, "texts": dict(entry.data)})
+        entry, cluster = packed(code.entry) or Entry(), code.cluster
+        head = {"name": cluster.name, "colour": cluster.colour, "sentences": len(entry.sentences)}
+        rows.append({**head, "parent": places.get(cluster.parent), "texts": dict(entry.data)})
         sentences += entry.sentences
     data = {"number": number, "name": name, "codes": rows}
     return Entry(data, tuple(sentences), tuple(code.cluster.number for code in listed))
 
 
 def _version(key: str, entry: Entry) -> Version:
-    number, name = entry.data.get("number"), entry.data.get("name")
-    found = tuple(_codes(entry))
-    return Version(key, number if isinstance(number, int) else 0, name if isinstance(name, str) else key, found)
-
-
-def _codes(entry: Entry) -> Iterator[Code]:
-    """Yield the codes of a version; what is not of the form that :func:`packed_version` writes is left out."""
-    rows, at = entry.data.get("codes"), 0
+    """Return the version of an entry; what is not of the form that :func:`packed_version` writes is left out."""
+    rows, at, found = entry.data.get("codes"), 0, []
     for number, row in zip(entry.clusters, rows if isinstance(rows, list) else [], strict=False):
         try:
             size, above = int(row["sentences"]), row["parent"]
@@ -258,9 +244,11 @@ def _codes(entry: Entry) -> Iterator[Code]:
             cluster = Cluster(number, str(row["name"]), int(row["colour"]), parent)
             texts: Mapping[str, Any] = dict(row["texts"])
         except (KeyError, TypeError, ValueError, IndexError):
-            return
-        yield Code(cluster, unpacked(Entry(texts, entry.sentences[at : at + size])))
+            break
+        found.append(Code(cluster, unpacked(Entry(texts, entry.sentences[at : at + size]))))
         at += size
+    place, name = entry.data.get("number"), entry.data.get("name")
+    return Version(key, place if isinstance(place, int) else 0, name if isinstance(name, str) else key, tuple(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,25 +290,16 @@ def differences(old: Iterable[Code], new: Iterable[Code]) -> list[Difference]:
     """Return what differs between two states of a codebook, codes matched by number: those of ``new`` first."""
     before, after = ({code.cluster.number: code for code in listed} for listed in (old, new))
     numbers = [*after, *(number for number in before if number not in after)]
-    found = [_difference(before.get(number), after.get(number)) for number in numbers]
+    found = []
+    for one, other in ((before.get(number), after.get(number)) for number in numbers):
+        sides = [code.entry if code else CodebookEntry() for code in (one, other)]
+        pairs = [(title, *(getattr(side, name) for side in sides)) for name, title in TEXTS.items()]
+        texts = {title: tuple(word_difference(a, b)) for title, a, b in pairs if a != b}
+        pairs = [(title, *(getattr(side, name) for side in sides)) for name, title in SENTENCES.items()]
+        added = {title: tuple(i for i in b if i not in a) for title, a, b in pairs if not {*b} <= {*a}}
+        gone = {title: tuple(i for i in a if i not in b) for title, a, b in pairs if not {*a} <= {*b}}
+        found.append(Difference(one, other, texts, added, gone))
     return [one for one in found if one.kind]
-
-
-def _difference(old: Code | None, new: Code | None) -> Difference:
-    a, b = (code.entry if code else CodebookEntry() for code in (old, new))
-    texts = {
-        title: tuple(word_difference(getattr(a, name), getattr(b, name)))
-        for name, title in TEXTS.items()
-        if getattr(a, name) != getattr(b, name)
-    }
-    pairs = {title: (getattr(a, name), getattr(b, name)) for name, title in SENTENCES.items()}
-    added = {title: tuple(i for i in b if i not in a) for title, (a, b) in pairs.items()}
-    gone = {title: tuple(i for i in a if i not in b) for title, (a, b) in pairs.items()}
-    return Difference(old, new, texts, _filled(added), _filled(gone))
-
-
-def _filled(found: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
-    return {title: ids for title, ids in found.items() if ids}
 
 
 def word_difference(old: str, new: str) -> list[Piece]:
@@ -381,17 +360,14 @@ def text_of(reference: str) -> str:
 
 def portable(listed: Iterable[Code], references: Mapping[int, str], sizes: Mapping[int, int]) -> list[PortableCode]:
     """Return codes with the references of their sentences; ``sizes`` are the numbers of sentences of clusters."""
-    listed = list(listed)
-    names = {code.cluster.number: code.cluster.name for code in listed}
-
-    def made(code: Code) -> PortableCode:
-        texts = {name: text for name in TEXTS if (text := getattr(code.entry, name))}
-        shown = {name: tuple(references[id] for id in getattr(code.entry, name)) for name in SENTENCES}
-        theme = "" if code.cluster.parent is None else names[code.cluster.parent]
-        size = sizes.get(code.cluster.number, 0)
-        return PortableCode(code.cluster.name, theme, code.cluster.colour, texts, sentences=size, **shown)
-
-    return [made(code) for code in listed]
+    listed, found = list(listed), []
+    names = {None: ""} | {code.cluster.number: code.cluster.name for code in listed}
+    for cluster, entry in ((code.cluster, code.entry) for code in listed):
+        texts = {name: text for name in TEXTS if (text := getattr(entry, name))}
+        shown = {name: tuple(references[id] for id in getattr(entry, name)) for name in SENTENCES}
+        size = sizes.get(cluster.number, 0)
+        found.append(PortableCode(cluster.name, names[cluster.parent], cluster.colour, texts, sentences=size, **shown))
+    return found
 
 
 def entry_for(code: PortableCode, found: Callable[[str], int | None]) -> tuple[CodebookEntry, int]:
@@ -432,10 +408,9 @@ def described(code: PortableCode, text: str) -> PortableCode:
         else:
             lines = parts.setdefault(name, [])
     texts = {name: found for name in TEXTS if (found := "\n".join(parts.get(name, ())).strip())}
-    items = {
-        name: tuple(line.removeprefix(_ITEM) for line in parts.get(name, ()) if line.strip()) for name in SENTENCES
-    }
-    return replace(code, texts=texts, examples=items["examples"], counter_examples=items["counter_examples"])
+    listed = ([line.removeprefix(_ITEM) for line in parts.get(name, ()) if line.strip()] for name in SENTENCES)
+    examples, counter_examples = map(tuple, listed)
+    return replace(code, texts=texts, examples=examples, counter_examples=counter_examples)
 
 
 def _guarded(text: str) -> str:
@@ -576,8 +551,7 @@ def from_rows(header: Sequence[str], cells: Iterable[Sequence[str]]) -> list[Por
     if HEADER[0] not in header:
         raise DataError(f"A table of codes needs a column “{HEADER[0]}”. It may have: {', '.join(HEADER[1:-1])}.")
     found = []
-    for values in cells:
-        row = dict(zip(header, values, strict=False))
+    for row in (dict(zip(header, values, strict=False)) for values in cells):
         if name := row.get(HEADER[0], "").strip():
             texts = {text: row[text] for text in TEXTS if row.get(text)}
             examples, counter = (tuple(filter(None, row.get(kind, "").split("\n"))) for kind in SENTENCES)

@@ -60,10 +60,7 @@ def add_examples(partition: Partition, number: int, ids: Iterable[int], counter:
 
 
 def add_own_examples(partition: Partition, ids: Ids) -> Operation:
-    """Make sentences examples of their codes; unassigned ones are left out.
-
-    Raises :class:`DataError` if all are unassigned.
-    """
+    """Make sentences examples of their codes, without unassigned ones; raise :class:`DataError` if all are so."""
     some = partition.only(ids)
     own = {n: held for n in sorted(code_clusters(some)) if (held := some.ids[has_code(some, n)].tolist())}
     if not own:
@@ -77,8 +74,7 @@ def add_own_examples(partition: Partition, ids: Ids) -> Operation:
 def record_version(partition: Partition, key: str, name: str) -> Operation:
     """Record the present codebook as a version; ``key`` is a new one.
 
-    Raises :class:`DataError` for a name that is empty, overlong or taken, a codebook without clusters, or too many
-    versions.
+    Raises :class:`DataError` for a name that is empty, overlong or taken, without clusters, or for too many versions.
     """
     known, name = versions(partition), one_line(name)
     if not name or len(name) > VERSION_NAME_LIMIT:
@@ -107,10 +103,9 @@ def restore_version(partition: Partition, version: Version) -> Operation:
 def choose_training(partition: Partition, keys: Iterable[str], ids: Sequence[int], explanation: str = "") -> Operation:
     """Make assigned sentences training items of their present clusters.
 
-    ``keys`` are new keys, one for each sentence that is not an item yet; an item keeps its key.
-
-    Raises :class:`DataError` if a sentence is unassigned or has several codes, the explanation is too long, or there
-    are too many items.
+    ``keys`` are new keys, one for each sentence that is not an item yet; an item keeps its key. Raises
+    :class:`DataError` if a sentence is unassigned or has several codes, the explanation is too long, or there are too
+    many items.
     """
     known, fresh = {item.sentence: item for item in training_items(partition)}, iter(keys)
     text, found = _explanation(explanation), []
@@ -174,7 +169,6 @@ def adopt(
     """Take over the codes of a file: entries of clusters with the same name are replaced, other codes are created.
 
     ``found`` returns the id of a sentence for a reference. Clusters that the file does not have stay as they are.
-
     Raises :class:`DataError` for a file without codes, or with too many.
     """
     created, known = _clusters(partition, codes, first_number)

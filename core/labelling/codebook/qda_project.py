@@ -95,12 +95,10 @@ def code_element(
 
 def codes_element(codes: Iterable[PortableCode], seed: str, notes: Mapping[str, str] | None = None) -> str:
     """Return the element of all codes, sub-themes within their themes."""
-    listed = list(codes)
-    below: dict[str, list[PortableCode]] = {}
-    for code in listed:
+    below: dict[str, list[PortableCode]] = {"": []}
+    for code in codes:
         below.setdefault(code.theme, []).append(code)
-    themes = below.get("", [])
-    return element("Codes", {}, *(code_element(code, below.get(code.name, ()), seed, notes) for code in themes))
+    return element("Codes", {}, *(code_element(code, below.get(code.name, ()), seed, notes) for code in below[""]))
 
 
 def codebook(codes: Iterable[PortableCode], seed: str) -> bytes:
@@ -142,16 +140,22 @@ def local_name(tag: str) -> str:
 
 
 class CodeReader:
-    """Codes of a file in their order, with their ids."""
+    """Codes of the file ``name`` in their order, with their ids."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self.codes: list[PortableCode] = []
         self.guids: list[str] = []
         self.notes: list[list[str]] = []
         """Ids of the notes of each code."""
 
     def add(self, found: Any, theme: str = "", path: tuple[str, ...] = ()) -> None:
-        """Add the element of a code with the codes in it; those below the second level get the names above them."""
+        """Add the element of a code with the codes in it; those below the second level get the names above them.
+
+        Raises :class:`ReadError` for more than :data:`CODE_LIMIT` codes.
+        """
+        if len(self.codes) == CODE_LIMIT:
+            raise ReadError(self._name, f"it has more than {CODE_LIMIT:,} codes.", "", "Export a part of it.")
         name = " / ".join([*path[1:], found.get("name") or "Code"])
         parts = [(local_name(child.tag), child) for child in found]
         written = next((child.text or "" for kind, child in parts if kind == "Description"), "")
@@ -174,7 +178,7 @@ def read_codebook(stream: IO[bytes], name: str, account: ReadAccount | None = No
 
     Raises :class:`ReadError` for another file, one without codes, or one with too many.
     """
-    reader, root, level = CodeReader(), "", 0
+    reader, root, level = CodeReader(name), "", 0
     for event, kind, found in events(stream, name):
         root = root or kind
         if root != "CodeBook":
@@ -185,16 +189,9 @@ def read_codebook(stream: IO[bytes], name: str, account: ReadAccount | None = No
         if kind == "Code" and event == "end" and level == 0:
             reader.add(found)
             found.clear()
-            check_codes(reader, name)
     if not reader.codes:
         raise ReadError(name, "it has no codes.", "", REDO)
     return reader.codes
-
-
-def check_codes(reader: CodeReader, name: str) -> None:
-    """Raise :class:`ReadError` for more than :data:`CODE_LIMIT` codes."""
-    if len(reader.codes) > CODE_LIMIT:
-        raise ReadError(name, f"it has more than {CODE_LIMIT:,} codes.", "", "Export a part of it.")
 
 
 QDE, SOURCES = "project.qde", "sources/"
@@ -202,7 +199,6 @@ _IN_MEMORY = 10_000_000
 _NAME_LENGTH = 80
 UNCERTAIN = "e2f5d7f4-3a53-4c0e-8a0e-9f5e1b6f2d01"
 """Id of the note to which uncertain sentences refer."""
-_UNCERTAIN_TEXT = "The labeller marked these sentences as uncertain."
 HEADINGS = "Sections:"
 """First line of the description of a text; the others are the titles of its sections."""
 PROBABILITY = "Probability: "
@@ -278,9 +274,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-def _key(maker: Maker) -> tuple[str, ...]:
-    # The ids of people are those that version 0.2 wrote.
-    return (maker.coder,) if maker.source is Source.HUMAN else (maker.source.value, maker.coder)
+def _source_id(maker: Maker) -> str | None:
+    return None if maker.source is Source.HUMAN else maker.source.value
 
 
 class _Writer:
@@ -289,7 +284,10 @@ class _Writer:
     def __init__(self, archive: zipfile.ZipFile, head: ProjectHead) -> None:
         self._archive, self._head = archive, head
         self._notes: list[str] = []
-        self._users = {maker: self._guid("user", *_key(maker)) for maker in dict.fromkeys(head.makers)}
+        # The ids of people are those that version 0.2 wrote.
+        self._users = {
+            maker: self._guid("user", *filter(None, [_source_id(maker)]), maker.coder) for maker in head.makers
+        }
 
     def _guid(self, *parts: object) -> str:
         return guid(self._head.seed, *parts)
@@ -300,17 +298,16 @@ class _Writer:
         yield '<?xml version="1.0" encoding="utf-8"?>\n'
         yield element("Project", {"xmlns": PROJECT, "name": head.name, "origin": PROJECT_ORIGIN})[:-2] + ">\n"
         if self._users:
-            yield element("Users", {}, *(self._user(maker, guid) for maker, guid in self._users.items()))
+            named = ((guid, maker.coder or "me", _source_id(maker)) for maker, guid in self._users.items())
+            users = (element("User", {"guid": guid, "name": name, "id": id}) for guid, name, id in named)
+            yield element("Users", {}, *users)
         if head.codes:
-            yield element("CodeBook", {}, codes_element(head.codes, head.seed, self._code_notes()))
+            written = {code.name: code.texts["notes"] for code in head.codes if code.texts.get("notes")}
+            notes = {name: self._note(text, f"Notes on {name}", "code", name) for name, text in written.items()}
+            yield element("CodeBook", {}, codes_element(head.codes, head.seed, notes))
         yield from self._enclosed("Sources", (self._source(at, source) for at, source in enumerate(sources)))
         yield from self._enclosed("Notes", self._notes)
         yield "</Project>\n"
-
-    @staticmethod
-    def _user(maker: Maker, guid: str) -> str:
-        id = None if maker.source is Source.HUMAN else maker.source.value
-        return element("User", {"guid": guid, "name": maker.coder or "me", "id": id})
 
     @staticmethod
     def _enclosed(name: str, pieces: Iterable[str]) -> Iterator[str]:
@@ -321,11 +318,6 @@ class _Writer:
             opened = True
         if opened:
             yield f"</{name}>\n"
-
-    def _code_notes(self) -> dict[str, str]:
-        """Add a note for each code with notes, and return the name of the code → id of the note."""
-        written = {code.name: code.texts["notes"] for code in self._head.codes if code.texts.get("notes")}
-        return {name: self._note(text, f"Notes on {name}", "code", name) for name, text in written.items()}
 
     def _note(self, text: str, name: str, *key: object, by: Mapping[str, str | None] = {}) -> str:
         id = self._guid("note", *key)
@@ -365,18 +357,16 @@ class _Writer:
         ]
         notes = [self._note(one.note, name, id, by=about)] if one.note else []
         if one.uncertain:
-            notes.append(self._uncertain())
+            notes.append(UNCERTAIN)
+            shared = {"guid": UNCERTAIN, "name": "Uncertain", "creationDateTime": _UNDATED}
+            text = text_of("PlainTextContent", "The labeller marked these sentences as uncertain.")
+            note = element("Note", shared, text)
+            if note not in self._notes[:1]:
+                self._notes.insert(0, note)
         references = [element("NoteRef", {"targetGUID": note}) for note in notes]
         sure = "" if one.probability is None else f"{PROBABILITY}{one.probability!r}"
         inner = [text_of("Description", sure), *codings, *references]
         return element("PlainTextSelection", {"guid": id, "name": name, **place, **about}, *inner)
-
-    def _uncertain(self) -> str:
-        about = {"guid": UNCERTAIN, "name": "Uncertain", "creationDateTime": _UNDATED}
-        note = element("Note", about, text_of("PlainTextContent", _UNCERTAIN_TEXT))
-        if note not in self._notes[:1]:
-            self._notes.insert(0, note)
-        return UNCERTAIN
 
 
 # --- sources ----------------------------------------------------------------------------------------------------------
@@ -640,10 +630,7 @@ def fits_of_project(fits: Iterable[Fits], origin: str) -> Fits:
 
 
 def ways_of_text(fit: Fits, project: Fits) -> list[Way]:
-    """Return the way of a text, and others that are nearly as likely.
-
-    It is that of the project, unless another fits the text clearly better.
-    """
+    """Return the way of a text, that of the project unless another fits clearly better, and others nearly as likely."""
     follows = fit[max(WAYS, key=project.__getitem__)] >= max(fit.values()) - _CLEARLY
     judged = project if follows else fit
     best = max(WAYS, key=judged.__getitem__)

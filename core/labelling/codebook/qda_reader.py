@@ -10,9 +10,9 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ from themescope.core.labelling.codebook.qda_project import (
     Positions,
     QdaSpan,
     TextSource,
-    check_codes,
     events,
     fits_of_project,
     local_name,
@@ -51,8 +50,6 @@ _SOURCE_LIMIT, _NOTE_LIMIT = 64_000_000, 1_000_000
 _DAMAGE = (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError)
 _INTERNAL = re.compile(r"(?:internal://)?(?:sources[/\\])?([^/\\]+)", re.IGNORECASE)
 _ID = re.compile(r"\{?[0-9a-f]{8}-[0-9a-f-]{27}\}?", re.IGNORECASE)
-
-
 OUTSIDE = "text that is not in the archive"
 _SOURCES = {
     "PictureSource": "picture", "PDFSource": "PDF document without text", "AudioSource": "recording",
@@ -64,17 +61,11 @@ _SOURCES = {
 class _Found:
     """Selection as the XML has it, with the ids of codes and notes."""
 
-    start: int
-    end: int
+    passage: CodedPassage
     codes: tuple[str, ...]
     notes: tuple[str, ...]
     user: str
     description: str
-    name: str
-
-    @property
-    def passage(self) -> CodedPassage:
-        return CodedPassage(self.start, self.end, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +78,6 @@ class _FoundSource:
     codes: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Content:
-    name: str = ""
-    codes: CodeReader = field(default_factory=CodeReader)
-    sources: list[_FoundSource] = field(default_factory=list)
-    notes: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Id → (path, content)."""
-    account: ReadAccount = field(default_factory=ReadAccount)
-    origin: str = ""
-    users: dict[str, Maker] = field(default_factory=dict)
-
-
 class ProjectReader:
     """Reader of a project. Opening it checks names and sizes, and reads codes and selections; texts are read later.
 
@@ -107,7 +86,17 @@ class ProjectReader:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.name = self.origin = ""
+        """Name of the project, and the program that wrote it, as it calls itself."""
+        self.account = ReadAccount()
+        """What is not read, such as pictures."""
+        self._codes = CodeReader(path.name)
+        self._sources: list[_FoundSource] = []
+        self._places: dict[str, tuple[str, str]] = {}
+        """Id of a note → (path, content)."""
         self._notes: dict[str, str] = {}
+        """Path of a note → its text."""
+        self._users: dict[str, Maker] = {}
         try:
             self._zip = zipfile.ZipFile(path)
         except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
@@ -115,7 +104,7 @@ class ProjectReader:
         try:
             self._entries = self._checked()
             with self._converted():
-                self._content = self._read()
+                self._read()
         except BaseException:
             self._zip.close()
             raise
@@ -127,59 +116,36 @@ class ProjectReader:
         self._zip.close()
 
     @property
-    def name(self) -> str:
-        """Name of the project."""
-        return self._content.name
-
-    @property
-    def account(self) -> ReadAccount:
-        """What is not read, such as pictures."""
-        return self._content.account
-
-    @property
-    def origin(self) -> str:
-        """Program that wrote the project, as it calls itself."""
-        return self._content.origin
-
-    @property
     def coders(self) -> list[str]:
         """Names of the people who coded in it."""
-        return sorted({maker.coder for maker in self._content.users.values() if maker.coder})
+        return sorted({maker.coder for maker in self._users.values() if maker.coder})
 
     def titles(self) -> list[str]:
         """Return the names of the texts."""
-        return [found.name for found in self._content.sources]
+        return [found.name for found in self._sources]
 
     @property
     def own(self) -> bool:
         """Whether Themescope has written the project."""
-        return self._content.origin.startswith(ORIGIN)
+        return self.origin.startswith(ORIGIN)
 
     @property
     def codes(self) -> list[PortableCode]:
         """The codes in their order. Notes of a code are its notes, below those of its description."""
-        found = self._content.codes
-        return [self._noted(code, notes) for code, notes in zip(found.codes, found.notes, strict=True)]
-
-    def _noted(self, code: PortableCode, notes: Sequence[str]) -> PortableCode:
-        texts = [code.texts.get("notes", ""), *(self._note(id) for id in notes)]
-        joined = "\n\n".join(text for text in texts if text)
-        return PortableCode(
-            code.name,
-            code.theme,
-            code.colour,
-            {**code.texts, **({"notes": joined} if joined else {})},
-            code.examples,
-            code.counter_examples,
-        )
+        made = []
+        for code, notes in zip(self._codes.codes, self._codes.notes, strict=True):
+            joined = "\n\n".join(filter(None, [code.texts.get("notes", ""), *map(self._note, notes)]))
+            made.append(replace(code, texts={**code.texts, "notes": joined}) if joined else code)
+        return made
 
     def sources(self) -> Iterator[TextSource]:
         """Yield the texts with their selections; the codes of a selection are indices of :attr:`codes`, as texts."""
-        place = {id: str(at) for at, id in enumerate(self._content.codes.guids)}
+        place = {id: str(at) for at, id in enumerate(self._codes.guids)}
         for found, content in self._texts():
-            spans: Sequence[tuple[int, int]] = [(one.start, one.end) for one in found.selections]
+            passages = [one.passage for one in found.selections]
+            spans: Sequence[tuple[int, int]] = [(one.start, one.end) for one in passages]
             if not self.own:
-                positions = Positions(content, [one.passage for one in found.selections])
+                positions = Positions(content, passages)
                 content = positions.text
                 fitting, *others = map(positions.spans, ways_of_text(positions.fits(), self._fits)) if spans else [[]]
                 for at, span in enumerate(fitting or ()):
@@ -187,7 +153,7 @@ class ProjectReader:
                         where = f"{found.name}, {span[0]:,}–{span[1]:,}"
                         self.account.change("passage whose position is uncertain", where, content[slice(*span)])
                 if fitting is None:
-                    for one in found.selections:
+                    for one in passages:
                         reason = "coded passage whose position does not fit the text"
                         self.account.skip(reason, f"{found.name}, {one.start:,}–{one.end:,}", one.name)
                 spans = fitting or []
@@ -197,7 +163,7 @@ class ProjectReader:
 
     def _texts(self, counted: bool = True) -> Iterator[tuple[_FoundSource, str]]:
         read: set[str] = set()
-        for found in self._content.sources:
+        for found in self._sources:
             entry = self._entry(found.path)
             again = entry is not None and entry.filename in read
             if entry is not None:
@@ -214,7 +180,7 @@ class ProjectReader:
     def _fits(self) -> Fits:
         """How well each way of counting fits all texts."""
         listed = (Positions(text, [one.passage for one in found.selections]) for found, text in self._texts(False))
-        return fits_of_project((positions.fits() for positions in listed), self._content.origin)
+        return fits_of_project((positions.fits() for positions in listed), self.origin)
 
     def _selection(self, one: _Found, span: tuple[int, int], place: Mapping[str, str]) -> QdaSpan:
         codes = tuple(place[id] for id in one.codes if id in place)
@@ -222,14 +188,14 @@ class ProjectReader:
             self.account.skip("code of a passage that the codebook does not have", n=len(one.codes) - len(codes))
         texts = [self._note(id) for id in one.notes if id != UNCERTAIN]
         texts += [] if self.own else [one.description.strip()]
-        note = "\n\n".join(text for text in texts if text)
+        note = "\n\n".join(filter(None, texts))
         # Codings without a user are imported from a file that does not say who made them.
-        maker = self._content.users.get(one.user, Maker(Source.IMPORTED))
+        maker = self._users.get(one.user, Maker(Source.IMPORTED))
         return QdaSpan(*span, codes, note, UNCERTAIN in one.notes, maker, _probability(one.description))
 
     def _note(self, id: str) -> str:
         """Return the text of a note. Many notes may name one file, which is read once."""
-        path, content = self._content.notes.get(id, ("", ""))
+        path, content = self._places.get(id, ("", ""))
         if not path:
             return content
         if path not in self._notes:
@@ -278,14 +244,13 @@ class ProjectReader:
             raise self._damaged(f"it contains a name twice, or {QDE} is too large.")
         return found
 
-    def _read(self) -> _Content:
-        content, inside, root = _Content(), list[str](), ""
+    def _read(self) -> None:
+        inside, root = list[str](), ""
         with self._zip.open(self._entries[QDE]) as stream:
             for event, kind, found in events(stream, self._path.name):
                 if not root:
                     root = kind
-                    content.name = found.get("name") or self._path.stem
-                    content.origin = found.get("origin") or ""
+                    self.name, self.origin = found.get("name") or self._path.stem, found.get("origin") or ""
                     if root != "Project":
                         raise self._damaged(f"its XML begins with {root[:40]!r}, not with a project.")
                 if event == "start":
@@ -293,61 +258,54 @@ class ProjectReader:
                     continue
                 inside.pop()
                 if len(inside) == 2 or (inside == ["Project", "CodeBook", "Codes"] and kind == "Code"):
-                    self._take(content, inside[1], kind, found)
+                    self._take(inside[1], kind, found)
                     found.clear()
-        return content
 
-    def _take(self, content: _Content, part: str, kind: str, found: Any) -> None:
+    def _take(self, part: str, kind: str, found: Any) -> None:
         if part == "CodeBook" and kind == "Code":
-            content.codes.add(found)
-            check_codes(content.codes, self._path.name)
+            self._codes.add(found)
         elif part == "Sources":
-            self._take_source(content, kind, found)
+            self._take_source(kind, found)
         elif part in ("Sets", "Cases", "Variables", "Links", "Graphs"):
-            content.account.skip(kind.lower(), found.get("name") or "")
+            self.account.skip(kind.lower(), found.get("name") or "")
         elif part == "Users":
-            content.users[same(found.get("guid"))] = _maker(found, content.origin)
+            self._users[same(found.get("guid"))] = _maker(found, self.origin)
         elif part == "Notes":
-            content.notes[same(found.get("guid"))] = self._place(found)
+            self._places[same(found.get("guid"))] = _place(found)
 
-    def _place(self, found: Any) -> tuple[str, str]:
-        text = next((child.text or "" for child in found if local_name(child.tag) == "PlainTextContent"), "")
-        return ("" if text else found.get("plainTextPath") or ""), text
-
-    def _take_source(self, content: _Content, kind: str, found: Any) -> None:
+    def _take_source(self, kind: str, found: Any) -> None:
         """Add a source; of a PDF document, that is its text, and of others, what is not read is counted."""
-        texts = [found] if kind == "TextSource" else [x for x in found if local_name(x.tag) == "Representation"]
+        texts = [found] if kind == "TextSource" else [x for x in found if _is(x, "Representation")]
         name = (found.get("name") or "").strip()
         for text in texts:
-            path, written = self._place(text)
+            path, written = _place(text)
             if not path and not written:
-                content.account.skip("source without a plain text", name)
+                self.account.skip("source without a plain text", name)
                 continue
             stem = re.split(r"[/\\]", path)[-1].removesuffix(".txt")
-            unnamed = f"Text {len(content.sources) + 1}" if not stem or _ID.fullmatch(stem) else stem
+            unnamed = f"Text {len(self._sources) + 1}" if not stem or _ID.fullmatch(stem) else stem
             parts = [*text, *(found if found is not text else ())]
-            content.sources.append(self._source(parts, name or unnamed, path, written))
+            self._sources.append(self._source(parts, name or unnamed, path, written))
         if not texts:
-            content.account.skip(_SOURCES.get(kind, kind), name)
-        read = [one for text in texts for one in (*text, *found) if local_name(one.tag) == "PlainTextSelection"]
+            self.account.skip(_SOURCES.get(kind, kind), name)
+        read = [one for text in texts for one in (*text, *found) if _is(one, "PlainTextSelection")]
         for one in found.iter():
-            coded = any(local_name(child.tag) == "Coding" for child in one)
+            coded = any(_is(child, "Coding") for child in one)
             if coded and local_name(one.tag).endswith("Selection") and one not in read:
-                content.account.skip("coded passage of a picture, recording or page", name, one.get("name") or "")
+                self.account.skip("coded passage of a picture, recording or page", name, one.get("name") or "")
 
     def _source(self, found: Sequence[Any], name: str, path: str, content: str) -> _FoundSource:
         selections = tuple(each for one in found if _is(one, "PlainTextSelection") for each in self._found(one))
-        written = next((one.text or "" for one in found if local_name(one.tag) == "Description"), "")
-        first, *titles = written.split("\n")
+        first, *titles = _text_of(found, "Description").split("\n")
         headings = tuple(titles) if first == HEADINGS else ()
-        codings = (one for one in found if local_name(one.tag) == "Coding")
+        codings = (one for one in found if _is(one, "Coding"))
         codes = tuple(same(ref.get("targetGUID")) for one in codings for ref in one)
         return _FoundSource(name, path, content, selections, headings, codes)
 
     def _found(self, one: Any) -> Iterator[_Found]:
         """Yield a selection for each user who coded it; its notes are those of the first."""
         try:
-            start, end = int(one.get("startPosition")), int(one.get("endPosition"))
+            start, end, name = int(one.get("startPosition")), int(one.get("endPosition")), one.get("name") or ""
         except (TypeError, ValueError):
             raise self._damaged("a selection has no position.") from None
         notes: dict[str, None] = {}
@@ -358,9 +316,9 @@ class ProjectReader:
             if codes:
                 by.setdefault(same(part.get("creatingUser")) or own, {}).update(dict.fromkeys(codes))
             notes |= {same(child.get("targetGUID")): None for child in part.iter() if _is(child, "NoteRef")}
-        written = next((child.text or "" for child in one if _is(child, "Description")), "")
+        written = _text_of(one, "Description")
         for user, given in (by or {own: {}}).items():
-            yield _Found(start, end, tuple(given), tuple(notes), user, written, one.get("name") or "")
+            yield _Found(CodedPassage(start, end, name), tuple(given), tuple(notes), user, written)
             notes = {}
             written = written if written.startswith(PROBABILITY) else ""
 
@@ -377,6 +335,16 @@ class ProjectReader:
 
 def _is(element: Any, name: str) -> bool:
     return local_name(element.tag) == name
+
+
+def _text_of(parts: Iterable[Any], name: str) -> str:
+    return next((part.text or "" for part in parts if _is(part, name)), "")
+
+
+def _place(found: Any) -> tuple[str, str]:
+    """Return the path and the text of a source or a note, of which one is empty."""
+    text = _text_of(found, "PlainTextContent")
+    return ("" if text else found.get("plainTextPath") or ""), text
 
 
 def _maker(user: Any, origin: str) -> Maker:

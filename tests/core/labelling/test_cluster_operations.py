@@ -98,7 +98,7 @@ def test_clusters_are_grouped_moved_out_and_dissolved() -> None:
 
 def test_either_level_can_be_shown() -> None:
     p = made()
-    assert coding.theme_numbers(p).tolist() == [1] * 12 + [4] * 6 + [UNASSIGNED] * 2
+    assert coding.at_theme_level(p).numbers.tolist() == [1] * 12 + [4] * 6 + [UNASSIGNED] * 2
     assert sorted(coding.at_theme_level(p).clusters) == [1, 4]
     assert [c.number for c in coding.in_order(p)] == [1, 2, 3, 4]
     assert coding.with_sub_themes(p, [1]) == [1, 2, 3]

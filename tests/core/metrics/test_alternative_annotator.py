@@ -8,10 +8,13 @@ from themescope.core.metrics.coding_agreement import (
     Decision,
     _exact_p,
     alternative_annotator_test,
-    coding_of,
     replacement_p,
 )
 from themescope.core.metrics.statistics import benjamini_yekutieli
+
+
+def coding_of(labels: np.ndarray) -> Coding:
+    return [frozenset([code]) if code >= 0 else None for code in labels.tolist()]
 
 
 def coder(random: np.random.Generator, truth: np.ndarray, error: float) -> np.ndarray:
