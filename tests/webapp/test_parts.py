@@ -313,6 +313,25 @@ def test_a_part_that_is_asked_for_at_another_page_brings_the_whole_page(
         assert [one.value for one in at.run().title] == titles and not at.exception
 
 
+def test_a_part_that_somebody_asks_for_is_sent_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser may have dropped meanwhile what it kept when it asked."""
+    sent: list[ForwardMsg] = []
+    monkeypatch.setattr(ForwardMsgQueue, "_before_enqueue_msg", sent.append)
+    at = AppTest.from_string("""
+import streamlit as st
+
+st.fragment(lambda: st.text("long " * 4_000))()
+""").run()
+    kept = frozenset(message.hash for message in sent)
+    (part,) = at._fragment_storage._fragments
+    for auto in (True, False):
+        asked = partial(RerunData, fragment_id=part, is_auto_rerun=auto, cached_message_hashes=kept)
+        monkeypatch.setattr(local_script_runner, "RerunData", lambda asked=asked, **given: asked(**given))
+        sent.clear()
+        at.run()
+        assert any(message.ref_hash for message in sent) == auto
+
+
 def test_what_a_part_has_drawn_is_sent_before_it_is_drawn_again() -> None:
     """The end of a run alone would let the browser remove the part."""
     queue, sent = ForwardMsgQueue(), []

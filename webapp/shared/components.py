@@ -364,8 +364,13 @@ def _run_of_drawn_page(runner: ScriptRunner, asked: RerunData) -> None:
 
     While a browser has not heard yet that ``st.switch_page`` opened another page, it asks for parts of the one before.
     Streamlit 1.67 would answer for that page, and the browser then removes all that it shows of the new one.
+
+    What somebody asks for is sent in full: of what the browser kept when it asked, it may have dropped some since, and
+    it gives up the page if it is referred to that ("Cached ForwardMsg MISS").
     """
     drawn = runner._pages_manager.current_page_script_hash
+    if asked.fragment_id_queue and not asked.is_auto_rerun:
+        asked = replace(asked, cached_message_hashes=frozenset())
     if asked.fragment_id_queue and drawn != asked.page_script_hash:
         with runner._session_state.query_params() as address:
             query = urlencode(address._query_params, doseq=True)

@@ -159,8 +159,6 @@ function pressed(event) {
 export default function ({ data, parentElement, setTriggerValue }) {
   const view = viewOf(parentElement, "search", Search);
   view.update(data, setTriggerValue);
-  const before = page.search;
-  if (before && before !== view && before.dialog.open) view.show(before.input.value); // Streamlit made the view anew
   // Once for the page, so that no key is lost while the header is drawn anew.
   if (!page.search) {
     document.addEventListener("keydown", pressed);
