@@ -97,13 +97,6 @@ def queue_wave(store: Store, corpus: str, wave: str, after: int) -> list[JobReco
     return jobs
 
 
-def queue_list(store: Store, args: Mapping[str, Any], choices: Choices | None = None) -> list[JobRecord]:
-    """Queue the import of a list of sentences, with these arguments, and the jobs after it."""
-    title = f"Import {args['corpus']}"
-    job = enqueue(store, "import-list", args, title=title)
-    return [job, *queue_pipeline(store, str(args["corpus"]), str(args["language"]), choices, job.id)]
-
-
 def cluster_article(store: Store, corpus: CorpusRecord, article: ArticleRecord, ordered: bool = True) -> JobRecord:
     """Queue the clustering of one article by the model for its language, else by the newest model fitted to it.
 

@@ -336,7 +336,9 @@ def find_themes(caller: CallerNow, new: NewList) -> list[JobSummary]:
     language = new.language or splitting_language(language_shares(sampled(new.sentences, _DETECTED)))
     args = {"file": str(path), "corpus": corpus, "column": _TEXT, "language": language}
     args |= {"group": _GROUP} if new.groups else {}
-    return [*pipeline.queue_list(caller.store, args, pipeline.Choices(new.model, settings))]
+    job = control.enqueue(caller.store, "import-list", args, title=f"Import {corpus}")
+    choices = pipeline.Choices(new.model, settings)
+    return [job, *pipeline.queue_pipeline(caller.store, corpus, language, choices, job.id)]
 
 
 @uploads_router.post("/corpora/{corpus_id}/sentences", status_code=201, responses=_CHANGED, tags=["corpora"])

@@ -99,14 +99,6 @@ def labels(store: Store, labelling_id: int, columns: bool = False) -> TableExpor
     return with_columns(store, record.corpus_id, found) if columns else found
 
 
-def themes(store: Store, run_id: int, columns: bool = False) -> TableExport:
-    """Return the export of the themes of a run, see :func:`.theme_table`; with ``columns``, the corpus's follow."""
-    with store.reading() as r:
-        corpus = r.corpora.get(int(theme_record(r, run_id).found["corpus_id"]))
-    found = TableExport(corpus.name, *theme_table(store, run_id))
-    return with_columns(store, corpus.id, found) if columns else found
-
-
 def with_columns(store: Store, corpus_id: int, export: TableExport) -> TableExport:
     """Return the export with the columns of the corpus behind its own, as in :func:`file_columns`."""
     known = file_columns(store, corpus_id, np.empty(0, np.int64), export.header)
@@ -254,7 +246,10 @@ def export_themes(
     caller: CallerNow, run_id: Id, format: ExportFormat = ExportFormat.CSV, columns: WithColumns = False
 ) -> StreamingResponse:
     """Export every sentence with its theme as a file."""
-    return download(themes(caller.store, run_id, columns), format)
+    with caller.store.reading() as r:
+        corpus = r.corpora.get(int(theme_record(r, run_id).found["corpus_id"]))
+    found = TableExport(corpus.name, *theme_table(caller.store, run_id))
+    return download(with_columns(caller.store, corpus.id, found) if columns else found, format)
 
 
 # Operations on models and maps

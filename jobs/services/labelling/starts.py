@@ -87,7 +87,8 @@ def from_sections(store: Store, new: NewLabelling) -> Beginning:
 
 def by_sections(r: Unit, sentences: Sequence[Sentence]) -> Partition:
     """Return these sentences with one cluster per section title."""
-    titles = section_titles(r, sentences)
+    of = r.corpora.sections_of(sorted({s.article_id for s in sentences}))
+    titles = {(article, s.position): s.title.strip() or LEAD for article, found in of.items() for s in found}
     keys = [titles[s.article_id, s.section] for s in sentences]
     kept = {title for title, _ in Counter(keys).most_common(MOST_CLUSTERS)}
     names = list(dict.fromkeys(key for key in keys if key in kept))
@@ -213,9 +214,3 @@ def sentences_of(r: Unit, corpus_id: int, article_id: int | None) -> list[Senten
             "Choose one of its articles."
         )
     return [sentence for _, _, found in r.corpora.iterate(corpus.id) for sentence in found]
-
-
-def section_titles(r: Unit, sentences: Sequence[Sentence]) -> dict[tuple[int, int], str]:
-    """Return (article id, section position) → title."""
-    of = r.corpora.sections_of(sorted({s.article_id for s in sentences}))
-    return {(article, s.position): s.title.strip() or LEAD for article, found in of.items() for s in found}

@@ -242,11 +242,9 @@ def plans(
 
 def differing(found: Sequence[Plan]) -> int:
     """Return the number of sentences to which annotators gave different codes."""
-    given: dict[int, set[frozenset[str]]] = {}
-    for one in found:
-        for id, places in one.placed.items():
-            given.setdefault(id, set()).update([frozenset(one.names[place] for place in places)] if places else ())
-    return sum(len(different) > 1 for different in given.values())
+    placed = ((one.names, id, codes) for one in found for id, codes in one.placed.items() if codes)
+    given = {(id, frozenset(names[code] for code in codes)) for names, id, codes in placed}
+    return sum(different > 1 for different in Counter(id for id, _ in given).values())
 
 
 def _other_coders(sheet: Sheet, columns: LabelColumns) -> list[str]:
@@ -286,11 +284,8 @@ def _by_coder(
         keys = [*map(comparable, sheet.column(columns.text))]
     equal = Counter(comparable(one_line(sentence.text)) for sentence in sentences)
     cells = sheet.column(coder)
-    by: dict[Any, set[str]] = {}
-    for key, who in zip(keys, cells, strict=True):
-        by.setdefault(key, set()).add(who)
-    rows = Counter(keys)
-    if not any(len(by[key] - {""}) > 1 and rows[key] > equal.get(key, 1) for key in by):
+    people = Counter(key for key, who in {*zip(keys, cells, strict=True)} if who)
+    if not any(people[key] > 1 and rows > equal.get(key, 1) for key, rows in Counter(keys).items()):
         return {}
     labels = labels_of(sheet, columns.cluster)
     about = replace(columns, coder=coder)
@@ -502,9 +497,8 @@ class _Planner:
                 common = min(end, place + len(form)) - max(begin, place)
                 if common > 0 and whole.startswith(form, place):
                     found[form] = max(common, found.get(form, 0))
-        forms = [form for form, common in found.items() if 2 * common >= len(form)] or sorted(
-            found, key=lambda form: found[form]
-        )[-1:]
+        forms = [form for form, common in found.items() if 2 * common >= len(form)]
+        forms = forms or sorted(found, key=lambda form: found[form])[-1:]
         self._parts.update(form for form in forms if found[form] < len(form))
         return [id for form in forms for id in self._openings[form[:_SHORTEST]][form]], _NOT_FOUND
 
