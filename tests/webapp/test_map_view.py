@@ -131,7 +131,17 @@ def test_events_of_other_points_are_ignored(event: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1_2", "a_b_c_d_e_f", "1_2_3_4_5", "1e9_0_0_0_0_0", "_" * 9, "9" * 40 + "_1_1_1_1_1"]
+    "text",
+    [
+        "",
+        "1_2",
+        "a_b_c_d_e_f",
+        "1_2_3_4_5",
+        "1e9_0_0_0_0_0",
+        "_" * 9,
+        "9" * 40 + "_1_1_1_1_1",
+        "9" * 400 + "_1_1_1_1_1",
+    ],
 )
 def test_nonsense_in_an_address_selects_nothing(text: str) -> None:
     said = dict.fromkeys((map_page.SHAPE, map_page.HIDDEN, map_page.SENTENCE, map_page.CAMERA), text)

@@ -105,7 +105,7 @@ def shape_of(value: Any) -> Polygon:
     """Return the (m, 2) corners in a value from the browser; none if the value is not a shape."""
     try:
         corners = np.asarray(value, dtype=np.float64).reshape(-1, 2)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         corners = np.empty((0, 2))
     fits = 3 <= len(corners) <= _MOST_CORNERS and np.isfinite(corners).all() and (np.abs(corners) <= 64 * UNITS).all()
     return np.rint(corners) if fits else np.empty((0, 2))
@@ -455,10 +455,6 @@ class MapPart:
             found = "a shape"
         return {REPLACE: found, ADD: f"and {found}", SUBTRACT: f"without {found}"}[self.mode]
 
-    def written(self) -> str:
-        """Return the part as text of an address."""
-        return _SIGNS[self.mode] + self.kind + "_".join(map(str, self.numbers))
-
 
 def part_of(event: Mapping[str, Any], categories: int) -> MapPart | None:
     """Return the part in an event of the browser about a map of ``categories``; None if it is not valid."""
@@ -470,16 +466,7 @@ def part_of(event: Mapping[str, Any], categories: int) -> MapPart | None:
         fits = isinstance(kind, int) and 0 <= kind <= categories
         return MapPart(CATEGORY, (-1 if kind == categories else int(kind),), mode) if fits else None
     shape = shape_of(event.get("corners"))
-    return _checked(SHAPE, shape.ravel().tolist(), mode) if len(shape) else None
-
-
-def _checked(kind: str, numbers: Any, mode: str) -> MapPart | None:
-    try:
-        found = tuple(int(number) for number in numbers)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    fits = len(found) == 1 and found[0] >= -1 if kind == CATEGORY else len(shape_of(found)) > 0
-    return MapPart(kind, found, mode) if fits else None
+    return MapPart(SHAPE, tuple(shape.astype(int).ravel().tolist()), mode) if len(shape) else None
 
 
 def after(parts: Sequence[MapPart], new: MapPart) -> list[MapPart]:
@@ -489,7 +476,7 @@ def after(parts: Sequence[MapPart], new: MapPart) -> list[MapPart]:
 
 def written(parts: Sequence[MapPart]) -> str:
     """Return parts as text of an address."""
-    return ".".join(part.written() for part in parts)
+    return ".".join(_SIGNS[part.mode] + part.kind + "_".join(map(str, part.numbers)) for part in parts)
 
 
 def read(text: str) -> list[MapPart]:
@@ -503,6 +490,8 @@ def _read(text: str) -> MapPart | None:
     rest = text[len(_SIGNS[mode]) :]
     kind = CATEGORY if rest.startswith(CATEGORY) else SHAPE
     try:
-        return _checked(kind, [int(number) for number in rest[len(kind) :].split("_")], mode)
+        numbers = tuple(int(number) for number in rest[len(kind) :].split("_"))
     except ValueError:
         return None
+    fits = len(numbers) == 1 and numbers[0] >= -1 if kind == CATEGORY else len(shape_of(numbers)) > 0
+    return MapPart(kind, numbers, mode) if fits else None

@@ -58,11 +58,6 @@ class Method:
         """Seconds of clustering, mean over seeds."""
         return float(np.mean([run.seconds for run in self.runs]))
 
-    @property
-    def digest(self) -> tuple[str, ...]:
-        """Digest of the scores."""
-        return tuple(run.digest for run in self.runs)
-
 
 @dataclass(frozen=True, slots=True)
 class ArticleScores:
@@ -77,7 +72,7 @@ class ArticleScores:
     """For each requested method, whether it has scores of single articles and so a column."""
 
 
-HASHES = {**queries.HASHES, Method: lambda method: method.digest}
+HASHES = {**queries.HASHES, Method: lambda method: tuple(run.digest for run in method.runs)}
 
 
 def methods(benchmark: BenchmarkRecord) -> list[Method]:
