@@ -161,14 +161,18 @@ def theme_names(words: Sequence[Sequence[str]], texts: Sequence[Sequence[str]] =
     """Return a unique name for each cluster, made of its words.
 
     Given the ``texts`` of each cluster, most central first, the first one is its name if it is short and the words
-    alone say nothing, such as "Don't know".
+    alone say nothing, such as "Don't know", or no two texts of several share the first word.
     """
     names: list[str] = []
     for number, found in enumerate(words):
         wanted = " · ".join(found) or f"theme {number + 1}"
-        central = next(iter(texts[number]), "") if texts else ""
+        own = texts[number] if texts else ()
+        central = next(iter(own), "")
         short = 0 < len(central.encode()) <= _SHORT and len(central.split()) < _FEW_WORDS
-        if short and _SAYS_LITTLE.issuperset(" ".join(found).casefold().split()):
+        first = next(iter(found), "").casefold()
+        begins = first[: max(len(first) - 3, 3)]  # as in every form of the word
+        alone = len({text for text in own if begins in text.casefold()}) < 2 and len(set(own)) > _FEW
+        if short and (alone or _SAYS_LITTLE.issuperset(" ".join(found).casefold().split())):
             wanted = central
         names.append(wanted if wanted not in names else f"{wanted} ({number + 1})")
     return names

@@ -393,7 +393,7 @@ def described(
     found = theme_words(texts, labels, k, words)
     sizes = np.bincount(labels, different.counts, k).astype(int).tolist()
     rows = [list(_central(texts, own, np.flatnonzero(labels == c), central)) for c in range(k)]
-    listed = [[texts[row] for row in chosen] for chosen in rows]
+    listed = [[texts[row] for row in (*chosen, *np.flatnonzero(labels == c))] for c, chosen in enumerate(rows)]
     themes = tuple(
         Theme(name, own_words, size, tuple(different.rows[chosen].tolist()))
         for name, own_words, size, chosen in zip(theme_names(found, listed), found, sizes, rows, strict=True)

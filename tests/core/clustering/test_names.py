@@ -100,6 +100,13 @@ def test_a_word_of_a_single_sentence_is_no_further_word() -> None:
     assert (fares, seats) == (("fares",), ("seats",))
 
 
+def test_texts_without_a_common_word_are_named_by_the_central_one() -> None:
+    texts = ["Oops, wrong door!", "Blood in Boston", "Bridgman is out", "An alternate act"]
+    (words,) = named(texts)
+    assert theme_names([words], [texts]) == ["Oops, wrong door!"]
+    assert theme_names([("blood",)], [[*texts, "More blood"]]) == ["blood"]
+
+
 def test_twins_are_told_apart() -> None:
     groups = [["The bus was late", "A bus is late", "The late bus", "My bus was full of dogs"],
               ["The bus is full", "A bus was full", "The full bus", "My bus was late for school"],
