@@ -10,7 +10,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -210,14 +210,13 @@ def plans(
         sentences = starts.sentences_of(r, corpus_id, article_id)
     own = "sentence_id" in sheet.columns or {"uncertain", "source", "coder"} <= {*sheet.columns}
     others = [] if how.chosen or own else _other_coders(sheet, columns)
-    parts: dict[str, tuple[Sheet, LabelColumns]] = {"": (sheet, columns)}
+    clusters, parts = (columns.cluster, *others), {"": (sheet, columns)}
     if others:
-        parts = {name: (sheet, replace(columns, cluster=name, coder="")) for name in (columns.cluster, *others)}
+        parts = {name: (sheet, replace(columns, cluster=name, coder="")) for name in clusters}
     elif found := _by_coder(sheet, columns, sentences):
         parts = found
-    listed = [
-        x for name in (columns.cluster, *others) for cell in sheet.column(name) for x in labels_of(sheet, name)(cell)
-    ]
+    divided = chain.from_iterable(map(labels_of(sheet, name), sheet.column(name)) for name in clusters)
+    listed = [*chain.from_iterable(divided)]
     if not how.chosen and (number := next((one for one in listed if _DECIMALS.fullmatch(one) and float(one) % 1), "")):
         raise DataError(f"The column {columns.cluster!r} has numbers such as {number}, not codes. {_CHOOSE}")
     levels = {} if own or columns.theme else paths(listed)

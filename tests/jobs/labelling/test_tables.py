@@ -65,6 +65,15 @@ def repeated(store: Store) -> int:
     return corpus.id
 
 
+def test_a_column_is_looked_at_as_a_whole_once_not_for_each_row(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, divide = list[str](), tables.labels_of
+    monkeypatch.setattr(tables, "labels_of", lambda table, name: asked.append(name) or divide(table, name))
+    table = sheet(*[("Other.", "One")] * 50)
+    assert only_plan(sqlite_store, repeated(sqlite_store), None, table, COLUMNS).rows == 50 and len(asked) < 10
+
+
 def test_rows_are_found_or_told_by_number(sqlite_store: Store) -> None:
     corpus = repeated(sqlite_store)
     table = sheet(
