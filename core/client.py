@@ -9,7 +9,7 @@ import inspect
 import os
 import secrets
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cached_property, lru_cache
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from themescope.core.errors import ConfigError, DataError, RequestError, optional_module
 from themescope.core.records.answers import Page, PointPage, ThemeRun, UploadedFile
-from themescope.core.records.stored import JobStatus, JobSummary
+from themescope.core.records.stored import JobStatus, JobSummary, Json
 
 if TYPE_CHECKING:
     import httpx
@@ -165,9 +165,7 @@ class Client:
             for http, one in operations.items()
         }
 
-    def _method(
-        self, http: str, path: str, operation: Mapping[str, Any], schemas: Mapping[str, Any]
-    ) -> Callable[..., Any]:
+    def _method(self, http: str, path: str, operation: Json, schemas: Json) -> Callable[..., Any]:
         """Return an operation as a function with its description and signature."""
         in_path = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "path"]
         in_query = {one["name"]: one for one in operation.get("parameters", ()) if one["in"] == "query"}
@@ -205,7 +203,7 @@ class Client:
         method.__doc__, method.__signature__ = operation["description"], signature  # type: ignore[attr-defined]
         return method
 
-    def _pages(self, kind: Any, path: str, query: Mapping[str, Any]) -> Iterator[Any]:
+    def _pages(self, kind: Any, path: str, query: Json) -> Iterator[Any]:
         offset, total = 0, 1
         while offset < total:
             with self._errors():
@@ -214,9 +212,7 @@ class Client:
             yield from page.items
             offset, total = offset + _PAGE, page.total
 
-    def _download(
-        self, path: str, file: Path, query: Mapping[str, Any], format: Mapping[str, Any], schemas: Mapping[str, Any]
-    ) -> None:
+    def _download(self, path: str, file: Path, query: Json, format: Json, schemas: Json) -> None:
         """Write the answer into a file, whose ending says the format. An incomplete one is removed."""
         known = schemas[_name_of(format)]["enum"]
         if (ending := file.suffix.lower()[1:]) not in known:
@@ -248,11 +244,11 @@ class Client:
             ) from error
 
 
-def _name_of(schema: Mapping[str, Any]) -> str:
+def _name_of(schema: Json) -> str:
     return str(schema["$ref"]).rpartition("/")[2]
 
 
-def _json(value: Any, schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Any:
+def _json(value: Any, schema: Json, schemas: Json) -> Any:
     """Return an argument as JSON: a table's column as a list, one text as a list of one, a record by its fields."""
     if "$ref" in schema:
         schema = schemas[_name_of(schema)]
@@ -265,7 +261,7 @@ def _json(value: Any, schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> 
     return [_json(one, lists.get("items", {}), schemas) for one in items]
 
 
-def _type(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Any:
+def _type(schema: Json, schemas: Json) -> Any:
     """Return the type of an answer: records by their names, and plain values of what this version does not know."""
     if "$ref" in schema:
         name = _name_of(schema)

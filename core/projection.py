@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from themescope.core.clustering.inputs import canonical_labels
 from themescope.core.config import Config, option
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.types import Float32, Labels, Mask, Matrix, Points, Report, SubReport
@@ -140,22 +141,20 @@ def laid_out(
     return np.asarray(points, dtype=np.float32)
 
 
-def faithfulness(
-    vectors: Matrix, points: Points, k: int = 15, sample: int = 2000, seed: int = 0, metric: str = "cosine"
-) -> float:
-    """Return the share of the true ``k`` nearest neighbours that are among the ``k`` nearest on the map, 0…1.
+def faithfulness(vectors: Matrix, points: Points, seed: int = 0, metric: str = "cosine") -> float:
+    """Return the share of the true 15 nearest neighbours that are among the 15 nearest on the map, 0…1.
 
-    The share is averaged over ``sample`` random points; neighbours are searched among all points, by the map's
+    The share is averaged over 2,000 random points; neighbours are searched among all points, by the map's
     ``metric`` on the full vectors. It is 1 for fewer than three points.
     """
     n = len(points)
     if vectors.shape[0] != n:
         raise DataError(f"There are {vectors.shape[0]} vectors but {n} points.")
-    k = min(k, n - 2)
+    k = min(15, n - 2)
     if k < 1:
         return 1.0
     rows = _rows(vectors, metric)
-    chosen = np.sort(np.random.default_rng(seed).permutation(n)[:sample])
+    chosen = np.sort(np.random.default_rng(seed).permutation(n)[:2_000])
     true = _others(nearest(rows, rows[chosen], k + 1)[0], chosen)
     shown = _others(nearest(np.asarray(points, dtype=np.float32), points[chosen], k + 1)[0], chosen)
     kept = [len(np.intersect1d(a, b)) for a, b in zip(true, shown, strict=True)]
@@ -417,21 +416,13 @@ def regions(points: Places, k: int, seed: int = 0) -> Labels:
         sums = np.column_stack([np.bincount(labels, at[:, axis], len(centres)) for axis in (0, 1)])
         centres = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres)
         labels = _nearest(at, centres)
-    return numbered(labels)
+    return canonical_labels(labels)
 
 
 def _nearest(points: Places, centres: Places) -> npt.NDArray[np.intp]:
     from scipy.spatial import cKDTree
 
     return np.asarray(cKDTree(centres).query(points)[1] if len(points) else np.empty(0), dtype=np.intp)
-
-
-def numbered(labels: npt.NDArray[np.integer]) -> Labels:
-    """Return (n,) labels renumbered 0, 1, … in the order of their first point."""
-    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int32)
-    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return np.asarray(rank[codes.ravel()])
 
 
 def merged(centres: Places, weights: npt.NDArray[np.floating], counts: Sequence[int]) -> list[Labels]:
@@ -456,5 +447,5 @@ def merged(centres: Places, weights: npt.NDArray[np.floating], counts: Sequence[
             at[one] = (at[one] * mass[one] + at[other] * mass[other]) / total
             mass[one], alive[other] = total, False
             groups[groups == other] = one
-        found.append(numbered(groups))
+        found.append(canonical_labels(groups))
     return found

@@ -519,12 +519,11 @@ def suited(model: SentenceModel, texts: Sequence[str], vectors: Matrix) -> Suite
 def themes_of_list(given: SentenceList, found: Themes) -> Themes:
     """Return the themes of the sentences of a list in its rows, with what was left out."""
     rows = np.array(given.rows, np.int64)
-    sentences = [""] * given.given
-    for row, text in zip(given.rows, found.sentences, strict=True):
-        sentences[row] = text
+    texts = dict(zip(given.rows, found.sentences, strict=True))
+    sentences = tuple(texts.get(row, "") for row in range(given.given))
     frequent = tuple((int(rows[row]), copies) for row, copies in found.frequent)
     placed = found.placed(found.themes, rows, given.given)
-    return replace(placed, frequent=frequent, sentences=tuple(sentences), left_out=given.left_out, index=given.index)
+    return replace(placed, frequent=frequent, sentences=sentences, left_out=given.left_out, index=given.index)
 
 
 class ProgressBar(NullReport):

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
-Documents = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int64]
 
 TAIL = 0.025
 """Probability above a 95 % interval, and below it."""
@@ -52,12 +52,7 @@ class MeanEstimate:
 
 
 def mean(
-    label: Array,
-    code: Array | None,
-    weight: Array,
-    document: Documents,
-    documents: int,
-    errors: tuple[float, ...] = (1.0,),
+    label: Array, code: Array | None, weight: Array, document: Ids, documents: int, errors: tuple[float, ...] = (1.0,)
 ) -> MeanEstimate:
     """Return the mean of ``label``, corrected with ``code``: both (N,), as ``weight`` and ``document`` (0…D-1).
 
@@ -97,13 +92,13 @@ def mean(
     return MeanEstimate(value + tuning * (everywhere - sampled), variance, tuning, size, fewest, degrees, influence)
 
 
-def summed(values: Array, document: Documents, documents: int) -> Array:
+def summed(values: Array, document: Ids, documents: int) -> Array:
     """Return the (D,) sums of ``values`` (N,) over each document, exactly 0 where they cancel out but for rounding."""
     total, sizes = (np.bincount(document, weights=x, minlength=documents) for x in (values, np.abs(values)))
     return np.where(np.abs(total) > ROUNDING * sizes, total, 0.0)
 
 
-def _counts(share: Array, document: Documents, documents: int) -> tuple[float, float, int]:
+def _counts(share: Array, document: Ids, documents: int) -> tuple[float, float, int]:
     """Return the effective number of labels with weights ``share`` (N,), sum 1; the fewest; and the degrees of freedom.
 
     If all units drawn have the code, and that had a probability of 2.5 % at least, then the share of those without it
@@ -133,9 +128,7 @@ def interval(found: MeanEstimate) -> tuple[float, float]:
     return max(0.0, min(p, (centre - half) / (1 + t**2 / n))), min(1.0, max(p, (centre + half) / (1 + t**2 / n)))
 
 
-def ratio(
-    part: Array, label: Array, code: Array | None, weight: Array, document: Documents, documents: int
-) -> MeanEstimate:
+def ratio(part: Array, label: Array, code: Array | None, weight: Array, document: Ids, documents: int) -> MeanEstimate:
     """Return mean(part · y) / mean(y): the share of ``part`` (N,), 0 or 1, among the units that have the code.
 
     The ratio R of two corrected means is the root of mean((part - R) y), so its error is that of this mean divided by
@@ -197,7 +190,7 @@ class LogisticEstimate:
 
 
 def logistic(
-    columns: Array, label: Array, code: Array | None, weight: Array, document: Documents, documents: int
+    columns: Array, label: Array, code: Array | None, weight: Array, document: Ids, documents: int
 ) -> LogisticEstimate:
     """Return the logistic regression of ``label`` (N,) on an intercept and ``columns`` (N, k - 1).
 
@@ -248,14 +241,7 @@ def _solved(columns: Array, weight: Array, target: Array, b: Array) -> tuple[Arr
 
 
 def _scores(
-    columns: Array,
-    label: Array,
-    code: Array,
-    share: Array,
-    b: Array,
-    tuning: float,
-    document: Documents,
-    documents: int,
+    columns: Array, label: Array, code: Array, share: Array, b: Array, tuning: float, document: Ids, documents: int
 ) -> tuple[Array, Array]:
     """Return the (D, k) contributions of the documents to the error of b for lambda = 0, and their slope in lambda."""
     m = 1 / (1 + np.exp(-np.clip(columns @ b, -500, 500)))

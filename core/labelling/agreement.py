@@ -269,12 +269,14 @@ class CommonCodes:
         return [tuple(names[row]) for row in given], (people > 0) & (tied | ~given.any(axis=1))
 
 
+Names = Sequence[Mapping[int, str]]
+"""Cluster number → name, for all clusters of each labelling."""
 Sets = Sequence[Mapping[int, frozenset[int]]]
 """Cluster number → numbers of its codes, for the combinations of codes of each labelling; empty without any."""
 
 
 def common_codes(
-    labels: Sequence[Labels], names: Sequence[Mapping[int, str]], sets: Sets = (), codebooks: bool = False
+    labels: Sequence[Labels], names: Names, sets: Sets = (), codebooks: bool = False
 ) -> CommonCodes | None:
     """Return labels, (n,) cluster numbers of each labelling with -1 for unassigned, by their codes.
 
@@ -315,12 +317,7 @@ def common_codes(
 
 
 def replacement_test(
-    people: Sequence[Labels],
-    machine: Labels,
-    names: Sequence[Mapping[int, str]],
-    abstained: Mask,
-    epsilon: float,
-    sets: Sets = (),
+    people: Sequence[Labels], machine: Labels, names: Names, abstained: Mask, epsilon: float, sets: Sets = ()
 ) -> AlternativeAnnotatorTest | None:
     """Return the alternative annotator test of labellings with common codes; None if they have none.
 
@@ -338,7 +335,7 @@ def replacement_test(
 
 
 def agreement_on_codes(
-    labels: Sequence[Labels], names: Sequence[Mapping[int, str]], articles: Ids, seed: int = 0, sets: Sets = ()
+    labels: Sequence[Labels], names: Names, articles: Ids, seed: int = 0, sets: Sets = ()
 ) -> CodingAgreement | None:
     """Return the agreement of labellings with common codes, see :func:`common_codes`; None if they have none.
 
@@ -427,7 +424,7 @@ def pair_alpha(raters: Sequence[Labels], articles: Ids, seed: int = 0) -> PairAl
     return PairAlpha(1.0 - (observed / n) / (2.0 * together * apart / (n * (n - 1.0))), units, "")
 
 
-def dispute(raters: Sequence[Labels], names: Sequence[Mapping[int, str]] = (), sets: Sets = ()) -> Floats:
+def dispute(raters: Sequence[Labels], names: Names = (), sets: Sets = ()) -> Floats:
     """Return the (n,) share of votes that differ from the most frequent one: 0 all agree … 1 all differ.
 
     Votes are codes where the labellings have common ones, by the ``names`` and ``sets`` of :func:`common_codes`.

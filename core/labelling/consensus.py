@@ -468,9 +468,7 @@ class CodeModel:
         return bool(self.equal_because)
 
 
-def fit_codes(
-    raters: Sequence[Labels], codes: int, articles: Ids, gold: Collection[int] = (), seed: int = 0
-) -> CodeModel:
+def fit_codes(raters: Sequence[Labels], codes: int, articles: Ids, gold: Collection[int] = ()) -> CodeModel:
     """Fit the model of Dawid and Skene 1979 with one probability of being right for each rater.
 
     ``raters`` are (n,) codes 0 … ``codes`` - 1 of each, -1 is missing; the other arguments are those of :func:`fit`. A
@@ -494,7 +492,7 @@ def fit_codes(
     rates, p = _code_rates(table, weights, max(codes, 2), fixed, bool(equal), even)
     if reason:
         return CodeModel((None,) * len(raters), tuple(shared.astype(int).tolist()), "", _NOBODY, reason, p[place])
-    parts, over = _parts(articles, twice[place], seed)
+    parts, over = _parts(articles, twice[place])
     again = []
     for part in np.unique(parts[twice[place]]):
         left = np.bincount(place[parts != part], minlength=len(table)) * twice
@@ -505,12 +503,12 @@ def fit_codes(
     return CodeModel(accuracy, tuple(shared.astype(int).tolist()), over, equal, "", p[place, :codes])
 
 
-def _parts(articles: Ids, counted: Mask, seed: int) -> tuple[Ids, str]:
+def _parts(articles: Ids, counted: Mask) -> tuple[Ids, str]:
     """Return the (n,) parts that are left out one at a time: articles, or groups of sentences if these are few."""
     numbers = np.unique(articles, return_inverse=True)[1].reshape(-1)
     if len(np.unique(numbers[counted])) >= FEWEST_ARTICLES:
         return np.asarray(numbers % MOST_PARTS, np.int64), "texts"
-    order = np.random.default_rng(seed).permutation(len(articles))
+    order = np.random.default_rng(0).permutation(len(articles))
     return np.asarray(order % MOST_PARTS, np.int64), "units"
 
 

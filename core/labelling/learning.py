@@ -202,10 +202,7 @@ def similar_groups(found: Centres, groups: int) -> list[tuple[int, ...]]:
         return [(int(number),) for number in found.numbers]
     centred = np.asarray(unit_rows(found.means - found.means.mean(axis=0)))
     labels = fcluster(linkage(centred, "ward"), max(groups, 1), criterion="maxclust")
-    by_label: dict[int, list[int]] = {}
-    for label, number in zip(labels.tolist(), found.numbers.tolist(), strict=True):
-        by_label.setdefault(label, []).append(number)
-    return [tuple(numbers) for numbers in by_label.values()]
+    return [tuple(found.numbers[labels == label].tolist()) for label in dict.fromkeys(labels.tolist())]
 
 
 # --- suggestions ------------------------------------------------------------------------------------------------------
@@ -332,9 +329,7 @@ def clusterers() -> list[Card]:
     return [card for card in CLUSTERERS if "needs-k" in card.tags and not card.tags & unsuitable]
 
 
-def propose(
-    ids: Ids, texts: Sequence[str], x: Matrix, k: int, clusterer: str = "iclust", seed: int = 0
-) -> list[ClusterPart]:
+def propose(ids: Ids, texts: Sequence[str], x: Matrix, k: int, clusterer: str = "iclust") -> list[ClusterPart]:
     """Divide (n,) sentences by their (n, dim) vectors into at most ``k`` parts, the largest part first.
 
     Identical texts count once and stay together. Raises :class:`DataError` if there are fewer of them than parts.
@@ -345,8 +340,8 @@ def propose(
     points = different.vectors(x)
     if points.shape[0] < max(k, FEWEST):
         raise DataError(f"{points.shape[0]} different sentences cannot be divided into {max(k, FEWEST)} parts.")
-    compared = np.sort(np.random.default_rng(seed).permutation(points.shape[0])[:MOST])
-    some = canonical_labels(CLUSTERERS.build(clusterer).fit_predict(points[compared], k, seed))
+    compared = np.sort(np.random.default_rng(0).permutation(points.shape[0])[:MOST])
+    some = canonical_labels(CLUSTERERS.build(clusterer).fit_predict(points[compared], k, 0))
     found = int(some.max()) + 1
     labels = extended_labels(points, compared, some, found)[different.place]
     names = theme_names(theme_words(texts, labels, found))

@@ -187,9 +187,7 @@ def learn(
     return classifier, report
 
 
-def next_sentences(
-    probabilities: Float32, x: Matrix, n: int, random_share: float, seed: int = 0
-) -> tuple[Index, Index]:
+def next_sentences(probabilities: Float32, x: Matrix, n: int, random_share: float, seed: int) -> tuple[Index, Index]:
     """Return which of the sentences to label next: the (a,) rows chosen because they are unsure, and (b,) random ones.
 
     The unsure ones have small differences between the two most probable codes and lie apart from each other; the

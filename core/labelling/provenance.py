@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -108,6 +108,7 @@ class Approval:
     ids: Ids
 
 
+Log: TypeAlias = Sequence[tuple[Step, ChangeSet]]
 _MARK = np.dtype([("maker", np.int32), ("probability", np.float64), ("step", np.int64)])
 
 
@@ -121,10 +122,7 @@ def provenance(
     A merge changes the cluster of a label, not its maker. Undo and the return to an earlier state restore the
     provenance that there was. Approval makes a machine's label a human one.
     """
-    entries = list(log)
-    replay = _Replay(partition, start, entries, approvals)
-    for step, change_set in entries:
-        replay.add(step, change_set)
+    replay = _Replay(partition, start, list(log), approvals)
     marks = replay.finished()
     maker = np.where(partition.numbers == UNASSIGNED, -1, marks["maker"]).astype(np.int32)
     return Provenance(tuple(replay.makers), maker, marks["probability"], marks["step"])
@@ -133,13 +131,7 @@ def provenance(
 class _Replay:
     """Marks of sentences (maker, probability and step of their labels) while steps are added."""
 
-    def __init__(
-        self,
-        partition: Partition,
-        start: Provenance,
-        log: Sequence[tuple[Step, ChangeSet]],
-        approvals: Sequence[Approval],
-    ) -> None:
+    def __init__(self, partition: Partition, start: Provenance, log: Log, approvals: Sequence[Approval]) -> None:
         self._partition, self._start, self._log, self._approvals = partition, start, log, approvals
         self._steps = {step.id: step for step, _ in log}
         self._waiting = sorted(approvals, key=lambda approval: approval.when)
@@ -150,7 +142,7 @@ class _Replay:
         self._before: dict[int, tuple[npt.NDArray[np.intp], npt.NDArray[Any]]] = {}
         """Step → the rows that it changed, and the marks that they had when it was done or redone last."""
 
-    def add(self, step: Step, change_set: ChangeSet) -> None:
+    def _add(self, step: Step, change_set: ChangeSet) -> None:
         self._approve_before(step.when)
         changes = (c for c in change_set if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER)
         moves = [change.only(self._partition.ids) for change in changes]
@@ -171,7 +163,9 @@ class _Replay:
             self._move(of, self._partition.rows(move.ids), move, change_set)
 
     def finished(self) -> npt.NDArray[Any]:
-        """Return the marks of all sentences after all approvals."""
+        """Return the marks of all sentences after all steps and approvals."""
+        for step, change_set in self._log:
+            self._add(step, change_set)
         self._approve_before(None)
         return self._marks
 
@@ -210,8 +204,6 @@ class _Replay:
         approvals = [one for one in self._approvals if log and one.when <= log[-1][0].when]
         then = _Replay(self._partition, self._start, log, approvals)
         then.makers = self.makers  # the same places
-        for step, change_set in log:
-            then.add(step, change_set)
         return then.finished()
 
     def _approve_before(self, when: datetime | None) -> None:
@@ -227,9 +219,7 @@ class _Replay:
         self._marks["probability"][rows] = np.nan
 
 
-def code_makers(
-    partition: Partition, made: Provenance, start: Provenance, log: Sequence[tuple[Step, ChangeSet]]
-) -> dict[int, dict[int, Maker]]:
+def code_makers(partition: Partition, made: Provenance, start: Provenance, log: Log) -> dict[int, dict[int, Maker]]:
     """Return sentence → code → who gave it, for the sentences whose codes several gave.
 
     ``made`` is the provenance of the whole labels, which names the last who changed them; it follows from ``start`` and
@@ -277,9 +267,7 @@ def code_makers(
     return found
 
 
-def with_approvals(
-    start: Partition, log: Sequence[tuple[Step, ChangeSet]], approvals: Sequence[Approval]
-) -> list[tuple[Step, ChangeSet]]:
+def with_approvals(start: Partition, log: Log, approvals: Sequence[Approval]) -> list[tuple[Step, ChangeSet]]:
     """Return a complete history with a step for each approval, for a store that does not have the tasks.
 
     Such a step changes no cluster. The steps have ids of their own, which are not ascending.

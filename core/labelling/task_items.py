@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import numpy.typing as npt
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.partition import Entry, EntryKey, EntryKind, Partition
-from themescope.core.types import Estimate, Floats
+from themescope.core.types import Estimate, Floats, Ids
 
 
 class Order(StrEnum):
@@ -78,7 +77,7 @@ def distribute(
     return [_ordered(own, plan.order, uncertainty, gold, random) for own in lists]
 
 
-def _loads(total: int, items: int, plan: DistributionPlan) -> npt.NDArray[np.int64]:
+def _loads(total: int, items: int, plan: DistributionPlan) -> Ids:
     """Return the (people,) number of items of each person: equal up to one, except where a quota is lower."""
     quotas = plan.quotas or {}
     most = np.array([min(quotas.get(person, items), items) for person in plan.people], dtype=np.int64)
@@ -101,9 +100,7 @@ def _loads(total: int, items: int, plan: DistributionPlan) -> npt.NDArray[np.int
     return loads
 
 
-def _assigned(
-    demand: npt.NDArray[np.int64], loads: npt.NDArray[np.int64], random: np.random.Generator
-) -> list[tuple[int, list[int]]]:
+def _assigned(demand: Ids, loads: Ids, random: np.random.Generator) -> list[tuple[int, list[int]]]:
     """Return (item, people) such that items have their demand and people their load.
 
     Items of highest demand first, each to the people with the most left (Ryser 1957, Canadian Journal of Mathematics

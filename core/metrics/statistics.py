@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from themescope.core.config import Config, option
 from themescope.core.errors import DataError
@@ -22,9 +23,7 @@ _CHUNK = 250_000  # draws in memory at once: they fit the processor's cache, six
 _FEW = 0.125  # maximum share of different groups for which drawing their counts is faster
 
 
-def bootstrap_mean(
-    values: npt.ArrayLike, groups: Ids | None = None, n_resamples: int = 10_000, seed: int = 0
-) -> Estimate:
+def bootstrap_mean(values: ArrayLike, groups: Ids | None = None, n_resamples: int = 10_000, seed: int = 0) -> Estimate:
     """Return the mean of (n,) ``values`` with its percentile bootstrap interval.
 
     With ``groups`` (n,) whole groups are resampled and counted; an item of group -1 is a group of its own. For a single
@@ -51,7 +50,7 @@ def bootstrap_mean(
 
 
 def paired_difference(
-    a: npt.ArrayLike, b: npt.ArrayLike, groups: Ids | None = None, n_resamples: int = 10_000, seed: int = 0
+    a: ArrayLike, b: ArrayLike, groups: Ids | None = None, n_resamples: int = 10_000, seed: int = 0
 ) -> Estimate:
     """Return the mean of a - b, (n,) scores of the same articles in the same order, with its interval.
 
@@ -65,7 +64,7 @@ def paired_difference(
     return bootstrap_mean(first - second, groups, n_resamples, seed)
 
 
-def resampled_means(table: Floats, sizes: npt.ArrayLike | None, n_resamples: int, seed: int) -> Floats:
+def resampled_means(table: Floats, sizes: ArrayLike | None, n_resamples: int, seed: int) -> Floats:
     """Return (n_resamples, m) means of (n, m) scores of m methods over articles drawn with replacement.
 
     A resample has the same articles for every method, so the difference of two columns is a paired resample. Item i has
@@ -117,7 +116,7 @@ class PairedTest:
     p: float
 
 
-def paired_test(a: npt.ArrayLike, b: npt.ArrayLike, groups: Ids | None = None, seed: int = 0) -> PairedTest:
+def paired_test(a: ArrayLike, b: ArrayLike, groups: Ids | None = None, seed: int = 0) -> PairedTest:
     """Compare (n,) scores of the same items in the same order; items of a group (an article) count as one.
 
     The bootstrap resamples groups; Wilcoxon's test takes the mean difference of each group. Raises
@@ -128,7 +127,7 @@ def paired_test(a: npt.ArrayLike, b: npt.ArrayLike, groups: Ids | None = None, s
     return PairedTest(difference, float(signed_rank_ps((sums / sizes)[:, None])[0]))
 
 
-def signed_rank_ps(differences: npt.ArrayLike) -> Floats:
+def signed_rank_ps(differences: ArrayLike) -> Floats:
     """Return (p,) two-sided p that the columns of (n, p) ``differences`` are symmetric around 0 (Wilcoxon 1945).
 
     Zeros are ignored; p is 1 if all are 0. It is exact for up to 50 differences without ties, otherwise by the normal
@@ -167,13 +166,9 @@ def benjamini_yekutieli(ps: Sequence[float] | Floats) -> list[float]:
 
     Benjamini and Yekutieli 2001, theorem 1.3: those of at most q are the discoveries at rate q.
     """
-    m = len(ps)
-    harmonic = sum(1 / rank for rank in range(1, m + 1))
-    corrected, least = [1.0] * m, 1.0
-    for rank, place in sorted(enumerate(sorted(range(m), key=lambda i: ps[i]), 1), reverse=True):
-        least = min(least, float(ps[place]) * m * harmonic / rank)
-        corrected[place] = least
-    return corrected
+    from scipy.stats import false_discovery_control
+
+    return [*map(float, false_discovery_control(ps, method="by"))] if len(ps) else []
 
 
 # Multiple comparisons of methods on the same articles: paired tests, correction, ranges of ranks, letter display
@@ -250,9 +245,7 @@ class Family:
         return ["".join(letter for letter, group in named if i in group) for i in range(len(better))]
 
 
-def compare_all(
-    values: npt.ArrayLike, sizes: npt.ArrayLike | None = None, seed: int = 0, resamples: int = RESAMPLES
-) -> Family:
+def compare_all(values: ArrayLike, sizes: ArrayLike | None = None, seed: int = 0, resamples: int = RESAMPLES) -> Family:
     """Compare m methods by their (n, m) scores of the same articles, weighted with ``sizes`` (n,) in the means.
 
     The test of a pair is Wilcoxon's signed-rank test of its differences, an article being one observation. Intervals
@@ -346,7 +339,7 @@ def once_per_article(rows: Codes, columns: Codes, articles: Ids) -> npt.NDArray[
     return np.sort(np.unique(triples, axis=1, return_index=True)[1])
 
 
-def share_intervals(counts: npt.ArrayLike, totals: npt.ArrayLike) -> tuple[Floats, Floats, Floats]:
+def share_intervals(counts: ArrayLike, totals: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return the shares of counts in totals with the ends of their 95 % intervals (Wilson 1927); NaN without items."""
     from scipy import stats
 
@@ -411,9 +404,7 @@ def spearman(a: Floats, b: Floats) -> float:
     return pearson(rankdata(a), rankdata(b))
 
 
-def agreement_with_scores(
-    series: npt.ArrayLike, predicted: npt.ArrayLike, given: Floats, seed: int
-) -> dict[str, Estimate]:
+def agreement_with_scores(series: ArrayLike, predicted: ArrayLike, given: Floats, seed: int) -> dict[str, Estimate]:
     """Return Pearson and Spearman of (n,) ``series``, and the mean squared error of ``predicted``, against ``given``.
 
     The intervals are percentiles over 2,000 resamples of the pairs.

@@ -65,12 +65,7 @@ class TripletBatch:
 
 
 def triplet_accuracy(
-    model: Comparing,
-    triplets: TripletTexts,
-    report: Report,
-    seed: int = 0,
-    batch: int = BATCH,
-    context: Context | None = None,
+    model: Comparing, triplets: TripletTexts, report: Report, batch: int = BATCH, context: Context | None = None
 ) -> TripletAccuracy:
     """Embed the sentences of ``triplets``, once in a batch, and compare distances; raise ``DataError`` without any."""
     margins = np.empty(len(triplets), dtype=np.float32)
@@ -80,7 +75,7 @@ def triplet_accuracy(
         margins[part.rows] = margins_of_batch(model, part)
         done += len(part.rows)
         report.progress(done, len(triplets), "triplets")
-    return accuracy_of_margins(margins, triplets.groups, seed)
+    return accuracy_of_margins(margins, triplets.groups)
 
 
 def triplet_batches(

@@ -28,6 +28,7 @@ from themescope.core.text.languages import tokenize
 from themescope.core.types import Float32, Index, Mask
 
 Storage: TypeAlias = Literal["fp32", "fp16", "int8"]
+Tick: TypeAlias = Callable[[], None]
 STORAGES: tuple[Storage, ...] = ("fp32", "fp16", "int8")
 TABLE = (
     "Table of word vectors: the id of a table, a file, or distilled:FOLDER of a sentence encoder (distilled: alone "
@@ -179,9 +180,7 @@ class NumberedTexts:
         return NumberedTexts(replaced[kept], counts[self.starts])
 
 
-def numbered(
-    sentences: Iterable[Sequence[str]], tick: Callable[[], None] = lambda: None
-) -> tuple[list[str], NumberedTexts]:
+def numbered(sentences: Iterable[Sequence[str]], tick: Tick = lambda: None) -> tuple[list[str], NumberedTexts]:
     """Return the distinct words of tokenised sentences, and the sentences by number of word.
 
     ``tick`` is called every thousand sentences and may raise ``Cancelled``.
@@ -214,18 +213,14 @@ class WordLookup(Protocol):
 
 
 def token_ids(
-    texts: Iterable[str], vectors: WordLookup, *, unknown: bool = True, tick: Callable[[], None] = lambda: None
+    texts: Iterable[str], vectors: WordLookup, *, unknown: bool = True, tick: Tick = lambda: None
 ) -> TokenIds:
     """Tokenise ``texts``. ``unknown`` False omits the words that ``vectors`` does not have."""
     return word_ids(map(tokenize, texts), vectors, unknown=unknown, tick=tick)
 
 
 def word_ids(
-    sentences: Iterable[Sequence[str]],
-    vectors: WordLookup,
-    *,
-    unknown: bool = True,
-    tick: Callable[[], None] = lambda: None,
+    sentences: Iterable[Sequence[str]], vectors: WordLookup, *, unknown: bool = True, tick: Tick = lambda: None
 ) -> TokenIds:
     """Return token ids of tokenised ``sentences``; see :func:`token_ids` and :func:`numbered`."""
     distinct, texts = numbered(sentences, tick)

@@ -15,8 +15,9 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from themescope.core.clustering.inputs import canonical_labels
 from themescope.core.clustering.naming import level_names
-from themescope.core.projection import merged, numbered, regions
+from themescope.core.projection import merged, regions
 from themescope.core.types import Labels
 from themescope.webapp.map_view.scene import UNITS, Rows, Units
 
@@ -278,7 +279,7 @@ def _of_parts(
     points, rows = points[shown], rows[shown]
     category = np.searchsorted(named, kinds[shown]).astype(np.int32)
     small = regions(points.astype(np.float64), min(_REGIONS[0], len(points) // _SMALLEST))
-    part = numbered(category * (int(small.max(initial=0)) + 1) + small)
+    part = canonical_labels(category * (int(small.max(initial=0)) + 1) + small)
     words = _words((part, category), rows, texts, {1: [names[kind] for kind in named]})
     owner = {int(p): (named[c],) for p, c in zip(part, category, strict=True)}
     return _anchored(points, part, words[0], PARTS, [owner[p] for p in range(len(words[0]))])

@@ -375,13 +375,12 @@ def entry_for(code: PortableCode, found: Callable[[str], int | None]) -> tuple[C
 
     ``found`` returns the id of a sentence for a reference. What is beyond the limits is cut.
     """
-    missing, ids, texts = 0, dict[str, Any](), dict[str, Any]()
+    missing, ids = 0, dict[str, Any]()
     for name in SENTENCES:
         wanted = [found(shown) for shown in getattr(code, name)]
         ids[name] = tuple(dict.fromkeys(id for id in wanted if id is not None))[:EXAMPLE_LIMIT]
         missing += wanted.count(None)
-    for name in TEXTS:
-        texts[name] = clean_text(code.texts.get(name, ""))[:TEXT_LIMIT].strip()
+    texts = {name: clean_text(code.texts.get(name, ""))[:TEXT_LIMIT].strip() for name in TEXTS}
     ids["counter_examples"] = tuple(id for id in ids["counter_examples"] if id not in ids["examples"])
     return CodebookEntry(**texts, **ids), missing
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.projection import merged, numbered, regions
+from themescope.core.projection import merged, regions
 
 POINTS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=120)
 
@@ -39,7 +39,3 @@ def test_far_parts_are_merged_last() -> None:
     three, two = merged(centres, np.ones(5), [3, 2])
     assert three.tolist() == [0, 0, 1, 1, 2]
     assert two.tolist() == [0, 0, 0, 0, 1]
-
-
-def test_labels_are_numbered_by_first_appearance() -> None:
-    assert numbered(np.array([7, 7, 2, 9, 2])).tolist() == [0, 0, 1, 2, 1]
