@@ -280,8 +280,7 @@ def load(
             raise ConfigError(
                 f"{folder.name} cannot compute with 8 bits; triplet networks can. Use precision fp32, the default."
             )
-        network: Any = model
-        network.inference = precision
+        cast("Any", model).inference = precision
     if device != "auto":
         from themescope.core.models.networks import pick_device
 

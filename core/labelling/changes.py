@@ -19,17 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import ConflictError
-from themescope.core.labelling.partition import (
-    UNASSIGNED,
-    Cluster,
-    Entry,
-    EntryKind,
-    Partition,
-    Rows,
-    broken,
-    misplaced,
-    renumbered_key,
-)
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, broken, misplaced
 from themescope.core.types import Ids
 
 
@@ -156,7 +146,7 @@ def marked(partition: Partition, field: Field, ids: Ids, new: Any) -> SentenceCh
     return SentenceChanges(field, ids[other], kept, given)
 
 
-def values(partition: Partition, field: Field, rows: Rows) -> npt.NDArray[Any]:
+def values(partition: Partition, field: Field, rows: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
     """Return the (m,) values of ``field`` in these rows."""
     if field is Field.CLUSTER:
         return partition.numbers[rows]
@@ -275,7 +265,8 @@ def renumbered(change_set: ChangeSet, names: dict[int, int]) -> ChangeSet:
         if isinstance(change, ClusterChange):
             return ClusterChange(named(change.old), named(change.new))
         if isinstance(change, EntryChange):
-            key = renumbered_key(change.kind, change.key, names)
+            of_cluster = change.kind in (EntryKind.CODE, EntryKind.CODES) and change.key.isdecimal()
+            key = str(names.get(int(change.key), int(change.key))) if of_cluster else change.key
             sides = (entry and entry.with_clusters(names) for entry in (change.old, change.new))
             return EntryChange(change.kind, key, *sides)
         if change.field is not Field.CLUSTER:

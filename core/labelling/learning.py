@@ -38,12 +38,7 @@ from themescope.core.labelling.partition import (
 from themescope.core.registry import Card
 from themescope.core.types import Floats, Ids, Mask, Matrix, Split, TripletRows, split_of_title
 
-FINE_TUNING_SETTINGS: Mapping[str, Any] = {
-    "loss": "log",
-    "learning_rate": 1e-4,
-    "epochs": 2,
-    "evaluations_per_epoch": 2,
-}
+FINE_TUNING_SETTINGS: dict[str, Any] = {"loss": "log", "learning_rate": 1e-4, "epochs": 2, "evaluations_per_epoch": 2}
 """Settings for fine-tuning a triplet network on the few triplets of labels: at three times this learning rate the
 section loss only lowers the accuracy (experiment log)."""
 

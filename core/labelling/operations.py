@@ -239,18 +239,13 @@ def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:
     if risen:
         moved.append(ClusterChange(kept, replace(kept, parent=None)))
     texts = codebook.merged(partition, others, kept)
-    change_set = _change_set(
-        *_rewriting(partition, with_kept), change, *moved, *(ClusterChange(c, None) for c in others), *texts
-    )
+    deleted = (ClusterChange(c, None) for c in others)
+    change_set = _change_set(*_rewriting(partition, with_kept), change, *moved, *deleted, *texts)
     return Operation(OperationKind.MERGE, f"{names} → {kept.name}, {_sentences(change)}", change_set)
 
 
 def recluster(
-    partition: Partition,
-    parts: Sequence[tuple[str, Ids]],
-    first_number: int,
-    whole: Iterable[int] = (),
-    clusterer: str = "",
+    partition: Partition, parts: Sequence[tuple[str, Ids]], first: int, whole: Iterable[int] = (), clusterer: str = ""
 ) -> Operation:
     """Divide some sentences anew into ``parts``, which are (name, ids), and keep everything else.
 
@@ -272,7 +267,7 @@ def recluster(
             f"{'has' if several == 1 else 'have'} several. Choose others, or leave each one code first."
         )
     continued, gone = _continued(partition, [partition.numbers[partition.rows(ids)] for _, ids in parts])
-    after = _divided(partition, parts, continued, gone, first_number)
+    after = _divided(partition, parts, continued, gone, first)
     texts = [change for number in sorted(gone) for change in codebook.removed(partition, number)]
     found = f"{counted(len(rows), 'unit')} in {counted(len(parts), 'code')}"
     names = ", ".join(partition.cluster(number).name for number in whole)

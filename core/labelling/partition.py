@@ -87,12 +87,6 @@ def unpacked(value: Any) -> Entry:
     return Entry(data, tuple(sentences), tuple(clusters))
 
 
-def renumbered_key(kind: EntryKind, key: str, names: Mapping[int, int]) -> str:
-    """Return the key of an entry after clusters got other numbers."""
-    keyed_by_cluster = kind in (EntryKind.CODE, EntryKind.CODES) and key.isdecimal()
-    return str(names.get(int(key), int(key))) if keyed_by_cluster else key
-
-
 # --- partition --------------------------------------------------------------------------------------------------------
 
 
@@ -340,12 +334,10 @@ def check_codes(partition: Partition, numbers: list[int], what: str) -> None:
         raise DataError(f"“{name}” is a combination of codes. {what} one of its codes instead.")
 
 
-def moved(
-    partition: Partition, ids: Ids, turn: Callable[[CodeSet], CodeSet], first_number: int
-) -> tuple[Partition, int]:
+def moved(partition: Partition, ids: Ids, turn: Callable[[CodeSet], CodeSet], first: int) -> tuple[Partition, int]:
     """Return the partition after the codes of sentences were turned, and the next free number.
 
-    Combinations that do not exist yet are made, with numbers from ``first_number`` on.
+    Combinations that do not exist yet are made, with numbers from ``first`` on.
     """
     rows, held = partition.rows(np.unique(ids)), code_sets(partition)
     numbers, known = partition.numbers.copy(), partition
@@ -353,10 +345,10 @@ def moved(
         wanted = turn(held[number])
         target = _cluster_of(known, wanted)
         if target is None:
-            target, first_number = first_number, first_number + 1
+            target, first = first, first + 1
             known = _with_combination(known, target, wanted)
         numbers[rows[partition.numbers[rows] == number]] = target
-    return replace(known, numbers=numbers), first_number
+    return replace(known, numbers=numbers), first
 
 
 def coded(partition: Partition, wanted: Mapping[int, CodeSet]) -> Partition:

@@ -48,6 +48,7 @@ _FEW = 0.0, 100.0, 2.0, 2.0
 _UNSEEN = 0.5
 """Weight of a label with a code that other folds lack, in the choice of the temperature."""
 _FLOOR = 1e-6
+Curve = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class PredictionReport:
     """(m,) probability of the predicted code of each held-out label, falling."""
     right: Mask
     """(m,) whether that prediction is right."""
-    curve: tuple[tuple[int, float], ...]
+    curve: Curve
     """Number of labels → accuracy."""
 
     def gain(self, more: int) -> float:
@@ -348,12 +349,7 @@ def _folds(y: Index, documents: Ids, rng: np.random.Generator) -> Index:
 
 
 def _report(
-    probabilities: Floats,
-    y: Index,
-    sets: Sequence[Collection[int]],
-    documents: Ids,
-    curve: tuple[tuple[int, float], ...],
-    seed: int,
+    probabilities: Floats, y: Index, sets: Sequence[Collection[int]], documents: Ids, curve: Curve, seed: int
 ) -> PredictionReport:
     k, predicted, right = len(sets), probabilities.argmax(1), probabilities.argmax(1) == y
     codes = sorted({code for held in sets for code in held})

@@ -19,15 +19,7 @@ from themescope.core.errors import DataError
 from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, Kind, SentenceChanges, Step, apply
 from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import BY_SIMILARITY, OperationKind
-from themescope.core.labelling.partition import (
-    UNASSIGNED,
-    CodeSet,
-    Entry,
-    EntryKind,
-    Partition,
-    code_sets,
-    combinations,
-)
+from themescope.core.labelling.partition import UNASSIGNED, CodeSet, EntryKind, Partition, code_sets, combinations
 from themescope.core.types import Floats, Ids, Mask
 
 
@@ -178,15 +170,16 @@ class _Replay:
         if step.operation == OperationKind.APPROVE:
             self._approve(rows, step.person, step.id)
             return
+        entered = [one.new for one in change_set if isinstance(one, EntryChange) and one.new is not None]
         # A step that began to use a metric had no coder in version 0.2.
-        metric = next((str(entry.data["name"]) for entry in _entered(change_set) if "name" in entry.data), "")
+        metric = next((str(entry.data["name"]) for entry in entered if "name" in entry.data), "")
         machine = self._place(Maker(Source.MACHINE, step.coder or metric or step.operation))
         human = self._place(Maker(Source.HUMAN, step.person))
         given, asked = np.ones(len(rows), np.bool_), np.ones(len(rows), np.bool_)
         if step.coder or step.operation in BY_SIMILARITY:
             asked[:] = False
         elif step.operation == OperationKind.ANSWER:
-            asked = np.isin(change.ids, [id for entry in _entered(change_set) for id in entry.sentences])
+            asked = np.isin(change.ids, [id for entry in entered for id in entry.sentences])
             given = asked | ~np.isin(change.old, change_set.deleted())
         marks = self._marks[rows]
         marks["maker"][given] = np.where(asked, human, machine)[given]
@@ -295,10 +288,6 @@ def with_approvals(start: Partition, log: Log, approvals: Sequence[Approval]) ->
 def back_to(step: Step | None) -> str:
     """Return the summary of a step that goes back to the state after a step, or to the start."""
     return "back to the start" if step is None else f"back to “{step.summary}”"
-
-
-def _entered(change_set: ChangeSet) -> list[Entry]:
-    return [change.new for change in change_set if isinstance(change, EntryChange) and change.new is not None]
 
 
 # Probability samples of units: simple random and stratified ones, in which the sampling probabilities are known

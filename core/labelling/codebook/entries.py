@@ -380,7 +380,7 @@ def entry_for(code: PortableCode, found: Callable[[str], int | None]) -> tuple[C
         wanted = [found(shown) for shown in getattr(code, name)]
         ids[name] = tuple(dict.fromkeys(id for id in wanted if id is not None))[:EXAMPLE_LIMIT]
         missing += wanted.count(None)
-    texts = {name: clean_text(code.texts.get(name, ""))[:TEXT_LIMIT].strip() for name in TEXTS}
+    texts: dict[str, Any] = {name: clean_text(code.texts.get(name, ""))[:TEXT_LIMIT].strip() for name in TEXTS}
     ids["counter_examples"] = tuple(id for id in ids["counter_examples"] if id not in ids["examples"])
     return CodebookEntry(**texts, **ids), missing
 
@@ -464,9 +464,7 @@ def blocks(title: str, about: str, codes: Sequence[PortableCode]) -> list[Block]
     """Return a codebook for people to read; ``about`` is the line below its title."""
     found: list[Block] = [HeadingBlock(1, title), *([ParagraphBlock(about)] if about else [])]
     for code in codes:
-        entry: list[Block] = [
-            Explained(shown, code.texts[name]) for name, shown in TEXTS.items() if code.texts.get(name)
-        ]
+        entry: list[Block] = [Explained(shown, text) for name, shown in TEXTS.items() if (text := code.texts.get(name))]
         entry += [Explained(shown, items) for name, shown in SENTENCES.items() if (items := getattr(code, name))]
         heading = HeadingBlock(3 if code.theme else 2, code.name, counted(code.sentences, "sentence"))
         found.append(Together([heading, *(entry or [ParagraphBlock("No codebook entry yet.")])]))
@@ -538,9 +536,8 @@ def from_lines(lines: Iterable[str]) -> list[PortableCode]:
             texts = {"definition": memo.strip()} if memo.strip() else {}
             found.append(PortableCode(name.strip(), theme.replace(">>", " / ").strip(), texts=texts))
     listed = {code.name for code in found if not code.theme}
-    return [
-        PortableCode(theme) for theme in dict.fromkeys(c.theme for c in found) if theme and theme not in listed
-    ] + found
+    missing = dict.fromkeys(code.theme for code in found if code.theme and code.theme not in listed)
+    return [*map(PortableCode, missing), *found]
 
 
 def from_rows(header: Sequence[str], cells: Iterable[Sequence[str]]) -> list[PortableCode]:

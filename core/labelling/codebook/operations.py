@@ -186,9 +186,7 @@ def adopt(
     return Adoption(operation, len(created), changed, missing, known)
 
 
-def _clusters(
-    partition: Partition, codes: Sequence[PortableCode], first_number: int
-) -> tuple[list[Cluster], dict[int, int]]:
+def _clusters(partition: Partition, codes: Sequence[PortableCode], first: int) -> tuple[list[Cluster], dict[int, int]]:
     """Return the clusters that are new, and the index of each code → the number of its cluster, themes first."""
     if not codes or len(codes) > MOST_CODES:
         raise DataError(f"A codebook needs 1 to {MOST_CODES:,} codes; this file has {len(codes):,}.")
@@ -202,7 +200,7 @@ def _clusters(
             above = clusters.get(by_name.get(folded_name(code_name(code.theme)), -1)) if code.theme else None
             parent = None if above is None else above.number if above.parent is None else above.parent
             colour = free_colour(now) if code.colour not in range(COLOURS) else int(code.colour or 0)
-            cluster = Cluster(first_number + len(clusters) - len(partition.clusters), name, colour, parent)
+            cluster = Cluster(first + len(clusters) - len(partition.clusters), name, colour, parent)
             clusters[cluster.number], by_name[form] = cluster, cluster.number
         known[place] = by_name[form]
     return [cluster for number, cluster in clusters.items() if number not in partition.clusters], known

@@ -73,9 +73,7 @@ def clean(content: str) -> str:
     return NOT_IN_XML.sub("\ufffd", content)
 
 
-def code_element(
-    code: PortableCode, children: Iterable[PortableCode], seed: str, notes: Mapping[str, str] | None = None
-) -> str:
+def code_element(code: PortableCode, below: Iterable[PortableCode], seed: str, notes: Mapping[str, str] | None) -> str:
     """Return the element of a code with its sub-themes, in which every code has its ids from ``seed`` and its name.
 
     ``notes`` are the ids of notes by the name of the code, in projects, where notes are no part of the description.
@@ -89,7 +87,7 @@ def code_element(
         attributes | {"color": colour},
         text_of("Description", description(shown)),
         element("NoteRef", {"targetGUID": reference}) if reference else "",
-        *(code_element(child, (), seed, notes) for child in children),
+        *(code_element(child, (), seed, notes) for child in below),
     )
 
 
@@ -285,9 +283,7 @@ class _Writer:
         self._archive, self._head = archive, head
         self._notes: list[str] = []
         # The ids of people are those that version 0.2 wrote.
-        self._users = {
-            maker: self._guid("user", *filter(None, [_source_id(maker)]), maker.coder) for maker in head.makers
-        }
+        self._users = {one: self._guid("user", *filter(None, [_source_id(one)]), one.coder) for one in head.makers}
 
     def _guid(self, *parts: object) -> str:
         return guid(self._head.seed, *parts)
@@ -516,9 +512,7 @@ class Way(NamedTuple):
     """Whether the byte order mark at the beginning counts."""
 
 
-WAYS = sorted(
-    (Way(*one) for one in product((0, 1, 2), (0, 1, 2), (False, True))), key=lambda way: (sum(way), way[::-1])
-)
+WAYS = sorted((Way(*one) for one in product((0, 1, 2), (0, 1, 2), (False, True))), key=lambda w: (sum(w), w[::-1]))
 """Every way, the usual ones first."""
 
 
