@@ -82,17 +82,10 @@ class CodebookState:
         if self.read_only:
             self.notice = READ_ONLY
             return None
-        return self._move(lambda: self.session.do(make(self.partition)), "Nothing has changed.")
+        return self.move(lambda: self.session.do(make(self.partition)), "Nothing has changed.")
 
-    def undo(self) -> None:
-        """Undo this person's last change of the labelling; for callbacks."""
-        self._move(self.session.undo, "You have nothing to undo.")
-
-    def redo(self) -> None:
-        """Redo the change that was undone last; for callbacks."""
-        self._move(self.session.redo, "You have nothing to redo.")
-
-    def _move(self, move: Callable[[], Step | None], if_none: str) -> Step | None:
+    def move(self, move: Callable[[], Step | None], if_none: str) -> Step | None:
+        """Change, undo or redo; an error, or that there was nothing to do, becomes the notice."""
         self.notice = self.saved = ""
         try:
             step = move()
@@ -216,11 +209,11 @@ def head(state: CodebookState) -> None:
         "New code", type="secondary" if st.session_state.get(EDIT) else "primary", icon=":material/add:",
         on_click=_edit, args=(state, NEW_CODE),
     )  # fmt: skip
-    found = state.session.undo_state
-    for label, move, steps in (("Undo", state.undo, found.undoable), ("Redo", state.redo, found.redoable)):
+    session, found = state.session, state.session.undo_state
+    for label, move, steps in (("Undo", session.undo, found.undoable), ("Redo", session.redo, found.redoable)):
         if steps:
             st.button(
-                label, icon=f":material/{label.lower()}:", on_click=_travel, args=(state, move),
+                label, icon=f":material/{label.lower()}:", on_click=_travel, args=(state, move, label.lower()),
                 help=f"{label} your last change of this coding",
             )  # fmt: skip
     if state.saved:
@@ -311,10 +304,10 @@ def _edit(state: CodebookState, number: int | None) -> None:
     st.session_state[EDIT] = None if number is None else (state.record.id, number)
 
 
-def _travel(state: CodebookState, move: Callable[[], None]) -> None:
+def _travel(state: CodebookState, move: Callable[[], Step | None], what: str) -> None:
     """Undo or redo; an open form is closed, because its entry may change."""
     _edit(state, None)
-    move()
+    state.move(move, f"You have nothing to {what}.")
 
 
 # Files and Versions tabs of the Codebook page: exports, imports, named states and what differs between them

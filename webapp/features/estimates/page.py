@@ -325,10 +325,8 @@ def _folded(
 
 
 def _planner(study: Study, code: str, groups: Sequence[str], by: ColumnRecord | None) -> None:
-    margin = st.number_input(
-        "Wanted precision (± points)", 1.0, 20.0, 3.0, 0.5, key="estimates_margin",
-        help="Half of the width of the interval of each group.",
-    )  # fmt: skip
+    help = "Half of the width of the interval of each group."
+    margin = st.number_input("Wanted precision (± points)", 1.0, 20.0, 3.0, 0.5, key="estimates_margin", help=help)
     made = plan(study.units(code), [group or ALL for group in groups], margin / 100)
     draw_table(
         {

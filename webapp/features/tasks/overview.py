@@ -319,10 +319,8 @@ def show_form(corpus: CorpusRecord) -> None:
             longest = 0
             if sample is None or sample.whole_articles:
                 whole = "article" if not is_list(corpus) else "wave" if corpus.articles > 1 else "list"
-                longest = st.number_input(
-                    "Longest item", 0, 10_000, 0, 10, key=_key("longest"),
-                    help=f"Longer {whole}s are cut into equal items of this many units. 0: no {whole} is cut.",
-                )  # fmt: skip
+                help = f"Longer {whole}s are cut into equal items of this many units. 0: no {whole} is cut."
+                longest = st.number_input("Longest item", 0, 10_000, 0, 10, key=_key("longest"), help=help)
             plan = _plan(corpus, names, everybody, sample is not None)
             gold_id, gold_share, tell = _gold(corpus)
             due = st.date_input("Due date", value=None, key=_key("due"))
@@ -403,10 +401,8 @@ def _what(corpus: CorpusRecord, number: int) -> tuple[list[int], SampleForm | No
     if is_list(corpus):
         options = [SAMPLED, EVERY, *([WAVES] if waves_of(corpus) else [])]
     left, right = st.columns(2, vertical_alignment="bottom")
-    which = left.selectbox(
-        "Which units", options, key=_key("articles"),
-        help="Estimates of shares need random units or articles: the probabilities are recorded.",
-    )  # fmt: skip
+    help = "Estimates of shares need random units or articles: the probabilities are recorded."
+    which = left.selectbox("Which units", options, key=_key("articles"), help=help)
     if which == SAMPLED:
         return [], _sample(corpus, number)
     if which == WAVES:
@@ -433,10 +429,8 @@ def _sample(corpus: CorpusRecord, number: int) -> SampleForm:
     given: tuple[tuple[str, int], ...] = ()
     if columns:
         left, right = st.columns(2)
-        strata = left.selectbox(
-            "Strata", list(columns), index=None, placeholder="none", key=_key("strata"),
-            help="Draws from each value of the column, also from missing ones.",
-        )  # fmt: skip
+        help = "Draws from each value of the column, also from missing ones."
+        strata = left.selectbox("Strata", list(columns), index=None, placeholder="none", key=_key("strata"), help=help)
         if strata:
             by = _column_key(columns[strata])
             titles = _ALLOCATIONS.__getitem__
@@ -449,14 +443,10 @@ def _sample(corpus: CorpusRecord, number: int) -> SampleForm:
         where = (_column_key(columns[only]), tuple(values)) if only and values else None
     new_only = outside = False
     if queries.read(lambda r: bool(samples_of(r, corpus.id))):
-        new_only = st.checkbox(
-            "Leave out units of earlier samples", key=_key("new_only"),
-            help="Samples of other tasks of this project, random articles included.",
-        )  # fmt: skip
-        outside = st.checkbox(
-            "Only units that earlier samples could not have drawn", key=_key("outside"),
-            help="Those that were added or corrected since, or had values that were left out.",
-        )  # fmt: skip
+        help = "Samples of other tasks of this project, random articles included."
+        new_only = st.checkbox("Leave out units of earlier samples", key=_key("new_only"), help=help)
+        help = "Those that were added or corrected since, or had values that were left out."
+        outside = st.checkbox("Only units that earlier samples could not have drawn", key=_key("outside"), help=help)
     if allocation is Allocation.GIVEN:
         st.caption(f"{sum(drawn for _, drawn in given):,} units in all.")
         number = 0
@@ -483,10 +473,8 @@ def _plan(corpus: CorpusRecord, names: tuple[str, ...], everybody: bool, random:
     share, several = (100, len(names)) if everybody else (20, 2)
     first, second, third, last = st.columns(4, vertical_alignment="bottom")
     if len(names) > 1 and not everybody:
-        share = third.number_input(
-            "Overlap (%)", 0, 100, 20, 10, key=_key("share"),
-            help="Share of the items that several people code. The reliability of people is estimated from them.",
-        )  # fmt: skip
+        help = "Share of the items that several people code. The reliability of people is estimated from them."
+        share = third.number_input("Overlap (%)", 0, 100, 20, 10, key=_key("share"), help=help)
         several = last.number_input("People on each of them", 2, len(names), 2, key=_key("several"))
     orders = [Order.GIVEN, Order.RANDOM, *([Order.UNCERTAIN] if compare_queries.analyses(corpus.id) else [])]
     order = first.selectbox(
@@ -523,10 +511,8 @@ def _gold(corpus: CorpusRecord) -> tuple[int | None, float, bool]:
     chosen = records[name or NO_GOLD]
     if chosen is None:
         return None, 0.0, False
-    share = right.number_input(
-        "Gold units (%)", 1, 100, 10, 5, key=_key("gold_share"),
-        help="Share of the items with gold codes. Everybody gets them, spread over the list.",
-    )  # fmt: skip
+    help = "Share of the items with gold codes. Everybody gets them, spread over the list."
+    share = right.number_input("Gold units (%)", 1, 100, 10, 5, key=_key("gold_share"), help=help)
     tell = st.toggle("Tell people how their codes of gold units compare", key=_key("tell"))
     with_training = queries.read(lambda r: len(labelled.gold_labels(r, chosen.id)))
     st.caption(f"{plain(chosen.name)} has {count(with_training, 'unit')} with gold codes.")

@@ -112,10 +112,9 @@ def _whole(path: Path, found: Recognised, project: CorpusRecord | None) -> None:
         name = st.text_input("Project name", free, key=f"texts_name_{key}")
         if labels:
             st.caption("Each text becomes a unit, with the codes of each coder.")
-        st.button(
-            "Import", type="primary", icon=":material/download:", disabled=not name.strip(),
-            on_click=_queue_whole, args=(path, found, f"texts_name_{key}", _round()),
-        )  # fmt: skip
+        how = path, found, f"texts_name_{key}", _round()
+        off = not name.strip()
+        st.button("Import", type="primary", icon=":material/download:", disabled=off, on_click=_queue_whole, args=how)
 
 
 def _codings(path: Path, found: Recognised, project: CorpusRecord, key: int) -> None:
@@ -171,14 +170,10 @@ def _label_reading(path: Path, project: CorpusRecord, key: int) -> tuple[int | N
             columns[field] = chosen
     texts = {} if is_list(project) else {one.title: one.id for one in queries.articles(project.id, limit=1_000)}
     text = st.selectbox("Text", ["Whole project", *texts], key=f"texts_label_of_{key}") if texts else ""
-    together = st.toggle(
-        "Include duplicates", True, key=f"texts_label_together_{key}",
-        help="A text that occurs several times applies to every unit with that text.",
-    )  # fmt: skip
-    several = st.toggle(
-        "Several codes per unit", True, key=f"texts_label_several_{key}",
-        help="Of several rows for one unit, the codes of all are kept. Otherwise they contradict each other.",
-    )  # fmt: skip
+    help = "A text that occurs several times applies to every unit with that text."
+    together = st.toggle("Include duplicates", True, key=f"texts_label_together_{key}", help=help)
+    help = "Of several rows for one unit, the codes of all are kept. Otherwise they contradict each other."
+    several = st.toggle("Several codes per unit", True, key=f"texts_label_several_{key}", help=help)
     return texts.get(text), LabelReading(columns, together, several, "cluster" in columns)
 
 
@@ -290,10 +285,8 @@ def _target(paths: Sequence[Path], key: int) -> CorpusRecord | None:
         right.text_input("Project name", free, key=f"texts_import_name_{key}")
         return None
     number = max(len(waves_of(known[name])), 1) + 1
-    right.text_input(
-        "Wave", f"wave {number}", key=f"texts_import_wave_{key}",
-        help="Its units have this name in the column “wave”; those that are there already have “wave 1”.",
-    )  # fmt: skip
+    help = "Its units have this name in the column “wave”; those that are there already have “wave 1”."
+    right.text_input("Wave", f"wave {number}", key=f"texts_import_wave_{key}", help=help)
     return known[name]
 
 

@@ -213,10 +213,8 @@ def _form(source: TripletSetRecord, reviews: Mapping[int, Sequence[TripletReview
     models = models_trained_on(source)
     out = st.segmented_control("Exclude triplets judged", list(_VERDICTS), default="bad", required=True)
     name = st.text_input("Name", value=queries.read(lambda r: r.triplets.usable_name(f"{source.name} cleaned")))
-    again = st.selectbox(
-        "Retrain", ["no model", *(m.name for m in models)],
-        help="Same method, settings and seed. Both models are then evaluated on the original test triplets.",
-    )  # fmt: skip
+    help = "Same method, settings and seed. Both models are then evaluated on the original test triplets."
+    again = st.selectbox("Retrain", ["no model", *(m.name for m in models)], help=help)
     verdicts = _VERDICTS[out or "bad"]
     bad = np.array([t for t, of in reviews.items() if any(r.verdict in verdicts for r in of)], dtype=np.int64)
     excluded = {split: int(np.isin(bad, triplet_queries.ids(source, split)).sum()) for split in _CLEANED}
