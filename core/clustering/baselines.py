@@ -1,4 +1,4 @@
-"""Clusterers for comparison: spectral clustering, Ward's method and random labels."""
+"""Clusterers for comparison: spectral clustering, Ward's method, random labels, and k-means in several variants."""
 
 from __future__ import annotations
 

@@ -40,8 +40,7 @@ Phrase = tuple[str, ...]
 """Keys of the words of a phrase, without the words that link them."""
 
 _MOST_LINKS, _LONGEST = 2, 3
-_DETECTED = 500
-"""Maximum number of texts whose languages are detected."""
+_DETECTED = 500  # maximum number of texts whose languages are detected
 _NEAR = 12
 """Number of ranked words for each one that is shown: those before may belong to phrases, or be related to others."""
 _COVERED = 0.3
@@ -50,21 +49,14 @@ _WHOLE = 0.7
 """Share of the sentences with a pair of words in which a longer phrase is, from which the pair is no name."""
 _SHARES = 0.25, 0.12
 """Share of the sentences with its most frequent word that a phrase is in, at least: one of three words, of two."""
-_CONTEXTS = 3
-"""Minimum number of different words before and after a phrase, counted together."""
-_LIFT = 1.5
-"""How much more frequent a word is in a cluster than in the others, at least, to tell it from them."""
-_WEAK = 0.35, 0.5
-"""Least weight of the second word, and of further ones, as a share of that of the first."""
-_SHORT, _FEW_WORDS = 60, 12
-"""Most bytes, and number of words that are too many, of a text that is a name."""
-_OFTEN = 0.08
-"""Share of the sentences of a cluster that a further word is in, at least, unless the first is in few."""
-_FEW = 3
-"""Number of sentences of a cluster above which a word of a single one is no further word of its name."""
+_CONTEXTS = 3  # minimum number of different words before and after a phrase, counted together
+_LIFT = 1.5  # how much more frequent a word is in a cluster than in the others, at least, to tell it from them
+_WEAK = 0.35, 0.5  # least weight of the second word, and of further ones, as a share of that of the first
+_SHORT, _FEW_WORDS = 60, 12  # most bytes, and number of words that are too many, of a text that is a name
+_OFTEN = 0.08  # share of the sentences of a cluster that a further word is in, at least, unless the first is in few
+_FEW = 3  # number of sentences of a cluster above which a word of a single one is no further word of its name
 _SAYS_LITTLE = SMART_STOP_WORDS | GENERIC_NOUNS | NAMING_WORDS
-_GENERIC = 0.3
-"""Factor of the weights of nouns without a subject, as "way"."""
+_GENERIC = 0.3  # factor of the weights of nouns without a subject, as "way"
 
 
 @dataclass(slots=True)
@@ -382,8 +374,7 @@ _CAPITALS = regex.compile(
 )
 _DIGITAL = regex.compile(r"[1-9]-?(?!ST|ND|RD|TH)(?:\p{Lu}{1,2}|[dg])(?:-\p{L}+)?")
 """Words that begin with a digit, as 5G, 3D and 3D-printed. Others are amounts, ordinals and years."""
-_ONE_SYLLABLE = "\u1100"
-"""Character from which on two letters may be a word of meaning: Hangul and ideographs."""
+_ONE_SYLLABLE = "\u1100"  # character from which on two letters may be a word of meaning: Hangul and ideographs
 _TURKISH = regex.compile("[ıİğĞ]")
 _SMALL = str.maketrans({"I": "ı", "İ": "i"})
 
@@ -397,8 +388,7 @@ _BEFORE_NOUN, _AFTER_NOUN = frozenset("はがをにのともでへやなるた")
 _PARTICLE = regex.compile(r"([的了在是和与與也很这這那不就都而及或之其被把吧呢吗嗎啊])")
 """Chinese characters that hardly belong to a noun of two."""
 _UNSPACED = regex.compile(r"\p{Han}+|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+")
-_READ = 20_000
-"""Maximum number of texts in which words without spaces are found."""
+_READ = 20_000  # maximum number of texts in which words without spaces are found
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,8 +168,7 @@ def _damaged(path: Path, why: object) -> ArtifactError:
     return damaged(path.parent, f"{path.name}: {why}")
 
 
-_WEIGHT_LEVELS, _WORD_LEVELS = 127, 31
-"""Largest code of weights and of word vectors."""
+_WEIGHT_LEVELS, _WORD_LEVELS = 127, 31  # largest code of weights and of word vectors
 
 
 def compact(folder: Path) -> None:

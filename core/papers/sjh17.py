@@ -302,7 +302,6 @@ _OWN_ROWS = {
     "ours-tfidf": ("not whitened, Tf-Idf alone", "Ablation: without CON-S2V."),
     "ours-all-white": ("doc-mean of Tf-Idf, con-s2v-dis and reg-dis, 24 even axes", "Not in the paper: all three."),
 }  # fmt: skip
-_ORDER = ("con-s2v-dis", "reg-dis", "sen2vec")
 
 
 def _topics(corpus: str) -> ResultTable:
@@ -326,7 +325,7 @@ def _topics(corpus: str) -> ResultTable:
             for id in OWN_METHODS
         ),
         (
-            *(Claim(better, worse, BY_DOCUMENT) for better, worse in pairwise(_ORDER)),
+            *(Claim(better, worse, BY_DOCUMENT) for better, worse in pairwise(("con-s2v-dis", "reg-dis", "sen2vec"))),
             *claims(BY_DOCUMENT, {
                 "con-s2v-sim": ("reg-sim",),
                 "reg-sim": ("sen2vec",),
@@ -336,9 +335,6 @@ def _topics(corpus: str) -> ResultTable:
             }),
         ),
     )  # fmt: skip
-
-
-_RANKED = tuple(method for method in METHODS if not method.startswith(("doc-mean", "tfidf")))
 
 
 def _summaries(corpus: str) -> ResultTable:
@@ -359,7 +355,7 @@ def _summaries(corpus: str) -> ResultTable:
         (MetricColumn("recall", "ROUGE-1 recall"), MetricColumn("f1", "F1")),
         (
             *(Row(method, method, SummaryMeasures(file, model=model_id(method, corpus)), _deviation(method))
-              for method in _RANKED),
+              for method in METHODS if not method.startswith(("doc-mean", "tfidf"))),
             *plain,
         ),
         claims("recall", {**dict.fromkeys(("con-s2v-sim", "reg-sim", "tfidf"), ("sen2vec",)), "lead": ("random",)}),

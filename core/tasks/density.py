@@ -204,16 +204,11 @@ LEAST = 60
 """Minimum number of sentences; fewer have no density."""
 _DIMENSIONS, _MOVED = 5, 100
 """Dimensions of a layout, and epochs in which the latter model alone moves the layout of both."""
-_BRANCHES, _EACH = 60, 8
-"""Maximum number of branches, and least mean number of sentences of them."""
-_USUAL = 1.2
-"""Number of groups where none are clear, for each unit of the logarithm of the number of sentences."""
-_UNSURE = 0.5, 1.5
-"""Interval of that number, in shares of it: nine of ten validation lists are inside."""
-_NEARLY = 0.9
-"""Share of the largest silhouette from which branches are nearly as clear."""
-_CLEARER = 0.005
-"""Least difference of the silhouettes by which the branches by the latter model alone are clearer."""
+_BRANCHES, _EACH = 60, 8  # maximum number of branches, and least mean number of sentences of them
+_USUAL = 1.2  # number of groups where none are clear, for each unit of the logarithm of the number of sentences
+_UNSURE = 0.5, 1.5  # interval of that number, in shares of it: nine of ten validation lists are inside
+_NEARLY = 0.9  # share of the largest silhouette from which branches are nearly as clear
+_CLEARER = 0.005  # least difference of the silhouettes by which the branches by the latter model alone are clearer
 _WORDS, _SPEAKING = 15, 0.1
 """Least median of words of a sentence of an article, and largest share of them that have one of the words below."""
 _SPEAKER = re.compile(r"\b(?:I|we|you|my|our|your|me)\b", re.IGNORECASE)

@@ -92,7 +92,7 @@ class SummaryDocument:
 
 
 def read_summary_documents(path: Path, language: str = "en", report: Report = SILENT) -> list[SummaryDocument]:
-    """Read a file of JSON lines (see ``themescope.core.readers.jsonl``) or a folder (see above), in order of ids.
+    """Read a file of JSON lines (``themescope.core.readers.jsonl``) or a folder with documents/ and references/, by id.
 
     A document without references is kept, because it can be summarised, although not scored. Raises
     :class:`ReadError` for invalid files, and :class:`DataError` if no document has a sentence.

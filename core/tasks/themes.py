@@ -43,12 +43,9 @@ FEWEST, MOST = 4, 100_000
 COMPARED = 6_000
 """Maximum number of different texts that are clustered (0.3 GB); the others are assigned to the nearest theme."""
 
-_FREQUENT = 5
-"""Maximum number of repeated texts in the result."""
-_NAME = 60
-"""Maximum number of characters of a theme that is named by its only text."""
-_DUPLICATE = 0.5
-"""Common trigrams of two near-duplicates, as a share of all of theirs."""
+_FREQUENT = 5  # maximum number of repeated texts in the result
+_NAME = 60  # maximum number of characters of a theme that is named by its only text
+_DUPLICATE = 0.5  # common trigrams of two near-duplicates, as a share of all of theirs
 
 
 @dataclass(frozen=True)
@@ -254,10 +251,8 @@ def find_themes(
 
 _FEWEST_JOINED = 0.2
 """Least number of themes of a level, as a share of those that it joins; at most it has half of them."""
-_JOINED_AGAIN = 10
-"""Least number of joined themes that are joined once more."""
-_PARTS, _MOST_PARTS = 2, 6
-"""Parts of a theme of mean size, and maximum number of parts."""
+_JOINED_AGAIN = 10  # least number of joined themes that are joined once more
+_PARTS, _MOST_PARTS = 2, 6  # parts of a theme of mean size, and maximum number of parts
 
 
 def theme_tree(x: Matrix, labels: Labels) -> Floats:
@@ -422,10 +417,8 @@ def continued(themes: FoundThemes, old: Labels) -> tuple[FoundThemes, dict[int, 
     return moved, {int(rank[pair.second]): pair.first for pair in pairs}
 
 
-_REACH = 6.0
-"""Distance of two sentences at which the similarity of their positions is .61."""
-_PERMUTED, _NEIGHBOURS = 199, 2_000
-"""Number of permutations, and of neighbouring pairs that are compared."""
+_REACH = 6.0  # distance of two sentences at which the similarity of their positions is .61
+_PERMUTED, _NEIGHBOURS = 199, 2_000  # number of permutations, and of neighbouring pairs that are compared
 
 
 def follows_order(vectors: Matrix, positions: Ids, seed: int) -> bool:

@@ -23,8 +23,6 @@ from themescope.core.tasks.summaries import lexrank, ranked
 from themescope.core.text.languages import content_words
 from themescope.core.types import SILENT, Estimate, Floats, Ids, Labels, Matrix, Report, Sentence, fold_title
 
-C_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
-"""Values of C to try on validation documents."""
 SCORES = ("accuracy", "macro F1", "weighted F1", "kappa")
 """The columns of classification, in the order of :class:`TopicScores`."""
 _TOLERANCE = 1e-6
@@ -117,7 +115,7 @@ def tuned(
     x_validation: Matrix,
     y_validation: Labels,
     settings: MaxEntSettings,
-    grid: Sequence[float] = C_GRID,
+    grid: Sequence[float] = (0.01, 0.1, 1.0, 10.0, 100.0),
     report: Report = SILENT,
 ) -> MaxEntSettings:
     """Return the settings with the C of ``grid`` that has the largest weighted F1 on the validation part."""

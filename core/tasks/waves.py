@@ -42,10 +42,8 @@ CLEAR = 20.0
 """Minimum odds, likewise, where most sentences fit a theme that is near; then it needs twice as many sentences."""
 FEWEST = 5
 """Minimum number of sentences of a new theme."""
-_WIDEST = 200
-"""Maximum number of sentences of a region."""
-_DRAWS, _OLD, _MOST = 199, 5_000, 20
-"""Random waves, old sentences that are compared at most, and new themes."""
+_WIDEST = 200  # maximum number of sentences of a region
+_DRAWS, _OLD, _MOST = 199, 5_000, 20  # random waves, old sentences that are compared at most, and new themes
 _BLOCK = 1_024
 _TEMPERATURES = np.geomspace(0.005, 0.5, 40)
 

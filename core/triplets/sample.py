@@ -197,8 +197,7 @@ _NAMES = {"sentence1", "pivot", "anchor"}, {"sentence2", "positive"}, {"sentence
 """Folded names of the columns of pivot, positive and negative, with :data:`COLUMNS` among them."""
 GROUP_COLUMNS = ("article id", "article", "article title", "group")
 """Folded names, with spaces for ``_`` and ``-``, of the column with the article of each triplet."""
-_LEAST = 20
-"""Least number of triplets of which some can be held out."""
+_LEAST = 20  # least number of triplets of which some can be held out
 
 
 def read_triplets(path: Path) -> TripletTexts:

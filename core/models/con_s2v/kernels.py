@@ -18,8 +18,7 @@ from themescope.core.models.con_s2v.text import LEAST_RATE, Buffers, Context, Lo
 
 _HALF_WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _ZERO, _ONE = np.float32(0), np.float32(1)
-_EDGE = np.float32(6)
-"""Limit of logits, as in the reference implementation."""
+_EDGE = np.float32(6)  # limit of logits, as in the reference implementation
 _mix = njit(cache=True, inline="always")(mix)
 
 

@@ -244,8 +244,7 @@ SAME, ACROSS = 0.5, 0.8
 MOST = 20
 """Number of most similar sentences that each sentence chooses; it may be chosen by more."""
 _BLOCK = 2_048
-_HEAD = 0.97
-"""Share of the squared lengths that the axes of the bound explain."""
+_HEAD = 0.97  # share of the squared lengths that the axes of the bound explain
 _SLACK = 1e-4  # tolerance for rounding errors of the bound
 _DENSE, _GATHERED = 0.05, 65_536
 """Share of candidate pairs above which a whole block is multiplied, and number of pairs multiplied at once below."""

@@ -2,7 +2,7 @@
 
 The sections of one article are the hard cases of thematic similarity; sentences of other articles are easily told
 apart. A batch therefore holds samples of few articles with many sentences each, and the loss compares sentences of one
-article only (:mod:`themescope.core.models.contrastive.sampling`).
+article only.
 """
 
 from __future__ import annotations

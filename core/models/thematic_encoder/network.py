@@ -85,7 +85,7 @@ class TextNetwork:
         """Return (n, dim) float32 vectors of all texts without gradients, in chunks of ``tokens`` word pieces.
 
         ``context`` is a (dim,) vector that the transformer reads before each of them. The digits of the result do not
-        depend on the number of ``threads``, see :func:`.device.done_apart`.
+        depend on the number of ``threads``, see :func:`.networks.done_apart`.
         """
         chunks = length_chunks(pieces.lengths, tokens)
 

@@ -12,9 +12,7 @@ from themescope.core.config import PRECISION, THREADS, Config, option
 from themescope.core.errors import ConfigError
 from themescope.core.text.word_vectors import STORAGES, TABLE
 
-LOSSES = ("paper", "log", "section", "facenet")
 DISTANCES = ("l1", "l2", "cosine", "mean-l1")
-SITES = ("input", "states", "output")
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class BiLstmConfig(Config):
     dropout_sites: tuple[str, ...] = option(
         ("input", "states"),
         "Where dropout is applied: word vectors, LSTM states or the sentence vector.",
-        choices=SITES,
+        choices=("input", "states", "output"),
     )
     mask: str = option(
         "per-token", "Sample a new mask for every token, or one for the whole sentence.",
@@ -54,7 +52,7 @@ class TripletNetConfig(BiLstmConfig):
         "measurements; paper: 2σ(Δ/τ), robust to wrong labels, as published with temperature 1; log: softplus(Δ/τ), "
         "which also learns from triplets far on the wrong side; facenet: a margin between squared distances of unit "
         "vectors, which ignores distance and temperature.",
-        choices=LOSSES,
+        choices=("paper", "log", "section", "facenet"),
     )  # fmt: skip
     margin: float = option(
         0.2, "With facenet: margin between the squared distances to the positive and to the negative.", low=0, high=4

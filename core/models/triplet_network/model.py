@@ -442,8 +442,7 @@ def _similarities(encoder: NetworkEncoder, drop: Dropout, batch: Batch) -> Tenso
 
 _COMPONENTS = ("sentences", "titles")
 _DETAILS = "components.json"
-_DETAILS_OF_0_1 = "halves.json"
-"""Name of the same file in models that version 0.1 saved."""
+_DETAILS_OF_0_1 = "halves.json"  # name of the same file in models that version 0.1 saved
 
 
 @dataclass(frozen=True)
