@@ -24,7 +24,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
 from streamlit.testing.v1 import AppTest, local_script_runner
 
 from tests.pages import PATIENCE_S
@@ -311,6 +311,17 @@ def test_a_part_that_is_asked_for_at_another_page_brings_the_whole_page(
             lambda asked=asked, page=page, **given: asked(**given | {"page_script_hash": page}),
         )
         assert [one.value for one in at.run().title] == titles and not at.exception
+
+
+def test_a_part_that_is_asked_for_does_not_take_back_a_page_that_is_to_come() -> None:
+    requests = ScriptRequests()
+    for asked in (
+        RerunData("to=come", page_script_hash="to come"),
+        RerunData("here", None, "here", fragment_id="part"),
+    ):
+        assert requests.request_rerun(asked)
+    run = requests.on_scriptrunner_ready().rerun_data
+    assert (run.page_script_hash, run.query_string, run.fragment_id_queue) == ("to come", "to=come", [])
 
 
 def test_a_part_that_somebody_asks_for_is_sent_in_full(monkeypatch: pytest.MonkeyPatch) -> None:

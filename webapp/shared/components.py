@@ -26,7 +26,7 @@ from streamlit import runtime
 from streamlit.errors import StreamlitDuplicateElementKey
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 from streamlit.runtime.state.session_state import Serialized, Value, WStates
 
 from themescope.core.errors import ThemescopeError
@@ -356,7 +356,16 @@ WStates.__getitem__ = _genuine_value  # type: ignore[method-assign]
 # --- runs of parts of a page ------------------------------------------------------------------------------------------
 
 
-_run, _clear = ScriptRunner._run_script, ForwardMsgQueue.clear
+_ask, _run, _clear = ScriptRequests._request_rerun_locked, ScriptRunner._run_script, ForwardMsgQueue.clear
+
+
+def _ask_for_page_to_come(requests: ScriptRequests, asked: RerunData) -> bool:
+    """Open the page that is to come; Streamlit 1.67 would go back to the one of the part."""
+    to_come = requests._rerun_data
+    if asked.fragment_id and requests._state is ScriptRequestType.RERUN and not to_come.fragment_id_queue:
+        page, name, query = to_come.page_script_hash, to_come.page_name, to_come.query_string
+        asked = replace(asked, page_script_hash=page, page_name=name, query_string=query)
+    return _ask(requests, asked)
 
 
 def _run_of_drawn_page(runner: ScriptRunner, asked: RerunData) -> None:
@@ -392,6 +401,7 @@ def _clear_for_whole_page(
         _clear(queue, retain_lifecycle_msgs)
 
 
+ScriptRequests._request_rerun_locked = _ask_for_page_to_come  # type: ignore[method-assign]
 ScriptRunner._run_script = _run_of_drawn_page  # type: ignore[assignment, method-assign]
 ForwardMsgQueue.clear = _clear_for_whole_page  # type: ignore[assignment, method-assign]
 
