@@ -330,7 +330,7 @@ def report(
         record = r.corpora.by_name(corpus)
         labellings = [r.labellings.by_name(name) for name in names] or r.labellings.list(record.id)
     if methods is not None:
-        text = str(getattr(methods_section(shell.store, [one.id for one in labellings]), methods))
+        text = methods_section(shell.store, [one.id for one in labellings], methods)
         shell.show({methods: text}, text.rstrip("\n"))
     elif out is not None:
         content = report_file(shell.store, record, labellings, out.suffix, long)

@@ -107,7 +107,7 @@ def test_the_codes_are_a_labelling_of_a_machine(sqlite_store: Store, labelling: 
     assert state.clusters == own.clusters and made.owner == "ada" and "About rivers" in made.origin["prompt"]
     assert text.coders[1].placed.sum() == len(TEXTS) and (text.coders[1].judged[1:] == text.coders[0].judged[1:]).all()
     assert reasons == {made.id: "coded by a model, not by a person"}
-    section = methods_section(sqlite_store, [mine.id, made.id]).markdown
+    section = methods_section(sqlite_store, [mine.id, made.id])
     assert "1 person made 1 coding" in section and "The language model “tiny” coded 24 units" in section
     with pytest.raises(DataError, match="coding of a person"):
         methods_section(sqlite_store, [made.id])

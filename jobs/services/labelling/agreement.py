@@ -431,21 +431,12 @@ def _judged(r: Unit, task: TaskRecord) -> tuple[CodedText, dict[str, Coder], Lab
     return text, dict(zip(of, text.coders, strict=True)), *gold_on(r, task.gold_id, text.ids)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskCheck:
-    """Checks of one person."""
-
-    person: str
-    gold: Estimate | None
-    """Share of right labels of gold sentences with its interval; None without any."""
-
-
-def checks(store: Store, task_id: int) -> list[TaskCheck]:
-    """Return the checks of every person who has begun."""
+def checks(store: Store, task_id: int) -> dict[str, Estimate | None]:
+    """Return the share of right labels of gold sentences of every person who has begun; None without any."""
     with store.reading() as r, r.seeing_all():
         _, coders, gold, names = _judged(r, r.tasks.get(task_id))
     right = {person: right_of(coder, gold, names) for person, coder in coders.items()}
-    return [TaskCheck(person, share_right([bool(x) for x in own[own >= 0]])) for person, own in right.items()]
+    return {person: share_right([bool(x) for x in own[own >= 0]]) for person, own in right.items()}
 
 
 @dataclass(frozen=True, slots=True)

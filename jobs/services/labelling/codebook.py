@@ -185,20 +185,15 @@ _EPSILON = 0.15
 """That of the alternative annotator test of codings of models."""
 
 
-@dataclass(frozen=True, slots=True)
-class MethodsSection:
-    """The section in two formats, with its references."""
+def methods_section(store: Store, labelling_ids: Sequence[int], form: str = "markdown") -> str:
+    """Return the methods section of labellings as "markdown" or "latex", or its references as "bibtex".
 
-    markdown: str
-    latex: str
-    bibtex: str
-
-
-def methods_section(store: Store, labelling_ids: Sequence[int]) -> MethodsSection:
-    """Return the methods section of labellings; raise :class:`DataError` if they are not of one corpus."""
+    Raises :class:`DataError` if they are not of one corpus.
+    """
     found = methods.paragraphs(facts_of(store, labelling_ids))
-    bibtex = "\n\n".join(methods.REFERENCES[key].bibtex() for key in cited(found)) + "\n"
-    return MethodsSection(markdown(found, methods.REFERENCES), latex_text(found), bibtex)
+    if form == "bibtex":
+        return "\n\n".join(methods.REFERENCES[key].bibtex() for key in cited(found)) + "\n"
+    return latex_text(found) if form == "latex" else markdown(found, methods.REFERENCES)
 
 
 def facts_of(store: Store, labelling_ids: Sequence[int]) -> methods.Facts:

@@ -248,7 +248,7 @@ def place_of(partition: Partition, sentence: int) -> str:
 MOST_CHOSEN = 200
 """Maximum number of clusters that the number of themes suggests for a part."""
 _NAMED_FROM, _NAMED_OF_EACH = 20_000, 2_000
-"""Maximum number of sentences whose words are compared for names, in all and of each named cluster."""
+"""Maximum number of sentences whose words are compared for names, in all and of each of several clusters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,19 +308,6 @@ def _names(partition: Partition, texts: Mapping[int, str], groups: Sequence[Sequ
 
 # Model-based assistance of an editing session: suggestions, similar sentences, previews, names, map and questions
 
-_CLUSTERS_NAMED_FROM = 20_000
-"""Maximum number of sentences whose words are compared to name a new cluster."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reclustering:
-    """Preview of re-clustering with the sentences that people assigned fixed."""
-
-    placed: int
-    """Number of sentences assigned by people, which keep their clusters."""
-    after: Partition
-    operation: op.Operation
-
 
 def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: str | int) -> npt.NDArray[np.float32]:
     """Return the cosines (n,) of the sentences ``ids`` to a query text, or to one of the sentences (its id).
@@ -336,14 +323,17 @@ def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: s
 
 def preview_reclustering(
     store: Store, record: LabellingRecord, partition: Partition, x: Matrix, model: str
-) -> Reclustering:
-    """Re-cluster the sentences that nobody judged by the vectors of a model; those marked uncertain stay, too."""
+) -> tuple[int, Partition, op.Operation]:
+    """Re-cluster the sentences that nobody judged by the vectors of a model; those marked uncertain stay, too.
+
+    Return the number of sentences that people judged, the state after, and the operation that leads to it.
+    """
     from themescope.core.labelling.learning import recluster
 
     with store.reading() as r:
         placed = judged_sentences(r, record, partition)
     after = recluster(partition, x, np.union1d(placed, partition.ids[partition.uncertain]))
-    return Reclustering(len(placed), after, op.around(partition, after, len(placed), model))
+    return len(placed), after, op.around(partition, after, len(placed), model)
 
 
 def cluster_name(texts: Mapping[int, str], ids: Ids) -> str:
@@ -352,7 +342,7 @@ def cluster_name(texts: Mapping[int, str], ids: Ids) -> str:
 
     inside = set(ids.tolist())
     others = [i for i in texts if i not in inside]
-    compared = [*ids.tolist(), *others[: max(_CLUSTERS_NAMED_FROM - len(inside), 0)]]
+    compared = [*ids.tolist(), *others[: max(_NAMED_FROM - len(inside), 0)]]
     labels = np.array([0 if i in inside else 1 for i in compared], dtype=np.int32)
     words: Sequence[str] = theme_words([texts[i] for i in compared], labels, 2)[0]
     return " · ".join(words)

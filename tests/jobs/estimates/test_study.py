@@ -122,7 +122,7 @@ def test_a_later_wave_is_outside_of_what_estimates_hold_for_until_it_is_drawn_fr
     assert told in report and "Codes by wave" not in report
     with store.reading() as r:
         ada = r.labellings.by_name("Pilot · Ada")
-    section = methods_section(store, [ada.id]).markdown
+    section = methods_section(store, [ada.id])
     assert "60 of 240 units at random, which stand for the 240 units of “wave 1”" in section
     # Now from the rest: both samples together are one of all.
     run(store, "sample", "C", "More", "--number", "20", "--person", "Ada", "--outside", "--codes", "Codes")

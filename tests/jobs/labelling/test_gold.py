@@ -167,8 +167,8 @@ def test_reliability_of_two_coders_of_the_same_units(sqlite_store: Store, coders
     assert found.differ.sum() == found.unclear.sum() == DISPUTED
     assert all(found.names[int(code)] in CODES for code in found.labels)
     assert (found.certainty[~found.differ] > 0.9).all() and (found.certainty[found.differ] > 0.4).all()
-    told = methods_section(sqlite_store, [record.id for record in coders]).markdown
+    told = methods_section(sqlite_store, [record.id for record in coders])
     assert "For 2 people, all taken to be equally reliable" in told and f"{right:.3f}" in told
     gold_of(sqlite_store, coders)
-    again = methods_section(sqlite_store, [record.id for record in coders]).markdown
+    again = methods_section(sqlite_store, [record.id for record in coders])
     assert f"{DISPUTED} units without one began open" in again

@@ -332,7 +332,7 @@ def test_disagreement_of_annotators_is_measured(sqlite_store: Store, tmp_path: P
         text = coded_text(r, r.labellings.list())
         assert not left_out(r, text.coders)
     section = methods_section(sqlite_store, [record.id for record in labellings(sqlite_store)])
-    assert "2 people made 2 codings" in section.markdown
+    assert "2 people made 2 codings" in section
     judged, names = [coder.judged for coder in text.coders], [coder.names for coder in text.coders]
     measured = agreement_on_codes(judged, names, text.articles)
     assert measured is not None and (measured.sentences, measured.observed) == (2, 0.5)

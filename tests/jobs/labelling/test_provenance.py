@@ -72,9 +72,9 @@ def coded(store: Store, corpus: int, person: str = "Anna", name: str = "codes") 
 
 def reclustered(store: Store, session: LabellingSession) -> None:
     x = vectors(len(session.partition.ids))
-    preview = assistance.preview_reclustering(store, session.record, session.partition, x, "metric 7")
-    assert preview.placed == PLACED
-    assert session.do(preview.operation) is not None
+    placed, _, made = assistance.preview_reclustering(store, session.record, session.partition, x, "metric 7")
+    assert placed == PLACED
+    assert session.do(made) is not None
 
 
 def cells(store: Store, record: LabellingRecord) -> Cells:
@@ -311,7 +311,7 @@ def test_probabilities_are_stored_with_steps_and_files(sqlite_store: Store, corp
 
 def test_a_metric_of_an_earlier_version_names_itself_as_the_coder(sqlite_store: Store, corpus: int) -> None:
     session = coded(sqlite_store, corpus)
-    after = assistance.preview_reclustering(sqlite_store, session.record, session.partition, vectors(), "").after
+    _, after, _ = assistance.preview_reclustering(sqlite_store, session.record, session.partition, vectors(), "")
     entry = EntryChange(EntryKind.METRIC, "metric", None, Entry({"model": "d", "name": "Metric of codes"}))
     moved = difference(session.partition, after)
     session.do(op.Operation(op.OperationKind.METRIC, "metric used", ChangeSet((*moved, entry))))

@@ -111,7 +111,7 @@ def test_gold_labels_have_the_codes_of_more_than_half(sqlite_store: Store, label
     with sqlite_store.reading() as r:
         state = r.labellings.snapshot(gold.id).partition
     assert state.ids[state.uncertain].tolist() == second.tolist()
-    assert "each code that more than half" in methods_section(sqlite_store, [p.id for p in people]).markdown
+    assert "each code that more than half" in methods_section(sqlite_store, [p.id for p in people])
 
 
 def test_rows_of_one_sentence_are_codes_where_that_is_said(sqlite_store: Store, tmp_path: Path) -> None:

@@ -293,5 +293,5 @@ def test_two_people_label_a_sample_which_is_compared_adjudicated_and_described(s
     new = NewLabelling(id, "gold", "ada", Sharing.GOLD)
     gold = starts.begin(survey, new, from_adjudication([*made.values()], placed_only=True))
     assert gold.sentences == 24
-    told = methods_section(survey, [*made.values()]).markdown
+    told = methods_section(survey, [*made.values()])
     assert "24 of 100 units at random, 3 strata by party" in told.replace("\\", "")

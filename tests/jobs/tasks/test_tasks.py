@@ -294,10 +294,10 @@ def test_gold_items_are_checked(sqlite_store: Store, corpus: int) -> None:
     assert {item.reason for item in items_of(sqlite_store, task)} == {Reason.GOLD}
     work_through(sqlite_store, task, "ada")
     work_through(sqlite_store, task, "ben", wrong=3)
-    ada, ben = agreement.checks(sqlite_store, task.id)
-    assert ada.gold is not None and ada.gold.value == 1.0 and ada.gold.n == 120
-    assert ben.gold is not None and ben.gold.value == pytest.approx(0.75)
-    assert ben.gold.low < 0.75 < ben.gold.high
+    ada, ben = agreement.checks(sqlite_store, task.id).values()
+    assert ada is not None and ada.value == 1.0 and ada.n == 120
+    assert ben is not None and ben.value == pytest.approx(0.75)
+    assert ben.low < 0.75 < ben.high
 
 
 def test_right_codes_of_gold_items_are_told_once_their_item_is_done(sqlite_store: Store, corpus: int) -> None:

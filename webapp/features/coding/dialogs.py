@@ -274,23 +274,23 @@ def _around(state: RelabelState) -> bool:
     with st.spinner("Splitting …"):
         model = queries.model_of(state)
         name = model.name if model is not None else ""
-        preview = session.preview_reclustering(records.store(), state.record, state.partition, x, name)
-    if not preview.placed:
+        placed, after, made = session.preview_reclustering(records.store(), state.record, state.partition, x, name)
+    if not placed:
         st.info("Nobody has placed a unit yet. Assign a few units first; the others are clustered around them.")
         return False
-    moved = preview.operation.change_set.sentences()
+    moved = made.change_set.sentences()
     st.markdown(
-        f"{count(preview.placed, 'unit')} placed by people, and those marked as uncertain, stay where they are. "
+        f"{count(placed, 'unit')} placed by people, and those marked as uncertain, stay where they are. "
         f"**{count(len(moved), 'other')}** would move."
     )
     names = {number: cluster.name for number, cluster in state.partition.clusters.items()} | {UNASSIGNED: "unassigned"}
     for i in moved[:_EXAMPLES].tolist():
-        row = int(preview.after.rows([i])[0])
-        old, new = names[int(state.partition.numbers[row])], names[int(preview.after.numbers[row])]
+        row = int(after.rows([i])[0])
+        old, new = names[int(state.partition.numbers[row])], names[int(after.numbers[row])]
         st.text(f"{old} → {new}:  {shorten(state.session.texts[i], _MAX_TEXT)}")
     if not st.button("Move units", type="primary", icon=":material/auto_fix_high:", disabled=not len(moved)):
         return False
-    state.apply(lambda p: preview.operation)
+    state.apply(lambda p: made)
     return True
 
 

@@ -97,7 +97,7 @@ def _coding_files(corpus: CorpusRecord, coding: LabellingRecord, codings: Sequen
     def methods(what: str) -> str:
         with store.reading() as r:
             ids = counting(r, codings)
-        return str(getattr(methods_section(store, ids or [id]), what))
+        return methods_section(store, ids or [id], what)
 
     about = "the units and a script that computes the shares of all codes again, with Python and NumPy"
     link = ("estimates", "By group", {"labellings": [name]})

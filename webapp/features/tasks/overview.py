@@ -13,6 +13,7 @@ from themescope.core.labelling.partition import EntryKind
 from themescope.core.labelling.provenance import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
+from themescope.core.types import Estimate
 from themescope.db.access import Right
 from themescope.db.records import TaskRecord
 from themescope.db.store import Unit
@@ -20,7 +21,7 @@ from themescope.jobs.common import labelled
 from themescope.jobs.common.columns import is_list, waves_of
 from themescope.jobs.services import tasks
 from themescope.jobs.services.labelling import agreement
-from themescope.jobs.services.labelling.agreement import GoldAnswer, TaskCheck
+from themescope.jobs.services.labelling.agreement import GoldAnswer
 from themescope.jobs.services.people import tidy
 from themescope.jobs.services.samples import SAMPLE, ColumnKey, DrawnSample, SampleForm, samples_of
 from themescope.jobs.services.tasks import TaskForm
@@ -40,7 +41,7 @@ _VERSION: dict[str | type[Any], Callable[[Any], Any]] = {
 
 
 @st.cache_data(show_spinner="Checking codes …", ttl=60, max_entries=32, hash_funcs=_VERSION)
-def checks_of(task: Task) -> list[TaskCheck]:
+def checks_of(task: Task) -> dict[str, Estimate | None]:
     """Return the checks of the people of a task. They take up to seconds, so that they are kept for a minute."""
     return agreement.checks(queries.store(), task.record.id)
 
@@ -109,11 +110,11 @@ def _line(task: Task, person: str, following: bool) -> None:
     if own and record.instructions:
         st.text(record.instructions)
     if own and record.settings.get("tell"):
-        found = next((check for check in checks_of(task) if check.person == person), None)
-        if found is not None and found.gold is not None:
-            right = round(found.gold.value * found.gold.n)
-            known = f"{right:,} of {count(found.gold.n, 'unit')} with known codes are right"
-            st.caption(f"{known}: {with_interval(found.gold)}.")
+        found = checks_of(task).get(person)
+        if found is not None:
+            right = round(found.value * found.n)
+            known = f"{right:,} of {count(found.n, 'unit')} with known codes are right"
+            st.caption(f"{known}: {with_interval(found)}.")
         _answers(_told(task, person))
 
 
@@ -202,15 +203,15 @@ def _remaining(one: tasks.TaskProgress) -> str:
 
 
 def _checks(task: Task) -> None:
-    found = checks_of(task) if any(item.done for item in task.items) else []
-    if not any(check.gold for check in found):
+    found = checks_of(task) if any(item.done for item in task.items) else {}
+    if not any(found.values()):
         return
     st.subheader("Checks", anchor=False)
     draw_table(
         {
-            "Person": [check.person or UNNAMED for check in found],
-            "Right on gold": [with_interval(c.gold) for c in found],
-            "Gold units": [check.gold.n if check.gold else 0 for check in found],
+            "Person": [person or UNNAMED for person in found],
+            "Right on gold": [with_interval(share) for share in found.values()],
+            "Gold units": [share.n if share else 0 for share in found.values()],
         }
     )
 
