@@ -23,7 +23,7 @@ from themescope.core.errors import DataError
 from themescope.core.models.artifact import read_tensors, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.models.base import BaseModel, unit_length
 from themescope.core.text.languages import SMART_STOP_WORDS, content_words
-from themescope.core.text.word_vectors import STORAGES, TABLE, Storage, WordVectors, load_word_vectors, token_ids
+from themescope.core.text.word_vectors import STORAGES, TABLE, WordVectors, load_word_vectors, token_ids
 from themescope.core.types import SILENT, Corpus, Report, Sentence, Vectors
 
 COLUMNS = 1 << 20
@@ -196,9 +196,8 @@ class _WordVectorModel(BaseModel):
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Read the table of word vectors; ``corpus`` is not used."""
         report.progress(0, 1, "Reading word vectors")
-        storage: Storage = self.config.storage
         loaded = load_word_vectors(self.config.word_vectors, self.config.vocabulary_limit or None)
-        self._vectors = loaded.stored_as(storage)
+        self._vectors = loaded.stored_as(self.config.storage)
         report.progress(1, 1, f"{len(loaded):,} words")
         return self
 

@@ -386,11 +386,7 @@ class Directions:
 
 
 def learn_directions(
-    x: npt.NDArray[np.floating],
-    first: npt.NDArray[np.integer],
-    second: npt.NDArray[np.integer],
-    together: npt.NDArray[np.bool_],
-    config: LinearMetricConfig,
+    x: Float32, first: Index, second: Index, together: npt.NDArray[np.bool_], config: LinearMetricConfig
 ) -> Directions:
     """Return the metric of p pairs of the rows of ``x`` (m, dim), which have length 1 or 0.
 
@@ -416,7 +412,7 @@ def learn_directions(
     return Directions(vectors.T[kept] @ axes, factors[kept])
 
 
-def _scatter(x: Floats, first: npt.NDArray[np.integer], second: npt.NDArray[np.integer]) -> Floats:
+def _scatter(x: Floats, first: Index, second: Index) -> Floats:
     """Return the mean outer product of the differences of pairs of rows, XᵀLX / p with the Laplacian L of the pairs."""
     laplacian = np.zeros((len(x), len(x)))
     np.add.at(laplacian, (first, second), -1.0)

@@ -66,7 +66,7 @@ from themescope.core.models.con_s2v.text import (
     word_noise,
 )
 from themescope.core.text.languages import content_words
-from themescope.core.text.word_vectors import Storage, WordVectors
+from themescope.core.text.word_vectors import WordVectors
 from themescope.core.types import SILENT, Corpus, Float32, Ids, Report, Sentence, SubReport, Vectors
 
 # Base class of methods that learn a vector for each sentence of a corpus. Cosine distance
@@ -397,8 +397,7 @@ class _WordSums(TrainedModel):
         tick = partial(report.progress, 0, 1, "Reading the sentences")
         text = encode_text(corpus.sentences, self.config.min_count, tick)
         table, self.metrics = self._learn(text, report)
-        storage: Storage = self.config.storage
-        self._words = WordVectors(text.vocabulary.words, table).stored_as(storage)
+        self._words = WordVectors(text.vocabulary.words, table).stored_as(self.config.storage)
         drop_checkpoints(report.checkpoint_folder())
         return self
 

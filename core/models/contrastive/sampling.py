@@ -277,10 +277,6 @@ class Mean(NamedTuple):
         """The mean; 0 without items."""
         return self.total / self.weight.clamp(min=LEAST_WEIGHT)
 
-    def times(self, factor: float) -> Mean:
-        """Return ``factor`` times the mean."""
-        return Mean(factor * self.total, self.weight)
-
 
 def section_masks(articles: Tensor, sections: Tensor) -> tuple[Tensor, Tensor]:
     """Return two (m, m) masks: the candidates K and the positives P of each anchor, from (m,) labels."""

@@ -225,7 +225,8 @@ class Teacher:
         x = torch.from_numpy(self.vectors[np.maximum(places, 0)].astype(np.float32)).to(similarities.device)
         logits, teacher = similarities / self.temperature, (x @ x.T) / self.temperature
         divergence = distillation_loss(logits, teacher, candidates & known)
-        return [loss.times(1 - self.weight), divergence.times(self.weight)]
+        parts = ((1 - self.weight, loss), (self.weight, divergence))
+        return [Mean(share * part.total, part.weight) for share, part in parts]
 
     @property
     def fingerprint(self) -> str:
