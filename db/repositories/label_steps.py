@@ -268,14 +268,24 @@ class LabelSteps(Repository):
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def list(
-        self, labelling_id: int, *, after: int = 0, operation: str | None = None, limit: int | None = None
+        self,
+        labelling_id: int,
+        *,
+        after: int = 0,
+        operation: str | None = None,
+        limit: int | None = None,
+        offset: int = 0,
     ) -> list[Step]:
-        """Return matching steps in order; with ``limit``, the last ones."""
+        """Return matching steps in order; with ``limit``, the last ones before the last ``offset``."""
         c = t.label_step.c
         query = sa.select(*_STEP).where(c.labelling_id == labelling_id, c.id > after).order_by(c.id.desc())
         if operation is not None:
             query = query.where(c.operation == operation)
-        return [_step(row) for row in self.connection.execute(query.limit(limit))][::-1]
+        return [_step(row) for row in self.connection.execute(query.limit(limit).offset(offset))][::-1]
+
+    def count(self, labelling_id: int) -> int:
+        """Return the number of steps of a labelling."""
+        return self._number(sa.select(sa.func.count()).where(t.label_step.c.labelling_id == labelling_id))
 
     def since(
         self, labelling_id: int, step_id: int, sentences: Sequence[int] | None = None

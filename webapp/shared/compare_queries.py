@@ -54,6 +54,11 @@ class Method:
     """Index in the palette, the same for a clusterer on all benchmarks."""
 
     @property
+    def digest(self) -> tuple[str, ...]:
+        """Digest of the scores."""
+        return tuple(run.digest for run in self.runs)
+
+    @property
     def seconds(self) -> float:
         """Seconds of clustering, mean over seeds."""
         return float(np.mean([run.seconds for run in self.runs]))
@@ -72,7 +77,7 @@ class ArticleScores:
     """For each requested method, whether it has scores of single articles and so a column."""
 
 
-HASHES = {**queries.HASHES, Method: lambda method: tuple(run.digest for run in method.runs)}
+HASHES = {**queries.HASHES, Method: lambda method: method.digest}
 
 
 def methods(benchmark: BenchmarkRecord) -> list[Method]:

@@ -401,7 +401,7 @@ def _clear_for_whole_page(
         _clear(queue, retain_lifecycle_msgs)
 
 
-ScriptRequests._request_rerun_locked = _ask_for_page_to_come  # type: ignore[method-assign]
+ScriptRequests._request_rerun_locked = _ask_for_page_to_come  # type: ignore[assignment, method-assign]
 ScriptRunner._run_script = _run_of_drawn_page  # type: ignore[assignment, method-assign]
 ForwardMsgQueue.clear = _clear_for_whole_page  # type: ignore[assignment, method-assign]
 
