@@ -48,6 +48,12 @@ def reference(
     return sa.Column(name or f"{table}_id", Big, key, nullable=nullable, index=index or None)
 
 
+def part_of(table: str, name: str = "", *, index: bool = False) -> sa.Column[int]:
+    """Return a column of the primary key with the id of a row of another table, with which its rows are deleted."""
+    key = sa.ForeignKey(f"{table}.id", ondelete="CASCADE")
+    return sa.Column(name or f"{table}_id", Big, key, primary_key=True, index=index or None)
+
+
 def id_table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
     """Return a table with ids."""
     return sa.Table(name, metadata, row_id(), *parts, sqlite_autoincrement=True)
@@ -56,6 +62,11 @@ def id_table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
 def required(name: str, kind: sa.types.TypeEngine | type[sa.types.TypeEngine]) -> sa.Column:
     """Return a column without NULL."""
     return sa.Column(name, kind, nullable=False)
+
+
+def several(kind: sa.types.TypeEngine | type[sa.types.TypeEngine], *names: str) -> list[sa.Column]:
+    """Return columns of one type without NULL."""
+    return [required(name, kind) for name in names]
 
 
 def unique(name: str) -> sa.Column[str]:
@@ -145,23 +156,20 @@ corpus_column = record_table(
 column_block = sa.Table(
     "column_block",
     metadata,
-    sa.Column("column_id", Big, sa.ForeignKey("corpus_column.id", ondelete="CASCADE"), primary_key=True),
+    part_of("corpus_column", "column_id"),
     sa.Column("first", Big, primary_key=True, autoincrement=False),
     required("rows", sa.Integer),
-    required("ids", sa.LargeBinary),
-    required("data", sa.LargeBinary),
+    *several(sa.LargeBinary, "ids", "data"),
 )
 
 # A part of a file that its import left out, or stored otherwise than it stands there.
 import_entry = sa.Table(
     "import_entry",
     metadata,
-    sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete="CASCADE"), primary_key=True),
+    part_of("corpus"),
     sa.Column("number", Big, primary_key=True, autoincrement=False),
     required("change", sa.Boolean),
-    required("reason", Text),
-    required("place", Text),
-    required("text", Text),
+    *several(Text, "reason", "place", "text"),
 )
 
 # What was removed from a corpus or corrected in it. "steps" has labelling → the step by which its sentences left.
@@ -187,7 +195,7 @@ job = record_table(
 job_metric = sa.Table(
     "job_metric",
     metadata,
-    sa.Column("job_id", Big, sa.ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    part_of("job"),
     sa.Column("name", Text, primary_key=True),
     sa.Column("step", sa.Double, primary_key=True),
     sa.Column("value", Number),
@@ -203,10 +211,7 @@ triplet = id_table(
     "triplet",
     sa.Column("set_id", Big, sa.ForeignKey("triplet_set.id", ondelete="CASCADE"), nullable=False),
     required("split", sa.Integer),
-    required("article_id", Big),
-    required("pivot_id", Big),
-    required("positive_id", Big),
-    required("negative_id", Big),
+    *several(Big, "article_id", "pivot_id", "positive_id", "negative_id"),
     sa.Index(None, "set_id", "split", "id"),
 )
 
@@ -234,12 +239,10 @@ model = record_table(
 embedding = sa.Table(
     "embedding",
     metadata,
-    sa.Column("model_id", Big, sa.ForeignKey("model.id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
-    required("format", Text),
-    required("dtype", Text),
-    required("rows", sa.Integer),
-    required("dim", sa.Integer),
+    part_of("model"),
+    part_of("article", index=True),
+    *several(Text, "format", "dtype"),
+    *several(sa.Integer, "rows", "dim"),
     required("data", sa.LargeBinary),
 )
 
@@ -251,11 +254,10 @@ vector_file = id_table(
 filed_embedding = sa.Table(
     "filed_embedding",
     metadata,
-    sa.Column("model_id", Big, sa.ForeignKey("model.id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
+    part_of("model"),
+    part_of("article", index=True),
     reference("vector_file", "file_id"),
-    required("first", sa.Integer),
-    required("rows", sa.Integer),
+    *several(sa.Integer, "first", "rows"),
 )
 
 # --- benchmarks, runs and maps --------------------------------------------------------------------------------------
@@ -265,11 +267,10 @@ benchmark = record_table("benchmark", records.BenchmarkRecord, reference("corpus
 benchmark_item = sa.Table(
     "benchmark_item",
     metadata,
-    sa.Column("benchmark_id", Big, sa.ForeignKey("benchmark.id", ondelete="CASCADE"), primary_key=True),
+    part_of("benchmark"),
     sa.Column("position", sa.Integer, primary_key=True),
     reference("article"),
-    required("sentence_ids", sa.LargeBinary),
-    required("truth", sa.LargeBinary),
+    *several(sa.LargeBinary, "sentence_ids", "truth"),
 )
 
 run = record_table(
@@ -280,11 +281,7 @@ run = record_table(
 )
 
 assignment = sa.Table(
-    "assignment",
-    metadata,
-    sa.Column("run_id", Big, sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
-    required("labels", sa.LargeBinary),
+    "assignment", metadata, part_of("run"), part_of("article", index=True), required("labels", sa.LargeBinary)
 )
 
 score = record_table(
@@ -294,10 +291,9 @@ score = record_table(
 margin = sa.Table(
     "margin",
     metadata,
-    sa.Column("run_id", Big, sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
+    part_of("run"),
     sa.Column("split", sa.Integer, primary_key=True),
-    required("triplet_ids", sa.LargeBinary),
-    required("margins", sa.LargeBinary),
+    *several(sa.LargeBinary, "triplet_ids", "margins"),
 )
 
 map_ = record_table(
@@ -307,8 +303,7 @@ map_ = record_table(
     reference("model"),
     unique("digest"),
     sa.Column("faithfulness", Number),
-    required("sentence_ids", sa.LargeBinary),
-    required("points", sa.LargeBinary),
+    *several(sa.LargeBinary, "sentence_ids", "points"),
 )
 
 # --- tables of papers, saved views of pages, selections ---------------------------------------------------------------
@@ -332,13 +327,8 @@ selection = record_table(
 
 # Tables of people, accounts and labellings
 
-_CASCADE = "CASCADE"
 NOT_IN_BACKUPS = "not in backups"
 """Key in ``info`` of a table that backups leave empty: people sign in again after a restore."""
-
-
-def _of_labelling() -> sa.Column[int]:
-    return sa.Column("labelling_id", Big, sa.ForeignKey("labelling.id", ondelete=_CASCADE), primary_key=True)
 
 
 person = record_table("person", records.PersonRecord, sa.Column("name", Text, primary_key=True))
@@ -386,7 +376,7 @@ labelling = record_table(
 label_cluster = sa.Table(
     "label_cluster",
     metadata,
-    _of_labelling(),
+    part_of("labelling"),
     sa.Column("number", Big, primary_key=True, autoincrement=False),
     required("name", Text),
     required("colour", sa.Integer),
@@ -403,7 +393,7 @@ label_cluster = sa.Table(
 label = sa.Table(
     "label",
     metadata,
-    _of_labelling(),
+    part_of("labelling"),
     sa.Column("sentence_id", Big, primary_key=True, autoincrement=False),
     required("number", Big),
     required("uncertain", sa.Integer),
@@ -414,7 +404,7 @@ label = sa.Table(
 label_entry = sa.Table(
     "label_entry",
     metadata,
-    _of_labelling(),
+    part_of("labelling"),
     sa.Column("kind", Text, primary_key=True),
     sa.Column("key", Text, primary_key=True),
     required("value", Json),
@@ -423,14 +413,10 @@ label_entry = sa.Table(
 label_step = id_table(
     "label_step",
     reference("labelling", "labelling_id"),
-    required("kind", Text),
-    required("operation", Text),
-    required("summary", Text),
-    required("person", Text),
+    *several(Text, "kind", "operation", "summary", "person"),
     required("created", UtcDateTime),
     sa.Column("target", Big),
-    required("reason", Text),
-    required("selection_method", Text),
+    *several(Text, "reason", "selection_method"),
     required("size", Big),
     # Model or method that placed the sentences; empty where the person did.
     sa.Column("coder", Text, nullable=False, server_default=sa.text("''")),
@@ -439,12 +425,11 @@ label_step = id_table(
 label_event = sa.Table(
     "label_event",
     metadata,
-    sa.Column("step_id", Big, sa.ForeignKey("label_step.id", ondelete=_CASCADE), primary_key=True),
+    part_of("label_step", "step_id"),
     sa.Column("position", sa.Integer, primary_key=True),
     required("field", Text),
     sa.Column("sentence_id", Big),
-    required("old", Json),
-    required("new", Json),
+    *several(Json, "old", "new"),
     # Probability of the new cluster, where a model chose it and has one.
     sa.Column("probability", sa.Double),
 )
@@ -454,10 +439,9 @@ label_event = sa.Table(
 label_start = sa.Table(
     "label_start",
     metadata,
-    _of_labelling(),
+    part_of("labelling"),
     sa.Column("sentence_id", Big, primary_key=True, autoincrement=False),
-    required("source", Text),
-    required("coder", Text),
+    *several(Text, "source", "coder"),
     sa.Column("probability", sa.Double),
 )
 
@@ -466,15 +450,14 @@ prediction = record_table(
     PredictionRecord,
     reference("labelling"),
     sa.Column("wave", Text, nullable=False, server_default=sa.text("''")),
-    required("sentence_ids", sa.LargeBinary),
-    required("probabilities", sa.LargeBinary),
+    *several(sa.LargeBinary, "sentence_ids", "probabilities"),
 )
 
 
 label_presence = sa.Table(
     "label_presence",
     metadata,
-    _of_labelling(),
+    part_of("labelling"),
     sa.Column("person", Text, primary_key=True),
     sa.Column("session", Text, primary_key=True),
     required("seen", UtcDateTime),
@@ -491,7 +474,7 @@ task = record_table(
 task_member = record_table(
     "task_member",
     records.MemberRecord,
-    sa.Column("task_id", Big, sa.ForeignKey("task.id", ondelete=_CASCADE), primary_key=True),
+    part_of("task"),
     sa.Column("person", Text, primary_key=True),
     reference("labelling", nullable=True, ondelete="SET NULL"),
     small=("quota",),
