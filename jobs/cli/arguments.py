@@ -63,7 +63,7 @@ def job_command(
         run = click.option("--set", "set_", multiple=True, metavar="NAME=VALUE", help=known[inner][2].help)(run)
     for key in reversed(arguments):
         run = click.argument(key)(run)
-    return click.command(name, help=help or COMMANDS[name][1])(run)
+    return click.command(name, help=help or COMMANDS["work"][name])(run)
 
 
 def job_options(kind: str, names: Sequence[str]) -> Callable[[F], F]:

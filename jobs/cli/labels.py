@@ -235,7 +235,7 @@ def code(shell: Shell, labelling: str, send: bool, prices: tuple[float, float], 
 )  # fmt: skip
 @common
 @pass_shell
-def estimate_shares(
+def estimate_(
     shell: Shell, labellings: tuple[str, ...], codes: tuple[str, ...], by: str, period: str | None,
     difference: tuple[str, str] | None, parts: bool, machine: str, methods: bool, replication: Path | None,
 ) -> None:  # fmt: skip

@@ -110,17 +110,17 @@ def seed_option(help: str) -> Callable[[F], F]:
 class DeferredCommand(click.Command):
     """Name and summary of a command, whose module is imported when it is called.
 
-    ``function`` is the module and the name of the command in it, separated by a colon.
+    Its function is called like the command, with a final underscore where the name means something else in Python.
     """
 
-    def __init__(self, name: str, function: str, summary: str) -> None:
+    def __init__(self, name: str, module: str, summary: str) -> None:
         super().__init__(name, help=summary)
-        self.function = function
+        self.module = module
 
     def load(self) -> click.Command:
         """Return the command itself."""
-        module, _, name = self.function.partition(":")
-        return cast(click.Command, getattr(importlib.import_module(module), name))
+        module, name = importlib.import_module(self.module), str(self.name).replace("-", "_")
+        return cast(click.Command, getattr(module, f"{name}_", None) or getattr(module, name))
 
 
 class Commands(click.Group):
@@ -243,73 +243,50 @@ def _cell(value: Any) -> str:
 
 
 COMMANDS = {
-    "import": (
-        "imports:import_",
-        "Import FILES as a new corpus, or the bundle that `export bundle` wrote, with its labellings.",
-    ),
-    "append": ("imports:append", "Add FILES to a corpus as a wave."),
-    "edit": (
-        "imports:edit",
-        "Remove a wave or articles of CORPUS, or correct a text; without an option, list what was edited.",
-    ),
-    "sample": ("labels:sample", "Draw units of CORPUS at random and give them to people as TASK."),
-    "triplets": (
-        "work:triplets",
-        "Sample weakly labelled triplets from CORPUS, or import a CSV or JSON lines file with the columns pivot, "
-        "positive and negative.",
-    ),
-    "train": ("work:train", "Fit METHOD and store it as a model."),
-    "add-model": (
-        "work:add_model",
-        "Add the saved model, or the sentence-transformers encoder, in FOLDER to the store.",
-    ),
-    "embed": ("lists:embed", "Compute the vectors of SOURCE."),
-    "similar": ("lists:similar", "Find the nearest neighbours of SENTENCE in a corpus or a file."),
-    "cluster": (
-        "lists:cluster",
-        "Find the themes of SOURCE: a file, written with a theme for each sentence to --out, or a corpus.",
-    ),
-    "estimate": (
-        "labels:estimate_shares",
-        "Estimate the share of codes from the labels in LABELLINGS and the machine's predictions.",
-    ),
-    "report": (
-        "labels:report",
-        "Write the report of CORPUS: question, data, codes or themes with intervals, agreement, method, limits.",
-    ),
-    "evaluate": (
-        "evaluate:evaluate",
-        "Measure models: clustering against sections, triplets, sentence pairs, topics, or summaries.",
-    ),
-    "reproduce": ("evaluate:reproduce", "Reproduce the tables of PAPER and compare them with the published numbers."),
-    "map": ("work:map_", "Compute a map of CORPUS, or of some of its articles."),
-    "list": (
-        "lists:list_",
-        "List what is registered (methods, clusterers, readers, metrics, summarizers, kinds of jobs) or stored.",
-    ),
-    "labels": ("labels:labels", "Export and import labellings, or let a language model code sentences."),
-    "export": ("work:export", "Write a corpus as a bundle or a Hugging Face dataset, or a model into a folder."),
-    "mcp": (
-        "administration:mcp",
-        "Serve a program, such as a language model, on standard input and output (Model Context Protocol).",
-    ),
-    "people": ("administration:people_", "Manage accounts and roles (viewer, labeller, admin)."),
-    "jobs": ("work:jobs_", "Run, list, follow, cancel and retry jobs; queue the demo."),
-    "worker": ("administration:worker", "Run queued jobs until stopped."),
-    "backup": (
-        "administration:backup",
-        "Write a backup of the whole store to the new FILE, while people work, and compare it with its checksums.",
-    ),
-    "restore": (
-        "administration:restore",
-        "Restore the backup FILE into an empty data folder and an empty database, and compare it with its checksums.",
-    ),
-    "doctor": (
-        "administration:doctor",
-        "Check the installation: Python, packages, store, queue, worker, disk, word vectors.",
-    ),
+    "imports": {
+        "import": "Import FILES as a new corpus, or the bundle that `export bundle` wrote, with its labellings.",
+        "append": "Add FILES to a corpus as a wave.",
+        "edit": "Remove a wave or articles of CORPUS, or correct a text; without an option, list what was edited.",
+    },
+    "labels": {
+        "sample": "Draw units of CORPUS at random and give them to people as TASK.",
+        "estimate": "Estimate the share of codes from the labels in LABELLINGS and the machine's predictions.",
+        "report": "Write the report of CORPUS: question, data, codes or themes with intervals, agreement, method, "
+        "limits.",
+        "labels": "Export and import labellings, or let a language model code sentences.",
+    },
+    "work": {
+        "triplets": "Sample weakly labelled triplets from CORPUS, or import a CSV or JSON lines file with the columns "
+        "pivot, positive and negative.",
+        "train": "Fit METHOD and store it as a model.",
+        "add-model": "Add the saved model, or the sentence-transformers encoder, in FOLDER to the store.",
+        "map": "Compute a map of CORPUS, or of some of its articles.",
+        "export": "Write a corpus as a bundle or a Hugging Face dataset, or a model into a folder.",
+        "jobs": "Run, list, follow, cancel and retry jobs; queue the demo.",
+    },
+    "lists": {
+        "embed": "Compute the vectors of SOURCE.",
+        "similar": "Find the nearest neighbours of SENTENCE in a corpus or a file.",
+        "cluster": "Find the themes of SOURCE: a file, written with a theme for each sentence to --out, or a corpus.",
+        "list": "List what is registered (methods, clusterers, readers, metrics, summarizers, kinds of jobs) or "
+        "stored.",
+    },
+    "evaluate": {
+        "evaluate": "Measure models: clustering against sections, triplets, sentence pairs, topics, or summaries.",
+        "reproduce": "Reproduce the tables of PAPER and compare them with the published numbers.",
+    },
+    "administration": {
+        "mcp": "Serve a program, such as a language model, on standard input and output (Model Context Protocol).",
+        "people": "Manage accounts and roles (viewer, labeller, admin).",
+        "worker": "Run queued jobs until stopped.",
+        "backup": "Write a backup of the whole store to the new FILE, while people work, and compare it with its "
+        "checksums.",
+        "restore": "Restore the backup FILE into an empty data folder and an empty database, and compare it with its "
+        "checksums.",
+        "doctor": "Check the installation: Python, packages, store, queue, worker, disk, word vectors.",
+    },
 }
-"""Function in a module of this package, and the first sentence of its help, by name of the command."""
+"""Module of this package → name of a command in it → the first sentence of its help."""
 
 
 def _show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -336,8 +313,9 @@ def main() -> None:
     """
 
 
-for name, (function, summary) in COMMANDS.items():
-    main.add_command(DeferredCommand(name, f"{__package__}.{function}", summary))
+for module, summaries in COMMANDS.items():
+    for name, summary in summaries.items():
+        main.add_command(DeferredCommand(name, f"{__package__}.{module}", summary))
 
 if __name__ == "__main__":
     main()
