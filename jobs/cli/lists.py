@@ -15,7 +15,7 @@ from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.paths import DEFAULT
 from themescope.core.readers.tables import KINDS, MOST_ROWS, Sheet, distinct_names, read_sheet
 from themescope.core.registry import Card
-from themescope.core.types import ReadEntry
+from themescope.core.types import NullReport, ReadEntry
 from themescope.db.store import Store
 from themescope.jobs.cli.arguments import MODEL_HELP, form_of, form_options, here, model_for
 from themescope.jobs.cli.main import F, Shell, background, common, pairs, pass_shell, seed_option, table
@@ -193,7 +193,7 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
     if out.suffix.lower() not in _VECTOR_FILES:
         raise ConfigError(f"Vectors are written as {', '.join(_VECTOR_FILES)}, not as {out.suffix or 'no ending'!r}.")
     check_target(out, Path(source))
-    texts = _texts(Path(source), options)
+    *_, texts = _read(Path(source), options)
     vectors = _model(shell, method, options["precision"]).encode(texts)
     vectors = np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors, dtype=np.float32)
     with whole(out) as partial:
@@ -219,7 +219,7 @@ def similar(shell: Shell, sentence: str, source: str, top: int, method: str, **o
     if not sentence.strip():
         raise DataError("Give a sentence to search for.")
     if is_file(source):
-        texts = _texts(Path(source), options)
+        *_, texts = _read(Path(source), options)
         vectors = _model(shell, method, "fp32").encode([sentence, *texts])
         near = nearest_neighbours(vectors[:1], [(np.arange(len(texts)), vectors[1:])], top)
         among, found = len(texts), [(cosine, texts[row]) for row, cosine in near]
@@ -298,18 +298,13 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     shell.show(about, "\n".join(filter(None, [found.reason, table(themes), *told])))
 
 
-class _BarReport:
+class _BarReport(NullReport):
     def __init__(self, bar: Bar) -> None:
+        super().__init__()
         self._bar = bar
 
     def progress(self, done: float, total: float, message: str = "") -> None:
         self._bar(done / total if total else 0.0, message)
-
-    def metric(self, name: str, step: float, value: float) -> None:
-        """Ignore metrics, which a progress bar cannot show."""
-
-    def checkpoint_folder(self) -> None:
-        """Return no folder, because these commands are not resumable."""
 
 
 def is_file(source: str) -> bool:
@@ -326,10 +321,6 @@ def _model(shell: Shell, wanted: str, precision: Precision) -> SentenceModel:
     except UnknownNameError:
         record = find_model(shell.store, model_for(shell, wanted))
         return load(shell.store.artifacts.path(record.artifact), precision)
-
-
-def _texts(path: Path, options: dict[str, Any]) -> list[str]:
-    return _read(path, options)[2]
 
 
 def _read(path: Path, options: dict[str, Any]) -> tuple[Sheet, list[int], list[str]]:
