@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from themescope.core.config import digest_of
+from themescope.core.config import digest_of, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.partition import UNASSIGNED, Partition
@@ -27,6 +27,7 @@ from themescope.core.records.stored import JobStatus, LabellingRecord, RunRecord
 from themescope.core.types import Ids
 from themescope.db.settings import Settings
 from themescope.db.store import Store, Unit
+from themescope.jobs.common.job import JobConfig
 from themescope.jobs.common.labelled import judged_sentences, placed_sentences
 
 if TYPE_CHECKING:
@@ -49,13 +50,31 @@ class Reply:
     failure: str = ""
 
 
-def check_endpoint(endpoint: Endpoint, url: str, model: str) -> None:
-    """Raise ``DataError`` if the endpoint of the settings is not the one that a person has agreed to."""
-    if (endpoint.url, endpoint.model) != (url, model):
-        raise DataError(
-            f"The settings of the worker name another language model ({endpoint.model} at {endpoint.url}) than the one "
-            "that was shown. Nothing was sent. Look at the texts again and send them."
-        )
+@dataclass(frozen=True)
+class SendingConfig(JobConfig):
+    """Arguments of a job that sends texts, as a person agreed to."""
+
+    endpoint: str = option("", "Address that the texts are sent to, as it was shown.", required=True)
+    model: str = option("", "Name of the language model, as it was shown.", required=True)
+    texts: str = option("", "Digest of the texts that were shown.", required=True)
+    send: bool = option(False, "Agreement that the texts are sent to that address.")
+    timeout: float = option(60.0, "Seconds for each request.", low=0.1, high=600.0)
+    parallel: int = option(4, "Number of requests at the same time.", low=1, high=16)
+
+    def validate(self) -> None:
+        """Check the agreement."""
+        if not self.send:
+            raise ConfigError(f"Nothing was sent: sending the texts to {self.endpoint} needs your agreement.")
+
+    def agreed_endpoint(self, settings: Settings) -> Endpoint:
+        """Return the endpoint of the settings; raise ``DataError`` if it is not the one that was shown."""
+        endpoint = Endpoint.of(settings)
+        if (endpoint.url, endpoint.model) != (self.endpoint, self.model):
+            raise DataError(
+                f"The settings of the worker name another language model ({endpoint.model} at {endpoint.url}) than the "
+                "one that was shown. Nothing was sent. Look at the texts again and send them."
+            )
+        return endpoint
 
 
 class Requests:

@@ -498,11 +498,3 @@ def export_dataset(args: ExportDatasetConfig, context: JobContext) -> dict[str, 
                         archive.write(file, file.relative_to(folder).as_posix())
     sizes = {str(split): rows for split, rows in counts.items()}
     return {"file": str(target), "corpus": corpus.name, "sentences": sum(counts.values()), "splits": sizes}
-
-
-def _new_folder(target: Path) -> Path:
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise DataError(f"{str(target)!r} exists and is not an empty folder. Choose a new one.")
-    if not target.is_dir():
-        check_target(target)
-    return target

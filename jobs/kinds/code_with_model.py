@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from themescope.core.config import digest_of, option
-from themescope.core.errors import ConfigError, DataError
+from themescope.core.errors import DataError
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.partition import UNASSIGNED, combinations
 from themescope.core.labelling.prediction import NO_CODE, CodingPrompt, UnusableAnswer, compare_prompts, parsed_codes
@@ -40,7 +40,7 @@ from themescope.jobs.common.language_models import (
     CodingRequest,
     Endpoint,
     Requests,
-    check_endpoint,
+    SendingConfig,
     plan_of,
 )
 
@@ -49,7 +49,7 @@ _LISTED = 200
 
 
 @dataclass(frozen=True)
-class CodeWithModelConfig(JobConfig):
+class CodeWithModelConfig(SendingConfig):
     """Arguments of coding with a language model."""
 
     TITLE = "Code “{labelling}” with “{model}”"
@@ -62,17 +62,6 @@ class CodeWithModelConfig(JobConfig):
     seed: int = option(0, "Seed of the sample and of the folds of a comparison.", low=0)
     batch: int = option(10, "Sentences of a request.", low=1, high=50)
     instructions: tuple[str, ...] = option((), "Instructions before the codebook; several are compared.")
-    endpoint: str = option("", "Address that the texts are sent to, as it was shown.", required=True)
-    model: str = option("", "Name of the language model, as it was shown.", required=True)
-    texts: str = option("", "Digest of the texts that were shown.", required=True)
-    send: bool = option(False, "Agreement that the texts are sent to that address.")
-    timeout: float = option(60.0, "Seconds for each request.", low=0.1, high=600.0)
-    parallel: int = option(4, "Number of requests at the same time.", low=1, high=16)
-
-    def validate(self) -> None:
-        """Check the agreement."""
-        if not self.send:
-            raise ConfigError(f"Nothing was sent: sending the texts to {self.endpoint} needs your agreement.")
 
     @property
     def request(self) -> CodingRequest:
@@ -83,8 +72,7 @@ class CodeWithModelConfig(JobConfig):
 
 def code_with_model(args: CodeWithModelConfig, context: JobContext) -> dict[str, Any]:
     """Ask for the codes of all texts, and store those that are in the codebook as a labelling."""
-    endpoint = Endpoint.of(context.store.settings)
-    check_endpoint(endpoint, args.endpoint, args.model)
+    endpoint = args.agreed_endpoint(context.store.settings)
     plan = plan_of(context.store, args.request)
     if plan.digest != args.texts:
         raise DataError("Sentences or codebook have changed since the texts were shown. Nothing was sent. Show again.")

@@ -21,7 +21,7 @@ import numpy as np
 
 from themescope.core.clustering.generated_names import GeneratedName, NameState, checked_answer, made_unique
 from themescope.core.config import config_from_dict, option
-from themescope.core.errors import ConfigError, DataError
+from themescope.core.errors import DataError
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.metrics.partition import same_clusters
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
@@ -36,10 +36,10 @@ from themescope.jobs.common.language_models import (
     Endpoint,
     Message,
     Requests,
+    SendingConfig,
     ThemeMaterial,
     agreed_digest,
     amount,
-    check_endpoint,
     materials_of_run,
     prompt,
 )
@@ -260,30 +260,18 @@ def _result(run: RunRecord, corpus: CorpusRecord, model: ModelRecord, cached: bo
 
 
 @dataclass(frozen=True)
-class NameThemesConfig(JobConfig):
+class NameThemesConfig(SendingConfig):
     """Arguments of naming themes."""
 
     TITLE = "Name themes by “{model}”"
 
     run: int = option(0, "Id of the result of finding themes.", low=0, required=True)
     numbers: tuple[int, ...] = option((), "Places of the themes from 0; empty: all.")
-    endpoint: str = option("", "Address that the texts are sent to, as it was shown.", required=True)
-    model: str = option("", "Name of the language model, as it was shown.", required=True)
-    texts: str = option("", "Digest of the texts that were shown.", required=True)
-    send: bool = option(False, "Agreement that the texts are sent to that address.")
-    timeout: float = option(60.0, "Seconds for each request.", low=0.1, high=600.0)
-    parallel: int = option(4, "Number of requests at the same time.", low=1, high=16)
-
-    def validate(self) -> None:
-        """Check the agreement."""
-        if not self.send:
-            raise ConfigError(f"Nothing was sent: sending the texts to {self.endpoint} needs your agreement.")
 
 
 def name_themes(args: NameThemesConfig, context: JobContext) -> dict[str, Any]:
     """Ask for every name, check the answers and store the names."""
-    endpoint = Endpoint.of(context.store.settings)
-    check_endpoint(endpoint, args.endpoint, args.model)
+    endpoint = args.agreed_endpoint(context.store.settings)
     with context.store.reading() as r:
         run = r.runs.get(args.run)
     themes = run.found.get("themes")
