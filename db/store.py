@@ -158,12 +158,9 @@ class Store:
 
         Keep it short: on SQLite there is one writer at a time, and others wait up to 15 seconds. Compute first.
 
-        Raises
-        ------
-        StoreError
-            If the database cannot be reached or written to, is locked for too long, or is not set up.
-        AccessError
-            If this is a store for people (see :meth:`by`), and the role of the person does not allow the change.
+        Raises ``StoreError`` if the database cannot be reached or written to, is locked for too long, or is not set up,
+        and ``AccessError`` if this is a store for people (see :meth:`by`) and the role of the person does not allow the
+        change.
         """
         person = None if self._writer is None else self._writer()
         with self._converted_errors(), self._connections.engine().begin() as connection:

@@ -72,14 +72,9 @@ class LabelSteps(Repository):
         ``snapshot`` is the state that the person saw. New clusters get other numbers than in ``change_set`` if another
         person created clusters meanwhile; the change set as written is returned.
 
-        Raises
-        ------
-        StaleChangeError
-            If a sentence or cluster of the change set was changed since the snapshot; nothing is written.
-        DuplicateNameError
-            If another cluster has a new name meanwhile.
-        StoreError
-            If the person may not change this labelling.
+        Raises ``StaleChangeError`` if a sentence or cluster of the change set was changed since the snapshot; nothing
+        is written. Raises ``DuplicateNameError`` if another cluster has a new name meanwhile, and ``StoreError`` if the
+        person may not change this labelling.
         """
         # On PostgreSQL writers of one labelling wait for each other here, as all writers do on SQLite, so the steps of
         # a labelling are committed in the order of their ids, and a reader that continues after a step misses none.

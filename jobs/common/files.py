@@ -281,10 +281,7 @@ def is_archive(path: Path, format: ArchiveFormat) -> bool:
 class ArchiveReader:
     """Reader of an archive. Opening it checks names and sizes; :meth:`check` compares every byte with the manifest.
 
-    Raises
-    ------
-    ReadError
-        If the file is not such an archive, is damaged, is too large unpacked, or has unexpected parts.
+    Raises ``ReadError`` if the file is not such an archive, is damaged, is too large unpacked, or has unexpected parts.
     """
 
     def __init__(self, path: Path, format: ArchiveFormat) -> None:

@@ -226,10 +226,7 @@ class LanguageModel:
     def ask(self, messages: Sequence[Message]) -> str:
         """Return the text of the answer; ask again after errors that may pass, with growing pauses.
 
-        Raises
-        ------
-        ModelError
-            If there is no answer after :data:`ATTEMPTS` requests, or the error does not pass.
+        Raises ``ModelError`` if there is no answer after :data:`ATTEMPTS` requests, or the error does not pass.
         """
         for attempt in range(ATTEMPTS):
             try:
