@@ -146,7 +146,6 @@ class Heartbeat:
     def __init__(self, send: Callable[[], None], every: float, name: str) -> None:
         self._send, self._every = send, every
         self._ended = threading.Event()
-        self._sent = time.monotonic()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -159,11 +158,6 @@ class Heartbeat:
         if self._thread.is_alive():
             self._thread.join(timeout)
 
-    @property
-    def age(self) -> float:
-        """Return the seconds since the last call that succeeded, or since the heartbeat was built."""
-        return time.monotonic() - self._sent
-
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -175,7 +169,6 @@ class Heartbeat:
         while True:
             try:
                 self._send()
-                self._sent = time.monotonic()
             except Exception:
                 logger.warning("A heartbeat failed; the next one follows.", exc_info=True)
             if self._ended.wait(self._every):

@@ -6,7 +6,6 @@ One worker claims the row of a job and sends heartbeats while it runs; when they
 from __future__ import annotations
 
 import json
-import logging
 import os
 import secrets
 import shutil
@@ -65,8 +64,6 @@ class Watch:
         value, since = self._seen.get(id, (None, self._watched))
         return value if self._watched - since >= self._limit else None
 
-
-logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 5
 """Attempts without progress after which a job fails."""
