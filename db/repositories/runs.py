@@ -79,19 +79,12 @@ class Runs(ResultRepository[RunRecord]):
         labels = [(id, int(article), to_bytes(block, "<i4")) for article, block in (assignments or {}).items()]
         bulk_insert(self.connection, t.assignment, ("run_id", "article_id", "labels"), labels)
         bulk_insert(self.connection, t.score, _SCORE, [_score_row(id, score) for score in scores])
-        self._add_margins(id, margins or {})
+        for split, (ids, numbers) in (margins or {}).items():
+            if len(ids) != len(numbers):
+                raise DataError(f"{len(ids)} triplets of the {split.value} split have {len(numbers)} margins.")
+            blocks = {"triplet_ids": to_bytes(ids, "<i8"), "margins": to_bytes(numbers, "<f4")}
+            self.connection.execute(t.margin.insert().values(run_id=id, split=SPLITS.index(split), **blocks))
         return self.get(id)
-
-    def _add_margins(self, run_id: int, margins: Mapping[Split, tuple[Ids, Margins]]) -> None:
-        for split, (ids, values) in margins.items():
-            if len(ids) != len(values):
-                raise DataError(f"{len(ids)} triplets of the {split.value} split have {len(values)} margins.")
-            row = {
-                "split": SPLITS.index(split),
-                "triplet_ids": to_bytes(ids, "<i8"),
-                "margins": to_bytes(values, "<f4"),
-            }
-            self.connection.execute(t.margin.insert().values(run_id=run_id, **row))
 
     def list(
         self,

@@ -324,18 +324,24 @@ def learn_labels(args: LearnConfig, context: JobContext) -> dict[str, Any]:
     """Sample and store the triplets; the same labels give the same set."""
     context.progress(0.0, 1, "Reading labels")
     found = training_labels(context.store, args.labellings)
-    rows = _rows(context.store, found, args)
+    barred = [(c.first, c.second) for c in found.contradictions]
+    parts: list[dict[Split, TripletRows]] = []
+    for placed in found.placed:
+        with context.store.reading() as r:
+            sentences = r.corpora.sentences_by_id(placed.partition.ids)
+            articles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
+        article_of = {i: s.article_id for i, s in sentences.items()}
+        titles = {i: article.title for i, article in articles.items()}
+        parts.append(labelled_triplets(placed, article_of, titles, barred, args.per_sentence, args.seed))
+    rows = {split: joined([part[split] for part in parts]) for split in parts[0]}
     total = {split.value: len(part.pivots) for split, part in rows.items()}
     if not total[Split.TRAIN.value]:
         raise DataError(
             "These labels give no training triplets: assign sentences of articles in the training split. Labels of "
             "test articles are not used for training."
         )
-    counts = {
-        "triplets": {**total, Split.TEST.value: 0},
-        "placed": sum(len(p.ids) for p in found.placed),
-        "contradictions": len(found.contradictions),
-    }
+    number = sum(len(placed.ids) for placed in found.placed)
+    counts = {"triplets": {**total, Split.TEST.value: 0}, "placed": number, "contradictions": len(found.contradictions)}
     with context.store.reading() as r:
         steps = {record.name: r.labellings.newest_step(record.id) for record in found.records}
     config = {"from": "labels", "labellings": steps, "per_sentence": args.per_sentence}
@@ -347,19 +353,6 @@ def learn_labels(args: LearnConfig, context: JobContext) -> dict[str, Any]:
         return set_result(existing, cached=True)
     made = store_triplets(context, found.records[0].corpus_id, args.name, about, rows, counts)
     return set_result(made, cached=False)
-
-
-def _rows(store: Store, found: TrainingLabels, args: LearnConfig) -> dict[Split, TripletRows]:
-    barred = [(c.first, c.second) for c in found.contradictions]
-    parts: list[dict[Split, TripletRows]] = []
-    for placed in found.placed:
-        with store.reading() as r:
-            sentences = r.corpora.sentences_by_id(placed.partition.ids)
-            articles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
-        article_of = {i: s.article_id for i, s in sentences.items()}
-        titles = {i: article.title for i, article in articles.items()}
-        parts.append(labelled_triplets(placed, article_of, titles, barred, args.per_sentence, args.seed))
-    return {split: joined([part[split] for part in parts]) for split in parts[0]}
 
 
 def joined(parts: list[TripletRows]) -> TripletRows:

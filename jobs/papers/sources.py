@@ -100,8 +100,17 @@ def find_sources(store: Store, wanted: Wanted, run: Run, *, needs_articles: bool
         words[PAIR_WORDS] = pair_words
     sick = wanted.sick or _existing(data, "sick")
     scb = Path(wanted.scb) if wanted.scb else None
+    articles = None
+    if needs_articles and wanted.corpus:
+        articles = ready_corpus(store, wanted.corpus)
+    elif needs_articles:
+        files = [path for folder in _ARTICLES for path in sorted((data / folder).glob("*.jsonl*"))] if data else []
+        if not files:
+            where = f"{data.name!r} has no folder {' or '.join(_ARTICLES)}" if data else "no data folder was given"
+            raise ConfigError(f"Choose a corpus of the store (--corpus), or a data folder (--data): {where}.")
+        articles = ready_corpus(store, corpus_of(store, run, files, "wikipedia"))
     return Sources(
-        articles=_corpus(store, wanted, data, run) if needs_articles else None,
+        articles=articles,
         words=words,
         data=data,
         triplet_files=triplet_files(Path(wanted.triplets)) if wanted.triplets else {},
@@ -160,16 +169,6 @@ def corpus_of(
     if settings:
         args["settings"] = dict(settings)
     return str(run("import-corpus", args)["corpus"])
-
-
-def _corpus(store: Store, wanted: Wanted, data: Path | None, run: Run) -> CorpusRecord:
-    if wanted.corpus:
-        return ready_corpus(store, wanted.corpus)
-    files = [path for folder in _ARTICLES for path in sorted((data / folder).glob("*.jsonl*"))] if data else []
-    if not files:
-        where = f"{data.name!r} has no folder {' or '.join(_ARTICLES)}" if data else "no data folder was given"
-        raise ConfigError(f"Choose a corpus of the store (--corpus), or a data folder (--data): {where}.")
-    return ready_corpus(store, corpus_of(store, run, files, "wikipedia"))
 
 
 def _existing(data: Path | None, *parts: str) -> str:
