@@ -37,10 +37,8 @@ def box(known: Sequence[CorpusRecord]) -> None:
     store = queries.store()
     with st.container(border=True):
         left, right = st.columns(2, gap="medium")
-        text = left.text_area(
-            "Paste texts, one per line", key="home_pasted", height=140,
-            placeholder="Survey answers, claims, comments, titles …",
-        )  # fmt: skip
+        examples = "Survey answers, claims, comments, titles …"
+        text = left.text_area("Paste texts, one per line", key="home_pasted", height=140, placeholder=examples)
         files = right.file_uploader(
             "Or drop files: texts, tables, projects and codes of any program, ZIP", accept_multiple_files=True,
             key="home_files", max_upload_size=MOST_BYTES // 10**6,

@@ -69,10 +69,8 @@ def show(scopes: Sequence[TextScope]) -> None:
     if len(people.people) < 2 and any(one.hidden for one in scopes):
         nothing("Codings of a blind task are hidden until it is closed.", HIDDEN, "tasks", "Tasks")
     elif len(people.people) < 2:
-        nothing(
-            "Agreement needs the codings of two people.", "Give the same sample to two people, who code it blind.",
-            "tasks", "New task", {"view": "New task"},
-        )  # fmt: skip
+        advice, view = "Give the same sample to two people, who code it blind.", {"view": "New task"}
+        nothing("Agreement needs the codings of two people.", advice, "tasks", "New task", view)
     else:
         labels = judged(people.people, which)
         coding, whole = results.agreement_of(people.version, which, labels, people)

@@ -330,10 +330,8 @@ def _newest(state: RelabelState) -> None:
         f"by {count(found['requests'], 'request')} in {duration(found['seconds'])}."
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        page_link(
-            "code", plain(found["labelling"]), icon=":material/edit_note:",
-            view=compare_queries.edit_view(found["labelling"]),
-        )  # fmt: skip
+        view = compare_queries.edit_view(found["labelling"])
+        page_link("code", plain(found["labelling"]), icon=":material/edit_note:", view=view)
         page_link("agreement", "Compare with people", icon=":material/handshake:")
     if "prompts" in found:
         _prompts(found)

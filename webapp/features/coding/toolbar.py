@@ -160,11 +160,9 @@ def messages(state: RelabelState) -> None:
             if len(found.sentences) > _MAX_CONFLICTS:
                 st.caption(f"and {count(len(found.sentences) - _MAX_CONFLICTS, 'more unit')}")
             with st.container(horizontal=True):
-                st.button(
-                    "Keep their change", type="primary", icon=":material/check:",
-                    on_click=state.resolve_conflict, args=(False,),
-                )  # fmt: skip
-                st.button("Use my change", icon=":material/edit:", on_click=state.resolve_conflict, args=(True,))
+                end = state.resolve_conflict
+                st.button("Keep their change", type="primary", icon=":material/check:", on_click=end, args=(False,))
+                st.button("Use my change", icon=":material/edit:", on_click=end, args=(True,))
             st.caption("Both changes stay in the history.")
     if state.unsaved is not None:
         with st.container(border=True):

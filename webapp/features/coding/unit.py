@@ -228,10 +228,8 @@ def _tasks(state: RelabelState) -> dict[str, TaskRecord]:
 def show(state: RelabelState, name: str) -> None:
     """Draw a queue, up to date with what others have committed."""
     if not code_clusters(state.partition):
-        nothing(
-            "No codes yet.", "Write the codebook first: the codes and what belongs to each.", "codebook",
-            "Open codebook", {"labelling": state.record.name},
-        )  # fmt: skip
+        advice, view = "Write the codebook first: the codes and what belongs to each.", {"labelling": state.record.name}
+        nothing("No codes yet.", advice, "codebook", "Open codebook", view)
         return
     task = labelling.of_labelling(state.record)
     if name == SEARCHED:

@@ -411,19 +411,16 @@ def _selectable(
             for ids, where in ((here, f"in {article.title}"), (everywhere, "in the project")):
                 origin = Origin("search", (f"search “{inside}”", where))
                 selections.offer_button(f"Select {len(ids):,} found {plain(where)}", corpus.id, ids.tolist, origin)
+        every, whole = [s.id for s in sentences], Origin("article", (article.title,))
         if is_list(corpus):
-            every, origin = [s.id for s in sentences], Origin("article", (article.title,))
-            selections.offer_button(f"Select all ({len(every):,})", corpus.id, lambda: every, origin)
+            selections.offer_button(f"Select all ({len(every):,})", corpus.id, lambda: every, whole)
             return
         titles = {s.position: s.title or LEAD for s in sections}
         position = st.selectbox("Section", list(titles), format_func=titles.__getitem__, key="texts_selected_section")
         own = [s.id for s in sentences if s.section == position]
         origin = Origin("section", (f"section {titles[position]}", article.title))
         selections.offer_button(f"Select section ({len(own):,})", corpus.id, lambda: own, origin)
-        selections.offer_button(
-            f"Select text ({len(sentences):,})", corpus.id, lambda: [s.id for s in sentences],
-            Origin("article", (article.title,)),
-        )  # fmt: skip
+        selections.offer_button(f"Select text ({len(every):,})", corpus.id, lambda: every, whole)
 
 
 def _wanted_sentence() -> int:
@@ -592,11 +589,8 @@ def _fetch(corpus: CorpusRecord, what: str, folder: str, counted: str) -> None:
         about = job.kind == f"export-{what}" and job.args.get("corpus") == corpus.name
         if about and path.parent == below and path.is_file() and (job.ended or datetime.now(UTC)) > corpus.created:
             with st.container(horizontal=True, vertical_alignment="center"):
-                name, size = safe_name(corpus.name), path.stat().st_size / 1e6
-                download(
-                    f"Download ({size:,.1f} MB)", path.read_bytes, f"{name}.zip", type="primary",
-                    key=f"{job.kind}_{job.id}",
-                )  # fmt: skip
+                label, file = f"Download ({path.stat().st_size / 1e6:,.1f} MB)", f"{safe_name(corpus.name)}.zip"
+                download(label, path.read_bytes, file, type="primary", key=f"{job.kind}_{job.id}")
                 content = count(int(job.result.get(f"{counted}s", 0)), counted)
                 st.caption(f"created {ago(job.ended)} with {content}; deleted after a week")
             return

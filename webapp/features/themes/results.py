@@ -124,10 +124,8 @@ def _chosen_level(base: Analysis, levels: Sequence[Analysis]) -> Analysis:
     titles = {place - 2: "Fewest", place - 1: "Fewer", place: given, place + 1: "More"}
     options = {titles[i].lower(): f"{titles[i]}: {len(level.themes)}" for i, level in enumerate(levels) if i in titles}
     before = st.session_state.get(state.LEVEL)
-    chosen = segment(
-        "Number of themes", options, state.LEVEL, given.lower(), "Fewer joins themes, more divides them.",
-        label_visibility="collapsed",
-    )  # fmt: skip
+    help, look = "Fewer joins themes, more divides them.", {"label_visibility": "collapsed"}
+    chosen = segment("Number of themes", options, state.LEVEL, given.lower(), help, **look)
     if before not in (None, chosen):
         set_parameter(state.THEME, "")
     names = [titles[i].lower() if i in titles else "" for i in range(len(levels))]
