@@ -32,7 +32,7 @@ from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import language_of_file
 from themescope.jobs.common.reading import call_apart
 from themescope.jobs.queue.control import enqueue
-from themescope.jobs.services.labelling import files, qda_projects, tables
+from themescope.jobs.services.labelling import files, qda_projects, starts, tables
 from themescope.jobs.services.labelling.qda_projects import ProjectPlan
 from themescope.jobs.services.labelling.tables import AS_GUESSED, LabelReading
 from themescope.jobs.services.pipeline import queue_pipeline
@@ -140,7 +140,9 @@ class Codings:
                 return [files.import_lines(store, new.corpus_id, lines, self.path)]
         if isinstance(self.plan, ProjectPlan):
             return qda_projects.begin(store, replace(new, article_id=self.plan.article_id), self.plan, self.path.name)
-        return tables.begin(store, new, self.plan, self.path.name, self.machine if machine is None else machine)
+        made = self.machine if machine is None else machine
+        each = [(plan.coder, tables.from_plan(plan, self.path.name, made)) for plan in self.plan]
+        return starts.begin_each(store, new, each)
 
 
 def plan_codings(

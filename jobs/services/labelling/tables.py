@@ -19,7 +19,6 @@ from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling.partition import Cluster, coded, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
 from themescope.core.readers.tables import TEXT_NAMES, Sheet, TableForm, is_own, likely_column, one_line, raw_cell
-from themescope.core.records.stored import LabellingRecord
 from themescope.core.text.cleaning import comparable, folded_name
 from themescope.core.types import Sentence
 from themescope.db.records import NewLabelling
@@ -347,13 +346,6 @@ def _top(themes: Mapping[str, str], name: str) -> str:
             return theme
         above.append(theme)
     return above[-1]
-
-
-def begin(
-    store: Store, new: NewLabelling, found: Sequence[Plan], origin: str, machine: bool = False
-) -> list[LabellingRecord]:
-    """Create the labelling of each plan, named after its annotator if there are several."""
-    return starts.begin_each(store, new, [(one.coder, from_plan(one, origin, machine)) for one in found])
 
 
 def _check(sheet: Sheet, columns: LabelColumns) -> None:

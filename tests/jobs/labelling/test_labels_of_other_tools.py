@@ -19,7 +19,7 @@ from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.services.labelling import files, tables
+from themescope.jobs.services.labelling import files, starts, tables
 from themescope.jobs.services.labelling.agreement import coded_text, left_out
 from themescope.jobs.services.labelling.codebook import methods_section
 
@@ -313,7 +313,7 @@ def test_each_annotator_has_a_labelling(sqlite_store: Store, tmp_path: Path, nam
     assert [plan.coder for plan in found] == ["ada", "bea"] and tables.differing(found) == 1
     assert not any(plan.problems or plan.several for plan in found)
     new = NewLabelling(corpus, "L", "lea")
-    records = tables.begin(sqlite_store, new, found, name)
+    records = starts.begin_each(sqlite_store, new, [(one.coder, tables.from_plan(one, name)) for one in found])
     assert [record.name for record in records] == ["L (ada)", "L (bea)"]
     rows = [{row[6]: (row[7], row[12], row[13]) for row in files.rows(sqlite_store, record.id)} for record in records]
     assert [row[TEXTS[0]] for row in rows] == [("bus", "imported", "ada"), ("delay", "imported", "bea")]
@@ -411,7 +411,7 @@ def test_taxonomies_keep_their_levels(
 ) -> None:
     plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / name, content)
     assert plan.themes == themes and {*found} == {BUS, TRAIN} and all(found.values())
-    (record,) = tables.begin(sqlite_store, NewLabelling(1, "L", "lea"), [plan], name)
+    record = starts.begin(sqlite_store, NewLabelling(1, "L", "lea"), tables.from_plan(plan, name))
     kept = {row[7]: row[9] for row in files.rows(sqlite_store, record.id) if row[9] and row[7][0] != "["}
     assert kept.items() <= themes.items() and bool(kept) == (bool(themes) and name != "i.json")
 

@@ -156,8 +156,8 @@ def test_no_code_has_the_name_of_another_coder(
     if name != "project.qdpx":
         sheet = files.as_labels(read_sheet(path, keep_lines=True))
         how = tables.LabelReading(together=False, several=False)
-        found = tables.plans(sqlite_store, labelling.corpus_id, None, sheet, tables.likely_columns(sheet), how)
-        (again,) = tables.begin(sqlite_store, new, found, name)
+        (found,) = tables.plans(sqlite_store, labelling.corpus_id, None, sheet, tables.likely_columns(sheet), how)
+        again = starts.begin(sqlite_store, new, tables.from_plan(found, name))
         coders = [row[files.HEADER.index("coder")] for row in files.rows(sqlite_store, again.id)]
         assert coders == ["ada", "ada, bea", "", "ada", "ada"]
         return
